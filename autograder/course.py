@@ -1,0 +1,123 @@
+"""The course as its source notebooks declare it: assignments, their exercises and points, their cells.
+
+A grade cell declares an exercise: its hidden-tests region holds `# exercise: NAME`, its metadata the points.
+Reads JSON only; nothing heavy is imported here.
+"""
+
+import functools
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
+
+
+class CourseError(Exception):
+    """The course's own files are wrong or missing; the message says which."""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An autograded exercise: `name` is what students define, `grade_id` the cell that carries its points."""
+
+    name: str
+    assignment: str
+    grade_id: str
+    points: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A source cell that nbgrader or grading knows: `source` as in the source notebook, with all regions."""
+
+    grade_id: str
+    cell_type: str
+    source: str
+    grade: bool
+    solution: bool
+    locked: bool
+    points: float
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One notebook of the course. `lessons` holds the ids and the texts of cells that only show."""
+
+    name: str
+    path: Path
+    exercises: tuple
+    cells: tuple
+    lesson_ids: frozenset
+    lesson_texts: frozenset
+
+
+def root():
+    """The course's folder: the working directory or one above it that holds one, else the one around this package."""
+    here = Path.cwd()
+    for folder in (here, *here.parents, Path(__file__).resolve().parent.parent):
+        if (folder / "nbgrader_config.py").is_file() and (folder / "source").is_dir():
+            return folder
+    raise CourseError("There is no course here: no folder with nbgrader_config.py and source/ at or above this one.")
+
+
+def assignments(course=None):
+    """All assignments by name, in order."""
+    return _assignments(Path(course or root()))
+
+
+def exercises(course=None):
+    """All autograded exercises by name."""
+    return {e.name: e for a in assignments(course).values() for e in a.exercises}
+
+
+def find_assignment(name, course=None):
+    """The assignment of that name or number ("02"). Raises CourseError."""
+    known = assignments(course)
+    matches = [a for n, a in known.items() if n == name or n.split("_")[0] == name]
+    if len(matches) != 1:
+        raise CourseError(f"There is no assignment {name!r}: the course has {', '.join(known) or 'none'}.")
+    return matches[0]
+
+
+@functools.lru_cache(maxsize=8)
+def _assignments(course):
+    folders = sorted(p for p in (course / "source").iterdir() if (p / f"{p.name}.ipynb").is_file())
+    return {p.name: _read(p / f"{p.name}.ipynb") for p in folders}
+
+
+def _read(path):
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        return parse(notebook, path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CourseError(f"{path}: not a source notebook of this course ({type(error).__name__}: {error}).") from None
+
+
+def parse(notebook, path):
+    """The Assignment of a parsed source notebook."""
+    name = Path(path).stem
+    found, cells, lesson_ids, lesson_texts = [], [], set(), set()
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        if "lesson" in cell["metadata"].get("tags", []) and cell["cell_type"] == "code":
+            lesson_ids.add(cell["id"])
+            lesson_texts.add(source.strip())
+        meta = cell["metadata"].get("nbgrader")
+        if meta is None:
+            continue
+        cells.append(
+            Cell(
+                grade_id=meta["grade_id"],
+                cell_type=cell["cell_type"],
+                source=source,
+                grade=meta["grade"],
+                solution=meta["solution"],
+                locked=meta["locked"],
+                points=float(meta.get("points", 0)),
+            )
+        )
+        declared = EXERCISE.search(source)
+        if declared and meta["grade"]:
+            found.append(Exercise(declared[1], name, meta["grade_id"], float(meta["points"])))
+    return Assignment(name, Path(path), tuple(found), tuple(cells), frozenset(lesson_ids), frozenset(lesson_texts))

@@ -1,0 +1,1 @@
+"""The hidden graders: plain pytest, one file per exercise. `pytest autograder/graders` grades the solutions."""

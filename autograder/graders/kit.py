@@ -1,0 +1,180 @@
+"""What a check is written with: the marks, comparisons that explain themselves, and random inputs from the run's seed.
+
+Example:
+
+    @check("values", points=2)
+    def test_weights_sum_to_one(submission, draw):
+        '''The weights of every query sum to 1.'''
+        attention = submission.function("attention")
+        q, k, v = draw.normal(2, 5, 4), draw.normal(2, 7, 4), draw.normal(2, 7, 6)
+        output, weights = pair(attention(q, k, v))
+        close(weights, reference.attention(q, k, v)[1], "the weights")
+"""
+
+import hashlib
+
+import pytest
+import torch
+
+from ..sandbox.inside import wire
+
+CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "arguments", "mode")
+
+# Relative to the reference's largest value. Far above what rounding does, far below what any mistake does.
+TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 6e-2}
+
+
+class CheckFailed(AssertionError):
+    """What was seen is not what should be; the message is one or two sentences for the student."""
+
+
+def check(category, points, witnessed=False):
+    """Marks a test as a graded check. `witnessed`: only the student's process can know it, so it carries few points."""
+    if category not in CATEGORIES:
+        raise ValueError(f"unknown category {category!r}")
+
+    def mark(test):
+        test = pytest.mark.category(category)(pytest.mark.points(points)(test))
+        return pytest.mark.witnessed(test) if witnessed else test
+
+    return mark
+
+
+class Draw:
+    """Random inputs, all from one seed: a check draws the same ones for every submission of a run."""
+
+    def __init__(self, seed, name):
+        digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
+        self.generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
+
+    def normal(self, *shape, dtype=torch.float32, scale=1.0, grad=False):
+        """Standard normal numbers, times `scale`, of any shape."""
+        values = torch.randn(shape, generator=self.generator, dtype=torch.float64) * scale
+        return values.to(dtype).requires_grad_(grad)
+
+    def mask(self, *shape):
+        """A boolean mask, True with probability 2/3, with at least one True and one False in every row."""
+        mask = torch.rand(shape, generator=self.generator) < 2 / 3
+        first, second = self.integer(0, shape[-1] - 1), self.integer(0, shape[-1] - 1)
+        second = (first + 1) % shape[-1] if first == second else second
+        mask[..., first], mask[..., second] = True, False
+        return mask
+
+    def integer(self, low, high):
+        """A whole number from `low` to `high`, both included."""
+        return int(torch.randint(low, high + 1, (), generator=self.generator))
+
+    def state(self, shapes, dtype=torch.float32):
+        """Weights by name for `Proxy.load`: `shapes` maps names to shapes; scaled to keep values of order one."""
+        return {
+            name: self.normal(*shape, dtype=dtype, scale=max(1, shape[-1]) ** -0.5) for name, shape in shapes.items()
+        }
+
+
+def pair(value, what="`(output, weights)`"):
+    """The two parts of a pair. Raises CheckFailed for anything else."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise CheckFailed(f"It should return the pair {what}, but it returned {kind_of(value)}.")
+    return value
+
+
+def tensor(value, what="the output"):
+    """The value, if it is a tensor. Raises CheckFailed for anything else."""
+    if not isinstance(value, torch.Tensor):
+        raise CheckFailed(f"{sentence_start(what)} should be a tensor, but it is {kind_of(value)}.")
+    return value
+
+
+def shape(value, expected, what="the output"):
+    """Raises CheckFailed unless the value is a tensor of the expected shape."""
+    got = tuple(tensor(value, what).shape)
+    if got != tuple(expected):
+        raise CheckFailed(f"{sentence_start(what)} should have shape {tuple(expected)}, but it has shape {got}.")
+
+
+def close(value, expected, what="the output", tolerance=None, dtype=None):
+    """Raises CheckFailed unless the value equals the reference within rounding.
+
+    `expected` is the reference in float64; `dtype` is the one that the value must have (float32 if not given) and sets
+    the tolerance, which is relative to the reference's largest value.
+    """
+    dtype = dtype or torch.float32
+    shape(value, expected.shape, what)
+    if value.dtype != dtype:
+        raise CheckFailed(f"{sentence_start(what)} should be {name_of(dtype)} like the input, but it is {name_of(value.dtype)}.")
+    if not torch.isfinite(value).all():
+        bad = "NaN" if torch.isnan(value).any() else "inf"
+        raise CheckFailed(f"{sentence_start(what)} contains {bad}.")
+    tolerance = TOLERANCE[dtype] if tolerance is None else tolerance
+    expected = expected.detach().double()
+    if expected.numel() == 0:
+        return
+    size = expected.abs().max().item()
+    error = (value.double() - expected).abs().max().item()
+    if error > tolerance * size + (1e-12 if dtype is torch.float64 else 1e-6 if dtype is torch.float32 else 1e-3):
+        share = ((value.double() - expected).abs() > tolerance * max(size, 1e-3)).double().mean().item()
+        raise CheckFailed(
+            f"{sentence_start(what)} has the right shape, but {share:.0%} of its values are wrong"
+            f" (the largest difference is {error:.2g}, where values go up to {size:.2g})."
+        )
+
+
+def gradient(value, expected, what, dtype=None, tolerance=None):
+    """Raises CheckFailed unless a gradient is there and equals the reference's; a missing one equals zero."""
+    if value is None:
+        if expected.abs().max().item() > 0:
+            raise CheckFailed(f"{sentence_start(what)} gets no gradient: the output does not depend on it, or was detached.")
+        return
+    close(value, expected, f"the gradient of {what}", tolerance=tolerance, dtype=dtype)
+
+
+def refuses(error, what, *words):
+    """Raises CheckFailed unless `error` (from `Proxy.error`) is a ValueError whose message holds all `words`."""
+    if error is None:
+        raise CheckFailed(f"{sentence_start(what)} should raise a ValueError, but it was accepted.")
+    if error.type != "ValueError":
+        raise CheckFailed(f"{sentence_start(what)} should raise a ValueError. {error.sentence()}")
+    missing = [str(word) for word in words if str(word) not in error.message]
+    if missing:
+        raise CheckFailed(f"The ValueError for {what} should say {' and '.join(missing)}; it says {error.message[:200]!r}.")
+
+
+def unchanged(submission):
+    """Raises CheckFailed if the last call changed a tensor that it was given (witnessed)."""
+    if submission.last["changed"]:
+        raise CheckFailed("It changed one of its inputs in place; whoever called it still needs that tensor as it was.")
+
+
+def on_meta(value, expected_shape, what="the output"):
+    """Raises CheckFailed unless the value is a tensor on `meta` of that shape."""
+    shape(value, expected_shape, what)
+    if value.device.type != "meta":
+        raise CheckFailed(f"{sentence_start(what)} should be on the device of the inputs, but it is on {value.device.type}.")
+
+
+def on_cuda(submission):
+    """Skips the check where there is no GPU."""
+    if "cuda" not in submission.devices():
+        pytest.skip("no GPU on this machine")
+
+
+def name_of(dtype):
+    """float32 for torch.float32."""
+    return wire.DTYPE_NAMES.get(dtype, str(dtype))
+
+
+def kind_of(value):
+    """A few words for what a value is."""
+    if value is None:
+        return "None"
+    if isinstance(value, torch.Tensor):
+        return f"a single tensor of shape {tuple(value.shape)}"
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)} parts"
+    if isinstance(value, wire.Opaque):
+        return f"something of type {value.name}"
+    return f"a {type(value).__name__}"
+
+
+def sentence_start(text):
+    return text[:1].upper() + text[1:]

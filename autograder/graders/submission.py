@@ -1,0 +1,228 @@
+"""Proxies for a submission's functions and modules: a check calls them as if they were here.
+
+The code behind a proxy runs in the sandbox (a student's) or in this process (a reference or a misconception). What
+comes back is plain data: tensors on the CPU or on `meta`, numbers, tuples, and `Opaque` for what does not travel.
+"""
+
+from collections import namedtuple
+from dataclasses import dataclass, field
+
+import torch
+
+from ..sandbox.inside import wire
+from ..sandbox.inside.workbench import Workbench
+
+Gradients = namedtuple("Gradients", "value inputs parameters")
+
+
+class StudentError(Exception):
+    """The submission's own code raised. `type` and `message` are its exception's; `where` is a place or None."""
+
+    def __init__(self, type, message, where=None):
+        super().__init__(f"{type}: {message}")
+        self.type = type
+        self.message = message
+        self.where = where
+
+    def sentence(self):
+        """What happened and where, for the student."""
+        first_line = self.message.strip().split("\n")[0][:300]
+        text = f"Your code raised {self.type}" + (f": {first_line}" if first_line else "")
+        if self.where:
+            code = f" (`{self.where['code'].strip()}`)" if self.where["code"].strip() else ""
+            text += f", in {self.where['file']}, line {self.where['line']}{code}"
+        return text + "."
+
+
+class Local:
+    """Trusted code in this process, behind the same interface as a sandboxed child."""
+
+    def __init__(self, namespace):
+        self.bench = Workbench(namespace)
+
+    def ask(self, message, tensors):
+        return self.bench.handle(message, tensors)
+
+
+@dataclass
+class Transcript:
+    """All that a check saw of a submission, in order: what is compared with a misconception's."""
+
+    entries: list = field(default_factory=list)
+
+    def add(self, *entry):
+        self.entries.append(entry)
+
+
+class Submission:
+    """What a check gets as `submission`. `transport.ask(message, tensors)` serves the workbench's requests."""
+
+    def __init__(self, transport, transcript=None):
+        self.transport = transport
+        self.transcript = transcript if transcript is not None else Transcript()
+        self.last = None
+
+    def build(self, name, *args, **kwargs):
+        """Construct the class `name`: a `Proxy` of the module. Raises StudentError."""
+        tensors = []
+        reply, _ = self._ask(
+            {"op": "build", "name": name, "args": wire.pack(args, tensors), "kwargs": wire.pack(kwargs, tensors)},
+            tensors,
+        )
+        self.transcript.add("built")
+        if type(reply.get("handle")) is not int:
+            raise wire.WireError("a built module has no handle")
+        return Proxy(self, reply["handle"])
+
+    def function(self, name):
+        """A `Proxy` of the function `name`."""
+        return Proxy(self, name)
+
+    def devices(self):
+        """The devices that the submission can be run on here."""
+        reply, _ = self._ask({"op": "devices"}, [], record=False)
+        return [d for d in ("cpu", "meta", "cuda") if d in reply.get("devices", [])]
+
+    def _ask(self, message, tensors, record=True):
+        reply, tensors = self.transport.ask(message, tensors)
+        if reply.get("ok") is True:
+            return reply, tensors
+        error = student_error(reply)
+        if record:
+            self.transcript.add("error", error.type, error.message)
+        raise error
+
+
+def student_error(reply):
+    """The StudentError in a reply; what is malformed in it is left out."""
+    error = reply.get("error")
+    error = error if isinstance(error, dict) else {}
+    where = error.get("where")
+    if isinstance(where, dict) and type(where.get("line")) is int:
+        where = {"file": str(where.get("file"))[:100], "line": where["line"], "code": str(where.get("code"))[:200]}
+    else:
+        where = None
+    return StudentError(str(error.get("type", "an error"))[:100], str(error.get("message", ""))[:1000], where)
+
+
+class Proxy:
+    """A function or module of the submission.
+
+    After a call, `submission.last` holds `devices` (of the tensors that came back) and `changed` (whether a tensor that
+    was given was changed in place).
+    """
+
+    def __init__(self, submission, target):
+        self.submission = submission
+        self.target = target
+
+    def __call__(self, *args, **kwargs):
+        """Call it. Raises StudentError."""
+        return self._call(args, kwargs, {})
+
+    def seeded(self, seed, *args, **kwargs):
+        """Call it after seeding torch's generator."""
+        return self._call(args, kwargs, {"seed": seed})
+
+    def on(self, device, *args, **kwargs):
+        """Call it with all tensors on `device`. On `meta`, mixing devices raises, as it would on a GPU."""
+        return self._call(args, kwargs, {"device": device})
+
+    def error(self, *args, **kwargs):
+        """Call it for the error that it should raise: a StudentError, or None if it raised nothing."""
+        try:
+            self(*args, **kwargs)
+        except StudentError as error:
+            return error
+        return None
+
+    def gradients(self, *args, upstream, device=None, **kwargs):
+        """Call it and pull `upstream` (one tensor per output used, None for the others) back.
+
+        Returns `Gradients(value, inputs, parameters)`: a list with one tensor or None for every input that has
+        `requires_grad`, in order, and a dict of parameters by name.
+        """
+        return self._call(args, kwargs, {"device": device} if device else {}, upstream)
+
+    def load(self, state):
+        """Write weights into parameters by name, as `load_state_dict` would. Raises StudentError."""
+        tensors = []
+        message = {"op": "load", "target": self.target, "state": wire.pack(state, tensors)}
+        self.submission._ask(message, tensors)
+
+    def parameters(self):
+        """The parameters by name, as tensors."""
+        reply, tensors = self.submission._ask({"op": "state", "target": self.target}, [])
+        parameters = wire.unpack(reply.get("parameters"), tensors)
+        if not isinstance(parameters, dict):
+            raise wire.WireError("the parameters are no dict")
+        self.submission.transcript.add("parameters", {n: list(getattr(p, "shape", [])) for n, p in parameters.items()})
+        return parameters
+
+    def train(self, mode=True):
+        self.submission._ask({"op": "mode", "target": self.target, "train": mode}, [])
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def to(self, device=None, dtype=None):
+        """Move the module to a device or a dtype."""
+        message = {"op": "move", "target": self.target, "device": device}
+        self.submission._ask({**message, "dtype": wire.DTYPE_NAMES[dtype] if dtype else None}, [])
+        return self
+
+    def _call(self, args, kwargs, options, upstream=None):
+        tensors = []
+        message = {
+            "op": "call",
+            "target": self.target,
+            "args": wire.pack(args, tensors),
+            "kwargs": wire.pack(kwargs, tensors),
+            **options,
+        }
+        if upstream is not None:
+            message["upstream"] = wire.pack(upstream, tensors)
+        reply, tensors = self.submission._ask(message, tensors)
+        value = wire.unpack(reply.get("value"), tensors)
+        changed, devices = reply.get("changed"), reply.get("devices")
+        self.submission.last = {
+            "changed": bool(changed),
+            "devices": [str(d)[:20] for d in devices[:10]] if isinstance(devices, list) else [],
+        }
+        transcript = self.submission.transcript
+        transcript.add("value", value)
+        transcript.add("changed", bool(changed))
+        if upstream is None:
+            return value
+        gradients = reply.get("gradients")
+        gradients = gradients if isinstance(gradients, dict) else {}
+        inputs = wire.unpack(gradients.get("inputs"), tensors)
+        parameters = wire.unpack(gradients.get("parameters"), tensors)
+        if not isinstance(inputs, list) or not isinstance(parameters, dict):
+            raise wire.WireError("the gradients are not where they should be")
+        transcript.add("gradients", inputs, parameters)
+        return Gradients(value, inputs, parameters)
+
+
+def same(a, b):
+    """Whether two observations are equal up to rounding: the same structure, dtypes and shapes, values close."""
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+        if a.shape != b.shape or a.dtype != b.dtype or a.device != b.device:
+            return False
+        if a.device.type == "meta" or not a.dtype.is_floating_point:
+            return a.device.type == "meta" or torch.equal(a, b)
+        digits = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3}.get(a.dtype, 1e-6)
+        a, b = a.double(), b.double()
+        finite = b[torch.isfinite(b)]
+        size = finite.abs().max().item() if finite.numel() else 0.0
+        return torch.allclose(a, b, rtol=0, atol=digits * size + 1e-12, equal_nan=True)
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, wire.Opaque):
+        return a.name == b.name
+    return a == b

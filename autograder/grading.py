@@ -1,0 +1,329 @@
+"""Grades one submission: reads it, runs its cells in a sandboxed child, runs the graders on it, makes the Verdict."""
+
+import logging
+import re
+import secrets
+import time
+from dataclasses import dataclass, field
+
+from . import course
+from .graders.session import Graders, Stopped
+from .graders.submission import student_error
+from .misconceptions.diagnose import Diagnostician
+from .notebooks import reading
+from .notebooks.restoring import Cell, restore
+from .sandbox.inside import wire
+from .sandbox.jail import Limits
+from .sandbox.warm import ChildGone, Interrupted, WarmParent
+from .verdicts import record
+
+MAX_RESTARTS = 8
+
+log = logging.getLogger(__name__)
+
+
+def new_seed():
+    """A seed for the inputs of a run, which nobody can have known before."""
+    return secrets.randbits(48)
+
+
+@dataclass
+class Graded:
+    """A Verdict, and the outputs of the submission's cells by their place among the restored cells."""
+
+    verdict: record.Verdict
+    cells: list = field(default_factory=list)
+    outputs: dict = field(default_factory=dict)
+
+
+class Grader:
+    """Grades submissions one after another with one warm sandbox. Use as a context manager, or call `close()`."""
+
+    def __init__(self, limits=None, device="cpu", unsafe=False):
+        self.limits = limits or Limits()
+        self.parent = WarmParent(self.limits, device, unsafe)
+        self.parent.start()
+        try:
+            self.graders = Graders()
+        except BaseException:
+            self.parent.close()
+            raise
+        self.diagnostician = Diagnostician(self.graders)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def close(self):
+        self.graders.close()
+        self.parent.close()
+
+    def grade_file(self, path, exercise=None, seed=None):
+        """Grade a notebook or a .py file: a Graded. Bad input gives a Verdict that says so, never an exception."""
+        seed = new_seed() if seed is None else seed
+        wanted = [course.exercises()[exercise]] if exercise else None
+        try:
+            data = reading.read_bytes(path)
+            if str(path).endswith(".py"):
+                cells = [Cell("code", reading.read_script(data), "", None)]
+                assignment = ""
+                every = list(course.exercises().values())
+            else:
+                submitted = reading.read_notebook(data)
+                found = assignment_of(submitted, path)
+                if found is None and not wanted:
+                    raise reading.Unreadable(
+                        "It is no notebook of this course: neither its name nor its cells belong to an assignment"
+                        f" ({', '.join(course.assignments())})."
+                    )
+                found = found or course.assignments()[wanted[0].assignment]
+                cells = restore(submitted, found.cells, found)
+                assignment = found.name
+                every = list(found.exercises)
+                wanted = wanted or every
+        except reading.Unreadable as problem:
+            return Graded(rejected(path, wanted or exercises_of_name(path), str(problem), seed))
+        return self.grade_cells(cells, wanted, seed, str(path), assignment, candidates=every)
+
+    def grade_cells(self, cells, wanted, seed, path="", assignment="", candidates=()):
+        """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they define)."""
+        workspace = Workspace(self.parent, cells)
+        try:
+            workspace.run()
+            if wanted is None:
+                kinds = workspace.kinds([e.name for e in candidates])
+                wanted = [e for e in candidates if kinds[e.name] != "missing"]
+            results = [self._grade_exercise(workspace, e, seed) for e in wanted]
+        except ChildGone as problem:  # beyond what a fresh child could mend
+            results = [record.without_grade(e.name, e.points, problem.status, str(problem)) for e in wanted or []]
+        finally:
+            workspace.close()
+        verdict = record.Verdict(path, results, seed, assignment)
+        return Graded(verdict, cells, workspace.outputs)
+
+    def _grade_exercise(self, workspace, exercise, seed):
+        def without(status, message):
+            return record.without_grade(exercise.name, exercise.points, status, message)
+
+        try:
+            workspace.begin_exercise()
+            kind = workspace.kinds([exercise.name])[exercise.name]
+            if kind == "missing":
+                return without(*workspace.why_missing(exercise.name))
+            if kind == "other":
+                return without("error", f"`{exercise.name}` should be a function or class, but it is something else.")
+            run = self.graders.run(exercise.name, workspace, seed)
+            if run.stopped:
+                return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
+            diagnosis = self.diagnostician.diagnose(run) if run.failed() else []
+        except ChildGone as problem:
+            return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
+        finally:
+            workspace.end_exercise()
+        score = sum(c.points for c in run.checks if c.passed)
+        return record.Exercise(exercise.name, score, exercise.points, "graded", run.checks, diagnosis, skipped=run.skipped)
+
+
+def rejected(path, wanted, problem, seed, assignment=""):
+    """The Verdict of a submission that cannot be read: 0 points for each exercise, and why."""
+    results = [record.without_grade(e.name, e.points, "rejected", problem) for e in wanted]
+    return record.Verdict(str(path), results or [record.without_grade("", 0.0, "rejected", problem)], seed, assignment)
+
+
+def exercises_of_name(path):
+    """The exercises of the assignment whose name the file bears, or none."""
+    found = course.assignments().get(re.sub(r"\.ipynb$", "", str(path).rsplit("/", 1)[-1]))
+    return list(found.exercises) if found else []
+
+
+def assignment_of(submitted, path):
+    """The course's assignment that a notebook belongs to: by its name, else by most of its cells; or None."""
+    known = course.assignments()
+    name = str(path).rsplit("/", 1)[-1].removesuffix(".ipynb")
+    if name in known:
+        return known[name]
+    claims = {cell.grade_id for cell in submitted}
+    hits = {n: len(claims & {c.grade_id for c in a.cells if c.grade_id != "setup"}) for n, a in known.items()}
+    best = max(hits, key=hits.get, default=None)
+    return known[best] if best and hits[best] else None
+
+
+def read_cells(path):
+    """The restored cells of a notebook or .py file of this course. Raises reading.Unreadable."""
+    data = reading.read_bytes(path)
+    if str(path).endswith(".py"):
+        return [Cell("code", reading.read_script(data), "", None)]
+    submitted = reading.read_notebook(data)
+    found = assignment_of(submitted, path)
+    return restore(submitted, found.cells if found else (), found)
+
+
+class Workspace:
+    """A submission's cells, run in a sandboxed child, and a fresh child whenever one is lost.
+
+    It is the transport of the graders' proxies. A cell that ends its child is left out of the next one, so that one
+    exercise's endless loop or crash does not take the others along.
+    """
+
+    def __init__(self, parent, cells):
+        self.parent = parent
+        self.cells = cells
+        self.child = None
+        self.outputs = {}
+        self.errors = {}
+        self.left_out = {}
+        self.restarts = 0
+        self.used = {"cpu": 0.0, "memory": 0}
+        self.notebook_ends = None
+        self.exercise_ends = None
+
+    def run(self):
+        """Run all cells that are to be run. Raises ChildGone if children keep being lost."""
+        self.notebook_ends = self.notebook_ends or time.monotonic() + self.parent.limits.notebook
+        while self.child is None:
+            self.child = self.parent.fork()
+            for index, cell in enumerate(self.cells):
+                if not self._run_cell(index, cell):
+                    self._count_restart()
+                    break
+
+    def _run_cell(self, index, cell):
+        """Run one cell; False if the child was lost by it."""
+        try:
+            if cell.exercise:
+                self.child.request({"op": "bind", "name": cell.exercise}, seconds=self.parent.limits.call)
+            elif cell.runs and index not in self.left_out:
+                seconds = max(0.1, min(self.parent.limits.cell, self.notebook_ends - time.monotonic()))
+                reply, _ = self.child.request(
+                    {"op": "cell", "source": cell.source, "name": self._name(index)}, seconds=seconds
+                )
+                self.outputs[index] = clean_outputs(reply.get("outputs"))
+                self.errors.pop(index, None)
+                if "error" in reply or reply.get("ok") is not True:
+                    self.errors[index] = student_error(reply)
+        except Interrupted as problem:
+            self._stop_at(index, "TimeoutError", f"the cell was stopped: {problem}", keep=True)
+        except ChildGone as problem:
+            self._stop_at(index, problem.status, f"the cell was stopped: {problem}", keep=False)
+            self._lose()
+            return False
+        return True
+
+    def _stop_at(self, index, status, message, keep):
+        self.outputs[index] = [{"output_type": "error", "ename": status, "evalue": message, "traceback": [message]}]
+        self.errors[index] = Stopped("timeout" if keep else status, message)
+        if not keep:
+            self.left_out[index] = message
+
+    def _name(self, index):
+        """What tracebacks call a cell: its number among all cells of the notebook, from 1."""
+        return f"cell {index + 1}" if len(self.cells) > 1 else "your file"
+
+    def _lose(self):
+        if self.child is not None:
+            ended = self.child.kill() or {}
+            self.used["cpu"] += ended.get("cpu", 0.0)
+            self.used["memory"] = max(self.used["memory"], ended.get("memory", 0))
+            self.child = None
+
+    def _count_restart(self):
+        self.restarts += 1
+        if self.restarts > MAX_RESTARTS or time.monotonic() > self.notebook_ends:
+            raise ChildGone("killed", "too many of its cells ended their process or did not end at all")
+
+    def close(self):
+        self._lose()
+
+    # --- exercises --------------------------------------------------------------------------------
+
+    def begin_exercise(self):
+        """Make sure that there is a child, and start the exercise's clock."""
+        self.run()
+        self.exercise_ends = time.monotonic() + self.parent.limits.exercise
+
+    def end_exercise(self):
+        self.exercise_ends = None
+
+    def kinds(self, names):
+        """For every name: "class", "callable", "other" or "missing"."""
+        self.run()
+        try:
+            reply, _ = self.child.request({"op": "kind", "names": list(names)}, seconds=self.parent.limits.call)
+        except (Interrupted, ChildGone) as problem:
+            self._lose()
+            raise ChildGone(getattr(problem, "status", "timeout"), str(problem)) from None
+        kinds = reply.get("kinds")
+        kinds = kinds if isinstance(kinds, dict) else {}
+        return {n: kinds.get(n) if kinds.get(n) in ("class", "callable", "other") else "missing" for n in names}
+
+    def why_missing(self, name):
+        """(status, message) for a name that is not defined after all cells have run."""
+        for index, error in self.errors.items():
+            if re.search(rf"^\s*(class|def)\s+{name}\b", self.cells[index].source, re.MULTILINE):
+                if isinstance(error, Stopped):
+                    return error.status, f"`{name}` is not defined: {error}."
+                return "error", f"`{name}` is not defined, since its code stopped. {error.sentence()}"
+        return "missing", f"`{name}` is not defined."
+
+    def ask(self, message, tensors):
+        """Serve a proxy. Raises Stopped, which ends the exercise, when the child is lost or time is up."""
+        left = self.exercise_ends - time.monotonic() if self.exercise_ends else self.parent.limits.call
+        if self.child is None or left <= 0:
+            raise Stopped("timeout", f"its checks took longer than {self.parent.limits.exercise:g} s in all")
+        try:
+            return self.child.request(message, tensors, seconds=min(self.parent.limits.call, left))
+        except Interrupted as problem:
+            raise Stopped("timeout", str(problem)) from None
+        except ChildGone as problem:
+            self._lose()
+            self._count_restart()
+            raise Stopped(problem.status, str(problem)) from None
+        except wire.WireError as problem:  # what we were about to send was too large
+            raise Stopped("killed", str(problem)) from None
+
+
+# --- outputs from the sandbox ---------------------------------------------------------------------
+
+MAX_OUTPUTS, MAX_TEXT, MAX_IMAGE = 40, 50_000, 700_000
+_PNG = re.compile(r"iVBORw0KGgo[A-Za-z0-9+/\n]*={0,2}\n?")
+
+
+def clean_outputs(outputs):
+    """Outputs as a notebook holds them, built anew from what the sandbox sent: text, errors and PNG pictures only."""
+    cleaned = [_clean_output(o) for o in outputs[:MAX_OUTPUTS]] if isinstance(outputs, list) else []
+    return [o for o in cleaned if o]
+
+
+def _clean_output(output):
+    output = output if isinstance(output, dict) else {}
+    kind = output.get("output_type")
+    if kind == "stream" and isinstance(output.get("text"), str):
+        name = "stderr" if output.get("name") == "stderr" else "stdout"
+        return {"output_type": "stream", "name": name, "text": _text(output["text"])}
+    if kind == "error":
+        lines = output.get("traceback")
+        lines = [_text(str(line)) for line in lines[:200]] if isinstance(lines, list) else []
+        return {
+            "output_type": "error",
+            "ename": _text(str(output.get("ename")))[:200],
+            "evalue": _text(str(output.get("evalue")))[:2000],
+            "traceback": "\n".join(lines)[:MAX_TEXT].split("\n"),
+        }
+    if kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
+        data = {}
+        if isinstance(output["data"].get("text/plain"), str):
+            data["text/plain"] = _text(output["data"]["text/plain"])
+        image = output["data"].get("image/png")
+        if isinstance(image, str) and len(image) <= MAX_IMAGE and _PNG.fullmatch(image):
+            data["image/png"] = image
+        return {"output_type": "display_data", "data": data, "metadata": {}} if data else None
+    return None
+
+
+def _text(text):
+    """Text without control characters (terminal escapes among them), bounded, encodable."""
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text[: 2 * MAX_TEXT])
+    text = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", text)[:MAX_TEXT]
+    return text.encode("utf-8", "replace").decode("utf-8")

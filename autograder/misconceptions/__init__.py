@@ -1,0 +1,46 @@
+"""What goes wrong: named wrong implementations, each with the sentence that a student reads.
+
+One module per exercise, of the exercise's name. Each wrong implementation is a function or class marked with
+`@misconception(id, says)`; `namespace` makes of it what a student's notebook would hold.
+"""
+
+import importlib
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """`id` names it within its exercise; `says` is told to the student; `original` is the notebook it comes from."""
+
+    id: str
+    exercise: str
+    says: str
+    code: object
+    original: str = None
+
+    def namespace(self):
+        return {self.exercise: self.code}
+
+
+def misconception(id, says, original=None):
+    """Marks a function or class as a wrong implementation of the exercise whose module it stands in."""
+
+    def mark(code):
+        module = importlib.import_module(code.__module__)
+        exercise = code.__module__.rsplit(".", 1)[1]
+        known = module.__dict__.setdefault("BANK", {})
+        if id in known:
+            raise ValueError(f"{exercise} has two misconceptions called {id}")
+        known[id] = Misconception(id, exercise, " ".join(says.split()), code, original)
+        return code
+
+    return mark
+
+
+def bank(exercise):
+    """All misconceptions of an exercise by id, in the order of its module."""
+    try:
+        module = importlib.import_module(f"{__name__}.{exercise}")
+    except ModuleNotFoundError:
+        return {}
+    return module.BANK

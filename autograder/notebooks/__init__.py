@@ -1,0 +1,1 @@
+"""Reading, restoring and releasing notebooks, and the parts that plug into nbgrader."""

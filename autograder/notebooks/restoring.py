@@ -1,0 +1,70 @@
+"""Puts a submission's cells back in order: test and setup cells as they were released, missing ones added."""
+
+import re
+from dataclasses import dataclass
+
+from ..course import EXERCISE
+
+ADDED = "This cell was missing from the submission and was put back."
+
+
+@dataclass
+class Cell:
+    """A cell of a restored submission. `known` is the course's cell that it stands for, or None for the student's own."""
+
+    cell_type: str
+    source: str
+    id: str
+    known: object = None
+    added: bool = False
+    lesson: bool = False
+
+    @property
+    def exercise(self):
+        """The exercise that this cell grades, or None."""
+        declared = self.known is not None and self.known.grade and EXERCISE.search(self.known.source)
+        return declared[1] if declared else None
+
+    @property
+    def runs(self):
+        """Whether its code is run in the sandbox: the student's, and the setup; not tests, not lessons."""
+        return self.cell_type == "code" and not self.lesson and not (self.known is not None and self.known.grade)
+
+
+def restore(submitted, known, assignment=None):
+    """The cells to grade: a list of Cell.
+
+    `submitted` is a list of reading.SubmittedCell, `known` the course's cells in order (from the gradebook or from the
+    source). A locked cell gets the course's text; of doubled cells the first counts, and the others lose their claim (a
+    doubled locked cell is dropped); a missing graded or locked cell is added after the nearest known cell before it.
+    `assignment` tells which cells are lessons.
+    """
+    by_id = {cell.grade_id: cell for cell in known}
+    cells, seen = [], set()
+    for cell in submitted:
+        claim = by_id.get(cell.grade_id)
+        if claim is None:
+            cells.append(Cell(cell.cell_type, cell.source, cell.id, lesson=_is_lesson(cell, assignment)))
+        elif claim.grade_id not in seen:
+            seen.add(claim.grade_id)
+            source = claim.source if claim.locked else cell.source
+            cells.append(Cell(claim.cell_type, source, cell.id, known=claim))
+        elif not claim.locked:
+            cells.append(Cell(cell.cell_type, cell.source, cell.id))
+    for position, claim in enumerate(known):
+        if claim.grade_id not in seen and (claim.grade or claim.locked):
+            before = {c.grade_id for c in known[:position]}
+            after = [i for i, c in enumerate(cells) if c.known is not None and c.known.grade_id in before]
+            place = after[-1] + 1 if after else 0
+            cells.insert(place, Cell(claim.cell_type, claim.source if claim.locked else "", "", claim, added=True))
+    return cells
+
+
+def _is_lesson(cell, assignment):
+    """A released lesson cell, unless the student has put a definition of an exercise into it."""
+    if assignment is None or cell.cell_type != "code":
+        return False
+    if cell.source.strip() in assignment.lesson_texts:
+        return True
+    defined = set(re.findall(r"^\s*(?:class|def)\s+(\w+)", cell.source, re.MULTILINE))
+    return cell.id in assignment.lesson_ids and not defined & {e.name for e in assignment.exercises}

@@ -1,0 +1,1 @@
+"""Where student code runs, and the only part of the kit that starts processes for it."""

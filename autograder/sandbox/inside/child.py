@@ -1,0 +1,85 @@
+"""The child: serves one submission over its socket, after the lock. Everything it says is untrusted."""
+
+import builtins
+import os
+import tempfile
+import time
+
+import IPython.core.completer  # noqa: F401  imported here, once, and not by every child
+import matplotlib
+import matplotlib.pyplot
+import numpy  # noqa: F401
+import torch
+import torch._dynamo  # noqa: F401  the first optimiser would import it
+import torch.optim
+import torch.testing  # noqa: F401
+import tqdm.auto  # noqa: F401
+
+from . import shell as shells
+from . import wire
+from .workbench import Workbench, place_in
+
+_shell = None
+
+
+def warm_up():
+    """Make the shell that every child gets a copy of. No torch operation runs and no thread starts here."""
+    global _shell
+    matplotlib.pyplot  # its font cache is read now
+    _shell = shells.Shell.instance()
+    _shell.enable_pictures()
+
+
+def say_hello(sock, problem=None):
+    """The first frame: the lock is in place, or why it is not. Nothing is sent to a child before it."""
+    wire.send_frame(sock, {"n": 0, "ok": problem is None, "message": problem})
+
+
+def serve(sock):
+    """Answer requests until the socket closes: `cell`, `bind`, and what the workbench knows."""
+    say_hello(sock)
+    builtins.input = shells.no_input
+    tempfile.tempdir = None
+    os.environ["MPLCONFIGDIR"] = os.getcwd()
+    shell = _shell
+    names = set()
+    bench = Workbench(shell.user_ns, locate=lambda error: place_in(error, names.__contains__))
+    while True:
+        try:
+            request, tensors = wire.receive_frame(sock)
+        except wire.Closed:
+            return
+        except KeyboardInterrupt:
+            continue  # an interrupt that came too late, for a cell that had just ended
+        out = []
+        try:
+            if request["op"] == "cell":
+                reply = _run_cell(shell, bench, request, names)
+            elif request["op"] == "bind":
+                bench.bind(request["name"])
+                reply = {"ok": True}
+            else:
+                reply, out = bench.handle(request, tensors)
+        except KeyboardInterrupt:
+            reply, out = {"ok": False, "error": {"type": "KeyboardInterrupt", "message": "", "where": None}}, []
+        except BaseException as error:  # SystemExit, GeneratorExit: an error like others
+            reply, out = {"ok": False, "error": bench.describe(error)}, []
+        reply["n"] = request["n"]
+        try:
+            wire.send_frame(sock, reply, out)
+        except KeyboardInterrupt:
+            return  # half a frame may be out: the head starts a fresh child
+        except wire.Closed:
+            return
+        except Exception as error:
+            wire.send_frame(sock, {"n": request["n"], "ok": False, "error": bench.describe(error)})
+
+
+def _run_cell(shell, bench, request, names):
+    names.add(request["name"])
+    started = time.monotonic()
+    outputs, error = shell.run_one(request["source"], request["name"])
+    reply = {"ok": True, "outputs": outputs, "seconds": time.monotonic() - started}
+    if error is not None:
+        reply["error"] = bench.describe(error)
+    return reply

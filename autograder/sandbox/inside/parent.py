@@ -1,0 +1,127 @@
+"""The warm parent: imports what notebooks use once, then forks one locked-down child per request.
+
+It runs inside bubblewrap and knows no secret. Over its control socket it gets `{"op": "fork"}` with one end of a socket
+pair attached, forks, and answers with the child's process id and a pidfd; `{"op": "reap"}` waits for a child that
+has ended (or that the head has killed), clears its folder and answers with how it ended and what it cost.
+"""
+
+import base64
+import gc
+import json
+import os
+import resource
+import shutil
+import signal
+import socket
+import sys
+
+from . import lockdown
+
+WORK = "/tmp/work"  # the one place where a child may write
+SOCKET = 3  # the one descriptor that a child keeps, besides /dev/null as 0, 1 and 2
+
+
+def main(control_fd, settings):
+    """Serve `control_fd` until it closes. `settings`: the dict that `jail.py` wrote on the command line."""
+    lockdown.drop_user(settings["uid"], settings["gid"])
+    lockdown.not_dumpable()  # after the change of user, which resets it
+    control = socket.socket(fileno=control_fd)
+    if lockdown.landlock_version() < 1:
+        _send(control, {"ok": False, "message": "the kernel has no Landlock (Linux 5.13 or later, enabled, has)"})
+        return
+    from . import child  # torch, IPython, matplotlib: the seconds that are spent only once
+
+    lock = lockdown.Lockdown(
+        bpf=base64.b64decode(settings["bpf"]),
+        tgkill=settings["tgkill"],
+        readable=settings["readable"],
+        memory=settings["memory"],
+        cpu_seconds=settings["cpu_seconds"],
+        file_bytes=settings["file_bytes"],
+    )
+    child.warm_up()
+    gc.collect()
+    gc.freeze()
+    _send(control, {"ok": True})
+    pid = None
+    while True:
+        message, descriptors = _receive(control)
+        if message is None:
+            return
+        if message["op"] == "fork":
+            pid = _fork(control, descriptors[0], lock, child)
+        elif message["op"] == "reap":
+            _, status, usage = os.wait4(pid, 0)
+            _clear(WORK)
+            _send(
+                control,
+                {
+                    "ok": True,
+                    "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
+                    "exit": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+                    "cpu": usage.ru_utime + usage.ru_stime,
+                    "memory": usage.ru_maxrss * 1024,
+                },
+            )
+
+
+def _fork(control, descriptor, lock, child):
+    os.makedirs(WORK, mode=0o700, exist_ok=True)
+    pid = os.fork()
+    if pid:
+        os.close(descriptor)
+        pidfd = os.pidfd_open(pid)
+        _send(control, {"ok": True, "pid": pid}, [pidfd])
+        os.close(pidfd)
+        return pid
+    try:
+        _keep_only(descriptor)
+        sock = socket.socket(fileno=SOCKET)
+        try:
+            _settle(lock)
+        except BaseException as error:
+            child.say_hello(sock, f"{type(error).__name__}: {error}")
+            raise
+        child.serve(sock)
+    finally:
+        os._exit(0)  # nothing may return into the parent's loop
+
+
+def _keep_only(descriptor):
+    """Close every descriptor but the child's own socket, which becomes SOCKET."""
+    null = os.open("/dev/null", os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    if descriptor != SOCKET:
+        os.dup2(descriptor, SOCKET)
+    os.closerange(SOCKET + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+
+
+def _settle(lock):
+    """Take on the child's folder and environment, and lock."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.chdir(WORK)
+    os.environ.clear()
+    os.environ.update(HOME=WORK, TMPDIR=WORK, PATH="/usr/bin:/bin", LANG="C.UTF-8", OMP_NUM_THREADS="1")
+    lock.apply(WORK)
+
+
+def _clear(folder):
+    """Empty the child's folder. What cannot be emptied ends the parent; the head then starts a new sandbox."""
+
+    def open_up(function, path, _):
+        for place in (os.path.dirname(path), path):
+            if not os.path.islink(place):
+                os.chmod(place, 0o700)
+        function(path)
+
+    shutil.rmtree(folder, onerror=open_up)
+
+
+def _send(control, message, descriptors=()):
+    socket.send_fds(control, [json.dumps(message).encode()], list(descriptors))
+
+
+def _receive(control):
+    data, descriptors, _, _ = socket.recv_fds(control, 65536, 1)
+    return (json.loads(data), descriptors) if data else (None, [])

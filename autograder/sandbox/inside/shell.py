@@ -1,0 +1,219 @@
+"""The IPython shell that runs a notebook's cells inside the sandbox and collects what they show, within caps."""
+
+import base64
+import sys
+import traceback
+
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+MAX_TEXT = 20_000  # characters a cell may show
+MAX_IMAGE = 500_000  # bytes of one picture
+MAX_OUTPUTS = 30  # outputs a cell may show
+MAX_NOTEBOOK = 3_000_000  # bytes a whole notebook may show
+SHOWN_TYPES = ("text/plain", "image/png")  # what feedback can show without trusting it
+
+NO_PROCESS = "No other program can be started while this notebook is graded; the rest of it runs on."
+NO_INPUT = "Nobody is there to answer input() while this notebook is graded; the rest of it runs on."
+
+
+class Outputs:
+    """The outputs of the running cell, as in a notebook file; what goes over a cap is dropped and said once."""
+
+    def __init__(self):
+        self.total = 0
+        self.start()
+
+    def start(self):
+        self.items = []
+        self.text_left = MAX_TEXT
+        self.cut = False
+
+    def stream(self, name, text):
+        text = text[: self.text_left + 1]
+        if len(text) > self.text_left:
+            text = text[: self.text_left]
+            self.cut = True
+        if not text or not self._room(len(text)):
+            return
+        self.text_left -= len(text)
+        if self.items and self.items[-1].get("name") == name:
+            self.items[-1]["text"] += text
+        else:
+            self.items.append({"output_type": "stream", "name": name, "text": text})
+
+    def show(self, data, execute_result=False):
+        """Add a rich output. Only types that feedback can show are kept."""
+        kept = {}
+        for kind in SHOWN_TYPES:
+            value = data.get(kind)
+            if kind == "image/png" and isinstance(value, bytes):
+                value = base64.b64encode(value).decode()
+            if isinstance(value, str):
+                limit = MAX_IMAGE if kind == "image/png" else self.text_left
+                if len(value) <= limit:
+                    kept[kind] = value
+                elif kind == "text/plain":
+                    kept[kind], self.cut = value[:limit], True
+        if not kept or not self._room(sum(map(len, kept.values()))):
+            return
+        self.text_left -= len(kept.get("text/plain", ""))
+        kind = "execute_result" if execute_result else "display_data"
+        self.items.append({"output_type": kind, "data": kept, "metadata": {}})
+
+    def error(self, kind, message, lines):
+        if self._room(sum(map(len, lines))):
+            text = "\n".join(lines)[-MAX_TEXT:].split("\n")
+            self.items.append(
+                {"output_type": "error", "ename": kind[:200], "evalue": message[:2000], "traceback": text}
+            )
+
+    def finish(self):
+        if self.cut:
+            self.items.append({"output_type": "stream", "name": "stderr", "text": "\n[the rest was cut]\n"})
+        return self.items
+
+    def _room(self, size):
+        if len(self.items) >= MAX_OUTPUTS or self.total + size > MAX_NOTEBOOK:
+            self.cut = True
+            return False
+        self.total += size
+        return True
+
+
+class _Stream:
+    encoding = "utf-8"
+    errors = "replace"
+
+    def __init__(self, outputs, name):
+        self.outputs = outputs
+        self.name = f"<{name}>"
+        self._name = name
+
+    def write(self, text):
+        self.outputs.stream(self._name, str(text))
+        return len(text)
+
+    def writelines(self, lines):
+        for line in lines:
+            self.write(line)
+
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return False
+
+    def writable(self):
+        return True
+
+    def readable(self):
+        return False
+
+    @property
+    def closed(self):
+        return False
+
+
+class _Publisher(DisplayPublisher):
+    outputs = None
+
+    def publish(self, data, metadata=None, **kwargs):
+        self.outputs.show(data)
+
+    def clear_output(self, wait=False):
+        self.outputs.items.clear()
+
+
+class _Hook(DisplayHook):
+    outputs = None
+
+    def __call__(self, result=None):
+        if result is None or self.quiet():
+            return
+        data, _ = self.compute_format_data(result)
+        self.outputs.show(data, execute_result=True)
+        self.update_user_ns(result)
+
+
+class Shell(InteractiveShell):
+    """An interactive shell without history, processes, input or threads, whose outputs are collected."""
+
+    def __init__(self):
+        config = Config()
+        config.HistoryManager.enabled = False
+        config.InteractiveShell.colors = "nocolor"
+        config.InteractiveShell.autocall = 0
+        super().__init__(config=config, display_pub_class=_Publisher, displayhook_class=_Hook)
+        self.outputs = Outputs()
+        self.display_pub.outputs = self.outputs
+        self.displayhook.outputs = self.outputs
+        self.cell_name = "<cell>"
+        self.compile.get_code_name = lambda raw, transformed, number: self.cell_name
+        self.user_ns.update(exit=_leave, quit=_leave)
+
+    def init_virtualenv(self):
+        pass
+
+    def init_io(self):
+        pass
+
+    def enable_gui(self, gui=None):
+        pass
+
+    def system(self, command):
+        raise PermissionError(NO_PROCESS)
+
+    getoutput = system_piped = system_raw = system
+
+    def enable_pictures(self):
+        """Let matplotlib draw into the outputs, whether or not the notebook says `%matplotlib inline`."""
+        import matplotlib
+
+        matplotlib.use("module://matplotlib_inline.backend_inline")
+        from matplotlib_inline.backend_inline import flush_figures
+        from matplotlib_inline.config import InlineBackend
+
+        cfg = InlineBackend.instance(parent=self)
+        cfg.shell = self
+        self.configurables.append(cfg)
+        from IPython.core.pylabtools import select_figure_formats
+
+        select_figure_formats(self, {"png"})
+        self.events.register("post_execute", flush_figures)
+
+    def showtraceback(self, exc_tuple=None, *args, **kwargs):
+        kind, error, _ = exc_tuple or sys.exc_info()
+        try:
+            lines = self.InteractiveTB.stb2text(self.InteractiveTB.structured_traceback(*sys.exc_info())).split("\n")
+        except Exception:
+            lines = traceback.format_exception_only(kind, error)
+        try:
+            message = str(error)
+        except Exception:
+            message = ""
+        self.outputs.error(kind.__name__, message, lines)
+
+    showsyntaxerror = lambda self, filename=None, running_compiled_code=False, **kwargs: self.showtraceback()  # noqa: E731
+
+    def run_one(self, source, name):
+        """Run a cell: `(its outputs, the error it ended with or None)`. `name` is its file name in tracebacks."""
+        self.outputs.start()
+        self.cell_name = name
+        streams = sys.stdout, sys.stderr, sys.stdin
+        sys.stdout, sys.stderr = _Stream(self.outputs, "stdout"), _Stream(self.outputs, "stderr")
+        try:
+            result = self.run_cell(source, store_history=False)
+        finally:
+            sys.stdout, sys.stderr, sys.stdin = streams
+        return self.outputs.finish(), result.error_before_exec or result.error_in_exec
+
+
+def _leave(code=None):
+    raise SystemExit(code)
+
+
+def no_input(prompt=""):
+    raise EOFError(NO_INPUT)

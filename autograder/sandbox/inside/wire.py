@@ -1,0 +1,249 @@
+"""The wire between the trusted process and the sandbox: capped frames of JSON and safetensors, never pickle.
+
+A frame is `AGK1`, the length of its JSON (uint32), the length of its tensors (uint64), the JSON, the tensors
+as one safetensors file. Values travel as a small tagged tree, tensors in it as indices into that file:
+
+    {"tensor": 0, ...}  {"list": [...]}  {"tuple": [...]}  {"dict": [[key, node], ...]}  {"value": 1}
+    {"float": "nan"}  {"dtype": "float32"}  {"opaque": "Foo"}
+"""
+
+import json
+import math
+import socket
+import struct
+import time
+
+import torch
+from safetensors.torch import load as tensors_from_bytes
+from safetensors.torch import save as tensors_to_bytes
+
+MAGIC = b"AGK1"
+HEADER = struct.Struct("!4sIQ")
+MAX_JSON = 8 * 2**20
+MAX_TENSORS = 64 * 2**20
+MAX_NODES = 20_000
+MAX_DEPTH = 30
+MAX_RANK = 16
+DTYPES = {
+    name: getattr(torch, name)
+    for name in ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
+}
+DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+class WireError(Exception):
+    """The other side sent something that is no valid frame or value."""
+
+
+class Closed(WireError):
+    """The other side has closed the connection."""
+
+
+class Late(WireError):
+    """The other side did not answer by the deadline."""
+
+
+class Opaque:
+    """A value of a type that does not travel: only its type's name is known."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return f"<{self.name}>"
+
+
+# --- frames ---------------------------------------------------------------------------------------
+
+
+def send_frame(sock, message, tensors=(), deadline=None):
+    """Send `message` (JSON-able) and a list of tensors. `deadline`: a `time.monotonic()` value, or None."""
+    text = json.dumps(message, allow_nan=False).encode()
+    blob = tensors_to_bytes({str(i): t for i, t in enumerate(tensors)}) if tensors else b""
+    if len(text) > MAX_JSON or len(blob) > MAX_TENSORS:
+        raise WireError(f"the message is too large: {len(text)} bytes of JSON, {len(blob)} of tensors")
+    data = memoryview(HEADER.pack(MAGIC, len(text), len(blob)) + text + blob)
+    while data:
+        _set_timeout(sock, deadline)
+        try:
+            data = data[sock.send(data) :]
+        except socket.timeout:
+            raise Late("it does not read what it is sent") from None
+        except OSError:
+            raise Closed("the connection is closed") from None
+
+
+def receive_frame(sock, deadline=None):
+    """Receive one frame: `(message, tensors)`. Raises Late, Closed or WireError; never reads past the caps."""
+    magic, json_length, blob_length = HEADER.unpack(_read(sock, HEADER.size, deadline))
+    if magic != MAGIC:
+        raise WireError("a frame does not start as frames do")
+    if json_length > MAX_JSON or blob_length > MAX_TENSORS:
+        raise WireError(f"a frame announces {json_length} bytes of JSON and {blob_length} of tensors: too many")
+    text = _read(sock, json_length, deadline)
+    blob = _read(sock, blob_length, deadline)
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError):
+        raise WireError("a frame's JSON cannot be read") from None
+    if not isinstance(message, dict):
+        raise WireError("a frame's JSON is no object")
+    if not blob:
+        return message, []
+    try:
+        by_name = tensors_from_bytes(blob)
+        tensors = [by_name[str(i)] for i in range(len(by_name))]
+    except Exception:  # whatever the parser finds wrong, or a missing index
+        raise WireError("a frame's tensors cannot be read") from None
+    return message, tensors
+
+
+def _read(sock, length, deadline):
+    chunks = []
+    while length:
+        _set_timeout(sock, deadline)
+        try:
+            chunk = sock.recv(min(length, 2**20))
+        except socket.timeout:
+            raise Late("it did not answer in time") from None
+        except OSError:
+            raise Closed("the connection is closed") from None
+        if not chunk:
+            raise Closed("the connection is closed")
+        chunks.append(chunk)
+        length -= len(chunk)
+    return b"".join(chunks)
+
+
+def _set_timeout(sock, deadline):
+    if deadline is None:
+        sock.settimeout(None)
+        return
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise Late("it did not answer in time")
+    sock.settimeout(left)
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def pack(value, tensors):
+    """Turn a value into a tree for JSON; its tensors are appended to the list `tensors`.
+
+    A tensor keeps its dtype, its `requires_grad` and, where it is not contiguous, its strides. What cannot
+    travel (other types, sparse or complex tensors, tensors over the cap) becomes `{"opaque": type name}`.
+    """
+    return _Packer(tensors).node(value, 0)
+
+
+class _Packer:
+    def __init__(self, tensors):
+        self.tensors = tensors
+        self.nodes = 0
+        self.bytes = 0
+
+    def node(self, value, depth):
+        self.nodes += 1
+        if depth > MAX_DEPTH or self.nodes > MAX_NODES:
+            raise WireError("a value is nested too deeply or has too many parts")
+        if isinstance(value, torch.Tensor):
+            return self.tensor(value)
+        if value is None or isinstance(value, (bool, str)):
+            return {"value": value if value is None or isinstance(value, bool) else str(value)}
+        if isinstance(value, int):
+            return {"value": int(value)} if abs(value) < 2**63 else {"opaque": "int of over 64 bits"}
+        if isinstance(value, float):
+            return {"value": float(value)} if math.isfinite(value) else {"float": str(float(value))}
+        if isinstance(value, torch.dtype):
+            return {"dtype": DTYPE_NAMES[value]} if value in DTYPE_NAMES else {"opaque": str(value)}
+        if isinstance(value, list):
+            return {"list": [self.node(v, depth + 1) for v in value]}
+        if isinstance(value, tuple):
+            return {"tuple": [self.node(v, depth + 1) for v in value]}
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            return {"dict": [[key, self.node(v, depth + 1)] for key, v in value.items()]}
+        if isinstance(value, Opaque):
+            return {"opaque": value.name}
+        return {"opaque": type(value).__name__[:100]}
+
+    def tensor(self, value):
+        if value.layout is not torch.strided or value.dtype not in DTYPE_NAMES or value.dim() > MAX_RANK:
+            return {"opaque": f"a tensor of {value.dtype}, {value.layout}"}
+        if value.device.type == "meta":
+            return {"meta": list(value.shape), "dtype": DTYPE_NAMES[value.dtype]}
+        self.bytes += value.numel() * value.element_size()
+        if self.bytes > MAX_TENSORS - 2**20:  # an expanded view is small in memory and huge when copied
+            return {"opaque": f"a tensor of {value.numel()} elements, too large to send"}
+        node = {"tensor": len(self.tensors)}
+        if value.requires_grad:
+            node["grad"] = True
+        if not value.is_contiguous() and 0 not in value.stride():
+            node["stride"] = list(value.stride())
+        plain = value.detach().as_subclass(torch.Tensor)
+        if plain.is_conj() or plain.is_neg():
+            plain = plain.resolve_conj().resolve_neg()
+        self.tensors.append(plain.to("cpu").contiguous().clone())  # clones: shared memory is refused
+        return node
+
+
+def unpack(node, tensors, layout=False):
+    """The value of a tree made by `pack`. With `layout`, tensors get their strides and `requires_grad` back.
+
+    Raises WireError for anything that `pack` would not have made.
+    """
+    try:
+        return _unpack(node, tensors, layout, 0, [MAX_NODES])
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, RuntimeError) as error:
+        raise WireError(f"a value cannot be read ({type(error).__name__})") from None
+
+
+def _unpack(node, tensors, layout, depth, nodes_left):
+    nodes_left[0] -= 1
+    if depth > MAX_DEPTH or nodes_left[0] < 0:
+        raise WireError("a value is nested too deeply or has too many parts")
+
+    def children(items):
+        if not isinstance(items, list):
+            raise WireError("a value's parts are no list")
+        return [_unpack(item, tensors, layout, depth + 1, nodes_left) for item in items]
+
+    if "tensor" in node:
+        index = node["tensor"]
+        if type(index) is not int or not 0 <= index < len(tensors):
+            raise WireError("a value names a tensor that was not sent")
+        return _with_layout(tensors[index], node) if layout else tensors[index]
+    if "meta" in node:
+        shape = node["meta"]
+        if len(shape) > MAX_RANK or not all(type(n) is int and 0 <= n < 2**40 for n in shape):
+            raise WireError("a tensor on meta has an impossible shape")
+        return torch.empty(shape, dtype=DTYPES[node["dtype"]], device="meta")
+    if "value" in node:
+        if node["value"] is not None and not isinstance(node["value"], (bool, int, float, str)):
+            raise WireError("a plain value is not plain")
+        return node["value"]
+    if "list" in node:
+        return children(node["list"])
+    if "tuple" in node:
+        return tuple(children(node["tuple"]))
+    if "dict" in node:
+        keys = [key for key, _ in node["dict"]]
+        if not all(isinstance(key, str) for key in keys):
+            raise WireError("a key is no string")
+        return dict(zip(keys, children([child for _, child in node["dict"]])))
+    if "float" in node:
+        return float(node["float"])
+    if "dtype" in node:
+        return DTYPES[node["dtype"]]
+    if "opaque" in node:
+        return Opaque(str(node["opaque"])[:200])
+    raise WireError("a value has no known tag")
+
+
+def _with_layout(tensor, node):
+    if "stride" in node:
+        strided = torch.empty_strided(tensor.shape, node["stride"], dtype=tensor.dtype)
+        tensor = strided.copy_(tensor)
+    else:
+        tensor = tensor.clone()
+    return tensor.requires_grad_(True) if node.get("grad") else tensor

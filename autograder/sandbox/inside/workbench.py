@@ -1,0 +1,233 @@
+"""What the graders ask of a submission's names: build, call, load weights, differentiate, move.
+
+The same code serves a student's namespace inside the sandbox and a trusted implementation (a reference, a
+misconception) in the grading process. Requests and replies are wire messages; see `Workbench.handle`.
+"""
+
+import contextlib
+import traceback
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from . import wire
+
+MAX_MESSAGE = 1000
+
+
+class MixedDevices(RuntimeError):
+    """An operation got tensors from two devices; on a GPU it would fail."""
+
+
+class OneDevice(TorchDispatchMode):
+    """Refuses operations on tensors from different devices, as a GPU would.
+
+    The `meta` device alone lets matmul, embedding look-ups and in-place fills pass. Copies between devices, tensors
+    without dimensions, and indices on the CPU are allowed on a GPU too.
+    """
+
+    COPIES = {"aten::_to_copy", "aten::copy_", "aten::copy", "aten::_copy_from", "aten::to"}
+    INDEXING = {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func._schema.name
+        if name not in self.COPIES:
+            looked_at = args[0] if name in self.INDEXING else (args, kwargs)
+            devices = {t.device.type for t in tree_leaves(looked_at) if isinstance(t, torch.Tensor) and t.dim() > 0}
+            if len(devices) > 1:
+                raise MixedDevices(
+                    f"{name.removeprefix('aten::')} got tensors on different devices ({' and '.join(sorted(devices))})"
+                )
+        return func(*args, **(kwargs or {}))
+
+
+class Workbench:
+    """Serves requests about the names in `namespace`.
+
+    Requests are dicts with an "op": `kind`, `build`, `call`, `state`, `load`, `mode`, `move`, `devices`.
+    A reply is `{"ok": True, ...}`, or `{"ok": False, "error": {"type", "message", "where"}}` when the
+    submission's own code raised.
+    """
+
+    def __init__(self, namespace, locate=None):
+        self.namespace = namespace
+        self.bound = {}
+        self.objects = {}
+        self.locate = locate or (lambda error: None)
+
+    def bind(self, name):
+        """Remember what `name` means now, whatever later cells make of it."""
+        if name in self.namespace:
+            self.bound[name] = self.namespace[name]
+
+    def handle(self, request, tensors):
+        """Serve one request: `(reply, tensors of the reply)`. Exceptions of the submission become replies."""
+        out = []
+        try:
+            reply = getattr(self, "op_" + request["op"])(request, tensors, out)
+        except wire.WireError:
+            raise
+        except Exception as error:
+            return {"ok": False, "error": self.describe(error)}, []
+        return {"ok": True, **reply}, out
+
+    def describe(self, error):
+        """An exception as plain data, with the place in the submission where it came from."""
+        try:
+            message = str(error)
+        except Exception:
+            message = "(its message cannot be shown)"
+        return {
+            "type": type(error).__name__[:100],
+            "message": message[:MAX_MESSAGE],
+            "where": self.locate(error),
+        }
+
+    def find(self, target):
+        """The object that a request means: a handle's number or a name."""
+        if isinstance(target, int):
+            return self.objects[target]
+        return self.bound[target] if target in self.bound else self.namespace[target]
+
+    # --- the requests -----------------------------------------------------------------------------
+
+    def op_kind(self, request, tensors, out):
+        kinds = {}
+        for name in request["names"]:
+            if name not in self.bound and name not in self.namespace:
+                kinds[name] = "missing"
+            else:
+                value = self.find(name)
+                kinds[name] = "class" if isinstance(value, type) else "callable" if callable(value) else "other"
+        return {"kinds": kinds}
+
+    def op_build(self, request, tensors, out):
+        args = wire.unpack(request["args"], tensors, layout=True)
+        kwargs = wire.unpack(request["kwargs"], tensors, layout=True)
+        torch.manual_seed(request.get("seed", 0))
+        built = self.find(request["name"])(*args, **kwargs)
+        handle = len(self.objects)
+        self.objects[handle] = built
+        return {"handle": handle, "type": type(built).__name__[:100]}
+
+    def op_state(self, request, tensors, out):
+        module = self.find(request["target"])
+        parameters = {name: p for name, p in module.named_parameters()}
+        return {"parameters": wire.pack({n: p.detach() for n, p in parameters.items()}, out)}
+
+    def op_load(self, request, tensors, out):
+        """Write weights into parameters by name. A name that the module lacks is an error, as is another shape."""
+        module = self.find(request["target"])
+        weights = wire.unpack(request["state"], tensors)
+        parameters = dict(module.named_parameters())
+        missing = sorted(set(weights) - set(parameters))
+        if missing:
+            raise AttributeError(f"the module has no parameter named {', '.join(missing)}")
+        with torch.no_grad():
+            for name, weight in weights.items():
+                if parameters[name].shape != weight.shape:
+                    raise ValueError(
+                        f"the parameter {name} has shape {tuple(parameters[name].shape)}, not {tuple(weight.shape)}"
+                    )
+                parameters[name].copy_(weight)
+        return {}
+
+    def op_mode(self, request, tensors, out):
+        self.find(request["target"]).train(request["train"])
+        return {}
+
+    def op_move(self, request, tensors, out):
+        device = request.get("device")
+        dtype = wire.DTYPES[request["dtype"]] if request.get("dtype") else None
+        self.find(request["target"]).to(device=device, dtype=dtype)
+        return {}
+
+    def op_devices(self, request, tensors, out):
+        return {"devices": ["cpu", "meta"] + (["cuda"] if torch.cuda.is_available() else [])}
+
+    def op_call(self, request, tensors, out):
+        """Call a module or a function; with "upstream", differentiate what it returned as well.
+
+        The reply holds the value, the devices of its tensors, whether a tensor given was changed in place, and with
+        "upstream" (a tree like the output, or like its first part) the gradients of every input that asked for one
+        and, for a module, of every parameter by name.
+        """
+        target = self.find(request["target"])
+        args = wire.unpack(request["args"], tensors, layout=True)
+        kwargs = wire.unpack(request["kwargs"], tensors, layout=True)
+        device = request.get("device")
+        if device:
+            args, kwargs = _on_device((args, kwargs), device)
+        given = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+        before = [t.detach().clone() for t in given]
+        if "seed" in request:
+            torch.manual_seed(request["seed"])
+        with OneDevice() if device == "meta" else contextlib.nullcontext():
+            value = target(*args, **kwargs)
+        reply = {
+            "devices": sorted({t.device.type for t in tree_leaves(value) if isinstance(t, torch.Tensor)}),
+            "changed": [i for i, (a, b) in enumerate(zip(given, before)) if not _same(a, b)],
+        }
+        if "upstream" in request:
+            upstream = wire.unpack(request["upstream"], tensors)
+            reply["gradients"] = self._gradients(target, value, upstream, given, device, out)
+        reply["value"] = wire.pack(value, out)
+        return reply
+
+    def _gradients(self, target, value, upstream, given, device, out):
+        outputs, weights = _pair(value, upstream)
+        if device:
+            weights = [w.to(device) for w in weights]
+        inputs = [t for t in given if t.requires_grad]
+        named = dict(target.named_parameters()) if isinstance(target, torch.nn.Module) else {}
+        wanted = inputs + list(named.values())
+        if any(o.requires_grad for o in outputs):
+            pairs = [(o, w) for o, w in zip(outputs, weights) if o.requires_grad]
+            found = torch.autograd.grad(
+                [o for o, _ in pairs], wanted, [w.to(o.dtype) for o, w in pairs], allow_unused=True
+            )
+        else:
+            found = [None] * len(wanted)
+        return {
+            "inputs": wire.pack(list(found[: len(inputs)]), out),
+            "parameters": wire.pack(dict(zip(named, found[len(inputs) :])), out),
+        }
+
+
+def _on_device(value, device):
+    if isinstance(value, torch.Tensor):
+        return value.detach().to(device).requires_grad_(value.requires_grad)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_on_device(v, device) for v in value)
+    if isinstance(value, dict):
+        return {k: _on_device(v, device) for k, v in value.items()}
+    return value
+
+
+def _same(a, b):
+    if a.device.type == "meta":
+        return True
+    return a.shape == b.shape and torch.equal(torch.nan_to_num(a.detach()), torch.nan_to_num(b))
+
+
+def _pair(value, upstream):
+    """Outputs and the upstream gradients given for them; None means that this output is not used."""
+    outputs = list(value) if isinstance(value, (list, tuple)) else [value]
+    weights = list(upstream) if isinstance(upstream, (list, tuple)) else [upstream]
+    pairs = [(o, w) for o, w in zip(outputs, weights) if w is not None]
+    for output, weight in pairs:
+        if not isinstance(output, torch.Tensor):
+            raise TypeError(f"expected a tensor to differentiate, got {type(output).__name__}")
+        if output.shape != weight.shape:
+            raise ValueError(f"expected an output of shape {tuple(weight.shape)}, got {tuple(output.shape)}")
+    return [o for o, _ in pairs], [w for _, w in pairs]
+
+
+def place_in(error, is_student_file):
+    """The last frame of the submission in an exception's traceback: `{"file", "line", "code"}`, or None."""
+    place = None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if is_student_file(frame.filename):
+            place = {"file": frame.filename[:200], "line": frame.lineno, "code": (frame.line or "")[:200]}
+    return place

@@ -1,0 +1,106 @@
+"""The Verdict: what grading found out about one submission. Everything downstream reads this and nothing else."""
+
+import json
+from dataclasses import asdict, dataclass, field
+
+SCHEMA = 1
+STATUSES = ("graded", "missing", "error", "timeout", "killed", "rejected")
+
+
+class VerdictError(ValueError):
+    """A stored verdict cannot be read."""
+
+
+@dataclass
+class Check:
+    """One named check of an exercise. `message` is the sentence that the student reads."""
+
+    name: str
+    category: str
+    points: float
+    passed: bool
+    message: str
+
+
+
+@dataclass
+class Diagnosis:
+    """A named misconception whose values are the student's."""
+
+    id: str
+    message: str
+
+
+@dataclass
+class Exercise:
+    """The outcome of one exercise. `message` says why, where the status is not "graded"."""
+
+    exercise: str
+    score: float
+    max_score: float
+    status: str
+    checks: list = field(default_factory=list)
+    diagnosis: list = field(default_factory=list)
+    message: str = ""
+    skipped: list = field(default_factory=list)  # checks that this machine cannot make: {"name", "message"}, no points
+
+
+@dataclass
+class Verdict:
+    """One submission's outcome: `path` as it was given, and the `seed` that its inputs were drawn from."""
+
+    path: str
+    exercises: list
+    seed: int
+    assignment: str = ""
+    schema: int = SCHEMA
+
+    @property
+    def score(self):
+        return sum(e.score for e in self.exercises)
+
+    @property
+    def max_score(self):
+        return sum(e.max_score for e in self.exercises)
+
+    @property
+    def full(self):
+        """Whether every exercise got all its points; nothing asked for is not everything achieved."""
+        return bool(self.exercises) and all(e.status == "graded" and e.score == e.max_score for e in self.exercises)
+
+    def exercise(self, name):
+        return next((e for e in self.exercises if e.exercise == name), None)
+
+    def to_dict(self):
+        data = asdict(self)
+        return {"schema": data.pop("schema"), **data}
+
+    def to_json(self):
+        return json.dumps(self.to_dict(), ensure_ascii=True)
+
+    @classmethod
+    def from_dict(cls, data):
+        """The inverse of `to_dict`. Raises VerdictError."""
+        try:
+            if data["schema"] != SCHEMA:
+                raise VerdictError(f"it has schema {data['schema']}, this kit reads {SCHEMA}")
+            exercises = [
+                Exercise(
+                    **{
+                        **e,
+                        "checks": [Check(**c) for c in e["checks"]],
+                        "diagnosis": [Diagnosis(**d) for d in e["diagnosis"]],
+                    }
+                )
+                for e in data["exercises"]
+            ]
+            if any(e.status not in STATUSES for e in exercises):
+                raise VerdictError("it has an unknown status")
+            return cls(**{**data, "exercises": exercises})
+        except (KeyError, TypeError) as error:
+            raise VerdictError(f"it is no verdict ({type(error).__name__}: {error})") from None
+
+
+def without_grade(name, max_score, status, message):
+    """The outcome of an exercise that could not be graded: 0 points, and why."""
+    return Exercise(exercise=name, score=0.0, max_score=max_score, status=status, message=message)
