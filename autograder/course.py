@@ -29,7 +29,7 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Cell:
-    """A source cell that nbgrader or grading knows: `source` as in the source notebook, with all regions."""
+    """A cell that nbgrader and grading know: `source` with all its regions; `blank` stands in for a missing answer."""
 
     grade_id: str
     cell_type: str
@@ -38,6 +38,7 @@ class Cell:
     solution: bool
     locked: bool
     points: float
+    blank: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """Grades one submission: reads it, runs its cells in a sandboxed child, runs the graders on it, makes the Verdict."""
 
+import base64
 import logging
 import re
 import secrets
+import struct
 import time
 from dataclasses import dataclass, field
 
@@ -67,7 +69,7 @@ class Grader:
         try:
             data = reading.read_bytes(path)
             if str(path).endswith(".py"):
-                cells = [Cell("code", reading.read_script(data), "", None)]
+                cells = [Cell("code", reading.read_script(data), "")]
                 assignment = ""
                 every = list(course.exercises().values())
             else:
@@ -95,9 +97,11 @@ class Grader:
             if wanted is None:
                 kinds = workspace.kinds([e.name for e in candidates])
                 wanted = [e for e in candidates if kinds[e.name] != "missing"]
+            wanted = wanted or list(candidates)  # it defines none: each of them is missing
             results = [self._grade_exercise(workspace, e, seed) for e in wanted]
         except ChildGone as problem:  # beyond what a fresh child could mend
-            results = [record.without_grade(e.name, e.points, problem.status, str(problem)) for e in wanted or []]
+            stopped = problem.status, f"It could not be graded: {problem}."
+            results = [record.without_grade(e.name, e.points, *stopped) for e in wanted or candidates]
         finally:
             workspace.close()
         verdict = record.Verdict(path, results, seed, assignment)
@@ -129,13 +133,13 @@ class Grader:
 def rejected(path, wanted, problem, seed, assignment=""):
     """The Verdict of a submission that cannot be read: 0 points for each exercise, and why."""
     results = [record.without_grade(e.name, e.points, "rejected", problem) for e in wanted]
-    return record.Verdict(str(path), results or [record.without_grade("", 0.0, "rejected", problem)], seed, assignment)
+    return record.Verdict(str(path), results, seed, assignment)
 
 
 def exercises_of_name(path):
-    """The exercises of the assignment whose name the file bears, or none."""
-    found = course.assignments().get(re.sub(r"\.ipynb$", "", str(path).rsplit("/", 1)[-1]))
-    return list(found.exercises) if found else []
+    """The exercises of the assignment whose name the file bears, or all of the course."""
+    found = course.assignments().get(str(path).rsplit("/", 1)[-1].removesuffix(".ipynb"))
+    return list(found.exercises) if found else list(course.exercises().values())
 
 
 def assignment_of(submitted, path):
@@ -154,7 +158,7 @@ def read_cells(path):
     """The restored cells of a notebook or .py file of this course. Raises reading.Unreadable."""
     data = reading.read_bytes(path)
     if str(path).endswith(".py"):
-        return [Cell("code", reading.read_script(data), "", None)]
+        return [Cell("code", reading.read_script(data), "")]
     submitted = reading.read_notebook(data)
     found = assignment_of(submitted, path)
     return restore(submitted, found.cells if found else (), found)
@@ -316,10 +320,19 @@ def _clean_output(output):
         if isinstance(output["data"].get("text/plain"), str):
             data["text/plain"] = _text(output["data"]["text/plain"])
         image = output["data"].get("image/png")
-        if isinstance(image, str) and len(image) <= MAX_IMAGE and _PNG.fullmatch(image):
+        if isinstance(image, str) and len(image) <= MAX_IMAGE and _is_small_png(image):
             data["image/png"] = image
         return {"output_type": "display_data", "data": data, "metadata": {}} if data else None
     return None
+
+
+def _is_small_png(text):
+    """Whether it is base64 of a PNG of at most 4000 x 4000 pixels, so that showing it takes little memory."""
+    if not _PNG.fullmatch(text):
+        return False
+    header = base64.b64decode(text[:44].replace("\n", "")[:32])
+    width, height = struct.unpack("!II", header[16:24]) if len(header) >= 24 else (0, 0)
+    return 0 < width <= 4000 and 0 < height <= 4000
 
 
 def _text(text):

@@ -122,10 +122,22 @@ def close(value, expected, what="the output", tolerance=None, dtype=None):
 def gradient(value, expected, what, dtype=None, tolerance=None):
     """Raises CheckFailed unless a gradient is there and equals the reference's; a missing one equals zero."""
     if value is None:
-        if expected.abs().max().item() > 0:
+        if expected.count_nonzero() > 0:
             raise CheckFailed(f"{sentence_start(what)} gets no gradient: the output does not depend on it, or was detached.")
         return
     close(value, expected, f"the gradient of {what}", tolerance=tolerance, dtype=dtype)
+
+
+def parameters(got, expected):
+    """Raises CheckFailed unless a module has exactly the parameters `expected`, shapes by name."""
+    wrong = {
+        "has no": sorted(set(expected) - set(got)),
+        "should not have": sorted(set(got) - set(expected)),
+        "has another shape of": sorted(n for n in set(got) & set(expected) if tuple(got[n].shape) != expected[n]),
+    }
+    if any(wrong.values()):
+        parts = [f"{what} {', '.join(names)[:300]}" for what, names in wrong.items() if names]
+        raise CheckFailed(f"The module {'; it '.join(parts)}.")
 
 
 def refuses(error, what, *words):

@@ -96,6 +96,14 @@ class _Loop:
         self.started = False
         self.problem = "no reason given"
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item, call):
+        """Keep what was raised; pytest's own report would spend most of the time on formatting a traceback."""
+        if call.excinfo is not None:
+            self.raised.append(call.excinfo.value)
+        outcome = "failed" if call.excinfo is not None else "passed"
+        return pytest.TestReport(item.nodeid, item.location, {}, outcome, None, call.when)
+
     def pytest_collectreport(self, report):
         if report.failed:
             self.problem = str(report.longrepr)
@@ -123,7 +131,7 @@ class _Loop:
         for item in items:
             transcript = Transcript()
             item.config.stash[CURRENT] = Submission(run.transport, transcript), run.seed
-            outcome = _outcome(item)
+            outcome = self._outcome(item)
             run.transcripts[item.name] = transcript
             if isinstance(outcome, Stopped):
                 run.stopped = Stopped(outcome.status, f"{outcome}, in the check “{sentence_of(item)}”")
@@ -133,25 +141,11 @@ class _Loop:
                 continue
             run.checks.append(judge(item, outcome))
 
-
-def _outcome(item):
-    """Run one item: None if it passed, else the exception that ended it."""
-    found = []
-
-    class Catch:
-        @pytest.hookimpl(wrapper=True)
-        def pytest_runtest_makereport(self, item, call):
-            if call.excinfo is not None:
-                found.append(call.excinfo.value)
-            return (yield)
-
-    catch = Catch()
-    item.config.pluginmanager.register(catch)
-    try:
+    def _outcome(self, item):
+        """Run one item: None if it passed, else the exception that ended it."""
+        self.raised = []
         runtestprotocol(item, log=False, nextitem=None)
-    finally:
-        item.config.pluginmanager.unregister(catch)
-    return found[0] if found else None
+        return self.raised[0] if self.raised else None
 
 
 def judge(item, outcome):

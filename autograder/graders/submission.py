@@ -212,7 +212,7 @@ def same(a, b):
             return False
         if a.device.type == "meta" or not a.dtype.is_floating_point:
             return a.device.type == "meta" or torch.equal(a, b)
-        digits = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3}.get(a.dtype, 1e-6)
+        digits = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3}.get(a.dtype, 1e-9)
         a, b = a.double(), b.double()
         finite = b[torch.isfinite(b)]
         size = finite.abs().max().item() if finite.numel() else 0.0

@@ -37,7 +37,7 @@ def read_bytes(path):
         if error.errno == errno.ELOOP:
             raise Unreadable("It is a symbolic link; hand in the file itself.") from None
         raise Unreadable(f"It cannot be opened ({os.strerror(error.errno)}).") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise Unreadable("It is no regular file; hand in the notebook itself.")
@@ -46,7 +46,12 @@ def read_bytes(path):
                 f"It has {status.st_size / 2**20:.0f} MB, more than the {MAX_FILE // 2**20} MB allowed: "
                 "clear its outputs and hand it in again."
             )
-        data = file.read(MAX_FILE + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(MAX_FILE + 1)
+    except OSError as error:
+        raise Unreadable(f"It cannot be read ({os.strerror(error.errno)}).") from None
+    finally:
+        os.close(descriptor)
     if len(data) > MAX_FILE:
         raise Unreadable("It grew while it was read.")
     return data

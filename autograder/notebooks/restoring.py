@@ -56,7 +56,7 @@ def restore(submitted, known, assignment=None):
             before = {c.grade_id for c in known[:position]}
             after = [i for i, c in enumerate(cells) if c.known is not None and c.known.grade_id in before]
             place = after[-1] + 1 if after else 0
-            cells.insert(place, Cell(claim.cell_type, claim.source if claim.locked else "", "", claim, added=True))
+            cells.insert(place, Cell(claim.cell_type, claim.source if claim.locked else claim.blank, "", claim, added=True))
     return cells
 
 

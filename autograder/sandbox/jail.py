@@ -16,6 +16,7 @@ from . import seccomp
 UID = GID = 65534  # who student code runs as when the grader is root
 INSIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside")
 KIT = "/kit/autograder_inside"  # where the modules of `inside` are bound
+CPU = "/sys/devices/system/cpu"  # what kind of processor this is
 
 
 class SandboxError(Exception):
@@ -74,7 +75,7 @@ def _bubblewrap(limits, device):
     arguments += ["--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"]
     for name, value in (("PATH", "/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("OMP_NUM_THREADS", "1")):
         arguments += ["--setenv", name, value]
-    for folder in _folders_above([*_system_paths(), *_python_paths(), KIT]):  # bubblewrap's own would be root's alone
+    for folder in _folders_above([*_system_paths(), *_python_paths(), KIT, CPU]):  # bubblewrap's own would be root's alone
         arguments += ["--perms", "0755", "--dir", folder]
     for path in _system_paths():
         if os.path.islink(path):
@@ -87,6 +88,7 @@ def _bubblewrap(limits, device):
     if any(_is_below(package, path) for path in _python_paths()):
         arguments += ["--tmpfs", package]  # installed, not linked: the kit lies among the packages that are shown
     arguments += ["--ro-bind", INSIDE, KIT, "--proc", "/proc", "--dev", "/dev"]
+    arguments += ["--ro-bind-try", CPU, CPU]  # for torch, as it starts
     if device == "cuda":
         for path in sorted(glob.glob("/dev/nvidia*")):
             arguments += ["--dev-bind", path, path]

@@ -1,6 +1,7 @@
 """The child: serves one submission over its socket, after the lock. Everything it says is untrusted."""
 
 import builtins
+import ctypes
 import os
 import tempfile
 import time
@@ -25,9 +26,16 @@ _shell = None
 def warm_up():
     """Make the shell that every child gets a copy of. No torch operation runs and no thread starts here."""
     global _shell
-    matplotlib.pyplot  # its font cache is read now
+    _know_the_processor()
     _shell = shells.Shell.instance()
     _shell.enable_pictures()
+
+
+def _know_the_processor():
+    """Let torch's cpuinfo read what processor this is: half precision needs it, and a child may not read it."""
+    library = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so"))
+    if hasattr(library, "cpuinfo_initialize"):
+        library.cpuinfo_initialize()
 
 
 def say_hello(sock, problem=None):

@@ -4,9 +4,12 @@ import base64
 import sys
 import traceback
 
+import matplotlib
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.pylabtools import select_figure_formats
+from matplotlib_inline.backend_inline import flush_figures
 from traitlets.config import Config
 
 MAX_TEXT = 20_000  # characters a cell may show
@@ -170,17 +173,8 @@ class Shell(InteractiveShell):
 
     def enable_pictures(self):
         """Let matplotlib draw into the outputs, whether or not the notebook says `%matplotlib inline`."""
-        import matplotlib
-
         matplotlib.use("module://matplotlib_inline.backend_inline")
-        from matplotlib_inline.backend_inline import flush_figures
-        from matplotlib_inline.config import InlineBackend
-
-        cfg = InlineBackend.instance(parent=self)
-        cfg.shell = self
-        self.configurables.append(cfg)
-        from IPython.core.pylabtools import select_figure_formats
-
+        matplotlib.interactive(True)  # as in a notebook: what a cell leaves open is shown when it ends
         select_figure_formats(self, {"png"})
         self.events.register("post_execute", flush_figures)
 

@@ -105,7 +105,7 @@ class Workbench:
     def op_build(self, request, tensors, out):
         args = wire.unpack(request["args"], tensors, layout=True)
         kwargs = wire.unpack(request["kwargs"], tensors, layout=True)
-        torch.manual_seed(request.get("seed", 0))
+        seed(request.get("seed", 0))
         built = self.find(request["name"])(*args, **kwargs)
         handle = len(self.objects)
         self.objects[handle] = built
@@ -162,7 +162,7 @@ class Workbench:
         given = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
         before = [t.detach().clone() for t in given]
         if "seed" in request:
-            torch.manual_seed(request["seed"])
+            seed(request["seed"])
         with OneDevice() if device == "meta" else contextlib.nullcontext():
             value = target(*args, **kwargs)
         reply = {
@@ -193,6 +193,11 @@ class Workbench:
             "inputs": wire.pack(list(found[: len(inputs)]), out),
             "parameters": wire.pack(dict(zip(named, found[len(inputs) :])), out),
         }
+
+
+def seed(number):
+    """Seed torch's generator on the CPU. `torch.manual_seed` formats a stack trace, for a GPU that is not there."""
+    torch.default_generator.manual_seed(number)
 
 
 def _on_device(value, device):

@@ -1,0 +1,269 @@
+"""The command `autograder`: one function per command. Heavy imports stand inside the functions that need them."""
+
+import argparse
+import os
+import sys
+
+EXIT = "exit code: 0 full marks for every file, 1 less, 2 the kit itself could not work"
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done; the message says why and what to do."""
+
+
+def main(arguments=None):
+    """Run the command line; returns the exit code."""
+    options = parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except KeyboardInterrupt:
+        print("autograder: stopped; run the same command again to go on.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if type(error).__name__ not in ("UsageError", "CourseError", "SandboxError", "NbgraderError"):
+            if os.environ.get("AUTOGRADER_DEBUG"):
+                raise
+            print("autograder: this is a mistake of the kit; AUTOGRADER_DEBUG=1 shows where.", file=sys.stderr)
+            print(f"autograder: {type(error).__name__}: {error}", file=sys.stderr)
+            return 2
+        print(f"autograder: {error}", file=sys.stderr)
+        return 2
+
+
+def parser():
+    """The argument parser of all commands."""
+    top = argparse.ArgumentParser(
+        prog="autograder",
+        description="Builds, grades and reports on the course on attention.",
+        epilog="`autograder COMMAND --help` says more about each command.",
+    )
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    build_ = commands.add_parser("build", help="make release/ and solutions/ from source/")
+    build_.add_argument("assignments", nargs="*", metavar="NN", help="numbers or names, such as 02 (default: all)")
+    build_.set_defaults(run=build)
+
+    check_ = commands.add_parser(
+        "check",
+        help="grade notebooks or .py files, without a gradebook",
+        description="Grades files and prints what was found. Nothing is written.",
+        epilog=EXIT,
+    )
+    check_.add_argument("paths", nargs="+", metavar="PATH", help="a notebook or a .py file")
+    check_.add_argument("--exercise", metavar="NAME", help="grade only this exercise, such as attention")
+    check_.add_argument("--format", choices=("text", "json"), default="text", help="json: one line per file")
+    check_.add_argument("--seed", type=int, help="draw the inputs from this seed (default: a new one)")
+    _sandbox_options(check_)
+    check_.set_defaults(run=check)
+
+    grade_ = commands.add_parser(
+        "grade",
+        help="grade all submissions of an assignment into the gradebook",
+        description="Grades submitted/STUDENT/NN_name/NN_name.ipynb of every student. What has not changed since the "
+        "last run is not graded again.",
+    )
+    grade_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
+    grade_.add_argument("--student", action="append", metavar="ID", help="only this student (may be repeated)")
+    grade_.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
+    grade_.add_argument("--regrade", action="store_true", help="draw new inputs and grade everything again")
+    _sandbox_options(grade_)
+    grade_.set_defaults(run=grade)
+
+    report_ = commands.add_parser("report", help="write the feedback and the class report of an assignment")
+    report_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
+    report_.set_defaults(run=report)
+
+    demo_ = commands.add_parser(
+        "demo",
+        help="run a whole course on a small made-up class",
+        description="Copies the course into a folder of its own, makes a class, grades it and writes its feedback.",
+    )
+    demo_.add_argument("--folder", default="demo_course", help="where to (default: demo_course; replaced if it exists)")
+    demo_.add_argument("--jobs", type=int, default=1, metavar="N", help="sandboxes at work at once (default: 1)")
+    _sandbox_options(demo_)
+    demo_.set_defaults(run=demo)
+    return top
+
+
+def _sandbox_options(command):
+    command.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="cuda: check on the GPU as well; no points depend on it (default: auto, where there is one)",
+    )
+    command.add_argument(
+        "--unsafe",
+        action="store_true",
+        help="run student code without bubblewrap: it can then do whatever you can",
+    )
+
+
+# --- the commands ---------------------------------------------------------------------------------
+
+
+def build(options):
+    """Make release/ and solutions/ from source/, through nbgrader."""
+    from . import course
+    from .notebooks.nbgrader_runs import Course
+
+    wanted = [course.find_assignment(name) for name in options.assignments] or list(course.assignments().values())
+    runs = Course(course.root())
+    for assignment in progress("building", wanted):
+        runs.build(assignment.name)
+    for assignment in wanted:
+        print(f"release/{assignment.name} and solutions/{assignment.name} are up to date")
+    return 0
+
+
+def check(options):
+    """Grade files and print what was found."""
+    from . import course
+
+    if options.exercise and options.exercise not in course.exercises():
+        raise UsageError(f"There is no exercise {options.exercise!r}: the course has {', '.join(course.exercises())}.")
+    refuse_without_sandbox(options)
+    from .grading import Grader
+    from .verdicts import show
+
+    full = True
+    with Grader(device=device(options), unsafe=options.unsafe) as grader:
+        for path in options.paths:
+            verdict = grader.grade_file(path, options.exercise, options.seed).verdict
+            full = full and verdict.full
+            if options.format == "json":
+                print(verdict.to_json(), flush=True)
+            else:
+                print(show.verdict_as_text(verdict), flush=True)
+    return 0 if full else 1
+
+
+def grade(options):
+    """Grade all submissions of an assignment into the gradebook."""
+    from . import batch, course
+
+    root = course.root()
+    assignment = course.find_assignment(options.assignment)
+    refuse_without_sandbox(options)
+    handed_in = batch.students(root, assignment.name)
+    who = options.student or handed_in
+    strangers = sorted(set(who) - set(handed_in))
+    if strangers:
+        raise UsageError(f"Nothing was handed in for {assignment.name} by {', '.join(strangers)}.")
+    if not who:
+        raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.")
+    if options.jobs < 1:
+        raise UsageError("--jobs takes a number from 1 up.")
+    grade_class(root, assignment, who, options)
+    return 0
+
+
+def grade_class(root, assignment, who, options):
+    """Grade the submissions of the students `who`, record them, print a summary."""
+    from . import batch
+    from .notebooks.nbgrader_runs import Course
+    from .verdicts import show
+    from .verdicts.store import Store
+
+    runs = Course(root, unsafe=options.unsafe, device=device(options))
+    require_build(runs, assignment)
+    fresh, known = batch.grade(
+        root,
+        assignment,
+        who,
+        jobs=options.jobs,
+        device=device(options),
+        unsafe=options.unsafe,
+        renew=getattr(options, "regrade", False),
+        progress=lambda items, total: progress("grading", items, total),
+    )
+    for student in progress("recording", who):
+        runs.autograde(assignment.name, student)
+    latest = Store(root).latest(assignment.name)
+    print(show.class_table({s: latest[s] for s in who}, assignment))
+    print(f"{fresh} graded, {known} unchanged since an earlier run, {len(who) - fresh - known} unreadable.")
+
+
+def require_build(runs, assignment):
+    """The gradebook must know the assignment as its source has it. Raises UsageError."""
+    from nbgrader.api import MissingEntry
+
+    from .notebooks.releasing import ORIGINAL
+
+    advice = f"Run `autograder build {assignment.name.split('_')[0]}` first."
+    try:
+        with runs.gradebook() as gradebook:
+            cells = {c.name: c.source for c in gradebook.find_notebook(assignment.name, assignment.name).source_cells}
+    except MissingEntry:
+        raise UsageError(f"The gradebook does not know {assignment.name}. {advice}") from None
+    expected = {c.grade_id: c.source for c in assignment.cells}
+    locked = [c.grade_id for c in assignment.cells if c.locked and not ORIGINAL.search(c.source)]
+    if cells.keys() != expected.keys() or any(cells[name] != expected[name] for name in locked):
+        raise UsageError(f"The source of {assignment.name} has changed since it was built. {advice}")
+
+
+def report(options):
+    """Write the feedback of every student and the class report."""
+    from . import course
+
+    return report_class(course.root(), course.find_assignment(options.assignment))
+
+
+def report_class(root, assignment):
+    """Write feedback/ and reports/ of an assignment; returns the exit code."""
+    from .notebooks.nbgrader_runs import Course
+    from .verdicts import report as reports
+    from .verdicts.store import Store
+
+    latest = Store(root).latest(assignment.name)
+    if not latest:
+        raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
+    runs = Course(root)
+    for student in progress("feedback", latest):
+        runs.feedback(assignment.name, student)
+    path = reports.write(root, assignment, latest)
+    print(f"feedback/STUDENT/{assignment.name}/{assignment.name}.html and {os.path.relpath(path, root)} are written")
+    return 0
+
+
+def demo(options):
+    """Run a whole course on a made-up class."""
+    refuse_without_sandbox(options)
+    from . import demo as demos
+
+    return demos.run(options)
+
+
+# --- what they share ------------------------------------------------------------------------------
+
+
+def refuse_without_sandbox(options):
+    """Raises UsageError with one sentence if student code could not be locked in here; warns with --unsafe."""
+    if options.unsafe:
+        print("autograder: --unsafe: student code runs without bubblewrap.", file=sys.stderr)
+        return
+    from .sandbox import jail
+
+    if problem := jail.refusal():
+        raise UsageError(problem)
+
+
+def device(options):
+    """cpu or cuda, for what --device asks for."""
+    if options.device != "auto":
+        return options.device
+    return "cuda" if os.path.exists("/dev/nvidiactl") else "cpu"
+
+
+def progress(what, items, total=None):
+    """The items, with a progress bar on a terminal's stderr."""
+    from tqdm import tqdm
+
+    return tqdm(items, what, total=total, file=sys.stderr, disable=None, leave=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""What plugs into `nbgrader autograde`: an exporter that reads submissions, and the preprocessors that restore and grade.
+
+nbgrader's own lists and exporter option take these; what has no option is in `nbgrader_patch.py`.
+"""
+
+import atexit
+import functools
+import hashlib
+import os
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
+from traitlets import Bool, Unicode
+
+from .. import course
+from ..verdicts import show, store
+from . import reading
+from .restoring import ADDED, Cell, restore
+
+NEW_CELL = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
+
+
+class SubmissionExporter(NotebookExporter):
+    """Reads a submission that may be anything. What cannot be read becomes an empty notebook that says why."""
+
+    def from_filename(self, filename, resources=None, **kwargs):
+        if not getattr(self.parent, "_sanitizing", False):
+            return super().from_filename(filename, resources=resources, **kwargs)
+        try:
+            data = reading.read_bytes(filename)
+            digest = hashlib.sha256(data).hexdigest()
+            cells, problem = reading.read_notebook(data), ""
+        except reading.Unreadable as error:
+            cells, problem, digest = [], str(error) + _others(filename), ""
+        notebook = new_notebook()
+        for number, cell in enumerate(cells):
+            made = NEW_CELL[cell.cell_type](cell.source, id=f"cell-{number}")
+            made.metadata["autograder"] = {"id": cell.id, "grade_id": cell.grade_id}
+            notebook.cells.append(made)
+        notebook.metadata["autograder"] = {"problem": problem, "digest": digest}
+        return self.from_notebook_node(notebook, resources=resources, **kwargs)
+
+
+def _others(filename):
+    """Says which other notebooks lie in the folder, where the right one is missing."""
+    folder = os.path.dirname(filename)
+    if os.path.lexists(filename) or not os.path.isdir(folder):
+        return ""
+    others = sorted(name for name in os.listdir(folder) if name.endswith(".ipynb"))[:3]
+    found = f" The folder holds {', '.join(ascii(n)[1:-1][:80] for n in others)} instead." if others else ""
+    return f" It should be called {os.path.basename(filename)}.{found}"
+
+
+class RestoreCells(NbGraderPreprocessor):
+    """Puts test and setup cells back from the gradebook: missing ones added, doubled ones dropped, edits undone."""
+
+    def preprocess(self, nb, resources):
+        known, metadata = cells_of_gradebook(resources)
+        submitted = [
+            reading.SubmittedCell(c.cell_type, c.source, c.metadata.autograder["id"], c.metadata.autograder["grade_id"])
+            for c in nb.cells
+        ]
+        assignment = course.assignments().get(resources["nbgrader"]["notebook"])
+        restored = restore(submitted, known, assignment)
+        nb.cells = [_notebook_cell(cell, number, metadata) for number, cell in enumerate(restored)]
+        return nb, resources
+
+
+def _notebook_cell(cell, number, metadata):
+    made = NEW_CELL[cell.cell_type](cell.source, id=f"cell-{number}")
+    if cell.known is not None:
+        made.metadata.update(metadata[cell.known.grade_id])
+    if cell.lesson:
+        made.metadata["tags"] = ["lesson"]
+    if cell.added:
+        made.metadata["autograder"] = {"note": ADDED}
+    return made
+
+
+def cells_of_gradebook(resources):
+    """The assignment's cells as the gradebook knows them, in order, and nbgrader's metadata for each by id."""
+    where = resources["nbgrader"]
+    with Gradebook(where["db_url"]) as gradebook:
+        notebook = gradebook.find_notebook(where["notebook"], where["assignment"])
+        points = {c.name: c.max_score for c in notebook.grade_cells}
+        solutions = {c.name for c in notebook.solution_cells}
+        known = [
+            course.Cell(
+                grade_id=c.name,
+                cell_type=c.cell_type,
+                source=c.source,
+                grade=c.name in points,
+                solution=c.name in solutions,
+                locked=c.locked,
+                points=points.get(c.name, 0.0),
+                blank=c.source,
+            )
+            for c in notebook.source_cells
+        ]
+        checksums = {c.name: c.checksum for c in notebook.source_cells}
+    order = {c.grade_id: n for n, c in enumerate(_source_cells(where["notebook"]))}
+    known.sort(key=lambda c: order.get(c.grade_id, len(order)))
+    return known, {c.grade_id: {"nbgrader": _metadata(c, checksums[c.grade_id])} for c in known}
+
+
+def _source_cells(notebook):
+    assignment = course.assignments().get(notebook)
+    return assignment.cells if assignment else ()
+
+
+def _metadata(cell, checksum):
+    metadata = {
+        "schema_version": 3,
+        "grade_id": cell.grade_id,
+        "grade": cell.grade,
+        "solution": cell.solution,
+        "locked": cell.locked,
+        "task": False,
+        "cell_type": cell.cell_type,
+        "checksum": checksum,
+    }
+    return {**metadata, "points": cell.points} if cell.grade else metadata
+
+
+class GradeInSandbox(NbGraderPreprocessor):
+    """In the place of nbgrader's Execute: runs the student's cells and the graders in the sandbox, or takes the stored
+    result of the very same submission. The Verdict goes to `resources["autograder"]` and, shown, into the test cells.
+    """
+
+    unsafe = Bool(False, help="Run student code without bubblewrap. It can then do whatever you can.").tag(config=True)
+    device = Unicode("cpu", help="cpu, or cuda for the checks on a GPU as well.").tag(config=True)
+
+    def preprocess(self, nb, resources):
+        known = {c.grade_id: c for c in cells_of_gradebook(resources)[0]}
+        cells = [_cell_of(c, known) for c in nb.cells]
+        where = resources["nbgrader"]
+        about = nb.metadata.pop("autograder")
+        assignment = course.assignments()[where["notebook"]]
+        results = store.Store(course.root())
+        seed = results.seed(assignment.name)
+        if about["problem"]:
+            from .. import grading
+
+            graded = grading.Graded(grading.rejected("", assignment.exercises, about["problem"], seed, assignment.name))
+        else:
+            key = results.key(about["digest"], assignment.name, seed, self.device)
+            graded = results.get(key)
+            if graded is None or len(graded.cells) != len(cells):
+                grader = warm_grader(self.unsafe, self.device)
+                graded = grader.grade_cells(cells, assignment.exercises, seed, "", assignment.name)
+                results.put(key, graded)
+        results.put_latest(where["assignment"], where["student"], graded.verdict)
+        resources["autograder"] = graded.verdict
+        _write_outputs(nb, cells, graded)
+        return nb, resources
+
+
+def _cell_of(cell, known):
+    claim = known.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
+    return Cell(cell.cell_type, cell.source, "", claim, lesson="lesson" in cell.metadata.get("tags", []))
+
+
+def _write_outputs(nb, cells, graded):
+    for index, (made, cell) in enumerate(zip(nb.cells, cells)):
+        if made.cell_type != "code":
+            continue
+        if cell.exercise:
+            outcome = graded.verdict.exercise(cell.exercise)
+            made.outputs = [
+                new_output("display_data", {"text/html": show.as_html(outcome), "text/plain": show.as_text(outcome)})
+            ]
+        else:
+            made.outputs = [nbformat.from_dict(o) for o in graded.outputs.get(index, [])]
+
+
+@functools.lru_cache(maxsize=1)
+def warm_grader(unsafe, device):
+    """One sandbox for all submissions of this process."""
+    from ..grading import Grader
+
+    grader = Grader(unsafe=unsafe, device=device)
+    atexit.register(grader.close)
+    return grader
+
+
+class SaveVerdict(SaveAutoGrades):
+    """nbgrader's SaveAutoGrades, with the scores of the Verdict; a cell's output never counts."""
+
+    def _add_score(self, cell, resources):
+        name = cell.metadata.nbgrader["grade_id"]
+        exercise = {e.grade_id: e.name for e in course.exercises().values()}.get(name)
+        if exercise is None:  # a written answer: graded by hand, or 0 if it is still the released text
+            return super()._add_score(cell, resources)
+        where = self.notebook_id, self.assignment_id, self.student_id
+        grade = self.gradebook.find_grade(name, *where)
+        outcome = resources["autograder"].exercise(exercise)
+        grade.auto_score = outcome.score if outcome else 0.0
+        grade.needs_manual_grade = grade.manual_score is not None
+        self.gradebook.db.commit()
+
+
+class HideTests(NbGraderPreprocessor):
+    """For the feedback: the results of a test cell without its source."""
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        metadata = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and metadata.get("grade") and not metadata.get("solution"):
+            cell.source = f"# {metadata['grade_id']}: what the graders found"
+        return cell, resources

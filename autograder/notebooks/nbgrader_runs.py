@@ -1,0 +1,88 @@
+"""Runs nbgrader's own converters from Python, with the configuration of the course."""
+
+import contextlib
+import logging
+import os
+import sys
+
+from nbgrader.api import Gradebook
+from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback, GenerateSolution
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config.loader import PyFileConfigLoader
+
+
+class NbgraderError(Exception):
+    """nbgrader gave up; the message holds its own words."""
+
+
+class Course:
+    """The course in the folder `root`, for nbgrader: `build`, `autograde`, `feedback`."""
+
+    def __init__(self, root, **options):
+        self.root = os.path.realpath(root)
+        # nbgrader starts alembic by name to make a gradebook
+        os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
+        with self._in_root():
+            self.config = PyFileConfigLoader("nbgrader_config.py", path=self.root).load_config()
+        for name, value in options.items():
+            self.config.GradeInSandbox[name] = value
+        self.directory = CourseDirectory(config=self.config, root=self.root)
+        self.logger = _quiet_logger()
+
+    def build(self, assignment):
+        """release/ and solutions/ of an assignment, and its cells in the gradebook. Raises NbgraderError."""
+        for converter in (GenerateAssignment, GenerateSolution):
+            self._run(converter, assignment, ".")
+
+    def autograde(self, assignment, student):
+        """Restore, grade and record one submission. Raises NbgraderError."""
+        self._run(Autograde, assignment, student)
+
+    def feedback(self, assignment, student):
+        """Write one submission's feedback. Raises NbgraderError."""
+        self._run(GenerateFeedback, assignment, student)
+
+    def gradebook(self):
+        """nbgrader's Gradebook, to be used in a `with` statement."""
+        return Gradebook(self.directory.db_url, self.directory.course_id)
+
+    def _run(self, converter, assignment, student):
+        self.directory.assignment_id = assignment
+        self.directory.student_id = student
+        with self._in_root():
+            running = converter(coursedir=self.directory, config=self.config)
+            running.log = self.logger
+            running.force = True
+            self.logger.handlers[0].lines.clear()
+            try:
+                running.start()
+            except (NbGraderException, RuntimeError, ValueError) as error:
+                said = "\n".join(self.logger.handlers[0].lines) or str(error)
+                raise NbgraderError(f"{converter.__name__} of {assignment} failed: {said}") from None
+
+    @contextlib.contextmanager
+    def _in_root(self):
+        before = os.getcwd()
+        os.chdir(self.root)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
+class _Keeper(logging.Handler):
+    """Keeps the errors that nbgrader logs, to tell them in one place."""
+
+    def __init__(self):
+        super().__init__(logging.ERROR)
+        self.lines = []
+
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+
+
+def _quiet_logger():
+    logger = logging.Logger("autograder.nbgrader", logging.WARNING)
+    logger.addHandler(_Keeper())
+    return logger

@@ -1,0 +1,78 @@
+"""Shows an exercise's outcome to people: as text for terminals, as HTML for test cells and the feedback."""
+
+from html import escape
+
+STATUS = {
+    "graded": "",
+    "missing": "not found",
+    "error": "could not run",
+    "timeout": "ran too long",
+    "killed": "was ended",
+    "rejected": "could not be read",
+}
+
+
+def points(value):
+    """2 for 2.0, 2.5 for 2.5."""
+    return f"{value:g}"
+
+
+def as_text(outcome):
+    """Some lines of plain text: the score, the named mistakes, every check."""
+    lines = [f"{outcome.exercise or 'submission'}: {points(outcome.score)} of {points(outcome.max_score)} points"]
+    if outcome.message:
+        lines.append(f"  {STATUS[outcome.status]}: {outcome.message}")
+    lines += [f"  What went wrong: {d.message}" for d in outcome.diagnosis]
+    for check in outcome.checks:
+        mark = "ok  " if check.passed else "FAIL"
+        lines.append(f"  {mark} {points(check.points):>4}  {check.category:<9}  {check.message}")
+    lines += [f"  skip        {s['name']}: {s['message']}" for s in outcome.skipped]
+    return "\n".join(lines)
+
+
+def as_html(outcome):
+    """The same as a piece of HTML: everything escaped, and nothing in it that a sanitiser would take away."""
+    parts = [f"<h4>{escape(outcome.exercise)}: {points(outcome.score)} of {points(outcome.max_score)} points</h4>"]
+    if outcome.message:
+        parts.append(f"<p><strong>It {STATUS[outcome.status]}.</strong> {escape(outcome.message)}</p>")
+    parts += [f"<p><strong>What went wrong:</strong> {escape(d.message)}</p>" for d in outcome.diagnosis]
+    if outcome.checks:
+        rows = "".join(
+            f"<tr><td>{'✓' if c.passed else '✗'}</td><td>{points(c.points if c.passed else 0)} / {points(c.points)}</td>"
+            f"<td>{escape(c.category)}</td><td>{escape(c.message)}</td></tr>"
+            for c in outcome.checks
+        )
+        head = "<tr><th></th><th>Points</th><th>About</th><th>Check</th></tr>"
+        parts.append(f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>")
+    parts += [f"<p>{escape(s['name'])}: {escape(s['message'])}</p>" for s in outcome.skipped]
+    return "\n".join(parts)
+
+
+def verdict_as_text(verdict):
+    """A whole verdict as text, headed by its path and total."""
+    total = f"{points(verdict.score)} of {points(verdict.max_score)} points"
+    if all(e.status in ("missing", "rejected") for e in verdict.exercises):
+        reasons = dict.fromkeys(f"{STATUS[e.status]}: {e.message}" for e in verdict.exercises)
+        return "\n".join([f"{verdict.path}: {total}", *(f"  {reason}" for reason in reasons)])
+    return "\n".join([f"{verdict.path}: {total}", *(as_text(e) for e in verdict.exercises)])
+
+
+def class_table(verdicts, assignment):
+    """Students x exercises as text: the score of each, and the mistake that was named or why there is no grade."""
+    names = [e.name for e in assignment.exercises]
+    rows = [["student", *names, "total"]]
+    for student, verdict in verdicts.items():
+        outcomes = [verdict.exercise(name) for name in names]
+        cells = [_cell(outcome) for outcome in outcomes]
+        rows.append([student, *cells, f"{points(verdict.score)} / {points(verdict.max_score)}"])
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def _cell(outcome):
+    if outcome is None:
+        return "-"
+    text = f"{points(outcome.score)}/{points(outcome.max_score)}"
+    named = ", ".join(d.id for d in outcome.diagnosis)
+    return f"{text} {named or STATUS[outcome.status]}".rstrip()

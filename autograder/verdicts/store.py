@@ -1,0 +1,95 @@
+"""Results kept on disk: by content, so that an unchanged submission is not graded twice, and the latest per student."""
+
+import functools
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from ..notebooks.restoring import Cell
+from . import record
+
+FOLDER = ".autograder"
+
+
+class Store:
+    """The result store of the course in `root`. Writes are atomic; what cannot be read counts as not there."""
+
+    def __init__(self, root):
+        self.root = Path(root) / FOLDER
+
+    def seed(self, assignment, renew=False):
+        """The seed that an assignment's inputs are drawn from: secret, and the same until it is renewed."""
+        path = self.root / "seeds" / f"{assignment}.json"
+        if not renew:
+            try:
+                return int(json.loads(path.read_text())["seed"])
+            except (OSError, ValueError, KeyError, TypeError):
+                pass
+        seed = int.from_bytes(os.urandom(6), "big")
+        _write(path, json.dumps({"seed": seed}))
+        return seed
+
+    def key(self, digest, assignment, seed, device):
+        """The name under which a result is kept: the submission, the course, and all that a score could depend on."""
+        text = json.dumps([digest, assignment, course_version(), seed, device, record.SCHEMA])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def get(self, key):
+        """The Graded of that key, or None."""
+        from ..grading import Graded
+
+        try:
+            data = json.loads((self.root / "results" / key[:2] / f"{key}.json").read_text())
+            cells = [Cell(**c) for c in data["cells"]]
+            outputs = {int(index): outputs for index, outputs in data["outputs"].items()}
+            return Graded(record.Verdict.from_dict(data["verdict"]), cells, outputs)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, key, graded):
+        cells = [{**asdict(c), "source": "", "known": None} for c in graded.cells]
+        data = {"verdict": graded.verdict.to_dict(), "cells": cells, "outputs": graded.outputs}
+        _write(self.root / "results" / key[:2] / f"{key}.json", json.dumps(data))
+
+    def put_latest(self, assignment, student, verdict):
+        """Remember a student's verdict on an assignment, for the report."""
+        _write(self.root / "verdicts" / assignment / f"{student}.json", verdict.to_json())
+
+    def latest(self, assignment):
+        """The verdicts on an assignment by student."""
+        found = {}
+        for path in sorted((self.root / "verdicts" / assignment).glob("*.json")):
+            try:
+                found[path.stem] = record.Verdict.from_dict(json.loads(path.read_text()))
+            except (OSError, ValueError):
+                continue
+        return found
+
+
+def _write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+@functools.lru_cache(maxsize=1)
+def course_version():
+    """A hash of everything that a score can depend on: the kit's code, the source notebooks, torch's version."""
+    from importlib.metadata import version
+
+    from .. import course
+
+    kit = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256(version("torch").encode())
+    for path in sorted([*kit.rglob("*.py"), *(course.root() / "source").rglob("*.ipynb")]):
+        digest.update(str(path.name).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,48 @@
+"""nbgrader's configuration of this course: its own commands, with our parts plugged into its lists."""
+
+from nbgrader.preprocessors import (
+    AssignLatePenalties,
+    CheckCellMetadata,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    ClearOutput,
+    ComputeChecksums,
+    GetGrades,
+    LockCells,
+    OverwriteKernelspec,
+    SaveCells,
+)
+from nbconvert.exporters import HTMLExporter
+from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
+
+from autograder.notebooks import nbgrader_patch
+from autograder.notebooks.autograde import GradeInSandbox, HideTests, RestoreCells, SaveVerdict, SubmissionExporter
+from autograder.notebooks.releasing import CleanSolutions, ReleaseOriginals
+
+c = get_config()  # noqa: F821  nbgrader defines it
+
+c.CourseDirectory.course_id = "attention"
+c.CourseDirectory.solution_directory = "solutions"
+
+c.GenerateAssignment.preprocessors = [
+    LockCells,
+    ReleaseOriginals,
+    ClearOutput,
+    CheckCellMetadata,
+    ComputeChecksums,
+    SaveCells,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    ComputeChecksums,
+    CheckCellMetadata,
+]
+c.GenerateSolution.preprocessors = [LockCells, ClearOutput, ClearMarkScheme, CleanSolutions]
+
+c.Autograde.exporter_class = SubmissionExporter
+c.Autograde.sanitize_preprocessors = [RestoreCells, OverwriteKernelspec, CheckCellMetadata]
+c.Autograde.autograde_preprocessors = [GradeInSandbox, SaveVerdict, AssignLatePenalties, CheckCellMetadata]
+nbgrader_patch.apply()
+
+c.GenerateFeedback.exporter_class = HTMLExporter
+c.GenerateFeedback.preprocessors = [GetGrades, HideTests, CSSHTMLHeaderPreprocessor]
+c.HTMLExporter.sanitize_html = True  # what students wrote is shown in the instructor's and their own browser

@@ -1,0 +1,205 @@
+"""The stock nbgrader commands on this course, end to end, over a class of awkward submissions."""
+
+import csv
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
+from nbgrader.api import Gradebook
+
+
+def command(place, *arguments):
+    """Run a command of the environment in the course `place`; returns what it printed."""
+    program = os.path.join(os.path.dirname(sys.executable), arguments[0])
+    done = subprocess.run([program, *arguments[1:]], capture_output=True, text=True, cwd=place)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def wrong(notebook):
+    cell_of(notebook, "attention-solution")["source"] = (
+        "def attention(query, key, value, mask=None):\n"
+        "    weights = F.softmax(query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5, dim=-2)\n"
+        "    return weights @ value, weights\n"
+    )
+    return notebook
+
+
+def without_tests(notebook):
+    for cell in [c for c in notebook["cells"] if c["metadata"].get("nbgrader", {}).get("grade")]:
+        notebook["cells"].remove(cell)
+    return notebook
+
+
+def without_a_solution_and_its_test(notebook):
+    ids = ("attention", "attention-solution")
+    notebook["cells"] = [c for c in notebook["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") not in ids]
+    return notebook
+
+
+def doubled(notebook):
+    notebook["cells"] = [c for cell in notebook["cells"] for c in (cell, dict(cell, id=cell["id"] + "-2"))]
+    return notebook
+
+
+def edited(notebook):
+    for cell in notebook["cells"]:
+        meta = cell["metadata"].get("nbgrader", {})
+        if meta.get("grade") and cell["cell_type"] == "code":
+            cell["source"] = "100"
+            meta["points"] = 1000
+    return wrong(notebook)
+
+
+def forged_outputs(notebook):
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade") and cell["cell_type"] == "code":
+            cell["outputs"] = [{"output_type": "execute_result", "data": {"text/plain": "10.0"}, "metadata": {}, "execution_count": 1}]
+    return wrong(notebook)
+
+
+def scripted(notebook):
+    notebook["cells"].append(
+        {"cell_type": "markdown", "id": "evil", "metadata": {}, "source": "<script>alert('markdown')</script><img src=x onerror=alert(1)>"}
+    )
+    notebook["cells"].append(
+        {
+            "cell_type": "code",
+            "id": "evil-too",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+            "source": "from IPython.display import HTML\nprint('<script>alert(2)</script>')\nHTML('<script>alert(3)</script>')",
+        }
+    )
+    return notebook
+
+
+# student -> (how the solution is mangled, score of attention)
+CLASS = {
+    "right": (lambda n: n, 10),
+    "wrong": (wrong, None),
+    "without_tests": (without_tests, 10),
+    "without_pair": (without_a_solution_and_its_test, 0),
+    "doubled": (doubled, 10),
+    "edited": (edited, None),
+    "forged_outputs": (forged_outputs, None),
+    "scripted": (scripted, 10),
+}
+UNREADABLE = {"no_notebook": b"hello", "empty": b""}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A course that has gone through all of nbgrader's own commands."""
+    place = tmp_path_factory.mktemp("nbgrader")
+    shutil.copytree(ROOT / "source", place / "source")
+    shutil.copy(ROOT / "nbgrader_config.py", place)
+    command(place, "nbgrader", "generate_assignment", ASSIGNMENT)
+    command(place, "nbgrader", "generate_solution", ASSIGNMENT)
+    for student, (mangle, _) in CLASS.items():
+        notebook = load(place / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
+        hand_in(mangle(notebook), place / "submitted" / student / ASSIGNMENT)
+    for student, data in UNREADABLE.items():
+        hand_in(data, place / "submitted" / student / ASSIGNMENT)
+    (place / "secret").write_text("the answers")
+    folder = place / "submitted" / "bare_folder" / ASSIGNMENT
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "pipe")
+    (folder / "link.txt").symlink_to(place / "secret")
+    folder = place / "submitted" / "linked" / ASSIGNMENT
+    folder.mkdir(parents=True)
+    (folder / f"{ASSIGNMENT}.ipynb").symlink_to(place / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
+    command(place, "nbgrader", "autograde", ASSIGNMENT)
+    command(place, "nbgrader", "generate_feedback", ASSIGNMENT)
+    command(place, "nbgrader", "export", "--to", str(place / "grades.csv"))
+    return place
+
+
+def grades(place, student):
+    with Gradebook(f"sqlite:///{place}/gradebook.db") as gradebook:
+        notebook = gradebook.find_submission_notebook(ASSIGNMENT, ASSIGNMENT, student)
+        return {g.name: (g.auto_score, g.needs_manual_grade) for g in notebook.grades}
+
+
+def feedback(place, student):
+    return (place / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text()
+
+
+@pytest.mark.parametrize("student", CLASS)
+def test_scores_are_what_the_code_deserves(place, student):
+    scores = grades(place, student)
+    expected = CLASS[student][1]
+    if expected is None:
+        assert 0 < scores["attention"][0] < 10
+    else:
+        assert scores["attention"][0] == expected
+    assert scores["SelfAttention"][0] == 8 and scores["SingleHeadSelfAttention"][0] == 6
+
+
+@pytest.mark.parametrize("student", [*UNREADABLE, "bare_folder", "linked"])
+def test_everybody_has_a_row(place, student):
+    scores = grades(place, student)
+    assert {name for name, (score, _) in scores.items() if score == 0} >= {"attention", "SelfAttention"}
+    assert "read" in feedback(place, student)
+
+
+def test_the_same_mistake_gets_the_same_score_however_it_is_dressed(place):
+    assert len({grades(place, s)["attention"] for s in ("wrong", "edited", "forged_outputs")}) == 1
+
+
+def test_written_answers_wait_for_a_person(place):
+    assert grades(place, "right")["question-three-matrices"] == (None, True)
+    assert grades(place, "without_tests")["question-three-matrices"][1] in (False, True)
+
+
+def test_feedback_tells_checks_points_and_diagnosis_but_no_test(place):
+    page = feedback(place, "wrong")
+    assert "softmax" in page and "Points" in page and "What went wrong" in page
+    for student in CLASS:
+        page = feedback(place, student)
+        assert "HIDDEN TESTS" not in page and "# exercise" not in page and "assert " not in page
+
+
+def test_feedback_runs_no_script_of_a_student(place):
+    for page in (feedback(place, "scripted"), feedback(place, "bare_folder")):
+        assert "<script>alert" not in page and "onerror=alert" not in page
+
+
+def test_links_are_not_followed(place):
+    for folder in ("autograded", "feedback"):
+        copied = place / folder / "bare_folder" / ASSIGNMENT
+        assert not (copied / "link.txt").exists() and not (copied / "pipe").exists()
+
+
+def test_the_export_has_every_student(place):
+    with open(place / "grades.csv") as file:
+        rows = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert rows.keys() == {*CLASS, *UNREADABLE, "bare_folder", "linked"}
+    assert float(rows["right"]["score"]) == 24 and float(rows["no_notebook"]["score"]) == 0
+
+
+def test_validate_runs_on_a_students_machine(place):
+    """`nbgrader validate` (a stock kernel, the visible checks) passes the solutions and not the release."""
+    path = place / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    assert "Success" in command(place, "nbgrader", "validate", str(path))
+    path = place / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    assert "FAILED" in command(place, "nbgrader", "validate", str(path))
+
+
+def test_the_command_grade_gives_the_same_scores(place):
+    """`autograder grade` with two sandboxes and `nbgrader autograde` agree, and a second run grades nothing again."""
+    stock = {s: grades(place, s) for s in CLASS}
+    shutil.rmtree(place / ".autograder" / "results")
+    assert f"{len(CLASS)} graded, 0 unchanged" in command(place, "autograder", "grade", "02", "--jobs", "2")
+    assert {s: grades(place, s) for s in CLASS} == stock
+    assert f"0 graded, {len(CLASS)} unchanged" in command(place, "autograder", "grade", "02")
+
+
+def test_the_report_is_written(place):
+    command(place, "autograder", "report", "02")
+    page = (place / "reports" / f"{ASSIGNMENT}.html").read_text()
+    assert all(student in page for student in CLASS)

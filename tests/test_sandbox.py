@@ -1,0 +1,234 @@
+"""The sandbox: what a submission can reach, how much it can use, and that it ends when it should."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+from autograder.sandbox import jail
+from autograder.sandbox.warm import ChildGone, Interrupted, WarmParent
+
+LIMITS = jail.Limits(memory=3 * 2**30, file_bytes=2**20, disk=4 * 2**20, cpu_seconds=8, cell=2.0, call=2.0)
+
+
+@pytest.fixture(scope="module")
+def parent():
+    with WarmParent(LIMITS) as parent:
+        yield parent
+
+
+@pytest.fixture
+def run(parent):
+    """Runs a cell in a fresh child: (text shown, error or None)."""
+    child = parent.fork()
+
+    def run(source, seconds=10.0):
+        reply, _ = child.request({"op": "cell", "source": source, "name": "cell 1"}, seconds=seconds)
+        text = "".join(o.get("text", "") for o in reply["outputs"])
+        error = reply.get("error")
+        return text, error and f"{error['type']}: {error['message']}"
+
+    yield run
+    child.kill()
+
+
+def test_it_computes(run):
+    """An honest cell works: torch, autograd, an optimiser."""
+    source = """
+import torch
+layer = torch.nn.Linear(3, 1)
+optimiser = torch.optim.AdamW(layer.parameters())
+layer(torch.ones(2, 3)).sum().backward()
+optimiser.step()
+print(tuple(layer.weight.grad.shape))
+"""
+    assert run(source) == ("(1, 3)\n", None)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        str(ROOT),
+        str(ROOT / "autograder" / "graders" / "kit.py"),
+        str(ROOT / "solutions"),
+        str(ROOT / "gradebook.db"),
+        os.path.expanduser("~"),
+        "/etc/passwd",
+        "/etc/hostname",
+        "/proc/self/environ",
+        "/proc/1/cmdline",
+        "/sys",
+        "/",
+        "/tmp",
+    ],
+)
+def test_it_reads_nothing_of_the_machine(run, path):
+    _, error = run(f"import os\nos.listdir({path!r}) if os.path.isdir({path!r}) else open({path!r}).read()")
+    assert error and error.split(":")[0] in ("PermissionError", "FileNotFoundError", "NotADirectoryError")
+
+
+def test_the_environment_is_made_for_it(run):
+    os.environ["A_SECRET"] = "1"
+    text, _ = run("import os\nprint(sorted(os.environ))")
+    assert text == "['HOME', 'LANG', 'MPLCONFIGDIR', 'OMP_NUM_THREADS', 'PATH', 'TMPDIR']\n"
+
+
+def test_it_has_four_descriptors_and_no_privilege(run):
+    text, error = run(
+        """
+import os
+def is_open(n):
+    try:
+        os.fstat(n)
+        return True
+    except OSError:
+        return False
+print([n for n in range(256) if is_open(n)], os.getuid() != 0, os.getgroups())
+"""
+    )
+    assert error is None
+    assert text.startswith("[0, 1, 2, 3] True")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import os; os.fork()",
+        "import subprocess; subprocess.run(['/bin/true'])",
+        "import os; os.execv('/usr/bin/python3', ['python3'])",
+        "import multiprocessing; p = multiprocessing.Process(target=print); p.start()",
+        "import socket; socket.socket()",
+        "import socket; socket.socket(socket.AF_UNIX)",
+        "import socket; socket.socketpair()",
+        "import os; os.memfd_create('x')",
+        "import os; os.kill(os.getppid(), 9)",
+        "import os; os.kill(-1, 9)",
+        "import os; os.mkfifo('x')",
+        "import os; os.chmod('.', 0o777)",
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**40, 2**40))",
+        "import ctypes; l = ctypes.CDLL(None, use_errno=True); l.ptrace(16, 1, 0, 0) == -1 and 1/0",
+        "import ctypes; l = ctypes.CDLL(None, use_errno=True); l.unshare(0x10000000) == -1 and 1/0",
+        "import ctypes; l = ctypes.CDLL(None, use_errno=True); l.mount(b'x', b'/tmp', b'tmpfs', 0, 0) == -1 and 1/0",
+        "import ctypes; l = ctypes.CDLL(None, use_errno=True); l.syscall(425, 1, 0) == -1 and 1/0",  # io_uring_setup
+        "import ctypes; l = ctypes.CDLL(None, use_errno=True); l.syscall(234, 1, 1, 9) == -1 and 1/0",  # tgkill
+        "open('/tmp/elsewhere', 'w')",
+        "open('/dev/shm/x', 'w')",
+        "import os; os.symlink('/etc', 'etc'); os.listdir('etc')",
+        "open('x', 'wb').write(b'0' * 2**21)",
+    ],
+)
+def test_it_may_not(run, source):
+    _, error = run(source)
+    assert error is not None
+    assert run("1 + 1")[1] is None, "and goes on"
+
+
+def test_its_folder_is_its_own_and_emptied(parent):
+    for _ in range(2):
+        child = parent.fork()
+        source = "import os; print(os.listdir('.'))\nos.makedirs('a/b'); open('a/b/c', 'w').write('x'); os.getcwd()"
+        reply, _ = child.request({"op": "cell", "source": source, "name": "cell 1"})
+        assert reply["outputs"][0]["text"] == "[]\n"
+        child.kill()
+
+
+def test_memory_is_limited(run):
+    _, error = run("import torch; torch.zeros(2**40)")
+    assert "alloc" in error or "memory" in error
+    _, error = run("x = bytearray(5 * 2**30)")
+    assert error.startswith("MemoryError")
+
+
+def test_the_disk_is_limited(run):
+    _, error = run("for i in range(100): open(str(i), 'wb').write(b'0' * 2**19)")
+    assert error.startswith("OSError")
+
+
+def test_output_is_cut(run):
+    text, error = run("print('x' * 10**7)")
+    assert error is None and len(text) < 50_000 and "the rest was cut" in text
+
+
+def test_figures_are_cut(parent):
+    child = parent.fork()
+    source = "import matplotlib.pyplot as plt\nfor i in range(60):\n    plt.figure(figsize=(1, 1)); plt.show()"
+    reply, _ = child.request({"op": "cell", "source": source, "name": "cell 1"}, seconds=60)
+    child.kill()
+    assert 0 < len(reply["outputs"]) <= 40
+
+
+def test_a_picture_comes_back(parent):
+    child = parent.fork()
+    source = "import matplotlib.pyplot as plt\nplt.plot([1, 2])"
+    reply, _ = child.request({"op": "cell", "source": source, "name": "cell 1"})
+    child.kill()
+    assert any(o.get("data", {}).get("image/png", "").startswith("iVBOR") for o in reply["outputs"])
+
+
+def test_an_endless_loop_is_interrupted_and_the_next_cell_runs(parent):
+    child = parent.fork()
+    with pytest.raises(Interrupted):
+        child.request({"op": "cell", "source": "while True: pass", "name": "cell 1"}, seconds=0.5)
+    reply, _ = child.request({"op": "cell", "source": "print(2)", "name": "cell 2"})
+    assert reply["outputs"][0]["text"] == "2\n"
+    child.kill()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import signal\nsignal.signal(2, signal.SIG_IGN)\nwhile True: pass",
+        "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass",
+        "import torch\nx = torch.randn(4000, 4000)\nwhile True:\n    try:\n        x @ x\n    except KeyboardInterrupt: pass",
+    ],
+)
+def test_who_will_not_stop_is_killed(parent, source):
+    child = parent.fork()
+    with pytest.raises(ChildGone) as gone:
+        child.request({"op": "cell", "source": source, "name": "cell 1"}, seconds=0.5)
+    assert gone.value.status == "timeout"
+    reply, _ = parent.fork().request({"op": "cell", "source": "1", "name": "cell 1"})
+    assert reply["ok"], "and the next child is served"
+
+
+def test_leaving_is_noticed(parent):
+    child = parent.fork()
+    with pytest.raises(ChildGone) as gone:
+        child.request({"op": "cell", "source": "import os; os._exit(0)", "name": "cell 1"})
+    assert gone.value.status == "killed"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"not a frame at all, but long enough",
+        b"AGK1" + (2**31).to_bytes(4, "big") + (0).to_bytes(8, "big"),
+        b"AGK1" + (4).to_bytes(4, "big") + (2**40).to_bytes(8, "big"),
+        b"AGK1" + (2).to_bytes(4, "big") + (0).to_bytes(8, "big") + b"[]",
+        b"AGK1" + (9).to_bytes(4, "big") + (0).to_bytes(8, "big") + b'{"n": 77}',
+    ],
+)
+def test_false_replies_end_the_child(parent, reply):
+    child = parent.fork()
+    source = f"import os, time\nos.write(3, {reply!r})\ntime.sleep(5)"
+    with pytest.raises(ChildGone):
+        child.request({"op": "cell", "source": source, "name": "cell 1"}, seconds=3)
+
+
+def test_a_dead_sandbox_is_started_again(parent):
+    parent.start()
+    parent.process.kill()
+    parent.process.wait()
+    child = parent.fork()
+    assert child.request({"op": "cell", "source": "1", "name": "cell 1"})[0]["ok"]
+    child.kill()
+
+
+def test_without_bubblewrap_it_refuses_in_one_sentence(tmp_path):
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    command = [sys.executable, "-m", "autograder", "check", "nothing.py"]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == ""
+    assert "bubblewrap" in done.stderr and done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
