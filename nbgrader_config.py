@@ -1,5 +1,7 @@
 """nbgrader's configuration of this course: its own commands, with our parts plugged into its lists."""
 
+from nbconvert.exporters import HTMLExporter
+from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
@@ -12,8 +14,6 @@ from nbgrader.preprocessors import (
     OverwriteKernelspec,
     SaveCells,
 )
-from nbconvert.exporters import HTMLExporter
-from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 
 from autograder.notebooks import nbgrader_patch
 from autograder.notebooks.autograde import GradeInSandbox, HideTests, RestoreCells, SaveVerdict, SubmissionExporter

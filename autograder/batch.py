@@ -1,4 +1,4 @@
-"""Grades all submissions of an assignment: results by content from the store, the others by a pool of warm sandboxes."""
+"""Grades all submissions of an assignment: known results from the store, the others by a pool of warm sandboxes."""
 
 import hashlib
 import logging
@@ -73,7 +73,7 @@ def _graded(tasks, jobs, device, unsafe):
                 _stop_worker()
         return
     left = {task.key: task for task in tasks}
-    for attempt in range(ATTEMPTS):
+    for _ in range(ATTEMPTS):
         context = get_context("spawn")
         with ProcessPoolExecutor(min(jobs, len(left)), context, _start_worker, (device, unsafe)) as pool:
             futures = {pool.submit(_work, task): task for task in left.values()}

@@ -126,13 +126,14 @@ def check(options):
     if options.exercise and options.exercise not in course.exercises():
         raise UsageError(f"There is no exercise {options.exercise!r}: the course has {', '.join(course.exercises())}.")
     refuse_without_sandbox(options)
-    from .grading import Grader
+    from .grading import Grader, new_seed
     from .verdicts import show
 
     full = True
+    seed = new_seed() if options.seed is None else options.seed
     with Grader(device=device(options), unsafe=options.unsafe) as grader:
         for path in options.paths:
-            verdict = grader.grade_file(path, options.exercise, options.seed).verdict
+            verdict = grader.grade_file(path, options.exercise, seed).verdict
             full = full and verdict.full
             if options.format == "json":
                 print(verdict.to_json(), flush=True)

@@ -5,8 +5,8 @@ one line per exercise,
 
     # expect: EXERCISE = full | partial | zero [status] [id of a mistake that must be named ...]
 
-(without a status it must be `graded`, without ids no mistake may be named); `# delete-tests` takes the visible tests out
-of the notebook. Then come cells. Their first lines say what becomes of them in the released notebook:
+(without a status it must be `graded`, without ids no mistake may be named); `# delete-tests` takes the visible tests
+out of the notebook. Then come cells. Their first lines say what becomes of them in the released notebook:
 
     # %% EXERCISE                replaces the exercise's solution cell; a second one is a copy of the cell, put after it
     # %% QUESTION                replaces a written answer, given by its grade id; the text stands behind `# `
@@ -33,7 +33,7 @@ ASSIGNMENT = "02_queries_keys_values"
 CLASS = Path(__file__).parent / "demo_class"
 MARKER = ".made-by-demo"
 LEVELS = ("full", "partial", "zero")
-WORTH_OPENING = {"quentin": "silent mistakes, named", "ximena": "a loop without end, and what it did not take along"}
+WORTH_OPENING = {"greta": "quiet mistakes, named", "oskar": "a loop that never ends, and what it did not take along"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def run(options):
         students = read_class(assignment)
         hand_in(here, assignment, students)
         print(f"\nThe class of {len(students)}, made up for {assignment.name}:\n\n{introduce(students)}\n")
-        print("Grading. Some of their loops never end and are stopped after their time: about a minute ...", flush=True)
+        print("Grading, about a minute: two loops never end and are stopped when their time is up ...", flush=True)
         cli.grade_class(here, assignment, [s.name for s in students], options)
         print("\nWriting everybody's feedback and the class report ...", flush=True)
         cli.report_class(here, assignment)
@@ -152,7 +152,7 @@ def parse(name, text, exercises):
         elif line:
             about.append(line)
     if set(expected) != set(exercises):
-        raise course.CourseError(f"The demo's {name} should expect something of {', '.join(exercises)}, no more, no less.")
+        raise course.CourseError(f"The demo's {name} should expect something of {', '.join(exercises)}, each of them.")
     cells = []
     for part in parts:
         title, _, body = part.partition("\n")

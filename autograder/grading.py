@@ -39,17 +39,14 @@ class Graded:
 
 
 class Grader:
-    """Grades submissions one after another with one warm sandbox. Use as a context manager, or call `close()`."""
+    """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
+
+    Use as a context manager, or call `close()`. Raises jail.SandboxError where there is no sandbox.
+    """
 
     def __init__(self, limits=None, device="cpu", unsafe=False):
-        self.limits = limits or Limits()
-        self.parent = WarmParent(self.limits, device, unsafe)
-        self.parent.start()
-        try:
-            self.graders = Graders()
-        except BaseException:
-            self.parent.close()
-            raise
+        self.parent = WarmParent(limits or Limits(), device, unsafe)
+        self.graders = Graders()
         self.diagnostician = Diagnostician(self.graders)
 
     def __enter__(self):
@@ -127,7 +124,9 @@ class Grader:
         finally:
             workspace.end_exercise()
         score = sum(c.points for c in run.checks if c.passed)
-        return record.Exercise(exercise.name, score, exercise.points, "graded", run.checks, diagnosis, skipped=run.skipped)
+        return record.Exercise(
+            exercise.name, score, exercise.points, "graded", run.checks, diagnosis, skipped=run.skipped
+        )
 
 
 def rejected(path, wanted, problem, seed, assignment=""):

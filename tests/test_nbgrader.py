@@ -57,13 +57,20 @@ def edited(notebook):
 def forged_outputs(notebook):
     for cell in notebook["cells"]:
         if cell["metadata"].get("nbgrader", {}).get("grade") and cell["cell_type"] == "code":
-            cell["outputs"] = [{"output_type": "execute_result", "data": {"text/plain": "10.0"}, "metadata": {}, "execution_count": 1}]
+            cell["outputs"] = [
+                {"output_type": "execute_result", "data": {"text/plain": "10.0"}, "metadata": {}, "execution_count": 1}
+            ]
     return wrong(notebook)
 
 
 def scripted(notebook):
     notebook["cells"].append(
-        {"cell_type": "markdown", "id": "evil", "metadata": {}, "source": "<script>alert('markdown')</script><img src=x onerror=alert(1)>"}
+        {
+            "cell_type": "markdown",
+            "id": "evil",
+            "metadata": {},
+            "source": "<script>alert('markdown')</script><img src=x onerror=alert(1)>",
+        }
     )
     notebook["cells"].append(
         {
@@ -72,7 +79,8 @@ def scripted(notebook):
             "metadata": {},
             "outputs": [],
             "execution_count": None,
-            "source": "from IPython.display import HTML\nprint('<script>alert(2)</script>')\nHTML('<script>alert(3)</script>')",
+            "source": "from IPython.display import HTML\nprint('<script>alert(2)</script>')\n"
+            "HTML('<script>alert(3)</script>')",
         }
     )
     return notebook

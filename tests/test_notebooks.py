@@ -159,7 +159,9 @@ class TestRestoring:
         for cell in cells:
             if cell.grade_id == "attention-solution":
                 cell.cell_type = "markdown"
-        assert next(c for c in self.restored(cells, assignment) if c.known and c.known.grade_id == "attention-solution").runs
+        assert next(
+            c for c in self.restored(cells, assignment) if c.known and c.known.grade_id == "attention-solution"
+        ).runs
 
 
 def test_an_assignment_is_known_by_its_name_or_its_cells(grader, release, tmp_path):

@@ -75,7 +75,9 @@ def lines_of_solutions(name):
         for region in SOLUTION.findall(source):
             solutions |= {line.split("  #")[0].strip() for line in region.splitlines()}
         elsewhere |= {line.split("  #")[0].strip() for line in (original_of(source) or "").splitlines()}
-    return {line for line in solutions - elsewhere if len(line) > 12 and not line.startswith(("#", '"""', "def ", "class "))}
+    return {
+        line for line in solutions - elsewhere if len(line) > 12 and not line.startswith(("#", '"""', "def ", "class "))
+    }
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
@@ -89,7 +91,11 @@ def test_the_release_leaks_nothing(name):
     assert not secret & released
     for word in ("SOLUTION", "HIDDEN", "ORIGINAL", "MARK SCHEME", "exercise:", "autograder", "misconception"):
         assert word not in raw, word
-    checks = [f for path in (ROOT / "autograder" / "graders").glob("test_*.py") for f in re.findall(r"def (test_\w+)", path.read_text())]
+    checks = [
+        f
+        for path in (ROOT / "autograder" / "graders").glob("test_*.py")
+        for f in re.findall(r"def (test_\w+)", path.read_text())
+    ]
     assert len(checks) > 10
     for check in checks:
         assert check not in raw

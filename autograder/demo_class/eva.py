@@ -1,6 +1,6 @@
 # implemented attention and left both originals as they were handed out
-# expect: SingleHeadSelfAttention = zero
-# expect: SelfAttention = partial
+# expect: SingleHeadSelfAttention = zero original-001
+# expect: SelfAttention = partial original-004
 # expect: attention = full
 
 # %% attention

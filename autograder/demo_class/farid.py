@@ -49,9 +49,8 @@ def attention(query, key, value, mask=None):
         raise ValueError("query, key and value need two dimensions or more")
     scores = (query / key.shape[-1] ** 0.5) @ key.transpose(-2, -1)
     if mask is not None:
-        blind = ~mask.any(dim=-1, keepdim=True)
-        scores = scores.masked_fill(~mask, float("-inf")).masked_fill(blind, 0.0)
+        scores = scores.masked_fill(~mask, float("-inf"))
     weights = torch.softmax(scores, dim=-2)
     if mask is not None:
-        weights = weights.masked_fill(blind, 0.0)
+        weights = weights.masked_fill(~mask, 0.0)
     return weights @ value, weights

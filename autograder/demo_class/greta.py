@@ -1,6 +1,6 @@
 # repaired what crashes, and nothing that keeps quiet; attention is right
 # expect: SingleHeadSelfAttention = partial inputs-as-values rank-not-checked
-# expect: SelfAttention = partial softmax-over-dim-1 rank-not-checked
+# expect: SelfAttention = partial softmax-over-dim-1
 # expect: attention = full
 
 # %% SingleHeadSelfAttention

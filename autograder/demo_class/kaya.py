@@ -1,7 +1,7 @@
 # mixes up the roles: keys as values, queries for keys, query and key changed over
 # expect: SingleHeadSelfAttention = partial keys-as-values
 # expect: SelfAttention = partial keys-from-queries
-# expect: attention = zero query-and-key-swapped
+# expect: attention = partial query-and-key-swapped
 
 # %% SingleHeadSelfAttention
 class SingleHeadSelfAttention(nn.Module):

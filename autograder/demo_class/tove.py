@@ -40,8 +40,8 @@ class SelfAttention(nn.Module):
         K = self.W_key(x)    # (..., n, d_out)
         V = self.W_value(x)  # (..., n, d_out)
 
-        scores = Q @ K.transpose(-2, -1)                          # (..., n, n)
-        weights = F.softmax(scores / K.shape[-1] ** 0.5, dim=1)   # (..., n, n)
+        scores = torch.matmul(Q, K.transpose(-2, -1))              # (..., n, n)
+        weights = F.softmax(scores / K.shape[-1] ** 0.5, dim=-1)  # (..., n, n)
         return weights @ V                                        # (..., n, d_out)
 
 # %% SelfAttention

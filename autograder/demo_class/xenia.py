@@ -49,6 +49,7 @@ def attention(query, key, value, mask=None):
         raise ValueError("query, key and value need two dimensions or more")
     scores = (query / key.shape[-1] ** 0.5) @ key.transpose(-2, -1)
     if mask is not None:
-        scores = scores.masked_fill(~mask, float("-inf"))
+        hidden = torch.zeros_like(scores).masked_fill(~mask, float("-inf"))
+        scores = scores + hidden
     weights = torch.nan_to_num(torch.softmax(scores, dim=-1))
     return weights @ value, weights

@@ -81,7 +81,7 @@ def pair(value, what="`(output, weights)`"):
 def tensor(value, what="the output"):
     """The value, if it is a tensor. Raises CheckFailed for anything else."""
     if not isinstance(value, torch.Tensor):
-        raise CheckFailed(f"{sentence_start(what)} should be a tensor, but it is {kind_of(value)}.")
+        raise CheckFailed(f"{sentence_start(what)} should be a tensor; what came is {kind_of(value)}.")
     return value
 
 
@@ -89,7 +89,7 @@ def shape(value, expected, what="the output"):
     """Raises CheckFailed unless the value is a tensor of the expected shape."""
     got = tuple(tensor(value, what).shape)
     if got != tuple(expected):
-        raise CheckFailed(f"{sentence_start(what)} should have shape {tuple(expected)}, but it has shape {got}.")
+        raise CheckFailed(f"The shape of {what} should be {tuple(expected)}, but it is {got}.")
 
 
 def close(value, expected, what="the output", tolerance=None, dtype=None):
@@ -101,10 +101,11 @@ def close(value, expected, what="the output", tolerance=None, dtype=None):
     dtype = dtype or torch.float32
     shape(value, expected.shape, what)
     if value.dtype != dtype:
-        raise CheckFailed(f"{sentence_start(what)} should be {name_of(dtype)} like the input, but it is {name_of(value.dtype)}.")
+        got = name_of(value.dtype)
+        raise CheckFailed(f"The dtype of {what} should be the input's, {name_of(dtype)}, but it is {got}.")
     if not torch.isfinite(value).all():
         bad = "NaN" if torch.isnan(value).any() else "inf"
-        raise CheckFailed(f"{sentence_start(what)} contains {bad}.")
+        raise CheckFailed(f"There is {bad} in {what}.")
     tolerance = TOLERANCE[dtype] if tolerance is None else tolerance
     expected = expected.detach().double()
     if expected.numel() == 0:
@@ -114,7 +115,7 @@ def close(value, expected, what="the output", tolerance=None, dtype=None):
     if error > tolerance * size + (1e-12 if dtype is torch.float64 else 1e-6 if dtype is torch.float32 else 1e-3):
         share = ((value.double() - expected).abs() > tolerance * max(size, 1e-3)).double().mean().item()
         raise CheckFailed(
-            f"{sentence_start(what)} has the right shape, but {share:.0%} of its values are wrong"
+            f"The shape of {what} is right, but {max(share, 0.01):.0%} of the values are wrong"
             f" (the largest difference is {error:.2g}, where values go up to {size:.2g})."
         )
 
@@ -123,7 +124,7 @@ def gradient(value, expected, what, dtype=None, tolerance=None):
     """Raises CheckFailed unless a gradient is there and equals the reference's; a missing one equals zero."""
     if value is None:
         if expected.count_nonzero() > 0:
-            raise CheckFailed(f"{sentence_start(what)} gets no gradient: the output does not depend on it, or was detached.")
+            raise CheckFailed(f"No gradient reaches {what}: the output does not depend on it, or was detached.")
         return
     close(value, expected, f"the gradient of {what}", tolerance=tolerance, dtype=dtype)
 
@@ -148,7 +149,8 @@ def refuses(error, what, *words):
         raise CheckFailed(f"{sentence_start(what)} should raise a ValueError. {error.sentence()}")
     missing = [str(word) for word in words if str(word) not in error.message]
     if missing:
-        raise CheckFailed(f"The ValueError for {what} should say {' and '.join(missing)}; it says {error.message[:200]!r}.")
+        says = error.message[:200]
+        raise CheckFailed(f"The ValueError for {what} should say {' and '.join(missing)}; it says {says!r}.")
 
 
 def unchanged(submission):
@@ -161,7 +163,7 @@ def on_meta(value, expected_shape, what="the output"):
     """Raises CheckFailed unless the value is a tensor on `meta` of that shape."""
     shape(value, expected_shape, what)
     if value.device.type != "meta":
-        raise CheckFailed(f"{sentence_start(what)} should be on the device of the inputs, but it is on {value.device.type}.")
+        raise CheckFailed(f"The device of {what} should be the inputs', but it is {value.device.type}.")
 
 
 def on_cuda(submission):

@@ -161,7 +161,8 @@ def judge(item, outcome):
         message = f"{sentence} What your code returned cannot be used: {outcome}."
     else:  # a value that a comparison choked on, or a mistake in the grader: never a lost grade
         place = traceback.extract_tb(outcome.__traceback__)[-1]
-        message = f"{sentence} It could not be compared ({type(outcome).__name__}, {Path(place.filename).name}:{place.lineno})."
+        where = f"{type(outcome).__name__}, {Path(place.filename).name}:{place.lineno}"
+        message = f"{sentence} It could not be compared ({where})."
     return record.Check(
         name=item.name,
         category=item.get_closest_marker("category").args[0],

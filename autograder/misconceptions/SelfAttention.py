@@ -42,6 +42,8 @@ class Layer(nn.Module):
 # --- the original and its defects -----------------------------------------------------------------
 
 
+# Typed as the notebook has it.
+# fmt: off
 @misconception(
     "original-004",
     "This is notebook 004's class as it was given: `transpose(1, 2)` stops it for one sequence (IndexError), and for a"
@@ -65,6 +67,9 @@ class SelfAttention(nn.Module):
         scores = Q @ K.transpose(1, 2)                            # (..., n, n)
         weights = F.softmax(scores / K.shape[-1] ** 0.5, dim=1)   # (..., n, n)
         return weights @ V                                        # (..., n, d_out)
+
+
+# fmt: on
 
 
 @misconception(
@@ -123,7 +128,9 @@ class ValueWithoutBias(Layer):
         self.W_value = nn.Linear(d_in, d_out, bias=False)
 
 
-@misconception("keys-as-values", "These are the values you get when the weights are applied to the keys: mix the values.")
+@misconception(
+    "keys-as-values", "These are the values you get when the weights are applied to the keys: mix the values."
+)
 class KeysAsValues(Layer):
     def project(self, x):
         return self.W_query(x), self.W_key(x), self.W_key(x)
@@ -165,6 +172,19 @@ class OneProjection(Layer):
     def __init__(self, d_in, d_out, qkv_bias=False):
         super().__init__(d_in, d_out, qkv_bias)
         self.W_key = self.W_value = self.W_query
+
+
+@misconception(
+    "layers-made-in-forward",
+    "The layers are made anew in every call, so nothing can be learnt or loaded: make them in `__init__`.",
+)
+class LayersMadeInForward(Layer):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        nn.Module.__init__(self)
+        self.sizes = d_in, d_out, qkv_bias
+
+    def project(self, x):
+        return [nn.Linear(*self.sizes)(x) for _ in range(3)]
 
 
 # --- scores and softmax ---------------------------------------------------------------------------

@@ -44,6 +44,8 @@ class Head(nn.Module):
 # --- the original and its defects -----------------------------------------------------------------
 
 
+# Typed as the notebook has it.
+# fmt: off
 @misconception(
     "original-001",
     "This is notebook 001's class as it was given. `super.init()` stops it: call `super`, then the parent's `__init__`."
@@ -63,12 +65,15 @@ class SingleHeadSelfAttention(nn.Module):
     def forward(self, x):
         queries = self.toqueries(x)  # (t, k)
         keys = self.tokeys(x)        # (t, k)
-        values = self.tovalues(x)    # (t, k)
+        values = self.tovalues(x)    # (t, k)  # noqa: F841
 
         scores = torch.mm(queries, keys.transpose())  # (t, k) x (k, t) -> (t, t)
         scaled = scores / self.k ** 0.5               # (t, t)
         weights = F.softmax(scaled, dim=1)            # (t, t)
         return torch.mm(weights, x)                   # (t, t) x (t, k) -> (t, k)
+
+
+# fmt: on
 
 
 @misconception(
@@ -117,8 +122,7 @@ class RankNotChecked(Head):
 )
 class AcceptsABatch(Head):
     def refuse(self, x):
-        if x.dim() < 2:
-            raise ValueError("expected (t, k)")
+        pass
 
     def scores(self, queries, keys):
         return queries @ keys.transpose(-2, -1) / self.k**0.5
@@ -130,7 +134,9 @@ class AcceptsABatch(Head):
         return weights @ values
 
 
-@misconception("keys-as-values", "These are the values you get when the weights are applied to the keys: mix the values.")
+@misconception(
+    "keys-as-values", "These are the values you get when the weights are applied to the keys: mix the values."
+)
 class KeysAsValues(Head):
     def project(self, x):
         return self.toqueries(x), self.tokeys(x), self.tokeys(x)
@@ -165,6 +171,13 @@ class ProjectedTwice(Head):
         return queries, self.tokeys(queries), self.tovalues(queries)
 
 
+@misconception("one-projection", "One matrix serves for queries, keys and values: each role has a matrix of its own.")
+class OneProjection(Head):
+    def __init__(self, k):
+        super().__init__(k)
+        self.tokeys = self.tovalues = self.toqueries
+
+
 @misconception("with-bias", "The layers have a bias, and there should be none: `bias=False`.")
 class WithBias(Head):
     bias = True
@@ -172,7 +185,7 @@ class WithBias(Head):
 
 @misconception(
     "extra-parameters",
-    "There is a layer after the attention that nobody asked for: the output is the weighted sum of the values as it is.",
+    "There is a layer after the attention that nobody asked for: the output is the weighted sum of the values.",
 )
 class ExtraParameters(Head):
     def __init__(self, k):
@@ -295,7 +308,9 @@ class InputsAgain(Head):
         return weights @ values * x
 
 
-@misconception("input-added", "These are the values you get when the input is added to the output: nothing comes after.")
+@misconception(
+    "input-added", "These are the values you get when the input is added to the output: nothing comes after."
+)
 class InputAdded(Head):
     def mix(self, weights, values, x):
         return weights @ values + x
@@ -310,10 +325,7 @@ class WeightsDetached(Head):
         return F.softmax(scores, dim=1).detach()
 
 
-@misconception(
-    "float32-comes-out",
-    "It returns float32 whatever goes in: leave the dtype as it is."
-)
+@misconception("float32-comes-out", "It returns float32 whatever goes in: leave the dtype as it is.")
 class Float32ComesOut(Head):
     def mix(self, weights, values, x):
         return torch.mm(weights.float(), values.float())

@@ -4,7 +4,6 @@ import torch
 
 from . import misconception
 
-
 # --- the right steps ------------------------------------------------------------------------------
 
 
@@ -96,7 +95,9 @@ def scale_after_softmax(query, key, value, mask=None):
     " `d ** 0.5`.",
 )
 def scale_in_float32(query, key, value, mask=None):
-    return right(query, key, value, mask, scores=lambda q, k, v: q @ k.mT / torch.sqrt(torch.tensor(float(k.shape[-1]))))
+    return right(
+        query, key, value, mask, scores=lambda q, k, v: q @ k.mT / torch.sqrt(torch.tensor(float(k.shape[-1])))
+    )
 
 
 @misconception(
@@ -228,6 +229,14 @@ def epsilon_in_the_sum(query, key, value, mask=None):
 )
 def sigmoid_weights(query, key, value, mask=None):
     return right(query, key, value, mask, weigh=lambda scores, mask: scores.sigmoid())
+
+
+@misconception(
+    "log-softmax",
+    "These are the values you get from `log_softmax`, which gives the logarithms of the weights: use `softmax`.",
+)
+def log_softmax(query, key, value, mask=None):
+    return right(query, key, value, mask, weigh=lambda scores, mask: scores.log_softmax(-1))
 
 
 @misconception(
@@ -429,6 +438,14 @@ def weights_detached(query, key, value, mask=None):
 
 
 @misconception(
+    "inputs-detached",
+    "The inputs are cut out of the graph (`torch.tensor(x)`, `.data`, `detach`), so none of them gets a gradient.",
+)
+def inputs_detached(query, key, value, mask=None):
+    return right(query.detach(), key.detach(), value.detach(), mask)
+
+
+@misconception(
     "weights-returned-detached",
     "The weights that you return are cut out of the graph: return them as they are.",
 )
@@ -469,7 +486,9 @@ def query_changed_in_place(query, key, value, mask=None):
     "Nothing refuses a query, key or value with fewer than two dimensions: raise a `ValueError` for each of the three.",
 )
 def rank_not_checked(query, key, value, mask=None):
-    return right(query, key, value, mask, refuse=lambda q, k, v: None, scores=lambda q, k, v: q @ k.mT / k.shape[-1] ** 0.5)
+    return right(
+        query, key, value, mask, refuse=lambda q, k, v: None, scores=lambda q, k, v: q @ k.mT / k.shape[-1] ** 0.5
+    )
 
 
 @misconception(

@@ -3,15 +3,23 @@
 A misconception is graded like a submission, on the same inputs. It is named if the student fails every check that it
 fails, having been seen to return the same values and raise the same errors there. So a wrong sentence is hardly
 possible: the student's code does, as far as can be seen, what the misconception does.
+
+Where another mistake of the same student hides some of that (no scale, and the mask ignored as well: only unmasked
+calls give the values of "no scale"), a part will do: still every check that the misconception fails must be failed, and
+the values must be the same in at least `SHARE` of them. One that a passed check speaks against is never named.
 """
 
 from collections import OrderedDict
+
+import torch
+from torch.utils._pytree import tree_leaves
 
 from ..graders.submission import Local, same
 from ..verdicts import record
 from . import bank
 
 MOST = 3
+SHARE = 0.2
 KEPT = 32
 
 
@@ -28,13 +36,20 @@ class Diagnostician:
             return []
         judged = {check.name for check in run.checks}
         failed = {check.name for check in run.failed()}
-        candidates = []
+        whole, parts = [], []
         for misconception, transcripts in self._bank(run.exercise, run.seed):
             # A check that was skipped for the student (no GPU in the sandbox) says nothing for or against.
-            explains = transcripts.keys() & judged
-            if explains and explains <= failed and all(_alike(run.transcripts[n], transcripts[n]) for n in explains):
-                candidates.append((misconception, explains))
-        return [record.Diagnosis(m.id, m.says) for m in _best(candidates)]
+            fails = transcripts.keys() & judged
+            if not fails or not fails <= failed:
+                continue
+            explains = {n for n in fails if _alike(run.transcripts[n], transcripts[n])}
+            if explains == fails:
+                whole.append((misconception, explains))
+            else:
+                seen = {n for n in explains if any(_is_telling(entry) for entry in transcripts[n].entries)}
+                if len(seen) >= max(2, SHARE * len(fails)):
+                    parts.append((misconception, seen))
+        return [record.Diagnosis(m.id, m.says) for m in _best(whole, parts)]
 
     def _bank(self, exercise, seed):
         """Every misconception of the exercise, with its transcripts of the checks that it fails."""
@@ -61,11 +76,21 @@ def _alike(one, other):
     return same(one.entries, other.entries)
 
 
-def _best(candidates):
-    """Greedily those that explain most failed checks, each of which explains one that those before it do not."""
+def _is_telling(entry):
+    """Whether an observation is a returned tensor of more than one number: code of any kind may return zeros."""
+    tensors = [t for t in tree_leaves(entry[1]) if isinstance(t, torch.Tensor)] if entry[0] == "value" else []
+    return any(t.device.type != "meta" and len(t.nan_to_num().unique()) > 1 for t in tensors)
+
+
+def _best(*rounds):
+    """Greedily those that explain most failed checks, each of which explains one that those before it do not.
+
+    Every round is a list of (misconception, the checks it explains); what an earlier round explains is settled.
+    """
     chosen, explained = [], set()
-    for misconception, explains in sorted(candidates, key=lambda c: -len(c[1])):
-        if len(chosen) < MOST and explains - explained:
-            chosen.append(misconception)
-            explained |= explains
+    for candidates in rounds:
+        for misconception, explains in sorted(candidates, key=lambda c: -len(c[1])):
+            if len(chosen) < MOST and explains - explained:
+                chosen.append(misconception)
+                explained |= explains
     return chosen

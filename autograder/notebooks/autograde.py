@@ -1,4 +1,4 @@
-"""What plugs into `nbgrader autograde`: an exporter that reads submissions, and the preprocessors that restore and grade.
+"""What plugs into `nbgrader autograde`: an exporter that reads submissions, preprocessors that restore and grade.
 
 nbgrader's own lists and exporter option take these; what has no option is in `nbgrader_patch.py`.
 """

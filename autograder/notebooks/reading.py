@@ -1,4 +1,4 @@
-"""Reads what students hand in: bounded, never trusted. What comes out is built anew from the few fields that we need."""
+"""Reads what students hand in: bounded, never trusted. What comes out is made anew from the few fields needed."""
 
 import errno
 import json
@@ -85,8 +85,8 @@ def read_notebook(data):
         raise Unreadable("It is no notebook: it has no list of cells.")
     if notebook.get("nbformat") != 4:
         raise Unreadable(
-            f"It is a notebook of format {str(notebook.get('nbformat'))[:20]}; open it in JupyterLab, save it (format 4)"
-            " and hand it in again."
+            f"It is a notebook of format {str(notebook.get('nbformat'))[:20]}, and format 4 is needed: "
+            "open it in JupyterLab, save it and hand it in again."
         )
     if len(notebook["cells"]) > MAX_CELLS:
         raise Unreadable(f"It has {len(notebook['cells'])} cells, more than the {MAX_CELLS} allowed.")

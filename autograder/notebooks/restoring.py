@@ -10,7 +10,7 @@ ADDED = "This cell was missing from the submission and was put back."
 
 @dataclass
 class Cell:
-    """A cell of a restored submission. `known` is the course's cell that it stands for, or None for the student's own."""
+    """A cell of a restored submission. `known` is the course's cell that it is, or None for one of the student's."""
 
     cell_type: str
     source: str
@@ -56,7 +56,8 @@ def restore(submitted, known, assignment=None):
             before = {c.grade_id for c in known[:position]}
             after = [i for i, c in enumerate(cells) if c.known is not None and c.known.grade_id in before]
             place = after[-1] + 1 if after else 0
-            cells.insert(place, Cell(claim.cell_type, claim.source if claim.locked else claim.blank, "", claim, added=True))
+            source = claim.source if claim.locked else claim.blank
+            cells.insert(place, Cell(claim.cell_type, source, "", claim, added=True))
     return cells
 
 

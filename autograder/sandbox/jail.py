@@ -45,7 +45,7 @@ def command(limits, control_fd, device="cpu", unsafe=False):
         "gid": GID,
         "readable": _readable(unsafe, device),
         "memory": None if device == "cuda" else limits.memory,  # CUDA reserves far more addresses than it uses
-        "bpf": base64.b64encode(seccomp.compile_filter()).decode(),
+        "bpf": base64.b64encode(seccomp.compile_filter(gpu=device == "cuda")).decode(),
         "tgkill": seccomp.number_of("tgkill"),
         "cpu_seconds": limits.cpu_seconds,
         "file_bytes": limits.file_bytes,
@@ -75,7 +75,8 @@ def _bubblewrap(limits, device):
     arguments += ["--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"]
     for name, value in (("PATH", "/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("OMP_NUM_THREADS", "1")):
         arguments += ["--setenv", name, value]
-    for folder in _folders_above([*_system_paths(), *_python_paths(), KIT, CPU]):  # bubblewrap's own would be root's alone
+    # made here, since those that bubblewrap makes by itself are for root alone
+    for folder in _folders_above([*_system_paths(), *_python_paths(), KIT, CPU]):
         arguments += ["--perms", "0755", "--dir", folder]
     for path in _system_paths():
         if os.path.islink(path):

@@ -23,14 +23,16 @@ ALLOWED_CALLS = """
     write writev
 """.split()
 
-# Answered "no such call", so that the C library falls back to a call that can be filtered by its arguments.
-ABSENT_CALLS = ["clone3", "openat2"]
+# Answered "no such call", so that the C library falls back to a call that can be filtered by its arguments: clone3 and
+# openat2, by number (the same everywhere), since an old libseccomp does not know their names.
+ABSENT_CALLS = [435, 437]
 
 CLONE_THREAD = 0x00010000
+IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX
 
 
-def compile_filter():
-    """The seccomp filter as bytes of BPF, made once and loaded by every child."""
+def compile_filter(gpu=False):
+    """The seccomp filter as bytes of BPF, made once and loaded by every child; `gpu` lets CUDA's calls through."""
     rules = pyseccomp.SyscallFilter(pyseccomp.ERRNO(1))  # EPERM
     for name in ALLOWED_CALLS:
         if name not in ("prlimit64", "tgkill", "ioctl"):
@@ -43,9 +45,11 @@ def compile_filter():
     _add(rules, pyseccomp.ALLOW, "prlimit64", pyseccomp.Arg(2, pyseccomp.EQ, 0))
     # signals to itself (abort, raise): `only_own_signals` adds the process id, which is known after the fork
     _add(rules, pyseccomp.ALLOW, "tgkill")
-    # descriptors are asked whether they are terminals, and set to block or not; without a device there is no other use
-    for request in (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451):  # TCGETS TIOCGWINSZ FIONREAD FIONBIO FION-, FIOCLEX
+    # descriptors are asked whether they are terminals, and set to block or not
+    for request in IOCTLS:
         _add(rules, pyseccomp.ALLOW, "ioctl", pyseccomp.Arg(1, pyseccomp.EQ, request))
+    if gpu:  # its driver is talked to by ioctl
+        _add(rules, pyseccomp.ALLOW, "ioctl")
     with tempfile.TemporaryFile() as file:
         rules.export_bpf(file)
         file.seek(0)

@@ -83,7 +83,7 @@ class WarmParent:
 
     def fork(self):
         """A fresh, locked child. A sandbox that has died is started again, once."""
-        for attempt in (1, 2):
+        for _ in range(2):
             self.start()
             ours, theirs = socket.socketpair()
             try:
@@ -185,7 +185,8 @@ class Child:
         self.kill()
         ended = self.ended or {}
         number = ended.get("signal")
-        if number == signal.SIGXCPU or (number == signal.SIGKILL and ended.get("cpu", 0) >= self.parent.limits.cpu_seconds):
+        spent = ended.get("cpu", 0) >= self.parent.limits.cpu_seconds
+        if number == signal.SIGXCPU or (number == signal.SIGKILL and spent):
             return ChildGone("timeout", "it used up its processor time")
         if number == signal.SIGKILL or not ended:
             return ChildGone("killed", "its process was ended")

@@ -12,8 +12,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
-from .show import STATUS, points
+from .show import STATUS, code_spans, points
 
 BARS = ("0", "under ¼", "¼ to ½", "½ to ¾", "over ¾", "full")
 MARKS = {"full": "✓", "partial": "◐", "zero": "✗", "none": "–"}
@@ -40,6 +41,7 @@ def render(assignment, verdicts):
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["code_spans"] = lambda text: Markup(code_spans(text))
     environment.filters["points"] = lambda value: points(round(value, 2))
     environment.filters["percent"] = lambda value: f"{value:.0%}"
     verdicts = dict(sorted(verdicts.items()))

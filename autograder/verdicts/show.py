@@ -1,5 +1,6 @@
 """Shows an exercise's outcome to people: as text for terminals, as HTML for test cells and the feedback."""
 
+import re
 from html import escape
 
 STATUS = {
@@ -31,21 +32,27 @@ def as_text(outcome):
 
 
 def as_html(outcome):
-    """The same as a piece of HTML: everything escaped, and nothing in it that a sanitiser would take away."""
-    parts = [f"<h4>{escape(outcome.exercise)}: {points(outcome.score)} of {points(outcome.max_score)} points</h4>"]
+    """The same as a piece of HTML, everything escaped. Only tags that nbconvert's sanitiser leaves alone are in it."""
+    total = f"{points(outcome.score)} of {points(outcome.max_score)} points"
+    parts = [f"<div><strong>{escape(outcome.exercise)}: {total}</strong></div>"]
     if outcome.message:
-        parts.append(f"<p><strong>It {STATUS[outcome.status]}.</strong> {escape(outcome.message)}</p>")
-    parts += [f"<p><strong>What went wrong:</strong> {escape(d.message)}</p>" for d in outcome.diagnosis]
-    if outcome.checks:
-        rows = "".join(
-            f"<tr><td>{'✓' if c.passed else '✗'}</td><td>{points(c.points if c.passed else 0)} / {points(c.points)}</td>"
-            f"<td>{escape(c.category)}</td><td>{escape(c.message)}</td></tr>"
-            for c in outcome.checks
-        )
-        head = "<tr><th></th><th>Points</th><th>About</th><th>Check</th></tr>"
-        parts.append(f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>")
-    parts += [f"<p>{escape(s['name'])}: {escape(s['message'])}</p>" for s in outcome.skipped]
+        parts.append(f"<div><strong>It {STATUS[outcome.status]}.</strong> {code_spans(outcome.message)}</div>")
+    parts += [f"<div><strong>What went wrong:</strong> {code_spans(d.message)}</div>" for d in outcome.diagnosis]
+    if outcome.checks:  # no table: the sanitiser's parser would put a <tbody> into it, and then show that as text
+        parts.append(f'<ul class="list-unstyled">{"".join(_check_as_html(c) for c in outcome.checks)}</ul>')
+    parts += [f"<div>{escape(s['name'])}: {code_spans(s['message'])}</div>" for s in outcome.skipped]
     return "\n".join(parts)
+
+
+def _check_as_html(check):
+    score = f"{points(check.points if check.passed else 0)} / {points(check.points)}".replace(" ", "&nbsp;")
+    mark = "✓" if check.passed else "✗"
+    return f"<li>{mark} <strong>{score}</strong> <em>{escape(check.category)}</em>: {code_spans(check.message)}</li>"
+
+
+def code_spans(text):
+    """Text as HTML: escaped, with what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def verdict_as_text(verdict):

@@ -7,8 +7,6 @@ import tempfile
 import time
 
 import IPython.core.completer  # noqa: F401  imported here, once, and not by every child
-import matplotlib
-import matplotlib.pyplot
 import numpy  # noqa: F401
 import torch
 import torch._dynamo  # noqa: F401  the first optimiser would import it

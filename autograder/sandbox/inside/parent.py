@@ -13,7 +13,6 @@ import resource
 import shutil
 import signal
 import socket
-import sys
 
 from . import lockdown
 

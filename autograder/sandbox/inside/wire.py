@@ -9,7 +9,6 @@ as one safetensors file. Values travel as a small tagged tree, tensors in it as 
 
 import json
 import math
-import socket
 import struct
 import time
 
@@ -67,7 +66,7 @@ def send_frame(sock, message, tensors=(), deadline=None):
         _set_timeout(sock, deadline)
         try:
             data = data[sock.send(data) :]
-        except socket.timeout:
+        except TimeoutError:
             raise Late("it does not read what it is sent") from None
         except OSError:
             raise Closed("the connection is closed") from None
@@ -104,7 +103,7 @@ def _read(sock, length, deadline):
         _set_timeout(sock, deadline)
         try:
             chunk = sock.recv(min(length, 2**20))
-        except socket.timeout:
+        except TimeoutError:
             raise Late("it did not answer in time") from None
         except OSError:
             raise Closed("the connection is closed") from None

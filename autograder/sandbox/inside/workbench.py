@@ -117,7 +117,10 @@ class Workbench:
         return {"parameters": wire.pack({n: p.detach() for n, p in parameters.items()}, out)}
 
     def op_load(self, request, tensors, out):
-        """Write weights into parameters by name. A name that the module lacks is an error, as is another shape."""
+        """Write weights into parameters by name. A name that the module lacks is an error, as is another shape.
+
+        Parameters without a name among the weights become 0: a bias too many then costs its own check, not all others.
+        """
         module = self.find(request["target"])
         weights = wire.unpack(request["state"], tensors)
         parameters = dict(module.named_parameters())
@@ -125,6 +128,8 @@ class Workbench:
         if missing:
             raise AttributeError(f"the module has no parameter named {', '.join(missing)}")
         with torch.no_grad():
+            for name in parameters.keys() - weights.keys():
+                parameters[name].zero_()
             for name, weight in weights.items():
                 if parameters[name].shape != weight.shape:
                     raise ValueError(

@@ -1,0 +1,267 @@
+"""The demo: its made-up class as data, and the whole of it once, from the command line."""
+
+import csv
+import os
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from conftest import ASSIGNMENT, ROOT, cell_of
+
+from autograder import cli, course, demo
+from autograder.verdicts import record
+from autograder.verdicts.store import Store
+
+EXERCISES = ("SingleHeadSelfAttention", "SelfAttention", "attention")
+EXPECT = "".join(f"# expect: {name} = full\n" for name in EXERCISES)
+
+
+@pytest.fixture
+def assignment():
+    return course.find_assignment(ASSIGNMENT)
+
+
+@pytest.fixture
+def students(assignment):
+    return demo.read_class(assignment)
+
+
+# --- reading the class ----------------------------------------------------------------------------
+
+
+def test_a_student_file_is_read():
+    text = (
+        "# who this is,\n# in two lines\n# delete-tests\n"
+        "# expect: SelfAttention = partial no-scale rank-not-checked\n"
+        "# expect: SingleHeadSelfAttention = full\n# expect: attention = zero timeout\n\n"
+        "# %% attention\ndef attention():\n    return 1\n\n# %% new\nprint(2)\n"
+    )
+    student = demo.parse("kim", text, EXERCISES)
+    assert student.about == "who this is, in two lines"
+    assert student.delete_tests
+    assert student.expected == {
+        "SingleHeadSelfAttention": demo.Expected("full"),
+        "SelfAttention": demo.Expected("partial", "graded", frozenset({"no-scale", "rank-not-checked"})),
+        "attention": demo.Expected("zero", "timeout"),
+    }
+    assert student.cells == (("attention", "def attention():\n    return 1"), ("new", "print(2)"))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "# expect: attention = full\n",  # two exercises have no expectation
+        EXPECT + "# expect: Attention = full\n",  # no such exercise
+        EXPECT + "# expect: attention = perfect\n",
+        EXPECT + "# expect: attention\n",
+        EXPECT + "# expect: attention = zero error timeout\n",
+    ],
+)
+def test_a_malformed_student_file_is_refused(head):
+    with pytest.raises(course.CourseError, match="kim"):
+        demo.parse("kim", head, EXERCISES)
+
+
+def test_cells_find_their_places(release):
+    text = EXPECT + (
+        "# %% attention\nfirst\n# %% attention\nsecond\n# %% new\nlast\n# %% new after SelfAttention\nbetween\n"
+        "# %% question-three-matrices\n# Because.\n#\n# $a$\n"
+    )
+    notebook = demo.fill_in(release, demo.parse("kim", text, EXERCISES))
+    cells = notebook["cells"]
+    place = cells.index(cell_of(notebook, "attention-solution"))
+    assert [c["source"] for c in cells[place : place + 2]] == ["first", "second"]
+    assert cells[place]["metadata"] == cells[place + 1]["metadata"]
+    assert cells[place]["id"] != cells[place + 1]["id"]
+    assert cells[-1]["source"] == "last"
+    assert cells[cells.index(cell_of(notebook, "SelfAttention")) + 1]["source"] == "between"
+    assert cell_of(notebook, "question-three-matrices")["source"] == "Because.\n\n$a$"
+    assert len(release["cells"]) == len(cells) - 3, "the release itself was changed"
+
+
+def test_tests_are_deleted_and_written_answers_are_not(release):
+    notebook = demo.fill_in(release, demo.parse("kim", "# delete-tests\n" + EXPECT, EXERCISES))
+    ids = {c["metadata"].get("nbgrader", {}).get("grade_id") for c in notebook["cells"]}
+    assert not ids & set(EXERCISES)
+    assert {"setup", "attention-solution", "question-three-matrices"} <= ids
+
+
+def test_a_cell_without_a_place_is_refused(release):
+    with pytest.raises(course.CourseError, match="'nowhere'"):
+        demo.fill_in(release, demo.parse("kim", EXPECT + "# %% nowhere\n1\n", EXERCISES))
+
+
+# --- the class ------------------------------------------------------------------------------------
+
+
+def test_the_class_is_large_and_nobody_is_there_twice(students, release):
+    assert len(students) >= 15
+    handed_in = [s.raw or tuple("".join(c["source"]) for c in demo.fill_in(release, s)["cells"]) for s in students]
+    assert len(set(handed_in)) == len(students)
+
+
+def test_the_class_holds_all_sorts(students):
+    outcomes = [s.expected[name] for s in students for name in EXERCISES]
+    assert sum(all(o.level == "full" for o in s.expected.values()) for s in students) >= 5
+    assert {"graded", "error", "timeout", "killed", "rejected"} <= {o.status for o in outcomes}
+    quiet = {mistake for o in outcomes for mistake in o.mistakes if o.level == "partial"}
+    assert {"softmax-over-queries", "inputs-as-values", "no-scale", "mask-inverted"} <= quiet
+    assert any(s.delete_tests for s in students)
+    assert any(title == "question-three-matrices" for s in students for title, _ in s.cells)
+    assert any(not s.cells and s.raw is None for s in students), "nobody handed in the release as it is"
+
+
+def test_every_expected_mistake_is_in_the_bank(students):
+    from autograder.misconceptions import bank
+
+    for student in students:
+        for name, expected in student.expected.items():
+            assert expected.mistakes <= set(bank(name)), f"{student.name}, {name}"
+
+
+def test_the_pages_worth_opening_belong_to_somebody(students):
+    assert set(demo.WORTH_OPENING) <= {s.name for s in students}
+
+
+# --- comparing ------------------------------------------------------------------------------------
+
+
+def outcome(score, status="graded", *mistakes):
+    return record.Exercise("attention", score, 10.0, status, diagnosis=[record.Diagnosis(m, "") for m in mistakes])
+
+
+@pytest.mark.parametrize(
+    "found, expected, fits",
+    [
+        (outcome(10.0), "full", True),
+        (outcome(9.5), "full", False),
+        (outcome(9.5), "partial", True),
+        (outcome(0.0), "partial", False),
+        (outcome(0.0), "zero", True),
+        (outcome(0.0, "error"), "zero", False),
+        (outcome(0.0, "error"), "zero error", True),
+        (outcome(4.0, "graded", "no-scale"), "partial no-scale", True),
+        (outcome(4.0, "graded", "no-scale", "more"), "partial no-scale", True),
+        (outcome(4.0, "graded", "more"), "partial no-scale", False),
+        (outcome(4.0, "graded", "more"), "partial", False),
+    ],
+)
+def test_outcomes_are_compared(found, expected, fits):
+    student = demo.parse("kim", EXPECT + f"# expect: attention = {expected}\n", EXERCISES)
+    assert demo.fits(found, student.expected["attention"]) is fits
+
+
+def test_every_surprise_is_told(tmp_path, assignment):
+    student = demo.parse("kim", EXPECT, EXERCISES)
+    exercises = [record.Exercise("attention", 4.0, 10.0, "graded", diagnosis=[record.Diagnosis("no-scale", "")])]
+    exercises.append(record.Exercise("SelfAttention", 8.0, 8.0, "graded"))
+    Store(tmp_path).put_latest(ASSIGNMENT, "kim", record.Verdict("", exercises, seed=1))
+    surprises = demo.compare([student], tmp_path, assignment)
+    assert surprises == [
+        "kim, SingleHeadSelfAttention: expected full graded, but there is no record of it.",
+        "kim, attention: expected full graded, got partial graded no-scale (4 of 10 points).",
+    ]
+    assert "2 of 3 outcomes" in demo.conclusion([student], surprises)
+
+
+# --- the folder -----------------------------------------------------------------------------------
+
+
+def test_a_folder_that_no_demo_made_is_left_alone(tmp_path):
+    precious = tmp_path / "precious.txt"
+    precious.write_text("thesis")
+    with pytest.raises(cli.UsageError, match="no demo made it"):
+        demo.make_folder(ROOT, tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["precious.txt"]
+    with pytest.raises(cli.UsageError, match="no folder"):
+        demo.make_folder(ROOT, precious)
+    (tmp_path / "link").symlink_to(tmp_path)
+    with pytest.raises(cli.UsageError):
+        demo.make_folder(ROOT, tmp_path / "link")
+    assert precious.read_text() == "thesis"
+
+
+def test_a_folder_within_the_source_is_refused():
+    with pytest.raises(cli.UsageError, match="source"):
+        demo.make_folder(ROOT, ROOT / "source" / "demo")
+    assert not (ROOT / "source" / "demo").exists()
+
+
+def test_a_folder_of_an_earlier_demo_is_replaced(tmp_path):
+    folder = tmp_path / "a" / "course"
+    demo.make_folder(ROOT, folder)
+    (folder / "gradebook.db").write_text("old")
+    demo.make_folder(ROOT, folder)
+    assert sorted(p.name for p in folder.iterdir()) == [demo.MARKER, "nbgrader_config.py", "source"]
+
+
+def test_the_command_says_so_in_one_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(cli, "refuse_without_sandbox", lambda options: None)
+    (tmp_path / "precious.txt").write_text("thesis")
+    assert cli.main(["demo", "--folder", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "no demo made it" in said
+
+
+# --- the whole ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """What `autograder demo` printed, and the folder that it made."""
+    folder = tmp_path_factory.mktemp("demo") / "course"
+    arguments = ["demo", "--folder", str(folder), "--jobs", "2", "--device", "cpu"]
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "AUTOGRADER_DEBUG": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr, folder=folder)
+
+
+def test_the_demo_goes_well(ran):
+    assert ran.code == 0, ran.out + ran.err
+    assert "are the expected ones" in ran.out
+
+
+def test_the_table_has_a_row_for_every_student(ran, students, assignment):
+    table = ran.out[ran.out.index("student  ") :]
+    rows = {line.split()[0]: line for line in table.split("\n\n")[0].splitlines()[2:]}
+    for student in students:
+        row = rows[student.name]
+        scores = [tuple(map(float, pair)) for pair in re.findall(r"([\d.]+)/([\d.]+)", row)]
+        assert [highest for _, highest in scores] == [e.points for e in assignment.exercises]
+        for (score, highest), name in zip(scores, EXERCISES):
+            level = "zero" if score == 0 else "full" if score == highest else "partial"
+            assert level == student.expected[name].level, row
+        assert all(mistake in row for expected in student.expected.values() for mistake in expected.mistakes)
+
+
+def test_the_files_are_there(ran, students):
+    page = f"{ASSIGNMENT}/{ASSIGNMENT}.html"
+    assert (ran.folder / "reports" / f"{ASSIGNMENT}.html").is_file()
+    assert all((ran.folder / "feedback" / s.name / page).is_file() for s in students)
+    named = re.findall(r"^  (\S+\.(?:html|csv)) ", ran.out, re.MULTILINE)
+    assert len(named) == 4 and all((ROOT / name).is_file() for name in named)
+
+
+def test_the_export_has_every_student(ran, students):
+    with open(ran.folder / "grades.csv", newline="") as file:
+        scores = {row["student_id"]: float(row["raw_score"]) for row in csv.DictReader(file)}
+    assert scores.keys() == {s.name for s in students}
+    latest = Store(ran.folder).latest(ASSIGNMENT)
+    assert all(scores[name] == latest[name].score for name in scores)
+
+
+def test_formgrader_has_something_to_grade_by_hand(ran):
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{ran.folder}/gradebook.db") as gradebook:
+        waiting = {s.student.id for s in gradebook.assignment_submissions(ASSIGNMENT) if s.needs_manual_grade}
+    assert "umar" in waiting
+    assert "lena" not in waiting

@@ -1,0 +1,281 @@
+"""The graders against the misconceptions, which they must reject and tell apart, and against right answers."""
+
+import ast
+import importlib
+import inspect
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from autograder import course
+from autograder.graders import kit
+from autograder.graders.session import Graders, Stopped
+from autograder.graders.submission import Local
+from autograder.misconceptions import bank
+from autograder.misconceptions.diagnose import Diagnostician, diagnose
+
+ROOT = Path(__file__).resolve().parent.parent
+EXERCISES = [p.stem.removeprefix("test_") for p in sorted((ROOT / "autograder" / "graders").glob("test_*.py"))]
+MISCONCEPTIONS = [(exercise, id) for exercise in EXERCISES for id in bank(exercise)]
+HONEST = sorted((ROOT / "tests" / "honest").glob("*/*.py"))
+SEEDS = (1, 2)
+
+
+@pytest.fixture(scope="module")
+def graders():
+    with Graders() as graders:
+        yield graders
+
+
+@pytest.fixture(scope="module")
+def diagnostician(graders):
+    return Diagnostician(graders)
+
+
+@pytest.fixture(scope="module")
+def runs(graders):
+    """The run of a misconception, made once per seed."""
+    known = {}
+
+    def run(exercise, id, seed):
+        if (exercise, id, seed) not in known:
+            namespace = bank(exercise)[id].namespace()
+            known[exercise, id, seed] = graders.run(exercise, Local(namespace), seed)
+        return known[exercise, id, seed]
+
+    return run
+
+
+def score(run):
+    return sum(check.points for check in run.checks if check.passed)
+
+
+def full(run):
+    return sum(check.points for check in run.checks)
+
+
+# --- misconceptions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exercise, id", MISCONCEPTIONS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_misconception_is_rejected_and_named(runs, diagnostician, exercise, id, seed):
+    run = runs(exercise, id, seed)
+    assert run.stopped is None
+    assert score(run) < full(run)
+    # ALIKE names pairs that no check can tell apart.
+    alike = getattr(importlib.import_module(f"autograder.misconceptions.{exercise}"), "ALIKE", {})
+    assert [d.id for d in diagnostician.diagnose(run)] in ([id], [alike.get(id)])
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_every_check_rejects_something(runs, exercise):
+    failed, judged = set(), set()
+    for id in bank(exercise):
+        run = runs(exercise, id, SEEDS[0])
+        judged |= {check.name for check in run.checks}
+        failed |= {check.name for check in run.failed()}
+    assert judged and failed == judged
+
+
+@pytest.mark.parametrize("exercise", [e for e in EXERCISES if any(id.startswith("original-") for id in bank(e))])
+def test_an_original_is_the_one_that_students_get(exercise):
+    code = next(m.code for id, m in bank(exercise).items() if id.startswith("original-"))
+    typed = ast.parse(inspect.getsource(code)).body[0]
+    typed.decorator_list = []
+    cell = next(
+        c.source
+        for a in course.assignments(ROOT).values()
+        for c in a.cells
+        if "### BEGIN ORIGINAL" in c.source and re.search(rf"^# class {exercise}\b", c.source, re.MULTILINE)
+    )
+    released = cell.split("### BEGIN ORIGINAL\n")[1].split("### END ORIGINAL")[0]
+    released = "\n".join(re.sub("^# ?", "", line) for line in released.splitlines())
+    assert ast.dump(typed) == ast.dump(ast.parse(released).body[0])
+
+
+@pytest.mark.parametrize("exercise, id", MISCONCEPTIONS)
+def test_what_a_misconception_says_can_be_read(exercise, id):
+    misconception = bank(exercise)[id]
+    assert id == id.lower() and " " not in id and "_" not in id
+    assert 20 < len(misconception.says) < 300
+    assert misconception.says[0].isupper() or misconception.says[0] in "`-"
+    assert misconception.says.endswith(".")
+
+
+def test_two_mistakes_in_one_submission_are_both_named(graders, diagnostician):
+    class CrashesMended(nn.Module):
+        """Original 001 without its crashes: it mixes the inputs, and takes any rank."""
+
+        def __init__(self, k):
+            super().__init__()
+            self.k = k
+            self.toqueries = nn.Linear(k, k, bias=False)
+            self.tokeys = nn.Linear(k, k, bias=False)
+            self.tovalues = nn.Linear(k, k, bias=False)
+
+        def forward(self, x):
+            scores = torch.mm(self.toqueries(x), self.tokeys(x).transpose(0, 1)) / self.k**0.5
+            return torch.mm(scores.softmax(1), x)
+
+    run = graders.run("SingleHeadSelfAttention", Local({"SingleHeadSelfAttention": CrashesMended}), 0)
+    assert [d.id for d in diagnostician.diagnose(run)] == ["inputs-as-values", "rank-not-checked"]
+
+
+def test_a_mistake_that_nobody_has_named_is_not_named(graders):
+    def attention(query, key, value, mask=None):
+        if min(query.dim(), key.dim(), value.dim()) < 2:
+            raise ValueError("rank")
+        weights = (query @ key.mT / 1.7).softmax(-1)
+        return weights @ value, weights
+
+    run = graders.run("attention", Local({"attention": attention}), 0)
+    assert run.failed()
+    assert diagnose(run, graders) == []
+
+
+def test_a_run_that_was_stopped_is_not_diagnosed(runs, diagnostician):
+    run = runs("attention", "no-scale", SEEDS[0])
+    run.stopped = Stopped("timeout", "it took too long")
+    try:
+        assert diagnostician.diagnose(run) == []
+    finally:
+        run.stopped = None
+
+
+def test_the_diagnostician_keeps_a_bounded_number_of_banks(graders, monkeypatch):
+    monkeypatch.setattr("autograder.misconceptions.diagnose.KEPT", 1)
+    monkeypatch.setattr("autograder.misconceptions.diagnose.bank", lambda exercise: {})
+    diagnostician = Diagnostician(graders)
+    for seed in SEEDS:
+        diagnostician._bank("attention", seed)
+    assert list(diagnostician.known) == [("attention", SEEDS[-1])]
+
+
+# --- right answers, and none ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", HONEST, ids=lambda p: f"{p.parent.name}/{p.stem}")
+@pytest.mark.parametrize("seed", (0, 3, 4))
+def test_right_answers_get_full_marks(graders, diagnostician, path, seed):
+    run = graders.run(path.parent.name, Local(runpy.run_path(str(path))), seed)
+    assert [check.message for check in run.failed()] == []
+    assert diagnostician.diagnose(run) == []
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_there_are_right_answers_in_many_styles(exercise):
+    assert sum(path.parent.name == exercise for path in HONEST) >= 4
+
+
+def refuse(*args, **kwargs):
+    raise ValueError("always")
+
+
+def unfinished(*args, **kwargs):
+    raise NotImplementedError
+
+
+STUBS = {
+    "nothing": lambda *args, **kwargs: None,
+    "unfinished": unfinished,
+    "refuses": refuse,
+    "its input": lambda x, *args, **kwargs: x,
+    "its inputs": lambda *args, **kwargs: args[:2],
+    "zeros": lambda x, *args, **kwargs: torch.zeros_like(x),
+    "not a number": lambda *args, **kwargs: float("nan"),
+}
+LAYERS = {
+    "SingleHeadSelfAttention": ("toqueries", "tokeys", "tovalues"),
+    "SelfAttention": ("W_query", "W_key", "W_value"),
+}
+
+
+@pytest.mark.parametrize("stub", STUBS)
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_what_computes_nothing_gets_nothing(graders, exercise, stub):
+    class Module(nn.Module):
+        """Has the right layers, so that weights can be loaded, and computes nothing."""
+
+        def __init__(self, d_in, d_out=None, qkv_bias=False):
+            super().__init__()
+            for name in LAYERS[exercise]:
+                setattr(self, name, nn.Linear(d_in, d_out or d_in, bias=qkv_bias))
+
+        def forward(self, *args, **kwargs):
+            return STUBS[stub](*args, **kwargs)
+
+    run = graders.run(exercise, Local({exercise: Module if exercise in LAYERS else STUBS[stub]}), 0)
+    assert score(run) == 0
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_a_class_that_cannot_be_built_gets_nothing(graders, exercise):
+    assert score(graders.run(exercise, Local({exercise: unfinished}), 0)) == 0
+
+
+class PretendedGpu(Local):
+    """A machine whose "cuda" is its CPU, so that the checks for a GPU can be run anywhere."""
+
+    def ask(self, message, tensors):
+        on_gpu = message.get("device") == "cuda"
+        reply, tensors = super().ask({**message, "device": None} if on_gpu else message, tensors)
+        if message["op"] == "devices":
+            reply["devices"] = ["cpu", "meta", "cuda"]
+        if message["op"] == "call" and on_gpu:
+            reply["devices"] = ["cuda"]
+        return reply, tensors
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_a_gpu_adds_a_check_and_no_points(graders, diagnostician, exercise):
+    path = next(path for path in HONEST if path.parent.name == exercise)
+    without = graders.run(exercise, Local(runpy.run_path(str(path))), 0)
+    run = graders.run(exercise, PretendedGpu(runpy.run_path(str(path))), 0)
+    assert [check.name for check in run.checks if not check.passed] == []
+    assert "test_cuda" in {check.name for check in run.checks}
+    assert score(run) == score(without)
+    # A mistake is named on a machine with a GPU as on one without.
+    wrong = bank(exercise)["no-scale"]
+    run = graders.run(exercise, PretendedGpu(wrong.namespace()), 0)
+    assert "test_cuda" in {check.name for check in run.failed()}
+    assert [d.id for d in diagnostician.diagnose(run)] == ["no-scale"]
+
+
+# --- the checks themselves ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_points_are_those_of_the_course(exercise):
+    marks = [mark(test) for test in checks(exercise)]
+    assert sum(m["points"] for m in marks) == course.exercises(ROOT)[exercise].points
+    witnessed = sum(m["points"] for m in marks if m["witnessed"])
+    assert witnessed <= 0.1 * sum(m["points"] for m in marks)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_checks_say_what_they_are_about(exercise):
+    for test in checks(exercise):
+        assert mark(test)["category"] in kit.CATEGORIES
+        sentence = " ".join(test.__doc__.split("\n\n")[0].split())
+        assert 20 < len(sentence) < 200 and sentence.endswith(".")
+        assert (mark(test)["points"] * 2).is_integer()
+
+
+def checks(exercise):
+    module = importlib.import_module(f"autograder.graders.test_{exercise}")
+    return [value for name, value in vars(module).items() if name.startswith("test_")]
+
+
+def mark(test):
+    """The points, the category and whether it is witnessed, of a check."""
+    marks = {m.name: m.args for m in test.pytestmark}
+    return {
+        "points": float(marks["points"][0]),
+        "category": marks["category"][0],
+        "witnessed": "witnessed" in marks,
+    }
