@@ -18,6 +18,7 @@ from nbgrader.preprocessors import (
 from autograder.notebooks import nbgrader_patch
 from autograder.notebooks.autograde import GradeInSandbox, HideTests, RestoreCells, SaveVerdict, SubmissionExporter
 from autograder.notebooks.releasing import CleanSolutions, ReleaseOriginals
+from autograder.notebooks.showing import safe_markdown
 
 c = get_config()  # noqa: F821  nbgrader defines it
 
@@ -45,4 +46,7 @@ nbgrader_patch.apply()
 
 c.GenerateFeedback.exporter_class = HTMLExporter
 c.GenerateFeedback.preprocessors = [GetGrades, HideTests, CSSHTMLHeaderPreprocessor]
-c.HTMLExporter.sanitize_html = True  # what students wrote is shown in the instructor's and their own browser
+
+# what students wrote is shown in the instructor's browser, by the feedback and by Formgrader
+c.HTMLExporter.sanitize_html = True
+c.HTMLExporter.filters = {"markdown2html": safe_markdown}

@@ -39,6 +39,7 @@ def as_html(outcome):
         parts.append(f"<div><strong>It {STATUS[outcome.status]}.</strong> {code_spans(outcome.message)}</div>")
     parts += [f"<div><strong>What went wrong:</strong> {code_spans(d.message)}</div>" for d in outcome.diagnosis]
     if outcome.checks:  # no table: the sanitiser's parser would put a <tbody> into it, and then show that as text
+        parts.append("<div><strong>Points, check by check:</strong></div>")
         parts.append(f'<ul class="list-unstyled">{"".join(_check_as_html(c) for c in outcome.checks)}</ul>')
     parts += [f"<div>{escape(s['name'])}: {code_spans(s['message'])}</div>" for s in outcome.skipped]
     return "\n".join(parts)
