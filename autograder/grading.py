@@ -263,8 +263,12 @@ class Workspace:
 
     def why_missing(self, name):
         """(status, message) for a name that is not defined after all cells have run."""
+        graded = [i for i, cell in enumerate(self.cells) if cell.exercise == name]
+        end = graded[0] if graded else len(self.cells)
+        start = max((i for i, cell in enumerate(self.cells[:end]) if cell.exercise), default=0)
         for index, error in self.errors.items():
-            if re.search(rf"^\s*(class|def)\s+{name}\b", self.cells[index].source, re.MULTILINE):
+            defines = re.search(rf"^\s*(class|def)\s+{name}\b", self.cells[index].source, re.MULTILINE)
+            if defines or (graded and start <= index < end):
                 if isinstance(error, Stopped):
                     return error.status, f"`{name}` is not defined: {error}."
                 return "error", f"`{name}` is not defined, since its code stopped. {error.sentence()}"

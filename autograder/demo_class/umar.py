@@ -55,9 +55,10 @@ def attention(query, key, value, mask=None):
 
 # %% question-three-matrices
 # With one matrix $W$ for all roles, the scores are $X W W^\top X^\top$, which is the same when rows and columns are
-# swapped. So if "published" looks at "Professor", then "Professor" has to look at "published" just as much, and nobody can
-# ask for something without offering the very same. On the diagonal stands the squared length of each vector, so a token
-# would mostly look at itself.
+# swapped. So if "published" looks at "Professor", then "Professor" has to look at "published" just as much, and
+# nobody can ask for something without offering the very same. On the diagonal stands the squared length of each
+# vector, so a token would mostly look at itself.
 #
 # And what a token passes on would be what it is compared by. "Professor" could not be found as a person and then tell
-# "published" that it is the subject: whatever helps to match would end up in the output, and the rest could not get there.
+# "published" that it is the subject: whatever helps to match would end up in the output, and the rest could not get
+# there.

@@ -37,12 +37,16 @@ class Limits:
     notebook: float = 240.0
 
 
-def command(limits, control_fd, device="cpu", unsafe=False):
-    """The argument list that starts a warm parent, with `control_fd` inherited. Raises SandboxError."""
+def command(limits, control_fd, device="cpu", unsafe=None):
+    """The argument list that starts a warm parent, with `control_fd` inherited. Raises SandboxError.
+
+    `unsafe` names an empty folder to work in: then there is no bubblewrap, and Landlock, seccomp and limits are all.
+    """
     python = [sys.executable, "-I", "-B", "-X", "utf8"]
     settings = {
-        "uid": UID,
+        "uid": None if unsafe else UID,
         "gid": GID,
+        "work": os.path.join(unsafe or "/tmp", "work"),
         "readable": _readable(unsafe, device),
         "memory": None if device == "cuda" else limits.memory,  # CUDA reserves far more addresses than it uses
         "bpf": base64.b64encode(seccomp.compile_filter(gpu=device == "cuda")).decode(),

@@ -7,6 +7,7 @@ import select
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 from . import jail
@@ -53,7 +54,8 @@ class WarmParent:
         if self.process is not None:
             return
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = jail.command(self.limits, theirs.fileno(), self.device, self.unsafe)
+        self.folder = tempfile.TemporaryDirectory(prefix="autograder-") if self.unsafe else None
+        command = jail.command(self.limits, theirs.fileno(), self.device, self.folder and self.folder.name)
         environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8"}
         self.process = subprocess.Popen(
             command,
@@ -80,6 +82,8 @@ class WarmParent:
             self.process.wait()
             self.process.stderr.close()
             self.process = None
+            if self.folder is not None:
+                self.folder.cleanup()
 
     def fork(self):
         """A fresh, locked child. A sandbox that has died is started again, once."""

@@ -16,13 +16,13 @@ import socket
 
 from . import lockdown
 
-WORK = "/tmp/work"  # the one place where a child may write
 SOCKET = 3  # the one descriptor that a child keeps, besides /dev/null as 0, 1 and 2
 
 
 def main(control_fd, settings):
     """Serve `control_fd` until it closes. `settings`: the dict that `jail.py` wrote on the command line."""
-    lockdown.drop_user(settings["uid"], settings["gid"])
+    if settings["uid"] is not None:
+        lockdown.drop_user(settings["uid"], settings["gid"])
     lockdown.not_dumpable()  # after the change of user, which resets it
     control = socket.socket(fileno=control_fd)
     if lockdown.landlock_version() < 1:
@@ -42,16 +42,16 @@ def main(control_fd, settings):
     gc.collect()
     gc.freeze()
     _send(control, {"ok": True})
-    pid = None
+    pid, work = None, settings["work"]
     while True:
         message, descriptors = _receive(control)
         if message is None:
             return
         if message["op"] == "fork":
-            pid = _fork(control, descriptors[0], lock, child)
+            pid = _fork(control, descriptors[0], lock, child, work)
         elif message["op"] == "reap":
             _, status, usage = os.wait4(pid, 0)
-            _clear(WORK)
+            _clear(work)
             _send(
                 control,
                 {
@@ -64,8 +64,8 @@ def main(control_fd, settings):
             )
 
 
-def _fork(control, descriptor, lock, child):
-    os.makedirs(WORK, mode=0o700, exist_ok=True)
+def _fork(control, descriptor, lock, child, work):
+    os.makedirs(work, mode=0o700, exist_ok=True)
     pid = os.fork()
     if pid:
         os.close(descriptor)
@@ -77,7 +77,7 @@ def _fork(control, descriptor, lock, child):
         _keep_only(descriptor)
         sock = socket.socket(fileno=SOCKET)
         try:
-            _settle(lock)
+            _settle(lock, work)
         except BaseException as error:
             child.say_hello(sock, f"{type(error).__name__}: {error}")
             raise
@@ -96,13 +96,13 @@ def _keep_only(descriptor):
     os.closerange(SOCKET + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
-def _settle(lock):
-    """Take on the child's folder and environment, and lock."""
+def _settle(lock, work):
+    """Take on the child's environment and its folder, the one place where it may write, and lock."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.chdir(WORK)
+    os.chdir(work)
     os.environ.clear()
-    os.environ.update(HOME=WORK, TMPDIR=WORK, PATH="/usr/bin:/bin", LANG="C.UTF-8", OMP_NUM_THREADS="1")
-    lock.apply(WORK)
+    os.environ.update(HOME=work, TMPDIR=work, PATH="/usr/bin:/bin", LANG="C.UTF-8", OMP_NUM_THREADS="1")
+    lock.apply(work)
 
 
 def _clear(folder):

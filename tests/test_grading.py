@@ -1,0 +1,78 @@
+"""Grading through the sandbox: honest answers in every style, and honest notebooks in every state."""
+
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, cell_of, hand_in
+
+HONEST = sorted((ROOT / "tests" / "honest").glob("*/*.py"))
+
+
+@pytest.mark.parametrize("path", HONEST, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_honest_styles_get_full_marks_in_the_sandbox(grader, path: Path):
+    verdict = grader.grade_file(path, path.parent.name).verdict
+    assert verdict.full, [c.message for e in verdict.exercises for c in e.checks if not c.passed]
+
+
+def code(source):
+    return {"cell_type": "code", "id": f"own-{abs(hash(source))}", "metadata": {}, "outputs": [], "source": source}
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "import warnings; warnings.warn('beware')",
+        "import sys; print('to stderr', file=sys.stderr)",
+        "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])",
+        "!pip list",
+        "%pip install einops",
+        "name = input('who are you? ')",
+        "from tqdm.auto import tqdm\nfor _ in tqdm(range(3)): pass",
+        "open('notes.txt', 'w').write('hello')",
+        "torch.manual_seed(0); torch.set_default_dtype(torch.float64); torch.set_default_dtype(torch.float32)",
+        "exit()",
+        "1 / 0",
+        "def f(:",
+        "import urllib.request; urllib.request.urlopen('http://example.org')",
+        "torch.set_num_threads(2); torch.randn(300, 300) @ torch.randn(300, 300)",
+    ],
+)
+def test_what_an_honest_notebook_also_does_costs_nothing(grader, solution, tmp_path, cell):
+    place = solution["cells"].index(cell_of(solution, "attention-solution"))
+    solution["cells"].insert(place, code(cell))
+    verdict = grader.grade_file(hand_in(solution, tmp_path)).verdict
+    assert verdict.full, [(e.status, e.message) for e in verdict.exercises]
+
+
+def test_prints_and_warnings_in_forward_cost_nothing(grader, solution, tmp_path):
+    cell = cell_of(solution, "SelfAttention-solution")
+    source = "".join(cell["source"])
+    first = "    def forward(self, x):\n"
+    assert first in source
+    cell["source"] = source.replace(first, first + "        import warnings; print(x.shape); warnings.warn('slow')\n")
+    assert grader.grade_file(hand_in(solution, tmp_path)).verdict.full
+
+
+def test_later_experiments_do_not_replace_the_answer(grader, solution, tmp_path):
+    solution["cells"].append(code("def attention(query, key, value, mask=None):\n    return None"))
+    assert grader.grade_file(hand_in(solution, tmp_path)).verdict.full
+
+
+def test_an_answer_below_its_test_counts(grader, solution, tmp_path):
+    cell = cell_of(solution, "attention-solution")
+    solution["cells"].append(code("".join(cell["source"])))
+    cell["source"] = "# see below"
+    assert grader.grade_file(hand_in(solution, tmp_path)).verdict.full
+
+
+def test_feedback_gets_the_outputs(grader, solution, tmp_path):
+    solution["cells"].append(code("print('seen')\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])"))
+    graded = grader.grade_file(hand_in(solution, tmp_path))
+    outputs = graded.outputs[len(graded.cells) - 1]
+    assert outputs[0]["text"] == "seen\n"
+    assert any("image/png" in o.get("data", {}) for o in outputs)
+
+
+def test_every_run_draws_new_inputs(grader, solution, tmp_path):
+    path = hand_in(solution, tmp_path)
+    assert grader.grade_file(path).verdict.seed != grader.grade_file(path).verdict.seed
