@@ -82,7 +82,7 @@ def parser():
         description="Copies the course into a folder of its own, makes a class, grades it and writes its feedback.",
     )
     demo_.add_argument("--folder", default="demo_course", help="where to (default: demo_course; replaced if it exists)")
-    demo_.add_argument("--jobs", type=int, default=1, metavar="N", help="sandboxes at work at once (default: 1)")
+    demo_.add_argument("--jobs", type=int, default=2, metavar="N", help="sandboxes at work at once (default: 2)")
     _sandbox_options(demo_)
     demo_.set_defaults(run=demo)
     return top

@@ -148,6 +148,12 @@ class TestRestoring:
         ids = [c.known.grade_id for c in restored if c.known]
         assert len(ids) == len(set(ids)) == len(assignment.cells)
 
+    def test_a_deleted_test_comes_back_below_the_last_copy(self, cells, assignment):
+        doubled = [c for cell in cells for c in (cell, cell) if c.grade_id != "SelfAttention"]
+        restored = self.restored(doubled, assignment)
+        (test,) = [i for i, c in enumerate(restored) if c.exercise == "SelfAttention"]
+        assert restored[test - 1].copy_of == "SelfAttention-solution"
+
     def test_edited_tests_are_as_released(self, cells, assignment):
         for cell in cells:
             if cell.grade_id == "attention":

@@ -18,6 +18,7 @@ class Cell:
     known: object = None
     added: bool = False
     lesson: bool = False
+    copy_of: str = None  # of a doubled cell: the grade id that it claims as well
 
     @property
     def exercise(self):
@@ -36,8 +37,8 @@ def restore(submitted, known, assignment=None):
 
     `submitted` is a list of reading.SubmittedCell, `known` the course's cells in order (from the gradebook or from the
     source). A locked cell gets the course's text; of doubled cells the first counts, and the others lose their claim (a
-    doubled locked cell is dropped); a missing graded or locked cell is added after the nearest known cell before it.
-    `assignment` tells which cells are lessons.
+    doubled locked cell is dropped); a missing graded or locked cell is added after the last of the cells that should stand
+    before it. `assignment` tells which cells are lessons.
     """
     by_id = {cell.grade_id: cell for cell in known}
     cells, seen = [], set()
@@ -50,11 +51,11 @@ def restore(submitted, known, assignment=None):
             source = claim.source if claim.locked else cell.source
             cells.append(Cell(claim.cell_type, source, cell.id, known=claim))
         elif not claim.locked:
-            cells.append(Cell(cell.cell_type, cell.source, cell.id))
+            cells.append(Cell(cell.cell_type, cell.source, cell.id, copy_of=claim.grade_id))
     for position, claim in enumerate(known):
         if claim.grade_id not in seen and (claim.grade or claim.locked):
             before = {c.grade_id for c in known[:position]}
-            after = [i for i, c in enumerate(cells) if c.known is not None and c.known.grade_id in before]
+            after = [i for i, c in enumerate(cells) if (c.known.grade_id if c.known else c.copy_of) in before]
             place = after[-1] + 1 if after else 0
             source = claim.source if claim.locked else claim.blank
             cells.insert(place, Cell(claim.cell_type, source, "", claim, added=True))
