@@ -1,7 +1,7 @@
 """What grading one submission costs, and where it goes: `python benchmarks/one_submission.py [--runs N]`.
 
-Grades the solutions, the release and a wrong answer N times each with one warm sandbox, and prints medians. The sandbox's
-and the misconceptions' one-time costs are printed apart.
+Grades the solutions and the release N times each with one warm sandbox, and prints medians. The sandbox's and the
+misconceptions' one-time costs are printed apart.
 """
 
 import argparse

@@ -53,13 +53,13 @@ def attention(query, key, value, mask=None):
 import gc
 for thing in gc.get_objects():
     if type(thing).__name__ == "Workbench":
-        type(thing).op_call = lambda self, request, tensors, out: {"value": {"value": True}, "devices": [], "changed": []}
+        type(thing).op_call = lambda *args: {"value": {"value": True}, "devices": [], "changed": []}
 """
     + WRONG,
     "not a number": """
 def attention(query, key, value, mask=None):
-    nan = float("nan")
-    return value.new_full((*query.shape[:-1], value.shape[-1]), nan), query.new_full((*query.shape[:-1], key.shape[-2]), nan)
+    output = value.new_full((*query.shape[:-1], value.shape[-1]), float("nan"))
+    return output, query.new_full((*query.shape[:-1], key.shape[-2]), float("nan"))
 """,
     "an expanded view without end": """
 def attention(query, key, value, mask=None):
@@ -86,7 +86,7 @@ def attention(*args, **kwargs):
 
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_a_cheat_gets_nothing_and_harms_nobody(grader, solution, tmp_path, cheat):
-    """0 points for the exercise that cheats; the others keep what they deserve, unless the cheat broke torch for them."""
+    """0 points for the exercise that cheats; the others keep theirs, unless the cheat broke torch for them."""
     cell_of(solution, "attention-solution")["source"] = CHEATS[cheat]
     verdict = grader.grade_file(hand_in(solution, tmp_path)).verdict
     outcome = verdict.exercise("attention")

@@ -4,11 +4,13 @@ import contextlib
 import logging
 import os
 import sys
+import warnings
 
 from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback, GenerateSolution
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
+from sqlalchemy.exc import SAWarning
 from traitlets.config.loader import PyFileConfigLoader
 
 
@@ -56,7 +58,9 @@ class Course:
             running.force = True
             self.logger.handlers[0].lines.clear()
             try:
-                running.start()
+                with warnings.catch_warnings():  # of SQLAlchemy, about nbgrader's own ways; nothing a user could do
+                    warnings.simplefilter("ignore", SAWarning)
+                    running.start()
             except (NbGraderException, RuntimeError, ValueError) as error:
                 said = "\n".join(self.logger.handlers[0].lines) or str(error)
                 raise NbgraderError(f"{converter.__name__} of {assignment} failed: {said}") from None

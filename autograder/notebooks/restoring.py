@@ -37,7 +37,7 @@ def restore(submitted, known, assignment=None):
 
     `submitted` is a list of reading.SubmittedCell, `known` the course's cells in order (from the gradebook or from the
     source). A locked cell gets the course's text; of doubled cells the first counts, and the others lose their claim (a
-    doubled locked cell is dropped); a missing graded or locked cell is added after the last of the cells that should stand
+    doubled locked cell is dropped); a missing graded or locked cell is added after the last of those that should be
     before it. `assignment` tells which cells are lessons.
     """
     by_id = {cell.grade_id: cell for cell in known}

@@ -1,4 +1,4 @@
-"""Shows what students wrote in a browser that belongs to somebody else: Markdown to HTML without anything that acts."""
+"""Shows what students wrote in somebody else's browser: Markdown to HTML, without anything that acts."""
 
 import re
 
@@ -6,10 +6,10 @@ import nh3
 from nbconvert.filters import markdown2html
 
 TAGS = set(
-    "a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i kbd li ol p pre s span strong sub summary "
-    "sup table tbody td th thead tr ul".split()
+    "a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i kbd li ol p pre s span strong sub "
+    "summary sup table tbody td th thead tr ul".split()
 )
-ATTRIBUTES = {"a": {"href", "title"}, "td": {"align"}, "th": {"align"}, "span": {"class"}, "div": {"class"}}
+ATTRIBUTES = {"a": {"href", "title", "class"}, "td": {"align"}, "th": {"align"}, "span": {"class"}, "div": {"class"}}
 
 # MathJax turns these into links, styles and code of other places
 _MATH_THAT_ACTS = re.compile(r"\\(href|url|style|class|cssId|require|unicode|bbox|mmlToken|data)\b")
