@@ -109,3 +109,13 @@ def test_an_endless_loop_costs_its_exercise_alone(tmp_path, solution, where):
     assert [(e.score, e.status) for e in verdict.exercises][::2] == [(6, "graded"), (10, "graded")]
     outcome = verdict.exercise("SelfAttention")
     assert outcome.score == 0 and outcome.message and outcome.status == "timeout"
+
+
+def test_messages_cannot_play_with_the_terminal(grader, solution, tmp_path):
+    """An exception's text is quoted, its escape codes are not."""
+    cell_of(solution, "attention-solution")["source"] = (
+        "def attention(*args, **kwargs):\n    raise RuntimeError('\\x1b[2J\\u202e full marks <b>')\n"
+    )
+    outcome = grader.grade_file(hand_in(solution, tmp_path)).verdict.exercise("attention")
+    text = "".join(c.message for c in outcome.checks)
+    assert "full marks" in text and "\x1b" not in text and "\u202e" not in text

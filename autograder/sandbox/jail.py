@@ -79,6 +79,8 @@ def _bubblewrap(limits, device):
     arguments += ["--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"]
     for name, value in (("PATH", "/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("OMP_NUM_THREADS", "1")):
         arguments += ["--setenv", name, value]
+    # before what may lie below it, as this whole course does when it was unpacked there
+    arguments += ["--perms", "1777", "--size", str(limits.disk), "--tmpfs", "/tmp"]
     # made here, since those that bubblewrap makes by itself are for root alone
     for folder in _folders_above([*_system_paths(), *_python_paths(), KIT, CPU]):
         arguments += ["--perms", "0755", "--dir", folder]
@@ -97,7 +99,6 @@ def _bubblewrap(limits, device):
     if device == "cuda":
         for path in sorted(glob.glob("/dev/nvidia*")):
             arguments += ["--dev-bind", path, path]
-    arguments += ["--perms", "1777", "--size", str(limits.disk), "--tmpfs", "/tmp"]
     arguments += ["--perms", "0755", "--size", "4096", "--tmpfs", "/dev/shm", "--remount-ro", "/dev/shm"]
     return [*arguments, "--chdir", "/tmp", "--"]
 

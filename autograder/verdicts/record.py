@@ -11,6 +11,11 @@ class VerdictError(ValueError):
     """A stored verdict cannot be read."""
 
 
+def printable(text):
+    """Text without what could trick a terminal or a reader's eye: escapes, other controls, turned directions."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 @dataclass
 class Check:
     """One named check of an exercise. `message` is the sentence that the student reads."""
@@ -21,6 +26,8 @@ class Check:
     passed: bool
     message: str
 
+    def __post_init__(self):
+        self.message = printable(self.message)  # it may quote the submission
 
 
 @dataclass
@@ -43,6 +50,9 @@ class Exercise:
     diagnosis: list = field(default_factory=list)
     message: str = ""
     skipped: list = field(default_factory=list)  # checks that this machine cannot make: {"name", "message"}, no points
+
+    def __post_init__(self):
+        self.message = printable(self.message)
 
 
 @dataclass

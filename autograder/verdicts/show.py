@@ -3,6 +3,8 @@
 import re
 from html import escape
 
+from .record import printable
+
 STATUS = {
     "graded": "",
     "missing": "not found",
@@ -59,10 +61,11 @@ def code_spans(text):
 def verdict_as_text(verdict):
     """A whole verdict as text, headed by its path and total."""
     total = f"{points(verdict.score)} of {points(verdict.max_score)} points"
+    path = printable(verdict.path)
     if all(e.status in ("missing", "rejected") for e in verdict.exercises):
         reasons = dict.fromkeys(f"{STATUS[e.status]}: {e.message}" for e in verdict.exercises)
-        return "\n".join([f"{verdict.path}: {total}", *(f"  {reason}" for reason in reasons)])
-    return "\n".join([f"{verdict.path}: {total}", *(as_text(e) for e in verdict.exercises)])
+        return "\n".join([f"{path}: {total}", *(f"  {reason}" for reason in reasons)])
+    return "\n".join([f"{path}: {total}", *(as_text(e) for e in verdict.exercises)])
 
 
 def class_table(verdicts, assignment):
