@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test build clean
+.PHONY: setup demo test build matrix clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -19,6 +19,10 @@ setup: $(STAMP) bubblewrap
 
 build: setup
 	$(BIN)/autograder build
+
+# which check catches which misconception
+matrix: setup
+	$(BIN)/python -m autograder.misconceptions.matrix | tee docs/matrix.md
 
 # made anew when the pinned packages change; an environment that broke half-way has no stamp and is made anew too
 $(STAMP): requirements.lock pyproject.toml

@@ -1,7 +1,7 @@
 """The demo: a course of its own with a made-up class, built, graded and reported on, its outcome checked line by line.
 
-`demo_class/` holds the class, one file per student. NAME.py starts with comments: who this is, and what must come out,
-one line per exercise,
+`demo_class/ASSIGNMENT/` holds who handed that in, one file per student. NAME.py starts with comments: who this is, and
+what must come out, one line per exercise,
 
     # expect: EXERCISE = full | partial | zero [status] [id of a mistake that must be named ...]
 
@@ -29,11 +29,13 @@ from pathlib import Path
 from . import cli, course
 from .verdicts import record, show
 
-ASSIGNMENT = "02_queries_keys_values"
 CLASS = Path(__file__).parent / "demo_class"
 MARKER = ".made-by-demo"
 LEVELS = ("full", "partial", "zero")
-WORTH_OPENING = {"greta": "quiet mistakes, named", "oskar": "a loop that never ends, and what it did not take along"}
+WORTH_OPENING = {
+    ("greta", "02_queries_keys_values"): "quiet mistakes, named",
+    ("oskar", "02_queries_keys_values"): "a loop that never ends, and what it did not take along",
+}
 
 
 @dataclass(frozen=True)
@@ -73,19 +75,25 @@ def run(options):
         print(f"A course of its own in {options.folder}: building its assignments ...", flush=True)
         for name in cli.progress("building", list(course.assignments())):
             runs.build(name)
-        assignment = course.find_assignment(ASSIGNMENT)
-        students = read_class(assignment)
-        hand_in(here, assignment, students)
-        print(f"\nThe class of {len(students)}, made up for {assignment.name}:\n\n{introduce(students)}\n")
-        print("Grading, about a minute: two loops never end and are stopped when their time is up ...", flush=True)
-        cli.grade_class(here, assignment, [s.name for s in students], options)
-        print("\nWriting everybody's feedback and the class report ...", flush=True)
-        cli.report_class(here, assignment)
+        classes = {a: read_class(a) for a in course.assignments().values() if (CLASS / a.name).is_dir()}
+        surprises = []
+        for assignment, students in classes.items():
+            surprises += run_assignment(here, assignment, students, options)
         export(runs, here / "grades.csv")
-        surprises = compare(students, here, assignment)
-        print("\n" + what_to_open(here, assignment, start))
-    print("\n" + conclusion(students, surprises), flush=True)
+        print("\n" + what_to_open(here, classes, start))
+    print("\n" + conclusion(classes.values(), surprises), flush=True)
     return 1 if surprises else 0
+
+
+def run_assignment(root, assignment, students, options):
+    """Hand in, grade and report on one assignment; returns a sentence for every outcome that was not expected."""
+    hand_in(root, assignment, students)
+    print(f"\nThe class of {len(students)}, made up for {assignment.name}:\n\n{introduce(students)}\n")
+    print("Grading; a loop that never ends is stopped when its time is up, after 10 or 20 s ...", flush=True)
+    cli.grade_class(root, assignment, [s.name for s in students], options)
+    print("\nWriting everybody's feedback and the class report ...", flush=True)
+    cli.report_class(root, assignment)
+    return compare(students, root, assignment)
 
 
 # --- the folder -----------------------------------------------------------------------------------
@@ -126,8 +134,9 @@ def _working_in(folder):
 # --- the class ------------------------------------------------------------------------------------
 
 
-def read_class(assignment, folder=CLASS):
-    """All students of the class, by name. Raises CourseError for a file that is not as it should be."""
+def read_class(assignment, folder=None):
+    """All who handed the assignment in, by name. Raises CourseError for a file that is not as it should be."""
+    folder = folder or CLASS / assignment.name
     names = [e.name for e in assignment.exercises]
     students = [parse(path.stem, path.read_text(encoding="utf-8"), names) for path in folder.glob("*.py")]
     rejected = {name: Expected("zero", "rejected") for name in names}
@@ -276,11 +285,11 @@ def introduce(students):
     return "\n".join(f"  {s.name.ljust(width)}  {s.about}" for s in students)
 
 
-def what_to_open(root, assignment, start):
+def what_to_open(root, assignments, start):
     """The files worth a look, relative to where the user stands, and how to see Formgrader."""
-    page = f"{assignment.name}/{assignment.name}.html"
-    files = {f"reports/{assignment.name}.html": "the class report"}
-    files.update({f"feedback/{name}/{page}": f"feedback: {about}" for name, about in WORTH_OPENING.items()})
+    files = {f"reports/{assignment.name}.html": "the class report" for assignment in assignments}
+    for (student, assignment), about in WORTH_OPENING.items():
+        files[f"feedback/{student}/{assignment}/{assignment}.html"] = f"feedback: {about}"
     files["grades.csv"] = "nbgrader's export of all grades"
     paths = {os.path.relpath(root / file, start): about for file, about in files.items()}
     width = max(len(path) for path in paths)
@@ -292,10 +301,12 @@ def what_to_open(root, assignment, start):
     return "\n".join(lines)
 
 
-def conclusion(students, surprises):
+def conclusion(classes, surprises):
     """What the demo has shown: that all came out as expected, or what did not."""
-    outcomes = sum(len(s.expected) for s in students)
+    handed_in = [student for students in classes for student in students]
+    outcomes = sum(len(s.expected) for s in handed_in)
     if not surprises:
-        return f"All {outcomes} outcomes of the {len(students)} students are the expected ones."
+        names = {s.name for s in handed_in}
+        return f"All {outcomes} outcomes of the {len(names)} students are the expected ones."
     said = "\n".join(f"  {surprise}" for surprise in surprises)
     return f"{len(surprises)} of {outcomes} outcomes are not the expected ones:\n{said}"

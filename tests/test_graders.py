@@ -15,7 +15,7 @@ from autograder import course
 from autograder.graders import kit
 from autograder.graders.session import Graders, Stopped
 from autograder.graders.submission import Local
-from autograder.misconceptions import bank
+from autograder.misconceptions import bank, matrix
 from autograder.misconceptions.diagnose import Diagnostician, diagnose
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -279,3 +279,9 @@ def mark(test):
         "category": marks["category"][0],
         "witnessed": "witnessed" in marks,
     }
+
+
+def test_the_matrix_is_up_to_date(runs):
+    """docs/matrix.md is what `make matrix` prints."""
+    made = matrix.render(lambda exercise, id: runs(exercise, id, matrix.SEED))
+    assert made == (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8"), "run `make matrix`"

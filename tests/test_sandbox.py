@@ -232,3 +232,9 @@ def test_without_bubblewrap_it_refuses_in_one_sentence(tmp_path):
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2 and done.stdout == ""
     assert "bubblewrap" in done.stderr and done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+
+
+def test_an_environment_below_tmp_stays_visible():
+    """Later mounts hide earlier ones: the sandbox's own /tmp comes before whatever may lie below /tmp."""
+    arguments = jail.command(jail.Limits(), 9)
+    assert arguments.index("/tmp") < min(i for i, word in enumerate(arguments) if word == "--ro-bind")

@@ -119,7 +119,7 @@ def _python_paths():
     for path in sorted({os.path.realpath(p) for p in wanted} | {sys.prefix, sys.base_prefix}):
         if path in ("/", "/usr"):  # a system Python: its libraries are among the system's paths
             path = "/usr/bin"
-        if not any(_is_below(path, other) for other in [*paths, *_system_paths()]):
+        if not any(PurePath(path).is_relative_to(other) for other in [*paths, *_system_paths()]):
             paths.append(path)
     return paths
 

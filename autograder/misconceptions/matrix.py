@@ -1,0 +1,48 @@
+"""The table misconceptions x checks: which check catches which. `make matrix` prints it."""
+
+import sys
+
+from .. import course
+from . import bank
+
+SEED = 1
+HEAD = """# Which check catches which misconception
+
+Made by `make matrix`. A row is a wrong implementation, a column a check: ✗ where the check fails. A check that catches
+nothing would be a column without a ✗; a misconception that hangs on one check alone is marked with •.
+"""
+
+
+def render(run):
+    """The whole table as Markdown. `run(exercise, id)` is the graded session.Run of a misconception."""
+    parts = [HEAD]
+    for assignment in course.assignments().values():
+        parts.append(f"## {assignment.name}\n")
+        parts += [_table(e.name, {id: run(e.name, id) for id in bank(e.name)}) for e in assignment.exercises]
+    return "\n".join(parts)
+
+
+def _table(exercise, runs):
+    checks = [check for check in next(iter(runs.values())).checks if check.points]  # the same with and without a GPU
+    lines = [f"### {exercise}\n"]
+    lines += [f"{n}. `{c.name.removeprefix('test_')}` ({c.category}, {c.points:g})" for n, c in enumerate(checks, 1)]
+    lines += ["", "| misconception | " + " | ".join(str(n) for n in range(1, len(checks) + 1)) + " |"]
+    lines.append("|---|" + "---|" * len(checks))
+    for id, run in runs.items():
+        failed = {check.name for check in run.failed()}
+        marks = " | ".join("✗" if check.name in failed else "" for check in checks)
+        lines.append(f"| {id}{' •' if len(failed) == 1 else ''} | {marks} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    """Print the table."""
+    from ..graders.session import Graders
+    from ..graders.submission import Local
+
+    with Graders() as graders:
+        sys.stdout.write(render(lambda e, id: graders.run(e, Local(bank(e)[id].namespace()), SEED)))
+
+
+if __name__ == "__main__":
+    main()
