@@ -132,13 +132,12 @@ def check(options):
     full = True
     seed = new_seed() if options.seed is None else options.seed
     with Grader(device=device(options), unsafe=options.unsafe) as grader:
-        for path in options.paths:
+        for path in (bar := progress("checking", options.paths)):
             verdict = grader.grade_file(path, options.exercise, seed).verdict
             full = full and verdict.full
-            if options.format == "json":
-                print(verdict.to_json(), flush=True)
-            else:
-                print(show.verdict_as_text(verdict), flush=True)
+            text = verdict.to_json() if options.format == "json" else show.verdict_as_text(verdict)
+            bar.write(text, file=sys.stdout)
+            sys.stdout.flush()
     return 0 if full else 1
 
 
@@ -158,12 +157,11 @@ def grade(options):
         raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.")
     if options.jobs < 1:
         raise UsageError("--jobs takes a number from 1 up.")
-    grade_class(root, assignment, who, options)
-    return 0
+    return grade_class(root, assignment, who, options)
 
 
 def grade_class(root, assignment, who, options):
-    """Grade the submissions of the students `who`, record them, print a summary."""
+    """Grade the submissions of the students `who`, record them, print a summary; returns the exit code."""
     from . import batch
     from .notebooks.nbgrader_runs import Course
     from .verdicts import show
@@ -181,11 +179,11 @@ def grade_class(root, assignment, who, options):
         renew=getattr(options, "regrade", False),
         progress=lambda items, total: progress("grading", items, total),
     )
-    for student in progress("recording", who):
-        runs.autograde(assignment.name, student)
+    lost = for_each("recording", who, lambda student: runs.autograde(assignment.name, student))
     latest = Store(root).latest(assignment.name)
-    print(show.class_table({s: latest[s] for s in who}, assignment))
+    print(show.class_table({s: latest[s] for s in who if s in latest}, assignment))
     print(f"{fresh} graded, {known} unchanged since an earlier run, {len(who) - fresh - known} unreadable.")
+    return 2 if lost else 0
 
 
 def require_build(runs, assignment):
@@ -223,11 +221,10 @@ def report_class(root, assignment):
     if not latest:
         raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
     runs = Course(root)
-    for student in progress("feedback", latest):
-        runs.feedback(assignment.name, student)
+    lost = for_each("feedback", latest, lambda student: runs.feedback(assignment.name, student))
     path = reports.write(root, assignment, latest)
     print(f"feedback/STUDENT/{assignment.name}/{assignment.name}.html and {os.path.relpath(path, root)} are written")
-    return 0
+    return 2 if lost else 0
 
 
 def demo(options):
@@ -257,6 +254,20 @@ def device(options):
     if options.device != "auto":
         return options.device
     return "cuda" if os.path.exists("/dev/nvidiactl") else "cpu"
+
+
+def for_each(what, students, do):
+    """Do something for every student. Where nbgrader gives up on one, say so and go on; returns how many those were."""
+    from .notebooks.nbgrader_runs import NbgraderError
+
+    problems = []
+    for student in progress(what, students):
+        try:
+            do(student)
+        except NbgraderError as problem:
+            problems.append(f"autograder: {student}: {problem}")
+    print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
+    return len(problems)
 
 
 def progress(what, items, total=None):

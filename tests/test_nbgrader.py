@@ -97,7 +97,7 @@ CLASS = {
     "forged_outputs": (forged_outputs, None),
     "scripted": (scripted, 10),
 }
-UNREADABLE = {"no_notebook": b"hello", "empty": b""}
+UNREADABLE = {"no_notebook": b"hello", "empty": b"", "odd [name]": b"{}"}
 
 
 @pytest.fixture(scope="module")

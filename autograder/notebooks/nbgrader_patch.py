@@ -1,7 +1,7 @@
 """The one patch of nbgrader: how it finds and copies a submission's files, where it offers no option.
 
-Without it (nbgrader 0.9.6), a folder without the notebook gets no row in the gradebook, a FIFO stops the batch, and the
-target of a symbolic link is copied into `autograded/` and the feedback.
+Without it (nbgrader 0.9.6), a folder without the notebook gets no row in the gradebook, nor does a student whose name
+holds brackets; a FIFO stops the batch, and the target of a symbolic link is copied into `autograded/` and the feedback.
 """
 
 import glob
@@ -11,31 +11,35 @@ import stat
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import base
 from nbgrader.converters.autograde import Autograde
+from nbgrader.converters.generate_feedback import GenerateFeedback
 
 MAX_COPIED = 20 * 2**20
 
-_init_notebooks = Autograde.init_notebooks
+_init_notebooks = base.BaseConverter.init_notebooks
 _find_all_files = base.find_all_files
 
 
 def apply():
     """Put the patch in place; doing it twice does no harm."""
-    Autograde.init_notebooks = init_notebooks
+    Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
     base.find_all_files = find_regular_files
 
 
 def init_notebooks(self):
-    """For every folder handed in, the notebooks that should be there, whether or not they are."""
+    """For every folder, the notebooks that should be there; of those handed in, also the ones that are not."""
     try:
         with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
             names = [n.name for n in gradebook.find_assignment(self.coursedir.assignment_id).notebooks]
     except MissingEntry:
         return _init_notebooks(self)  # which says that the assignment is unknown
     folders = glob.glob(self._format_source(self.coursedir.assignment_id, self.coursedir.student_id))
-    if not names or not folders:
+    found = {folder: [os.path.join(folder, f"{name}.ipynb") for name in names] for folder in folders}
+    if not isinstance(self, Autograde):
+        found = {folder: [path for path in paths if os.path.isfile(path)] for folder, paths in found.items()}
+    if not any(found.values()):
         return _init_notebooks(self)
     self.notebooks = []
-    self.assignments = {folder: [os.path.join(folder, f"{name}.ipynb") for name in names] for folder in folders}
+    self.assignments = {folder: paths for folder, paths in found.items() if paths}
 
 
 def find_regular_files(path, exclude=None):

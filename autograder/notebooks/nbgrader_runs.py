@@ -1,6 +1,7 @@
 """Runs nbgrader's own converters from Python, with the configuration of the course."""
 
 import contextlib
+import glob
 import logging
 import os
 import sys
@@ -39,11 +40,11 @@ class Course:
 
     def autograde(self, assignment, student):
         """Restore, grade and record one submission. Raises NbgraderError."""
-        self._run(Autograde, assignment, student)
+        self._run(Autograde, assignment, glob.escape(student))
 
     def feedback(self, assignment, student):
         """Write one submission's feedback. Raises NbgraderError."""
-        self._run(GenerateFeedback, assignment, student)
+        self._run(GenerateFeedback, assignment, glob.escape(student))
 
     def gradebook(self):
         """nbgrader's Gradebook, to be used in a `with` statement."""
