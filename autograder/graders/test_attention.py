@@ -74,7 +74,7 @@ def test_weights(submission, draw):
     close(weights, qkv.attention(query, key, value)[1], "the weights")
 
 
-@check("values", points=0.5)
+@check("values", points=1)
 def test_output(submission, draw):
     """The output is the sum of the values, each times its weight."""
     query, key, value = inputs(draw, B)
@@ -97,14 +97,6 @@ def test_leading_dimensions(submission, draw):
     got_none, got_two = attention(*none), attention(*two)
     both(got_none, none, what=" without leading dimensions")
     both(got_two, two, what=" with two leading dimensions")
-
-
-@check("shape", points=0.5)
-def test_broadcast_leading_dimensions(submission, draw):
-    """Leading dimensions of query, key and value may differ, if they fit together by torch's rules of broadcasting."""
-    attention = submission.function("attention")
-    given = [draw.normal(B, H, T, D), draw.normal(H, S, D), draw.normal(B, 1, S, DV)]
-    both(attention(*given), given)
 
 
 @check("masking", points=0.5)
