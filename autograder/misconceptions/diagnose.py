@@ -34,36 +34,67 @@ class Diagnostician:
         """The misconceptions of a finished session.Run: at most three record.Diagnosis, the best first."""
         if run.stopped or not run.failed():
             return []
-        judged = {check.name for check in run.checks}
-        failed = {check.name for check in run.failed()}
+        telling = {check.name for check in run.failed() if _is_telling(run.transcripts[check.name])}
         whole, parts = [], []
-        for misconception, transcripts in self._bank(run.exercise, run.seed):
-            # A check that was skipped for the student (no GPU in the sandbox) says nothing for or against.
-            fails = transcripts.keys() & judged
-            if not fails or not fails <= failed:
+        for known in self._bank(run.exercise, run.seed):
+            fails, explains = known.compared_with(run, parts_will_do=len(telling) >= 2)
+            if fails and explains == fails:
+                whole.append((known.misconception, explains))
                 continue
-            explains = {n for n in fails if _alike(run.transcripts[n], transcripts[n])}
-            if explains == fails:
-                whole.append((misconception, explains))
-            else:
-                seen = {n for n in explains if any(_is_telling(entry) for entry in transcripts[n].entries)}
-                if len(seen) >= max(2, SHARE * len(fails)):
-                    parts.append((misconception, seen))
+            seen = explains & telling
+            if len(seen) >= max(2, SHARE * len(fails)):
+                parts.append((known.misconception, seen))
         return [record.Diagnosis(m.id, m.says) for m in _best(whole, parts)]
 
     def _bank(self, exercise, seed):
-        """Every misconception of the exercise, with its transcripts of the checks that it fails."""
+        """Every misconception of the exercise, with what is known of it so far."""
         key = exercise, seed
         if key not in self.known:
-            self.known[key] = [(m, self._failures(m, seed)) for m in bank(exercise).values()]
+            self.known[key] = [Known(m, self.graders, seed) for m in bank(exercise).values()]
             while len(self.known) > KEPT:
                 self.known.popitem(last=False)
         self.known.move_to_end(key)
         return self.known[key]
 
-    def _failures(self, misconception, seed):
-        run = self.graders.run(misconception.exercise, Local(misconception.namespace()), seed)
-        return {check.name: run.transcripts[check.name] for check in run.failed()}
+
+class Known:
+    """What a misconception does under the checks: found out check by check, as far as it was asked for, and kept."""
+
+    def __init__(self, misconception, graders, seed):
+        self.misconception = misconception
+        self.graders = graders
+        self.seed = seed
+        self.found = {}
+
+    def compared_with(self, run, parts_will_do):
+        """(the checks that it fails, those of them in which the student's run is the same), or two empty sets.
+
+        Empty as soon as it is settled that it will not be named: it fails a check that the student passed, or it
+        differs somewhere and no part will do. Checks that the student was spared (no GPU in the sandbox) do not count.
+        """
+        nothing = set(), set()
+        for check in run.checks:
+            if check.passed and self._at(check.name)[0]:
+                return nothing
+        fails, explains = set(), set()
+        for check in run.failed():
+            failed, transcript = self._at(check.name)
+            if not failed:
+                continue
+            fails.add(check.name)
+            if _alike(run.transcripts[check.name], transcript):
+                explains.add(check.name)
+            elif not parts_will_do:
+                return nothing
+        return fails, explains
+
+    def _at(self, check):
+        """(whether it fails that check, its transcript of it)."""
+        if check not in self.found:
+            namespace = self.misconception.namespace()
+            run = self.graders.run(self.misconception.exercise, Local(namespace), self.seed, only=check)
+            self.found[check] = bool(run.failed()), run.transcripts[check]
+        return self.found[check]
 
 
 def diagnose(run, graders):
@@ -76,9 +107,10 @@ def _alike(one, other):
     return same(one.entries, other.entries)
 
 
-def _is_telling(entry):
-    """Whether an observation is a returned tensor of more than one number: code of any kind may return zeros."""
-    tensors = [t for t in tree_leaves(entry[1]) if isinstance(t, torch.Tensor)] if entry[0] == "value" else []
+def _is_telling(transcript):
+    """Whether a check saw a returned tensor of more than one number: code of any kind may return zeros."""
+    values = [entry[1] for entry in transcript.entries if entry[0] == "value"]
+    tensors = [t for t in tree_leaves(values) if isinstance(t, torch.Tensor)]
     return any(t.device.type != "meta" and len(t.nan_to_num().unique()) > 1 for t in tensors)
 
 
