@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import cli, course
+from . import classes, course
 from .verdicts import record, show
 
 CLASS = Path(__file__).parent / "demo_class"
@@ -62,9 +62,9 @@ class Student:
     raw: bytes = None
 
 
-def run(options):
+def run(folder, jobs, device, unsafe):
     """Make the course, build it, grade the made-up class, report; returns 1 if an outcome is not the expected one."""
-    root, folder = course.root(), Path(options.folder)
+    root, folder = course.root(), Path(folder)
     make_folder(root, folder)
     start = os.getcwd()
     with _working_in(folder):
@@ -72,27 +72,27 @@ def run(options):
 
         here = course.root()
         runs = Course(here)
-        print(f"A course of its own in {options.folder}: building its assignments ...", flush=True)
-        for name in cli.progress("building", list(course.assignments())):
+        print(f"A course of its own in {folder}: building its assignments ...", flush=True)
+        for name in classes.progress("building", list(course.assignments())):
             runs.build(name)
-        classes = {a: read_class(a) for a in course.assignments().values() if (CLASS / a.name).is_dir()}
+        handed_in = {a: read_class(a) for a in course.assignments().values() if (CLASS / a.name).is_dir()}
         surprises = []
-        for assignment, students in classes.items():
-            surprises += run_assignment(here, assignment, students, options)
+        for assignment, students in handed_in.items():
+            surprises += run_assignment(here, assignment, students, jobs, device, unsafe)
         export(runs, here / "grades.csv")
-        print("\n" + what_to_open(here, classes, start))
-    print("\n" + conclusion(classes.values(), surprises), flush=True)
+        print("\n" + what_to_open(here, handed_in, start))
+    print("\n" + conclusion(handed_in.values(), surprises), flush=True)
     return 1 if surprises else 0
 
 
-def run_assignment(root, assignment, students, options):
+def run_assignment(root, assignment, students, jobs, device, unsafe):
     """Hand in, grade and report on one assignment; returns a sentence for every outcome that was not expected."""
     hand_in(root, assignment, students)
     print(f"\nThe class of {len(students)}, made up for {assignment.name}:\n\n{introduce(students)}\n")
     print("Grading; a loop that never ends is stopped when its time is up, after 10 or 20 s ...", flush=True)
-    cli.grade_class(root, assignment, [s.name for s in students], options)
+    classes.grade_class(root, assignment, [s.name for s in students], jobs, device, unsafe)
     print("\nWriting everybody's feedback and the class report ...", flush=True)
-    cli.report_class(root, assignment)
+    classes.report_class(root, assignment)
     return compare(students, root, assignment)
 
 
@@ -103,12 +103,12 @@ def make_folder(root, folder):
     """A fresh copy of the course's source in `folder`. Raises UsageError rather than touch what no demo made."""
     inside = folder.resolve()
     if inside.is_relative_to((root / "source").resolve()):
-        raise cli.UsageError(f"{folder} lies within the course's source: choose another folder.")
+        raise classes.UsageError(f"{folder} lies within the course's source: choose another folder.")
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise cli.UsageError(f"{folder} is there already and is no folder: choose another one with --folder.")
+        raise classes.UsageError(f"{folder} is there already and is no folder: choose another one with --folder.")
     if folder.is_dir() and any(folder.iterdir()):
         if not (folder / MARKER).is_file():
-            raise cli.UsageError(
+            raise classes.UsageError(
                 f"{folder} is there already, and no demo made it: choose another one with --folder, or remove it."
             )
         shutil.rmtree(folder)
@@ -118,7 +118,7 @@ def make_folder(root, folder):
         shutil.copytree(root / "source", folder / "source", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
         shutil.copy(root / "nbgrader_config.py", folder)
     except OSError as error:
-        raise cli.UsageError(f"The demo cannot be written to {folder}: {error.strerror or error}.") from None
+        raise classes.UsageError(f"The demo cannot be written to {folder}: {error.strerror or error}.") from None
 
 
 @contextmanager

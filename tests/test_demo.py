@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from conftest import ASSIGNMENT, ROOT, cell_of
 
-from autograder import cli, course, demo
+from autograder import classes, cli, course, demo
 from autograder.verdicts import record
 from autograder.verdicts.store import Store
 
@@ -177,19 +177,19 @@ def test_every_surprise_is_told(tmp_path, assignment):
 def test_a_folder_that_no_demo_made_is_left_alone(tmp_path):
     precious = tmp_path / "precious.txt"
     precious.write_text("thesis")
-    with pytest.raises(cli.UsageError, match="no demo made it"):
+    with pytest.raises(classes.UsageError, match="no demo made it"):
         demo.make_folder(ROOT, tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["precious.txt"]
-    with pytest.raises(cli.UsageError, match="no folder"):
+    with pytest.raises(classes.UsageError, match="no folder"):
         demo.make_folder(ROOT, precious)
     (tmp_path / "link").symlink_to(tmp_path)
-    with pytest.raises(cli.UsageError):
+    with pytest.raises(classes.UsageError):
         demo.make_folder(ROOT, tmp_path / "link")
     assert precious.read_text() == "thesis"
 
 
 def test_a_folder_within_the_source_is_refused():
-    with pytest.raises(cli.UsageError, match="source"):
+    with pytest.raises(classes.UsageError, match="source"):
         demo.make_folder(ROOT, ROOT / "source" / "demo")
     assert not (ROOT / "source" / "demo").exists()
 
