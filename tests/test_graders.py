@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import json
 import re
 import runpy
 from pathlib import Path
@@ -14,7 +15,7 @@ from torch import nn
 from autograder import course
 from autograder.graders import kit
 from autograder.graders.session import Graders, Stopped
-from autograder.graders.submission import Local
+from autograder.graders.submission import Local, Submission
 from autograder.misconceptions import bank, matrix
 from autograder.misconceptions.diagnose import Diagnostician, diagnose
 
@@ -192,7 +193,11 @@ STUBS = {
 LAYERS = {
     "SingleHeadSelfAttention": ("toqueries", "tokeys", "tovalues"),
     "SelfAttention": ("W_query", "W_key", "W_value"),
+    "Head": ("query", "key", "value"),
+    "CausalAttention": ("W_query", "W_key", "W_value"),
 }
+# A misconception that the checks for a GPU reject, where an exercise has no scale.
+SEEN_ON_A_GPU = {"causal_mask": "inverted", "padding_mask": "inverted", "masked_weights": "scaled"}
 
 
 @pytest.mark.parametrize("stub", STUBS)
@@ -201,7 +206,7 @@ def test_what_computes_nothing_gets_nothing(graders, exercise, stub):
     class Module(nn.Module):
         """Has the right layers, so that weights can be loaded, and computes nothing."""
 
-        def __init__(self, d_in, d_out=None, qkv_bias=False):
+        def __init__(self, d_in, d_out=None, *others, qkv_bias=False):
             super().__init__()
             for name in LAYERS[exercise]:
                 setattr(self, name, nn.Linear(d_in, d_out or d_in, bias=qkv_bias))
@@ -223,7 +228,9 @@ class PretendedGpu(Local):
 
     def ask(self, message, tensors):
         on_gpu = message.get("device") == "cuda"
-        reply, tensors = super().ask({**message, "device": None} if on_gpu else message, tensors)
+        if on_gpu:  # also where the device is an argument
+            message = json.loads(json.dumps({**message, "device": None}).replace('"cuda"', '"cpu"'))
+        reply, tensors = super().ask(message, tensors)
         if message["op"] == "devices":
             reply["devices"] = ["cpu", "meta", "cuda"]
         if message["op"] == "call" and on_gpu:
@@ -240,10 +247,71 @@ def test_a_gpu_adds_a_check_and_no_points(graders, diagnostician, exercise):
     assert "test_cuda" in {check.name for check in run.checks}
     assert score(run) == score(without)
     # A mistake is named on a machine with a GPU as on one without.
-    wrong = bank(exercise)["no-scale"]
+    wrong = bank(exercise)[SEEN_ON_A_GPU.get(exercise, "no-scale")]
     run = graders.run(exercise, PretendedGpu(wrong.namespace()), 0)
     assert "test_cuda" in {check.name for check in run.failed()}
-    assert [d.id for d in diagnostician.diagnose(run)] == ["no-scale"]
+    assert [d.id for d in diagnostician.diagnose(run)] == [wrong.id]
+
+
+# --- what checks are written with ------------------------------------------------------------------
+
+
+def test_a_pattern_is_compared_entry_by_entry():
+    right = torch.tensor([[True, False], [True, True]])
+    kit.boolean(right.clone(), right)
+    kit.pattern(right.float(), right)
+    for value, why in [
+        (right.float(), "dtype"),
+        (~right, "100%"),
+        (right.mT, r"\(0, 1\) should be False"),
+        (None, "None"),
+    ]:
+        with pytest.raises(kit.CheckFailed, match=why):
+            kit.boolean(value, right)
+
+
+def dropping(p, seed=0, keep=None):
+    """Weights of four equal sequences, and what dropout makes of them."""
+    generator = torch.Generator().manual_seed(seed)
+    weights = torch.rand(16, 16, generator=generator, dtype=torch.float64).tril().add(0.01).tril().expand(4, 16, 16)
+    kept = torch.rand(4, 16, 16, generator=generator) >= p if keep is None else keep.expand(4, 16, 16)
+    return weights, weights * kept / (1 - p)
+
+
+def test_dropout_is_recognised():
+    for seed in range(30):
+        weights, dropped = dropping(0.25, seed)
+        kit.dropped(dropped, weights, 0.25, dropped)
+
+
+def test_what_is_no_dropout_of_weights_is_rejected():
+    weights, dropped = dropping(0.25)
+    same_for_all = dropping(0.25, keep=torch.rand(16, 16, generator=torch.Generator().manual_seed(0)) >= 0.25)[1]
+    wrong = {
+        "no weight was dropped": (weights, weights),
+        "nowhere else": (dropped, dropping(0.25, seed=1)[1]),
+        "values are wrong": (dropped * 0.75, dropped * 0.75),
+        "of the weights were kept": (dropping(0.5)[1] * 0.5 / 0.75, dropping(0.5)[1] * 0.5 / 0.75),
+        "in each sequence": (same_for_all, same_for_all),
+    }
+    for why, (one, other) in wrong.items():
+        with pytest.raises(kit.CheckFailed, match=why):
+            kit.dropped(one, weights, 0.25, other)
+
+
+def test_loading_weights_leaves_what_never_learns():
+    class Module(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mask = nn.Parameter(torch.ones(2), requires_grad=False)
+            self.bias = nn.Parameter(torch.ones(2))
+            self.weight = nn.Parameter(torch.ones(2))
+
+    submission = Submission(Local({"Module": Module}))
+    module = submission.build("Module")
+    module.load({"weight": torch.full((2,), 3.0)})
+    got = {name: p.tolist() for name, p in module.parameters().items()}
+    assert got == {"mask": [1, 1], "bias": [0, 0], "weight": [3, 3]}
 
 
 # --- the checks themselves ------------------------------------------------------------------------

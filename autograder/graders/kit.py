@@ -120,6 +120,49 @@ def close(value, expected, what="the output", tolerance=None, dtype=None):
         )
 
 
+def pattern(value, expected, what="the mask"):
+    """Raises CheckFailed unless the value is a tensor that is true (or not 0) exactly where `expected` is."""
+    shape(value, expected.shape, what)
+    wrong = (value != 0) != expected
+    if wrong.any():
+        place = tuple(wrong.nonzero()[0].tolist())
+        raise CheckFailed(
+            f"The shape of {what} is right, but {max(wrong.double().mean().item(), 0.01):.0%} of the entries are wrong:"
+            f" the one at {place} should be {bool(expected[place])}."
+        )
+
+
+def boolean(value, expected, what="the mask"):
+    """Raises CheckFailed unless the value is the boolean tensor `expected`."""
+    pattern(value, expected, what)
+    if value.dtype != torch.bool:
+        raise CheckFailed(f"The dtype of {what} should be bool, but it is {name_of(value.dtype)}.")
+
+
+def dropped(got, weights, p, seen_twice=None):
+    """Raises CheckFailed unless `got` is `weights` after dropout: each entry 0 with probability p, else divided by 1-p.
+
+    (b, t, t), where all b items hold the same weights. `seen_twice` is the same again as other features reveal it; if
+    given, it must equal `got`: dropout of outputs or values would not do that. With 500 weights or more that are not 0
+    and p = 1/4, a right answer is turned down less than once in 10^8: the share of kept weights is 6 standard
+    deviations from 3/4 then, and any other coincidence is rarer.
+    """
+    shape(got, weights.shape, "the weights that the output reveals")
+    got, weights = got.detach().double(), weights.detach()
+    if (got - weights).abs().max() < 1e-4:
+        raise CheckFailed("In train mode no weight was dropped.")
+    if seen_twice is not None and (got - seen_twice.double()).abs().max() > 1e-4:
+        raise CheckFailed("Features that should come out alike do not: dropout belongs on the weights, nowhere else.")
+    kept = got.abs() > 0.5 * weights
+    right = torch.where(kept, weights / (1 - p), 0.0)
+    close(got, right, "the weights after dropout", dtype=torch.float64, tolerance=1e-4)
+    share = kept[weights > 0].double().mean().item()
+    if abs(share - (1 - p)) > 0.12:
+        raise CheckFailed(f"With dropout {p}, {share:.0%} of the weights were kept.")
+    if any(torch.equal(kept[0], other) for other in kept[1:]):
+        raise CheckFailed("The same weights were dropped in each sequence of the batch.")
+
+
 def gradient(value, expected, what, dtype=None, tolerance=None):
     """Raises CheckFailed unless a gradient is there and equals the reference's; a missing one equals zero."""
     if value is None:

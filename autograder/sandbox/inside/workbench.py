@@ -120,6 +120,7 @@ class Workbench:
         """Write weights into parameters by name. A name that the module lacks is an error, as is another shape.
 
         Parameters without a name among the weights become 0: a bias too many then costs its own check, not all others.
+        One that never learns (a mask made a parameter) stays as it is, for the same reason.
         """
         module = self.find(request["target"])
         weights = wire.unpack(request["state"], tensors)
@@ -129,7 +130,8 @@ class Workbench:
             raise AttributeError(f"the module has no parameter named {', '.join(missing)}")
         with torch.no_grad():
             for name in parameters.keys() - weights.keys():
-                parameters[name].zero_()
+                if parameters[name].requires_grad:
+                    parameters[name].zero_()
             for name, weight in weights.items():
                 if parameters[name].shape != weight.shape:
                     raise ValueError(
