@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from . import course
 from .graders.session import Graders, Stopped
+from .graders.sources import Source
 from .graders.submission import student_error
 from .misconceptions.diagnose import Diagnostician
 from .notebooks import reading
@@ -273,6 +274,12 @@ class Workspace:
                     return error.status, f"`{name}` is not defined: {error}."
                 return "error", f"`{name}` is not defined, since its code stopped. {error.sentence()}"
         return "missing", f"`{name}` is not defined."
+
+    def source(self, name):
+        """The text of the cells that run: those that define `name`, and what it calls, are among them."""
+        ran = [i for i, cell in enumerate(self.cells) if cell.runs and i not in self.left_out]
+        graded = next((i for i, cell in enumerate(self.cells) if cell.exercise == name), len(self.cells))
+        return Source(name, tuple(self.cells[i].source for i in ran), sum(i < graded for i in ran))
 
     def ask(self, message, tensors):
         """Serve a proxy. Raises Stopped, which ends the exercise, when the child is lost or time is up."""

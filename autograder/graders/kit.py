@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from ..sandbox.inside import wire
+from . import sources
 
 CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "arguments", "mode")
 
@@ -200,6 +201,17 @@ def unchanged(submission):
     """Raises CheckFailed if the last call changed a tensor that it was given (witnessed)."""
     if submission.last["changed"]:
         raise CheckFailed("It changed one of its inputs in place; whoever called it still needs that tensor as it was.")
+
+
+def does_without(submission, name, forbidden):
+    """Raises CheckFailed if the text that defines the function `name` reaches one of the `forbidden` names."""
+    try:
+        found = sources.reaches(submission.source(name), frozenset(forbidden))
+    except sources.NoDefinition:
+        raise CheckFailed(f"No definition of `{name}` that can be read was found.") from None
+    if found:
+        calls = ", ".join(f"`{call}`" for call in found[:5])
+        raise CheckFailed(f"It uses {calls}, itself or in a helper.")
 
 
 def on_meta(value, expected_shape, what="the output"):

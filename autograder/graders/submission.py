@@ -4,13 +4,17 @@ The code behind a proxy runs in the sandbox (a student's) or in this process (a 
 comes back is plain data: tensors on the CPU or on `meta`, numbers, tuples, and `Opaque` for what does not travel.
 """
 
+import inspect
 from collections import namedtuple
 from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import dedent
 
 import torch
 
 from ..sandbox.inside import wire
 from ..sandbox.inside.workbench import Workbench
+from .sources import Source
 
 Gradients = namedtuple("Gradients", "value inputs parameters")
 
@@ -43,6 +47,12 @@ class Local:
     def ask(self, message, tensors):
         return self.bench.handle(message, tensors)
 
+    def source(self, name):
+        """The text of the file that defines `name`, and last, since the last counts, that of the definition itself."""
+        code = self.bench.find(name)
+        file = Path(inspect.getsourcefile(code)).read_text(encoding="utf-8")
+        return Source(code.__name__, (file, dedent(inspect.getsource(code))), 2)
+
 
 @dataclass
 class Transcript:
@@ -55,7 +65,10 @@ class Transcript:
 
 
 class Submission:
-    """What a check gets as `submission`. `transport.ask(message, tensors)` serves the workbench's requests."""
+    """What a check gets as `submission`. `transport` is a Local or a grading.Workspace.
+
+    Its `ask(message, tensors)` serves the workbench's requests, its `source(name)` gives the text of a definition.
+    """
 
     def __init__(self, transport, transcript=None):
         self.transport = transport
@@ -77,6 +90,10 @@ class Submission:
     def function(self, name):
         """A `Proxy` of the function `name`."""
         return Proxy(self, name)
+
+    def source(self, name):
+        """The text that defines `name`, never run here: a sources.Source."""
+        return self.transport.source(name)
 
     def devices(self):
         """The devices that the submission can be run on here."""

@@ -1,0 +1,156 @@
+"""What a submission's own text says: which names the definition of an exercise can reach. Nothing of it is run.
+
+For the few rules that are about how and not about what ("without torch's own softmax"). The text is parsed, so comments
+and strings don't matter, and neither does what other exercises in the same notebook call. Whoever wants to hide a call
+from this can: such a check carries few points.
+"""
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+
+MAX_LENGTH = 200_000  # characters of a cell that are parsed
+MAX_NAME = 60
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+# Lines that IPython understands and Python does not: magics, shell commands, a question mark at the end.
+SPECIAL = re.compile(r"^([ \t]*)(?:[%!?].*|[^#\n]*=[ \t]*[%!].*|.*\?)$", re.MULTILINE)
+# torch's softmax in all its forms, and what has one inside.
+TORCHS_SOFTMAX = {
+    *("softmax", "log_softmax", "softmin", "gumbel_softmax", "logsumexp", "logcumsumexp", "_softmax", "_log_softmax"),
+    *("Softmax", "Softmax2d", "LogSoftmax", "Softmin", "AdaptiveLogSoftmaxWithLoss"),
+    *("scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"),
+}
+BY_NAME = ("getattr", "attrgetter", "methodcaller")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text that defines the exercise `name`: cells in the order in which they ran.
+
+    `before` says how many of them ran before the exercise was looked up: a later definition counts only if there is
+    none among them.
+    """
+
+    name: str
+    cells: tuple
+    before: int
+
+
+class NoDefinition(LookupError):
+    """The text holds no definition that can be read."""
+
+
+def reaches(source, names):
+    """Which of `names` the definition reaches by itself or through helpers: how it says so, sorted, `F.softmax` say.
+
+    Found are attributes (`F.softmax`, `x.softmax`), imported names under any alias, and `getattr` with the name written
+    out. A variable, a function or a method of the submission's own may bear such a name. Raises NoDefinition.
+    """
+    trees = [_parse(cell) for cell in source.cells]
+    known = {}
+    for tree in trees:
+        known.update(_defined(tree))
+    early = {}
+    for tree in trees[: source.before]:
+        early.update(_defined(tree))
+    start = early.get(source.name) or known.get(source.name)
+    if start is None:
+        raise NoDefinition(source.name)
+    found, seen, waiting = set(), set(), [(source.name, start)]
+    while waiting:
+        name, node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found |= _imported(node, names, name)
+            continue
+        own = _bound_in(node)
+        methods = _methods(node)
+        for part in ast.walk(node):
+            if isinstance(part, ast.Import | ast.ImportFrom):
+                found |= _imported(part, names)
+            elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in own:
+                if part.id in known:
+                    waiting.append((part.id, known[part.id]))
+                elif part.id in names:  # from a star import
+                    found.add(part.id)
+            elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load) and part.attr in names:
+                base = part.value.id if isinstance(part.value, ast.Name) else ""
+                if not (base in ("self", "cls") and part.attr in methods) and part.attr not in _methods(
+                    known.get(base)
+                ):
+                    found.add(f"{base}.{part.attr}"[-MAX_NAME:])
+            elif isinstance(part, ast.Call) and _last_name(part.func) in BY_NAME:
+                found |= {a.value for a in part.args if isinstance(a, ast.Constant) and a.value in names}
+    return sorted(found)
+
+
+def _parse(text):
+    """The syntax tree of a cell; an empty one if it is no Python."""
+    for attempt in (text[:MAX_LENGTH], SPECIAL.sub(r"\1pass", text[:MAX_LENGTH])):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return ast.parse(attempt)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return ast.Module(body=[], type_ignores=[])
+
+
+def _defined(tree):
+    """What a cell defines outside functions and classes: the last node for every name."""
+    known, waiting = {}, list(reversed(tree.body))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Definition):
+            known[node.name] = node
+            continue
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            known.update({_bound(alias): node for alias in node.names})
+        for part in ast.walk(node) if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign) else ():
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                known[part.id] = node
+        blocks = [getattr(node, field, []) for field in ("body", "handlers", "orelse", "finalbody")]
+        waiting.extend(reversed([n for block in blocks if isinstance(block, list) for n in block]))
+    return known
+
+
+def _bound_in(node):
+    """The names that a function binds somewhere in it: arguments, variables, functions within."""
+    if not isinstance(node, Definition):
+        return {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
+    own, elsewhere = set(), set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.arg):
+            own.add(part.arg)
+        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            own.add(part.id)
+        elif isinstance(part, Definition) and part is not node:
+            own.add(part.name)
+        elif isinstance(part, ast.Import | ast.ImportFrom):
+            own |= {_bound(alias) for alias in part.names}
+        elif isinstance(part, ast.Global):
+            elsewhere |= set(part.names)
+    return own - elsewhere
+
+
+def _methods(node):
+    """The names of a class's own methods."""
+    return {n.name for n in node.body if isinstance(n, Definition)} if isinstance(node, ast.ClassDef) else set()
+
+
+def _imported(node, names, only=None):
+    """Those of `names` that an import statement brings (under the alias `only`, if given)."""
+    aliases = [a for a in node.names if only is None or _bound(a) == only]
+    return {a.name[-MAX_NAME:] for a in aliases if a.name.split(".")[-1] in names}
+
+
+def _bound(alias):
+    return alias.asname or alias.name.split(".")[0]
+
+
+def _last_name(node):
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None

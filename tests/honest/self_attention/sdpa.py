@@ -1,0 +1,9 @@
+"""torch's own function."""
+
+import torch.nn.functional as F
+
+
+def self_attention(x):
+    if len(x.shape) != 3:
+        raise ValueError(f"expected (b, t, k), got {tuple(x.shape)}")
+    return F.scaled_dot_product_attention(x, x, x, scale=1.0)
