@@ -173,6 +173,10 @@ def test_there_are_right_answers_in_many_styles(exercise):
     assert sum(path.parent.name == exercise for path in HONEST) >= 4
 
 
+def an_honest_one(exercise):
+    return next(path for path in HONEST if path.parent.name == exercise)
+
+
 def refuse(*args, **kwargs):
     raise ValueError("always")
 
@@ -190,14 +194,7 @@ STUBS = {
     "zeros": lambda x, *args, **kwargs: torch.zeros_like(x),
     "not a number": lambda *args, **kwargs: float("nan"),
 }
-LAYERS = {
-    "SingleHeadSelfAttention": ("toqueries", "tokeys", "tovalues"),
-    "SelfAttention": ("W_query", "W_key", "W_value"),
-    "Head": ("query", "key", "value"),
-    "CausalAttention": ("W_query", "W_key", "W_value"),
-    "SelfAttentionNaive": (),
-}
-WITHOUT_TENSORS = {"constant_vector_length"}  # plain numbers in and out: no device to check
+NO_DEVICE = {"constant_vector_length", "load_from_torch"}  # plain numbers, or values looked at: no check for a GPU
 # A misconception that the checks for a GPU reject, where an exercise has no scale.
 SEEN_ON_A_GPU = {
     "softmax": "base-two",
@@ -212,18 +209,13 @@ SEEN_ON_A_GPU = {
 @pytest.mark.parametrize("stub", STUBS)
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_what_computes_nothing_gets_nothing(graders, exercise, stub):
-    class Module(nn.Module):
-        """Has the right layers, so that weights can be loaded, and computes nothing."""
-
-        def __init__(self, d_in=None, d_out=None, *others, qkv_bias=False):
-            super().__init__()
-            for name in LAYERS[exercise]:
-                setattr(self, name, nn.Linear(d_in, d_out or d_in, bias=qkv_bias))
-
-        def forward(self, *args, **kwargs):
-            return STUBS[stub](*args, **kwargs)
-
-    run = graders.run(exercise, Local({exercise: Module if exercise in LAYERS else STUBS[stub]}), 0)
+    """Neither a function nor a module that has the right layers, so that weights load, and computes nothing."""
+    namespace = runpy.run_path(str(an_honest_one(exercise)))
+    right = namespace[exercise]
+    wrong = STUBS[stub]
+    if isinstance(right, type):
+        wrong = type(exercise, (right,), {"forward": lambda self, *args, **kwargs: STUBS[stub](*args, **kwargs)})
+    run = graders.run(exercise, Local({**namespace, exercise: wrong}), 0)
     assert score(run) == 0
 
 
@@ -247,9 +239,9 @@ class PretendedGpu(Local):
         return reply, tensors
 
 
-@pytest.mark.parametrize("exercise", [e for e in EXERCISES if e not in WITHOUT_TENSORS])
+@pytest.mark.parametrize("exercise", [e for e in EXERCISES if e not in NO_DEVICE])
 def test_a_gpu_adds_a_check_and_no_points(graders, diagnostician, exercise):
-    path = next(path for path in HONEST if path.parent.name == exercise)
+    path = an_honest_one(exercise)
     without = graders.run(exercise, Local(runpy.run_path(str(path))), 0)
     run = graders.run(exercise, PretendedGpu(runpy.run_path(str(path))), 0)
     assert [check.name for check in run.checks if not check.passed] == []

@@ -33,6 +33,12 @@ def draw(request):
     return Draw(seed, f"{session.exercise_of(request.node)}/{request.node.name}")
 
 
+@pytest.fixture
+def layout(request):
+    """What the module under test looks like: the `LAYOUT` of the file that a shared check is used in (see heads.py)."""
+    return request.module.LAYOUT
+
+
 @pytest.fixture(scope="session")
 def standalone(request):
     """For a run by hand: maps an exercise to the sandboxed file that `--submission` or the solutions hold."""

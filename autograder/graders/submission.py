@@ -87,6 +87,15 @@ class Submission:
             raise wire.WireError("a built module has no handle")
         return Proxy(self, reply["handle"])
 
+    def torch_module(self, name, **kwargs):
+        """A `Proxy` of one of torch's own modules, such as `MultiheadAttention`, to be given to the submission."""
+        tensors = []
+        message = {"op": "torch_module", "name": name, "kwargs": wire.pack(kwargs, tensors)}
+        reply, _ = self._ask(message, tensors)
+        if type(reply.get("handle")) is not int:
+            raise wire.WireError("a built module has no handle")
+        return Proxy(self, reply["handle"])
+
     def function(self, name):
         """A `Proxy` of the function `name`."""
         return Proxy(self, name)
@@ -125,8 +134,9 @@ def student_error(reply):
 class Proxy:
     """A function or module of the submission.
 
-    After a call, `submission.last` holds `devices` (of the tensors that came back) and `changed` (whether a tensor that
-    was given was changed in place).
+    Arguments of a call may be proxies of modules. After a call, `submission.last` holds `devices` (of the tensors that
+    came back), `changed` (whether a tensor that was given was changed in place), `replaced` (whether a module that was
+    given has other parameter objects than before) and `products` (see `counted`).
     """
 
     def __init__(self, submission, target):
@@ -145,6 +155,22 @@ class Proxy:
         """Call it with all tensors on `device`. On `meta`, mixing devices raises, as it would on a GPU."""
         return self._call(args, kwargs, {"device": device})
 
+    def counted(self, *args, **kwargs):
+        """Call it; `submission.last["products"]` is then the number of products and softmaxes (witnessed)."""
+        return self._call(args, kwargs, {"count": True})
+
+    def do(self, *args, **kwargs):
+        """Call it for what it does to the modules that it is given. What it returns is ignored. Raises StudentError."""
+        self._call(args, kwargs, {}, keep=False)
+
+    def refused(self, *args, **kwargs):
+        """As `do`, for the error that it should raise: a StudentError, or None if it raised nothing."""
+        try:
+            self.do(*args, **kwargs)
+        except StudentError as error:
+            return error
+        return None
+
     def error(self, *args, **kwargs):
         """Call it for the error that it should raise: a StudentError, or None if it raised nothing."""
         try:
@@ -161,20 +187,41 @@ class Proxy:
         """
         return self._call(args, kwargs, {"device": device} if device else {}, upstream)
 
-    def load(self, state):
-        """Write weights into parameters by name, as `load_state_dict` would. Raises StudentError."""
+    def load(self, state, optional=()):
+        """Write weights into parameters by name, as `load_state_dict` would. Raises StudentError.
+
+        A name that the module lacks is an error, unless it is among `optional`.
+        """
         tensors = []
-        message = {"op": "load", "target": self.target, "state": wire.pack(state, tensors)}
+        message = {"op": "load", "target": self.target, "state": wire.pack(state, tensors), "optional": list(optional)}
         self.submission._ask(message, tensors)
 
-    def parameters(self):
-        """The parameters by name, as tensors."""
+    def freeze(self, *names):
+        """Let parameters by name no longer ask for a gradient."""
+        self.submission._ask({"op": "freeze", "target": self.target, "names": list(names)}, [])
+
+    def parameters(self, telling=False):
+        """The parameters by name, as tensors. `telling`: what was seen is their values, not shapes alone."""
         reply, tensors = self.submission._ask({"op": "state", "target": self.target}, [])
         parameters = wire.unpack(reply.get("parameters"), tensors)
         if not isinstance(parameters, dict):
             raise wire.WireError("the parameters are no dict")
-        self.submission.transcript.add("parameters", {n: list(getattr(p, "shape", [])) for n, p in parameters.items()})
+        seen = parameters if telling else {n: list(getattr(p, "shape", [])) for n, p in parameters.items()}
+        self.submission.transcript.add("parameters", seen)
         return parameters
+
+    def frozen(self):
+        """The names of the parameters that ask for no gradient."""
+        reply, tensors = self.submission._ask({"op": "state", "target": self.target}, [])
+        names = wire.unpack(reply.get("frozen"), tensors)
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise wire.WireError("the names of frozen parameters are no list")
+        self.submission.transcript.add("frozen", sorted(names))
+        return set(names)
+
+    def handle(self):
+        """What stands for this module among the arguments of a call."""
+        return wire.Handle(self.target)
 
     def train(self, mode=True):
         self.submission._ask({"op": "mode", "target": self.target, "train": mode}, [])
@@ -189,12 +236,14 @@ class Proxy:
         self.submission._ask({**message, "dtype": wire.DTYPE_NAMES[dtype] if dtype else None}, [])
         return self
 
-    def _call(self, args, kwargs, options, upstream=None):
+    def _call(self, args, kwargs, options, upstream=None, keep=True):
         tensors = []
+        args = [a.handle() if isinstance(a, Proxy) else a for a in args]
+        kwargs = {name: a.handle() if isinstance(a, Proxy) else a for name, a in kwargs.items()}
         message = {
             "op": "call",
             "target": self.target,
-            "args": wire.pack(args, tensors),
+            "args": wire.pack(tuple(args), tensors),
             "kwargs": wire.pack(kwargs, tensors),
             **options,
         }
@@ -206,9 +255,12 @@ class Proxy:
         self.submission.last = {
             "changed": bool(changed),
             "devices": [str(d)[:20] for d in devices[:10]] if isinstance(devices, list) else [],
+            "replaced": bool(reply.get("replaced")),
+            "products": reply.get("products") if type(reply.get("products")) is int else 0,
         }
         transcript = self.submission.transcript
-        transcript.add("value", value)
+        if keep:
+            transcript.add("value", value)
         transcript.add("changed", bool(changed))
         if upstream is None:
             return value

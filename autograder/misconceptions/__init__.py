@@ -19,7 +19,9 @@ class Misconception:
     original: str = None
 
     def namespace(self):
-        return {self.exercise: self.code}
+        """What a notebook with this mistake holds; a module's `BESIDE` is what it needs besides the exercise."""
+        module = importlib.import_module(f"{__name__}.{self.exercise}")
+        return {**getattr(module, "BESIDE", {}), self.exercise: self.code}
 
 
 def misconception(id, says, original=None):

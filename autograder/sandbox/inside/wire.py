@@ -4,7 +4,10 @@ A frame is `AGK1`, the length of its JSON (uint32), the length of its tensors (u
 as one safetensors file. Values travel as a small tagged tree, tensors in it as indices into that file:
 
     {"tensor": 0, ...}  {"list": [...]}  {"tuple": [...]}  {"dict": [[key, node], ...]}  {"value": 1}
-    {"float": "nan"}  {"dtype": "float32"}  {"opaque": "Foo"}
+    {"float": "nan"}  {"dtype": "float32"}  {"opaque": "Foo"}  {"handle": 3}
+
+A handle names a module that the sandbox built before. Only the trusted side sends it: who unpacks without a table of
+objects takes none.
 """
 
 import json
@@ -50,6 +53,13 @@ class Opaque:
 
     def __repr__(self):
         return f"<{self.name}>"
+
+
+class Handle:
+    """Stands for the object of that number on the other side, as an argument of a call."""
+
+    def __init__(self, number):
+        self.number = number
 
 
 # --- frames ---------------------------------------------------------------------------------------
@@ -164,6 +174,8 @@ class _Packer:
             return {"dict": [[key, self.node(v, depth + 1)] for key, v in value.items()]}
         if isinstance(value, Opaque):
             return {"opaque": value.name}
+        if isinstance(value, Handle):
+            return {"handle": value.number}
         return {"opaque": type(value).__name__[:100]}
 
     def tensor(self, value):
@@ -186,18 +198,19 @@ class _Packer:
         return node
 
 
-def unpack(node, tensors, layout=False):
+def unpack(node, tensors, layout=False, objects=None):
     """The value of a tree made by `pack`. With `layout`, tensors get their strides and `requires_grad` back.
 
+    `objects` maps the numbers of handles to what they stand for; without it, handles are refused.
     Raises WireError for anything that `pack` would not have made.
     """
     try:
-        return _unpack(node, tensors, layout, 0, [MAX_NODES])
+        return _unpack(node, tensors, layout, 0, [MAX_NODES], objects)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, RuntimeError) as error:
         raise WireError(f"a value cannot be read ({type(error).__name__})") from None
 
 
-def _unpack(node, tensors, layout, depth, nodes_left):
+def _unpack(node, tensors, layout, depth, nodes_left, objects):
     nodes_left[0] -= 1
     if depth > MAX_DEPTH or nodes_left[0] < 0:
         raise WireError("a value is nested too deeply or has too many parts")
@@ -205,7 +218,7 @@ def _unpack(node, tensors, layout, depth, nodes_left):
     def children(items):
         if not isinstance(items, list):
             raise WireError("a value's parts are no list")
-        return [_unpack(item, tensors, layout, depth + 1, nodes_left) for item in items]
+        return [_unpack(item, tensors, layout, depth + 1, nodes_left, objects) for item in items]
 
     if "tensor" in node:
         index = node["tensor"]
@@ -236,6 +249,8 @@ def _unpack(node, tensors, layout, depth, nodes_left):
         return DTYPES[node["dtype"]]
     if "opaque" in node:
         return Opaque(str(node["opaque"])[:200])
+    if "handle" in node and objects is not None:
+        return objects[node["handle"]]
     raise WireError("a value has no known tag")
 
 

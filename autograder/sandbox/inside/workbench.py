@@ -42,10 +42,29 @@ class OneDevice(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+class Products(TorchDispatchMode):
+    """Counts the operations in which attention computes: products of matrices, softmaxes and what may stand for them.
+
+    Views, copies and casts are free, so that what is counted does not depend on how tensors lie in memory.
+    """
+
+    NAMES = {"mm", "bmm", "addmm", "baddbmm", "mv", "dot", "mul", "mul_", "sum", "exp", "_softmax"}
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func._schema.name.removeprefix("aten::")
+        self.count += name in self.NAMES or name.startswith("_scaled_dot_product")
+        return func(*args, **(kwargs or {}))
+
+
 class Workbench:
     """Serves requests about the names in `namespace`.
 
-    Requests are dicts with an "op": `kind`, `build`, `call`, `state`, `load`, `mode`, `move`, `devices`.
+    Requests are dicts with an "op": `kind`, `build`, `torch_module`, `call`, `state`, `load`, `freeze`, `mode`, `move`,
+    `devices`.
     A reply is `{"ok": True, ...}`, or `{"ok": False, "error": {"type", "message", "where"}}` when the
     submission's own code raised.
     """
@@ -106,7 +125,14 @@ class Workbench:
         args = wire.unpack(request["args"], tensors, layout=True)
         kwargs = wire.unpack(request["kwargs"], tensors, layout=True)
         seed(request.get("seed", 0))
-        built = self.find(request["name"])(*args, **kwargs)
+        return self._keep(self.find(request["name"])(*args, **kwargs))
+
+    def op_torch_module(self, request, tensors, out):
+        """Build one of torch's own modules, such as `MultiheadAttention`, to be given to the submission."""
+        kwargs = wire.unpack(request["kwargs"], tensors)
+        return self._keep(getattr(torch.nn, request["name"])(**kwargs))
+
+    def _keep(self, built):
         handle = len(self.objects)
         self.objects[handle] = built
         return {"handle": handle, "type": type(built).__name__[:100]}
@@ -114,17 +140,24 @@ class Workbench:
     def op_state(self, request, tensors, out):
         module = self.find(request["target"])
         parameters = {name: p for name, p in module.named_parameters()}
-        return {"parameters": wire.pack({n: p.detach() for n, p in parameters.items()}, out)}
+        return {
+            "parameters": wire.pack({n: p.detach() for n, p in parameters.items()}, out),
+            "frozen": wire.pack([n for n, p in parameters.items() if not p.requires_grad], out),
+        }
 
     def op_load(self, request, tensors, out):
         """Write weights into parameters by name. A name that the module lacks is an error, as is another shape.
 
+        Names among "optional" are passed over where the module lacks them.
         Parameters without a name among the weights become 0: a bias too many then costs its own check, not all others.
         One that never learns (a mask made a parameter) stays as it is, for the same reason.
         """
         module = self.find(request["target"])
         weights = wire.unpack(request["state"], tensors)
         parameters = dict(module.named_parameters())
+        for name in request.get("optional", []):
+            if name not in parameters:
+                weights.pop(name, None)
         missing = sorted(set(weights) - set(parameters))
         if missing:
             raise AttributeError(f"the module has no parameter named {', '.join(missing)}")
@@ -138,6 +171,15 @@ class Workbench:
                         f"the parameter {name} has shape {tuple(parameters[name].shape)}, not {tuple(weight.shape)}"
                     )
                 parameters[name].copy_(weight)
+        return {}
+
+    def op_freeze(self, request, tensors, out):
+        """Parameters by name stop asking for a gradient."""
+        parameters = dict(self.find(request["target"]).named_parameters())
+        for name in request["names"]:
+            if name not in parameters:
+                raise AttributeError(f"the module has no parameter named {name}")
+            parameters[name].requires_grad_(False)
         return {}
 
     def op_mode(self, request, tensors, out):
@@ -156,25 +198,32 @@ class Workbench:
     def op_call(self, request, tensors, out):
         """Call a module or a function; with "upstream", differentiate what it returned as well.
 
-        The reply holds the value, the devices of its tensors, whether a tensor given was changed in place, and with
+        The reply holds the value, the devices of its tensors, whether a tensor given was changed in place, the number
+        of products, whether a parameter of a module given was replaced by another, and with
         "upstream" (a tree like the output, or like its first part) the gradients of every input that asked for one
         and, for a module, of every parameter by name.
         """
         target = self.find(request["target"])
-        args = wire.unpack(request["args"], tensors, layout=True)
-        kwargs = wire.unpack(request["kwargs"], tensors, layout=True)
+        args = wire.unpack(request["args"], tensors, layout=True, objects=self.objects)
+        kwargs = wire.unpack(request["kwargs"], tensors, layout=True, objects=self.objects)
         device = request.get("device")
         if device:
             args, kwargs = _on_device((args, kwargs), device)
         given = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
         before = [t.detach().clone() for t in given]
+        modules = [m for m in (*args, *kwargs.values()) if isinstance(m, torch.nn.Module)]
+        held = [dict(m.named_parameters()) for m in modules]
+        products = Products()
         if "seed" in request:
             seed(request["seed"])
-        with OneDevice() if device == "meta" else contextlib.nullcontext():
+        watch = OneDevice() if device == "meta" else products if request.get("count") else contextlib.nullcontext()
+        with watch:
             value = target(*args, **kwargs)
         reply = {
             "devices": sorted({t.device.type for t in tree_leaves(value) if isinstance(t, torch.Tensor)}),
             "changed": [i for i, (a, b) in enumerate(zip(given, before)) if not _same(a, b)],
+            "products": products.count,
+            "replaced": not all(_same_objects(h, dict(m.named_parameters())) for m, h in zip(modules, held)),
         }
         if "upstream" in request:
             upstream = wire.unpack(request["upstream"], tensors)
@@ -221,6 +270,10 @@ def _same(a, b):
     if a.device.type == "meta":
         return True
     return a.shape == b.shape and torch.equal(torch.nan_to_num(a.detach()), torch.nan_to_num(b))
+
+
+def _same_objects(one, other):
+    return one.keys() == other.keys() and all(one[name] is other[name] for name in one)
 
 
 def _pair(value, upstream):
