@@ -1,8 +1,10 @@
 """Runs the graders, collected once, on one exercise after another: pytest in a thread of its own, fed by a queue."""
 
 import inspect
+import os
 import queue
 import threading
+import time
 import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,8 +68,15 @@ class Graders:
         self.close()
 
     def close(self):
+        """End the session, and wait until its thread is gone for good.
+
+        `join` returns while torch still clears what it kept for the thread. If Python ended meanwhile, that would abort
+        the process.
+        """
         self.jobs.put(None)
         self.thread.join()
+        while os.path.exists(f"/proc/self/task/{self.thread.native_id}"):
+            time.sleep(0.001)
 
     def run(self, exercise, transport, seed, only=None):
         """Grade one exercise: a Run, of all checks or of the one named `only`.

@@ -124,8 +124,13 @@ class Submission:
 
 
 def _told(error):
-    """What of an error's message tells one mistake from another: of a refusal, which everybody words, the numbers."""
-    return re.findall(r"\d+", error.message) if error.type == "ValueError" else error.message
+    """What of an error's message tells one mistake from another: of a refusal, which everybody words, the numbers.
+
+    Of other errors, all but the name of the function that got wrong arguments.
+    """
+    if error.type == "ValueError":
+        return re.findall(r"\d+", error.message)
+    return re.sub(r"^[\w.<>]+\(\) ", "", error.message)
 
 
 def student_error(reply):

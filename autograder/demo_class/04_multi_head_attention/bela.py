@@ -158,7 +158,7 @@ def load_from_torch(module, mha):
     if mha.in_proj_bias is not None:
         for layer, block in zip(layers, blocks):
             if layer.bias is None and torch.count_nonzero(mha.in_proj_bias[block]) > 0:
-                raise ValueError("the source has biases for queries, keys or values, and the module has no room for them")
+                raise ValueError("the source has biases that the module has no room for")
     with torch.no_grad():
         for layer, block in zip(layers, blocks):
             layer.weight.copy_(mha.in_proj_weight[block])

@@ -1,6 +1,6 @@
 # divides by the width of the whole model, forgets the projection and the biases, keeps heads where nobody finds them
 # expect: SelfAttentionWide = partial scale-by-all-heads
-# expect: SelfAttentionWithTricks = partial heads-never-set
+# expect: SelfAttentionWithTricks = zero heads-never-set
 # expect: MultiHeadSelfAttention = partial no-output-projection
 # expect: StackedHeads = zero plain-list
 # expect: MultiHeadAttention = partial scale-by-all-heads
