@@ -43,7 +43,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Assignment:
-    """One notebook of the course. `lessons` holds the ids and the texts of cells that only show."""
+    """One notebook of the course.
+
+    `lesson_ids` and `lesson_texts` are those of cells that only show; `bases` are the names that students bring along
+    from earlier assignments, in solution cells without points.
+    """
 
     name: str
     path: Path
@@ -51,6 +55,7 @@ class Assignment:
     cells: tuple
     lesson_ids: frozenset
     lesson_texts: frozenset
+    bases: tuple = ()
 
 
 def root():
@@ -121,4 +126,7 @@ def parse(notebook, path):
         declared = EXERCISE.search(source)
         if declared and meta["grade"]:
             found.append(Exercise(declared[1], name, meta["grade_id"], float(meta["points"])))
-    return Assignment(name, Path(path), tuple(found), tuple(cells), frozenset(lesson_ids), frozenset(lesson_texts))
+    defined = {n for c in cells if c.solution for n in re.findall(r"^(?:class|def) (\w+)", c.source, re.MULTILINE)}
+    bases = tuple(sorted(defined - {e.name for e in found}))
+    lessons = frozenset(lesson_ids), frozenset(lesson_texts)
+    return Assignment(name, Path(path), tuple(found), tuple(cells), *lessons, bases)

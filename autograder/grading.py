@@ -1,5 +1,6 @@
 """Grades one submission: reads it, runs its cells in a sandboxed child, runs the graders on it, makes the Verdict."""
 
+import ast
 import base64
 import logging
 import re
@@ -119,7 +120,7 @@ class Grader:
             run = self.graders.run(exercise.name, workspace, seed)
             if run.stopped:
                 return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
-            diagnosis = self.diagnostician.diagnose(run) if run.failed() else []
+            diagnosis = self._diagnose(workspace, exercise, run) if run.failed() else []
         except ChildGone as problem:
             return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
         finally:
@@ -128,6 +129,21 @@ class Grader:
         return record.Exercise(
             exercise.name, score, exercise.points, "graded", run.checks, diagnosis, skipped=run.skipped
         )
+
+
+    def _diagnose(self, workspace, exercise, run):
+        """What to tell of a run that failed; first, that what the exercise stands on is wrong, if it is."""
+        known = course.exercises()
+        bases = [b for b in course.assignments()[exercise.assignment].bases if b in known]
+        used = workspace.names_used_by(exercise.name) if bases else set()
+        shaky = []
+        for base in bases:
+            if base in used and workspace.child and workspace.kinds([base])[base] != "missing":
+                under = self.graders.run(base, workspace, run.seed)
+                if under.stopped or under.failed():
+                    says = f"`{base}`, on which this stands, is not right either: mend that first."
+                    shaky.append(record.Diagnosis(f"stands-on-{base}", says))
+        return shaky + self.diagnostician.diagnose(run)
 
 
 def rejected(path, wanted, problem, seed, assignment=""):
@@ -268,12 +284,22 @@ class Workspace:
         end = graded[0] if graded else len(self.cells)
         start = max((i for i, cell in enumerate(self.cells[:end]) if cell.exercise), default=0)
         for index, error in self.errors.items():
-            defines = re.search(rf"^\s*(class|def)\s+{name}\b", self.cells[index].source, re.MULTILINE)
-            if defines or (graded and start <= index < end):
+            if _defines(self.cells[index], name) or (graded and start <= index < end):
                 if isinstance(error, Stopped):
                     return error.status, f"`{name}` is not defined: {error}."
                 return "error", f"`{name}` is not defined, since its code stopped. {error.sentence()}"
         return "missing", f"`{name}` is not defined."
+
+    def names_used_by(self, name):
+        """The names that stand in the code of the cells in which `name` is defined."""
+        names = set()
+        for cell in self.cells:
+            if cell.runs and _defines(cell, name):
+                try:
+                    names |= {node.id for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Name)}
+                except (SyntaxError, ValueError, RecursionError, MemoryError):
+                    continue  # a magic command, or worse: then nothing is said of what it stands on
+        return names
 
     def source(self, name):
         """The text of the cells that run: those that define `name`, and what it calls, are among them."""
@@ -296,6 +322,10 @@ class Workspace:
             raise Stopped(problem.status, str(problem)) from None
         except wire.WireError as problem:  # what we were about to send was too large
             raise Stopped("killed", str(problem)) from None
+
+
+def _defines(cell, name):
+    return re.search(rf"^\s*(class|def)\s+{name}\b", cell.source, re.MULTILINE)
 
 
 # --- outputs from the sandbox ---------------------------------------------------------------------

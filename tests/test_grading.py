@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, cell_of, hand_in
+from conftest import ROOT, cell_of, hand_in, load
 
 HONEST = sorted((ROOT / "tests" / "honest").glob("*/*.py"))
 
@@ -76,3 +76,25 @@ def test_feedback_gets_the_outputs(grader, solution, tmp_path):
 def test_every_run_draws_new_inputs(grader, solution, tmp_path):
     path = hand_in(solution, tmp_path)
     assert grader.grade_file(path).verdict.seed != grader.grade_file(path).verdict.seed
+
+
+@pytest.mark.parametrize("uses_it", [True, False])
+def test_what_an_exercise_stands_on_is_named_first(grader, tmp_path, uses_it):
+    """A wrong `attention` from lesson 02 is named before what follows from it, where it is used."""
+    name = "03_causal_attention"
+    notebook = load(ROOT / "solutions" / name / f"{name}.ipynb")
+    cell_of(notebook, "attention-yours")["source"] = (
+        "def attention(query, key, value, mask=None):\n"
+        "    weights = F.softmax(query @ key.transpose(-2, -1), dim=-1)\n"
+        "    return weights @ value, weights\n"
+    )
+    if not uses_it:
+        cell_of(notebook, "CausalAttention-solution")["source"] = (
+            '"""Not attention."""\n' + (ROOT / "tests" / "honest" / "CausalAttention" / "loops.py").read_text()
+        )
+    verdict = grader.grade_file(hand_in(notebook, tmp_path, f"{name}.ipynb")).verdict
+    outcome = verdict.exercise("CausalAttention")
+    if uses_it:
+        assert outcome.score < outcome.max_score and outcome.diagnosis[0].id == "stands-on-attention"
+    else:
+        assert outcome.score == outcome.max_score and not outcome.diagnosis
