@@ -201,9 +201,8 @@ class Child:
     def kill(self):
         """End the child; returns what it cost (`cpu` in seconds, `memory` in bytes), or None."""
         if self.ended is None:
-            closing = self.sock
+            self.sock.close()
             try:
-                closing.close()
                 if not self._finished(0.2):
                     signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
             except ProcessLookupError:
