@@ -65,6 +65,18 @@ def attention(query, key, value, mask=None):
 def attention(query, key, value, mask=None):
     return torch.zeros(1).expand(2**40), torch.zeros(1).expand(2**40)
 """,
+    "tensors of a dtype that nothing can compare": """
+import sys
+wire = next(module for name, module in sys.modules.items() if name.endswith("inside.wire"))
+wire.DTYPE_NAMES[torch.float8_e4m3fn] = "float8"
+def attention(query, key, value, mask=None):
+    return torch.zeros(4).to(torch.float8_e4m3fn), torch.zeros(4).to(torch.float8_e4m3fn)
+""",
+    "a signal without a name": """
+import signal
+def attention(*args, **kwargs):
+    signal.raise_signal(40)
+""",
     "always an error that is asked for": """
 def attention(*args, **kwargs):
     raise ValueError("query key value shape 2 3 4 5")

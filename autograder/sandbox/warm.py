@@ -195,7 +195,7 @@ class Child:
         if number == signal.SIGKILL or not ended:
             return ChildGone("killed", "its process was ended")
         if number:
-            return ChildGone("killed", f"its process was ended by {signal.Signals(number).name}")
+            return ChildGone("killed", f"its process was ended by a signal ({signal.strsignal(number) or number})")
         return ChildGone("killed", "it ended its own process")
 
     def kill(self):

@@ -104,6 +104,8 @@ def receive_frame(sock, deadline=None):
         tensors = [by_name[str(i)] for i in range(len(by_name))]
     except Exception:  # whatever the parser finds wrong, or a missing index
         raise WireError("a frame's tensors cannot be read") from None
+    if any(tensor.dtype not in DTYPE_NAMES for tensor in tensors):  # `pack` sends no others
+        raise WireError("a frame has a tensor of a dtype that does not travel")
     return message, tensors
 
 
