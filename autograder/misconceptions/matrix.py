@@ -18,11 +18,13 @@ def render(run):
     parts = [HEAD]
     for assignment in course.assignments().values():
         parts.append(f"## {assignment.name}\n")
-        parts += [_table(e.name, {id: run(e.name, id) for id in bank(e.name)}) for e in assignment.exercises]
+        parts += [table(e.name, run) for e in assignment.exercises]
     return "\n".join(parts)
 
 
-def _table(exercise, runs):
+def table(exercise, run):
+    """The part of the table that is about one exercise; `run` as for `render`."""
+    runs = {id: run(exercise, id) for id in bank(exercise)}
     checks = [check for check in next(iter(runs.values())).checks if check.points]  # the same with and without a GPU
     lines = [f"### {exercise}\n"]
     lines += [f"{n}. `{c.name.removeprefix('test_')}` ({c.category}, {c.points:g})" for n, c in enumerate(checks, 1)]
