@@ -130,7 +130,6 @@ class Grader:
             exercise.name, score, exercise.points, "graded", run.checks, diagnosis, skipped=run.skipped
         )
 
-
     def _diagnose(self, workspace, exercise, run):
         """What to tell of a run that failed; first, that what the exercise stands on is wrong, if it is."""
         known = course.exercises()

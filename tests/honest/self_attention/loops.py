@@ -10,7 +10,7 @@ def self_attention(x):
     for sequence in x:
         rows = []
         for token in sequence:
-            scores = (sequence @ token)
+            scores = sequence @ token
             powers = (scores - scores.max()).exp()
             rows.append((powers / powers.sum()) @ sequence)
         sequences.append(torch.stack(rows))
