@@ -1,8 +1,8 @@
 """Checks that `CrossAttention` and `MultiHeadCrossAttention` share: two sequences in, (b, t, d_out) out.
 
 They go by the rules of heads.py, whose `Layout` and `Sizes` are extended by a context. Checks that are not about the
-values of the whole formula first pass `averages`, an easy case: queries of 0, so that each gets the average of the
-context. Checks of what the mask does first see the module work without it.
+values of the whole formula first pass `alike`, an easy case, so that code that does nothing gets no points, and one
+mistake does not cost all of them.
 """
 
 from dataclasses import dataclass
@@ -54,13 +54,16 @@ def both(draw, sizes, **how):
     return heads.tokens(draw, sizes, **how), draw.normal(sizes.b, sizes.s, sizes.d_context, **how)
 
 
-def averages(submission, draw, layout):
-    """A module whose queries are 0, seen to give each of them the average of the context. Returns it."""
+def alike(submission, draw, layout):
+    """A module, seen to work where all tokens of a context are alike: each query gets the value that all of them have.
+
+    So neither a wrong scale nor a causal mask costs the points for, say, the device. Returns the module.
+    """
     sizes = layout.plain_sizes
     state = heads.plain(draw, sizes)
-    state["query.weight"].zero_()
-    module, given = layout.module(submission, state, sizes), both(draw, sizes)
-    close(module(*given), layout.right(*given, state, sizes), "the output for queries that are 0")
+    module, (x, context) = layout.module(submission, state, sizes), both(draw, sizes)
+    context = context[:, :1].repeat(1, sizes.s, 1)
+    close(module(x, context), layout.right(x, context, state, sizes), "the output for a context of tokens all alike")
     return module
 
 
@@ -73,7 +76,7 @@ def test_parameters(submission, draw, layout):
         given["num_heads"] = sizes.heads
     parameters_of(layout, submission.build(layout.exercise, **given), sizes)
     parameters_of(layout, submission.build(layout.exercise, **given, qkv_bias=True), sizes, bias=True)
-    averages(submission, draw, layout)
+    alike(submission, draw, layout)
 
 
 @check("values", points=0.5)
@@ -100,7 +103,7 @@ def test_biases(submission, draw, layout):
 @check("masking", points=0.5)
 def test_every_token_is_seen(submission, draw, layout):
     """Each token of the context reaches each query, the last one the first; the batch's items stay apart."""
-    averages(submission, draw, layout)
+    alike(submission, draw, layout)
     sizes = layout.square
     state = heads.plain(draw, sizes)
     module = layout.module(submission, state, sizes)
@@ -140,7 +143,7 @@ def test_mask(submission, draw, layout):
 @check("masking", points=0.5)
 def test_mask_of_a_square(submission, draw, layout):
     """The mask hides tokens of the context, not queries, also when there are as many of the one as of the other."""
-    averages(submission, draw, layout)
+    alike(submission, draw, layout)
     sizes = layout.square
     state, (x, context) = heads.plain(draw, sizes), both(draw, sizes)
     state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
@@ -155,7 +158,7 @@ def test_mask_of_a_square(submission, draw, layout):
 @check("masking", points=0.5)
 def test_nothing_left(submission, draw, layout):
     """Where the mask leaves nothing of an item's context, attention finds 0, not NaN, and the others are as always."""
-    averages(submission, draw, layout)
+    alike(submission, draw, layout)
     sizes = layout.plain_sizes
     cases = []
     for state in (heads.plain(draw, sizes), heads.weights(draw, sizes, bias=True)):
@@ -233,7 +236,7 @@ def test_extreme_scores(submission, draw, layout):
 @check("numerics", points=0.5)
 def test_extreme_scores_with_a_mask(submission, draw, layout):
     """What is hidden gets exactly nothing also where all scores are around -10,000 or some are 10,000."""
-    averages(submission, draw, layout)
+    alike(submission, draw, layout)
     sizes, cases = layout.plain_sizes, []
     for how in ({}, {"negative": True}):
         x, context, state = extreme(draw, sizes, **how)
@@ -262,7 +265,7 @@ def test_dtypes(submission, draw, layout):
 @check("device", points=0.5)
 def test_device(submission, draw, layout):
     """The output lies on the device of the inputs, and nothing is made elsewhere (tried on `meta`, with a mask too)."""
-    module = averages(submission, draw, layout)
+    module = alike(submission, draw, layout)
     sizes = layout.plain_sizes
     module.to(device="meta")
     given = both(draw, sizes)
@@ -273,7 +276,7 @@ def test_device(submission, draw, layout):
 @check("arguments", points=0.5)
 def test_wrong_rank(submission, draw, layout):
     """An x or a context that is not three-dimensional, or a mask that is not (b, s), is refused by a `ValueError`."""
-    module = averages(submission, draw, layout)
+    module = alike(submission, draw, layout)
     sizes = layout.plain_sizes
     x, context = both(draw, sizes)
     refused = {
@@ -291,7 +294,7 @@ def test_wrong_rank(submission, draw, layout):
 @check("shape", points=0.5)
 def test_small_and_odd_inputs(submission, draw, layout):
     """One query, a context of one token, a batch of one, and tensors that are not contiguous work like any others."""
-    averages(submission, draw, layout)
+    alike(submission, draw, layout)
     sizes = layout.plain_sizes
     state = heads.plain(draw, sizes)
     state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
@@ -314,7 +317,7 @@ def test_small_and_odd_inputs(submission, draw, layout):
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission, draw, layout):
     """Inputs and mask stay as they were, and a second call depends on nothing but its own inputs."""
-    module = averages(submission, draw, layout)
+    module = alike(submission, draw, layout)
     sizes = layout.plain_sizes
     x, context = both(draw, sizes)
     longer = draw.normal(sizes.b, sizes.s + 2, sizes.d_context)

@@ -244,6 +244,12 @@ def allows(change):
     return lambda self, context_mask, scores: change(Cross.allow(self, context_mask, scores))
 
 
+def kept_context(self, x, context):
+    if not hasattr(self, "kept"):
+        self.kept = context
+    return Steps.project(self, x, self.kept)
+
+
 def kept_mask(self, context_mask, scores):
     if not hasattr(self, "kept"):
         self.kept = context_mask
@@ -375,6 +381,10 @@ CONTEXT = {
         "`view` needs a tensor that lies contiguous in memory, and a transposed context does not: use `reshape`.",
         {"project": lambda self, x, context: Steps.project(self, x, context.view(context.numel()).view(context.shape))},
     ),
+    "context-kept": (
+        "The keys and values of the first call are kept and used again: another call may bring another context.",
+        {"project": kept_context},
+    ),
     "context-not-checked": (
         "Nothing refuses a context or a mask of another rank: look at `context.dim()` and raise a `ValueError`.",
         {"refuse_any": unchecked},
@@ -498,7 +508,8 @@ SHARED = {
         {"project": from_layers(1, 0, 2)},
     ),
     "layers-made-in-forward": (
-        "The layers that compute are made anew in every call, so nothing can be learnt: use those of `__init__`.",
+        "The module has no layers for queries, keys and values that can learn: they are made anew in every call, or are"
+        " hidden in a plain list. Make them in `__init__`, each under its name.",
         {"make": layers_in_forward},
     ),
     "bias-everywhere": (
