@@ -346,7 +346,7 @@ CONTEXT = {
         {"make": as_wide_as(0, 0, 0)},
     ),
     "layer-widths-swapped": (
-        "d_query and d_context have changed places: `W_query` starts from d_query, the other two from d_context.",
+        "The widths have changed places: `W_query` starts from d_query, `W_key` and `W_value` start from d_context.",
         {"make": as_wide_as(1, 0, 0)},
     ),
     "causal": (
