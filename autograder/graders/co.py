@@ -206,7 +206,7 @@ def test_gradients_of_weights(submission, draw, layout):
 
 @check("numerics", points=0.5)
 def test_extreme_scores(submission, draw, layout):
-    """Inputs of ±1,000 and logits of ±10,000 give no NaN and no infinity: all tokens, one among mild ones, all alike."""
+    """Inputs of ±1,000 and logits of ±10,000 give no NaN and no infinity: in all tokens, in one, or all alike."""
     large, one_large = layout.weights(draw), layout.weights(draw)
     cases = [(large, *(1e3 * x for x in pair_of_inputs(draw))), (one_large, *pair_of_inputs(draw))]
     for x in cases[1][1:]:

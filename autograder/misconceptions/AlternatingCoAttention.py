@@ -66,7 +66,9 @@ class NeverGuided(Right):
         return None
 
 
-@misconception("image-not-guided", "These are the values you get when step 2 is not guided: its guide is step 1's summary.")
+@misconception(
+    "image-not-guided", "These are the values you get when step 2 is not guided: its guide is step 1's summary."
+)
 class ImageNotGuided(Right):
     def second_guide(self, v, q, first):
         return None
@@ -126,7 +128,7 @@ class GuidedByTheLastWord(Right):
 
 @misconception(
     "first-step-guided-by-the-image",
-    "These are the values you get when step 1 is guided by the average of the image: at first there is no guide, g = 0.",
+    "These are the values you get when step 1 is guided by the average of the image: at first there is no guide.",
 )
 class FirstStepGuidedByTheImage(Right):
     def first_guide(self, v, q):
@@ -154,7 +156,7 @@ class FirstStepGuidedByOnes(Right):
 
 @misconception(
     "guide-detached",
-    "The guides are cut out of the graph (`detach`, `.data`), so the steps before them don't learn from the steps after.",
+    "The guides are cut out of the graph (`detach`, `.data`), so a step doesn't learn from the steps after it.",
 )
 class GuideDetached(Right):
     def inner(self, layers, x, guide):
@@ -237,7 +239,7 @@ class PooledOverTheWrongSide(Right):
 
 @misconception(
     "guide-through-the-tokens-layer",
-    "These are the values you get when the guide goes through `W_x`, like the tokens: it has a layer of its own, `W_g`.",
+    "These are the values you get when the guide goes through `W_x`, like the tokens: it has its own layer, `W_g`.",
 )
 class GuideThroughTheTokensLayer(Right):
     def inner(self, layers, x, guide):
@@ -357,7 +359,7 @@ class Step3WithoutGuideLayer(Right):
 
 @misconception(
     "zeros-made-on-the-cpu",
-    "The first guide is made on the CPU: make it like an input, with `torch.zeros_like` or `new_zeros`, or leave it out.",
+    "The first guide is made on the CPU: make it with `torch.zeros_like` or `new_zeros`, or leave it out.",
 )
 class ZerosMadeOnTheCpu(Right):
     def first_guide(self, v, q):

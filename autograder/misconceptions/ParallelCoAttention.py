@@ -108,9 +108,7 @@ class WeightsOnBothSides(Right):
         return self.W_b(q) @ self.W_b(v).mT
 
 
-@misconception(
-    "affinity-detached", "The affinity is cut out of the graph (`detach`, `.data`), so `W_b` never learns."
-)
+@misconception("affinity-detached", "The affinity is cut out of the graph (`detach`, `.data`), so `W_b` never learns.")
 class AffinityDetached(Right):
     def affinity(self, v, q):
         return Right.affinity(self, v, q).detach()

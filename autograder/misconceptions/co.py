@@ -161,7 +161,7 @@ SHARED = {
     ),
     # gradients, dtypes, devices, arguments
     "weights-detached": (
-        "The weights are cut out of the graph (`detach`, `.data`, `no_grad`), so the layers that make them never learn.",
+        "The weights are cut out of the graph (`detach`, `.data`, `no_grad`), so their layers never learn.",
         {"weigh": lambda self, logits: Maps.weigh(self, logits).detach()},
     ),
     "tokens-detached": (
@@ -175,7 +175,11 @@ SHARED = {
     "sums-made-on-the-cpu": (
         "The summaries are collected in a tensor that is made on the CPU: make it on the input's device, or let"
         " products and `sum` make it.",
-        {"pool": lambda self, weights, x: torch.zeros(x.shape[0], x.shape[2], dtype=x.dtype) + Maps.pool(self, weights, x)},
+        {
+            "pool": lambda self, weights, x: (
+                torch.zeros(x.shape[0], x.shape[2], dtype=x.dtype) + Maps.pool(self, weights, x)
+            )
+        },
     ),
     "rank-not-checked": (
         "Nothing refuses a v or a q of another rank: look at `v.dim()` and `q.dim()` and raise a `ValueError`.",

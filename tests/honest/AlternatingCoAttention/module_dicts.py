@@ -17,8 +17,9 @@ class AlternatingCoAttention(nn.Module):
     def __init__(self, d, k):
         super().__init__()
         sizes = {"W_x": (d, k), "W_g": (d, k), "w_hx": (k, 1)}
-        make = lambda: nn.ModuleDict({name: nn.Linear(*size, bias=False) for name, size in sizes.items()})
-        self.steps = nn.ModuleList(make() for _ in range(3))
+        self.steps = nn.ModuleList()
+        for _ in range(3):
+            self.steps.append(nn.ModuleDict({name: nn.Linear(*size, bias=False) for name, size in sizes.items()}))
 
     def forward(self, v, q):
         if v.dim() + q.dim() != 6 or v.dim() != 3:

@@ -8,7 +8,13 @@ from torch import nn
 class ParallelCoAttention(nn.Module):
     def __init__(self, d, k):
         super().__init__()
-        for name, (d_in, d_out) in {"W_b": (d, d), "W_v": (d, k), "W_q": (d, k), "w_hv": (k, 1), "w_hq": (k, 1)}.items():
+        for name, (d_in, d_out) in {
+            "W_b": (d, d),
+            "W_v": (d, k),
+            "W_q": (d, k),
+            "w_hv": (k, 1),
+            "w_hq": (k, 1),
+        }.items():
             setattr(self, name, nn.Linear(d_in, d_out, bias=False))
 
     def forward(self, v, q):
