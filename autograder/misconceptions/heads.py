@@ -20,11 +20,11 @@ class Steps(nn.Module):
     is_causal = False
     out_bias = True
 
-    def make(self, d_in, inner, d_out, heads, context=None, dropout=0.0, qkv_bias=False):
-        """The layers: `inner` is the width of all heads together."""
+    def make(self, d_in, inner, d_out, heads, context=None, dropout=0.0, qkv_bias=False, d_context=None):
+        """The layers: `inner` is the width of all heads together, `d_context` that of a context, if there is one."""
         self.heads_in_all, self.context = heads, context
-        for name in self.names[:3]:
-            setattr(self, name, nn.Linear(d_in, inner, bias=qkv_bias))
+        for name, width in zip(self.names, (d_in, d_context or d_in, d_context or d_in)):
+            setattr(self, name, nn.Linear(width, inner, bias=qkv_bias))
         setattr(self, self.names[3], nn.Linear(inner, d_out, bias=self.out_bias))
         self.p = dropout
         if self.is_causal:
@@ -48,8 +48,8 @@ class Steps(nn.Module):
     def layers(self):
         return [getattr(self, name) for name in self.names]
 
-    def project(self, x):
-        return [layer(x) for layer in self.layers()[:3]]
+    def project(self, x, context=None):
+        return [layer(z) for layer, z in zip(self.layers(), sources(x, context))]
 
     def split(self, z):
         return z.unflatten(-1, (self.heads_in_all, -1)).transpose(-3, -2)  # (…, n, h·w) -> (…, h, n, w)
@@ -77,6 +77,11 @@ class Steps(nn.Module):
         return self.layers()[3](found)
 
 
+def sources(x, context=None):
+    """What queries, keys and values are made of."""
+    return (x, x, x) if context is None else (x, context, context)
+
+
 class Wide(Steps):
     """Every head is as wide as the input."""
 
@@ -85,9 +90,54 @@ class Wide(Steps):
         self.make(k, k * heads, k, heads)
 
 
+class Cross(Steps):
+    """The right steps of cross-attention: (b, t, d_query), (b, s, d_context), and a mask (b, s) -> (b, t, d_out)."""
+
+    names = ("W_query", "W_key", "W_value", "out_proj")
+
+    def forward(self, x, context, context_mask=None):
+        self.refuse_any(x, context, context_mask)
+        q, k, v = (self.split(z) for z in self.project(x, context))  # (b, h, t, w), and twice (b, h, s, w)
+        scores = self.scores(q, k, x)  # (b, h, t, s)
+        if context_mask is None:
+            weights = self.weigh(scores)
+        else:
+            allowed = self.allow(context_mask, scores)
+            weights = self.clear(self.weigh(self.hide(scores, allowed)), allowed)
+        return self.unify(self.merge(self.mix(weights, v, x)))
+
+    def refuse_any(self, x, context, context_mask):
+        self.refuse(x)
+        self.refuse(context)
+        if context_mask is not None and context_mask.dim() != 2:
+            raise ValueError(f"wrong rank of the mask: {tuple(context_mask.shape)}")
+
+    def allow(self, context_mask, scores):
+        return context_mask[:, None, None, :]  # (b, s) -> (b, 1, 1, s)
+
+    def hide(self, scores, allowed):
+        """Where nothing is allowed there are harmless scores, so that no gradient is NaN."""
+        hidden = scores.masked_fill(~allowed, -torch.inf)
+        return hidden.masked_fill(~allowed.any(-1, keepdim=True), 0.0)
+
+    def clear(self, weights, allowed):
+        return weights.masked_fill(~allowed.any(-1, keepdim=True), 0.0)
+
+
+class CrossHead(Cross):
+    """A single head without an output projection."""
+
+    def single(self, d_query, d_context, d_out, qkv_bias):
+        self.make(d_query, d_out, d_out, 1, qkv_bias=qkv_bias, d_context=d_context)
+        del self.out_proj
+
+    def layers(self):
+        return [self.W_query, self.W_key, self.W_value, nn.Identity()]
+
+
 def from_layers(*which):
     """A `project` that makes queries, keys and values with the layers of these numbers."""
-    return lambda self, x: [self.layers()[i](x) for i in which]
+    return lambda self, *given: [self.layers()[i](z) for i, z in zip(which, sources(*given))]
 
 
 def fast_split(self, z):
@@ -109,14 +159,18 @@ def no_bias(self, d_in, inner, d_out, heads, *rest, **options):
     Steps.make(self, d_in, inner, d_out, heads, *rest, **options)
 
 
-def bias_everywhere(self, d_in, inner, d_out, heads, context=None, dropout=0.0, qkv_bias=True):
-    Steps.make(self, d_in, inner, d_out, heads, context, dropout, True)
+def bias_everywhere(self, d_in, inner, d_out, heads, context=None, dropout=0.0, qkv_bias=True, **options):
+    Steps.make(self, d_in, inner, d_out, heads, context, dropout, True, **options)
 
 
 def layers_in_forward(self, d_in, inner, d_out, heads, *rest, **options):
-    self.sizes, self.heads_in_all, self.context, self.p = (d_in, inner, False), heads, None, 0.0
+    self.heads_in_all, self.context, self.p = heads, None, 0.0
     setattr(self, self.names[3], nn.Linear(inner, d_out))
-    self.project = lambda x: [nn.Linear(*self.sizes)(x) for _ in range(3)]
+    self.project = lambda *given: [nn.Linear(z.shape[-1], inner, bias=False)(z) for z in sources(*given)]
+
+
+def changing(self, x, *context):
+    return Steps.project(self, x if x.requires_grad or x.is_meta else x.mul_(1.5).div(1.5), *context)
 
 
 def filled_with(value):
@@ -280,11 +334,11 @@ SHARED = {
     ),
     "view-of-the-input": (
         "`view` needs a tensor that lies contiguous in memory, and a transposed one does not: use `reshape`.",
-        {"project": lambda self, x: Steps.project(self, x.view(x.numel()).view(x.shape))},
+        {"project": lambda self, x, *context: Steps.project(self, x.view(x.numel()).view(x.shape), *context)},
     ),
     "input-changed": (
         "The input is changed in place (`x *= …`, `x.mul_(…)`): make a new tensor.",
-        {"project": lambda self, x: Steps.project(self, x if x.requires_grad or x.is_meta else x.mul_(1.5).div(1.5))},
+        {"project": changing},
     ),
     # causal modules
     "not-causal": (

@@ -2,7 +2,7 @@
 
 A layer's weights are given in one form, whatever the layer calls them: `query.weight`, `key.weight` and `value.weight`
 of shape (h·w, d_in), of which head i owns the i-th block of w rows, and `out.weight` (d_out, h·w), `out.bias` (d_out,).
-Biases of the first three are optional.
+All biases are optional. Without `out.weight` what the heads find goes out as it is, side by side.
 """
 
 import torch
@@ -18,25 +18,33 @@ def causal(n):
     return positions[:, None] >= positions[None, :]
 
 
-def multi_head(x, state, heads, is_causal=False):
-    """(…, n, d_in) -> (…, n, d_out)."""
+def multi_head(x, state, heads, is_causal=False, context=None, context_mask=None):
+    """Self-attention, (…, n, d_in) -> (…, n, d_out), or cross-attention, where the keys and values are a context's.
+
+    (…, t, d_query) and a context (…, s, d_context) -> (…, t, d_out). The boolean mask (…, s), True = may attend, hides
+    tokens of the context. Where it leaves none, the heads find 0, to which the output projection adds its bias.
+    """
     mask = causal(x.shape[-2]) if is_causal else None
+    if context_mask is not None:
+        mask = context_mask.unsqueeze(-2)  # (…, 1, s): the same for each query
+    sources = (x, *[x if context is None else context] * 2)
     width = state["query.weight"].shape[0] // heads
     found = []
     for head in range(heads):
         rows = slice(head * width, (head + 1) * width)
         own = {name: weight[rows] for name, weight in state.items() if not name.startswith("out.")}
-        query, key, value = (qkv.project(x, own[f"{p}.weight"], own.get(f"{p}.bias")) for p in PARTS)
+        query, key, value = (qkv.project(z, own[f"{p}.weight"], own.get(f"{p}.bias")) for z, p in zip(sources, PARTS))
         found.append(qkv.attention(query, key, value, mask)[0])
-    return qkv.project(torch.cat(found, dim=-1), state["out.weight"], state.get("out.bias"))
+    found = torch.cat(found, dim=-1)
+    return qkv.project(found, state["out.weight"], state.get("out.bias")) if "out.weight" in state else found
 
 
-def largest_score(x, state, heads):
+def largest_score(x, state, heads, context=None):
     """The largest absolute scaled score of all heads, to bring scores to a size that a check wants."""
     width = state["query.weight"].shape[0] // heads
     scores = []
     for head in range(heads):
         rows = slice(head * width, (head + 1) * width)
         own = {f"{p}.weight": state[f"{p}.weight"][rows] for p in PARTS}
-        scores.append(qkv.largest_score(x, own, PARTS))
+        scores.append(qkv.largest_score(x, own, PARTS, context))
     return max(scores)

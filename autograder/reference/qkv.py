@@ -50,9 +50,13 @@ def head(x, state, names):
     return attention(queries, keys, values)[0]
 
 
-def largest_score(x, state, names):
-    """The largest absolute scaled score of a head, to bring scores to a size that a check wants."""
-    queries, keys = (project(x, state[f"{n}.weight"]) for n in names[:2])
+def largest_score(x, state, names, context=None):
+    """The largest absolute scaled score of a head, to bring scores to a size that a check wants.
+
+    (…, t, d_query) and, unless the head attends to x itself, a context (…, s, d_context).
+    """
+    context = x if context is None else context
+    queries, keys = (project(z, state[f"{n}.weight"]) for z, n in zip((x, context), names))
     return ((queries.unsqueeze(-2) * keys.unsqueeze(-3)).sum(-1) / keys.shape[-1] ** 0.5).abs().max().item()
 
 
