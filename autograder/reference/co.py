@@ -5,7 +5,7 @@ The paper's tokens are columns. Everything is computed with products and sums ov
 
 import torch
 
-from . import qkv
+from . import heads, qkv
 
 
 def parallel(v, q, state):
@@ -54,3 +54,24 @@ def summary(x, hidden, weight):
     """Tokens (b, s, d), by weights from what is hidden (b, s, k) -> their summary (b, d) and the weights (b, s)."""
     weights = qkv.softmax(qkv.project(hidden, weight).squeeze(-1))
     return (weights.unsqueeze(-1) * x).sum(1), weights
+
+
+# In the modules' state, what `heads` calls query, key, value and out.
+NAMES = {"query": "W_query", "key": "W_key", "value": "W_value", "out": "out_proj"}
+
+
+def streams(v, q, state, number, v_mask=None, q_mask=None):
+    """Two cross-attentions in opposite directions (Lu et al. 2019, "ViLBERT", section 3.1), without what is around.
+
+    (b, n, d) and (b, t, d), boolean masks (b, n) and (b, t), True = may attend -> the new v (b, n, d) and the new q
+    (b, t, d), by `number` heads. `state` holds the weights of `v_to_q` and `q_to_v`.
+    """
+    new_v = heads.multi_head(v, of_way(state, "v_to_q"), number, context=q, context_mask=q_mask)
+    new_q = heads.multi_head(q, of_way(state, "q_to_v"), number, context=v, context_mask=v_mask)
+    return new_v, new_q
+
+
+def of_way(state, way):
+    """The weights of one direction, in the form of `heads`."""
+    found = {f"{part}.weight": state[f"{way}.{name}.weight"] for part, name in NAMES.items()}
+    return {**found, "out.bias": state[f"{way}.out_proj.bias"]}

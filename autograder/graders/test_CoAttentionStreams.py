@@ -1,0 +1,283 @@
+"""Graders of `CoAttentionStreams(d, num_heads)`: (b, n, d), (b, t, d) and two masks -> the new v and the new q.
+
+It stands on the student's own `MultiHeadCrossAttention`. Checks that are not about the values of the whole formula
+first pass `averages`, an easy case, so that a missing scale does not cost the points for, say, the device, and code
+that does nothing gets no points.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+
+from autograder.graders.kit import (
+    CheckFailed,
+    check,
+    close,
+    gradient,
+    on_cuda,
+    on_meta,
+    pair,
+    parameters,
+    refuses,
+    shape,
+    unchanged,
+)
+from autograder.graders.submission import StudentError
+from autograder.reference import co as reference
+from autograder.reference import heads as multi_head
+from autograder.reference import qkv
+
+WAYS = ("v_to_q", "q_to_v")
+HUGE = 1e4  # the largest score that the lesson promises
+HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of a few 1e-3 in float32
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """b pairs of n and t tokens, d features wide, and the number of heads."""
+
+    b: int = 2
+    n: int = 5
+    t: int = 3
+    d: int = 8
+    heads: int = 4
+
+
+USUAL = Sizes()  # all different
+AS_MANY = Sizes(n=4, t=4, d=6, heads=2)  # as many tokens in the image as in the question
+SQUARE = Sizes(b=4, n=4, t=4, d=4, heads=4)
+
+
+def shapes(d):
+    """All parameters' shapes by name."""
+    layers = {f"{way}.{name}": d for way in WAYS for name in reference.NAMES.values()}
+    found = {f"{layer}.weight": (d, d) for layer in layers}
+    return {**found, **{f"{way}.out_proj.bias": (d,) for way in WAYS}}
+
+
+def weights(draw, sizes=USUAL, dtype=torch.float32):
+    """Different random weights for all layers; queries are larger, so that weights are far from equal."""
+    state = draw.state(shapes(sizes.d), dtype)
+    for way in WAYS:
+        state[f"{way}.W_query.weight"] *= 2
+    return state
+
+
+def without_scores(state):
+    """The same weights with queries that are 0."""
+    return {name: w * ("W_query" not in name) for name, w in state.items()}
+
+
+def inputs(draw, sizes=USUAL, **how):
+    """v (b, n, d) and q (b, t, d)."""
+    return draw.normal(sizes.b, sizes.n, sizes.d, **how), draw.normal(sizes.b, sizes.t, sizes.d, **how)
+
+
+def masks(draw, sizes=USUAL, nothing=False):
+    """(b, n) and (b, t), each of which hides a token or more; if `nothing`, those of the last pair hide all."""
+    both = draw.mask(sizes.b, sizes.n), draw.mask(sizes.b, sizes.t)
+    if nothing:
+        for mask in both:
+            mask[-1] = False
+    return both
+
+
+def module(submission, state, sizes=USUAL, dtype=None):
+    """A module that holds these weights."""
+    built = submission.build("CoAttentionStreams", sizes.d, sizes.heads)
+    if dtype:
+        built.to(dtype=dtype)
+    built.load(state)
+    return built
+
+
+def both(value):
+    """The two streams. Raises CheckFailed for anything else."""
+    return pair(value, "`(new v, new q)`")
+
+
+def both_close(value, right, what="", **how):
+    """Raises CheckFailed unless both streams are the reference's."""
+    for got, expected, name in zip(both(value), right, ("v", "q")):
+        close(got, expected, f"the new {name}{what}", **how)
+
+
+def averages(submission, draw, sizes=USUAL):
+    """A module whose queries are 0, so that each token gets the average of the other side. Returns it, checked."""
+    state = without_scores(weights(draw, sizes))
+    built, (v, q) = module(submission, state, sizes), inputs(draw, sizes)
+    both_close(built(v, q), reference.streams(v, q, state, sizes.heads), " for queries that are 0")
+    return built
+
+
+@check("shape", points=0.5)
+def test_parameters(submission, draw):
+    """The parameters are those of two `MultiHeadCrossAttention`s, `v_to_q` and `q_to_v`, a bias in `out_proj` alone."""
+    averages(submission, draw)
+    parameters(submission.build("CoAttentionStreams", d=6, num_heads=3).parameters(), shapes(6))
+
+
+@check("values", points=0.5)
+def test_new_image(submission, draw):
+    """The new v is what `v_to_q` finds: queries from v, keys and values from q, and nothing added to it."""
+    state, (v, q) = weights(draw), inputs(draw)
+    got, _ = both(module(submission, state)(v, q))
+    close(got, reference.streams(v, q, state, USUAL.heads)[0], "the new v")
+
+
+@check("values", points=0.5)
+def test_new_question(submission, draw):
+    """The new q is what `q_to_v` finds: queries from q, keys and values from v as it came in, and nothing added."""
+    state, (v, q) = weights(draw), inputs(draw)
+    _, got = both(module(submission, state)(v, q))
+    close(got, reference.streams(v, q, state, USUAL.heads)[1], "the new q")
+
+
+@check("values", points=0.5)
+def test_sizes_that_are_equal(submission, draw):
+    """The values are right also for n = t, and when sizes are equal, where a mix-up need not crash, masks included."""
+    for sizes, what in [(AS_MANY, " for n = t"), (SQUARE, " when all sizes are equal")]:
+        state, (v, q), hidden = weights(draw, sizes), inputs(draw, sizes), masks(draw, sizes)
+        built = module(submission, state, sizes)
+        plain, masked = built(v, q), built(v, q, *hidden)
+        both_close(plain, reference.streams(v, q, state, sizes.heads), what)
+        both_close(masked, reference.streams(v, q, state, sizes.heads, *hidden), f"{what}, with masks,")
+
+
+@check("masking", points=0.5)
+def test_masks(submission, draw):
+    """`q_mask` hides words from the image, `v_mask` cells from the question; each is given alone, or both are."""
+    averages(submission, draw)
+    state, (v, q), (v_mask, q_mask) = without_scores(weights(draw)), inputs(draw), masks(draw)
+    cases = {
+        "with both masks": {"v_mask": v_mask, "q_mask": q_mask},
+        "with `v_mask` alone": {"v_mask": v_mask},
+        "with `q_mask` alone": {"q_mask": q_mask},
+        "without masks again": {},
+    }
+    built = module(submission, state)
+    got = [built(v, q, **hidden) for hidden in cases.values()]
+    for (what, hidden), value in zip(cases.items(), got):
+        both_close(value, reference.streams(v, q, state, USUAL.heads, **hidden), f" {what}")
+
+
+@check("masking", points=0.5)
+def test_nothing_left(submission, draw):
+    """Where a mask leaves a pair nothing to attend to, the heads find 0, never NaN, and `out_proj` adds its bias."""
+    averages(submission, draw)
+    state, (v, q), hidden = without_scores(weights(draw)), inputs(draw), masks(draw, nothing=True)
+    got = both(module(submission, state)(v, q, *hidden))
+    right = reference.streams(v, q, state, USUAL.heads, *hidden)
+    for stream, expected, name in zip(got, right, "vq"):
+        shape(stream, expected.shape, f"the new {name}")
+        close(stream[-1], expected[-1], f"the new {name}, where nothing is left to attend to,")
+    both_close(got, right)
+
+
+@check("gradients", points=0.5)
+def test_gradients(submission, draw):
+    """The gradients of v, q and all weights are right, without masks and with some that leave a pair nothing."""
+    state, (v, q) = weights(draw, dtype=torch.float64), inputs(draw, dtype=torch.float64, grad=True)
+    upstream = [draw.normal(*x.shape, dtype=torch.float64) for x in (v, q)]
+    built = module(submission, state, dtype=torch.float64)
+    for hidden in ((), masks(draw, nothing=True)):
+        leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
+        right = reference.streams(v, q, leaves, USUAL.heads, *hidden)
+        expected = qkv.gradients(right, upstream, [v, q, *leaves.values()])
+        got = built.gradients(v, q, *hidden, upstream=upstream)
+        what = " with masks" if hidden else ""
+        for found, wanted, name in zip(got.inputs, expected, "vq"):
+            gradient(found, wanted, f"{name}{what}", torch.float64)
+        for name, wanted in zip(leaves, expected[2:]):
+            gradient(got.parameters.get(name), wanted, f"`{name}`{what}", torch.float64)
+
+
+@check("numerics", points=0.5)
+def test_extreme_scores(submission, draw):
+    """Scores of ±10,000 give no NaN and no infinity, also where masks hide some of them."""
+    state, (v, q), hidden = weights(draw), inputs(draw), masks(draw)
+    for way, x, context in [("v_to_q", v, q), ("q_to_v", q, v)]:
+        largest = multi_head.largest_score(x, reference.of_way(state, way), USUAL.heads, context)
+        state[f"{way}.W_query.weight"] *= HUGE / largest
+    built = module(submission, state)
+    plain, masked = built(v, q), built(v, q, *hidden)
+    both_close(plain, reference.streams(v, q, state, USUAL.heads), tolerance=HUGE_TOLERANCE)
+    both_close(masked, reference.streams(v, q, state, USUAL.heads, *hidden), " with masks", tolerance=HUGE_TOLERANCE)
+
+
+@check("numerics", points=0.5)
+def test_dtypes(submission, draw):
+    """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows, with masks and without."""
+    cases, hidden = [], masks(draw)
+    for dtype in (torch.float64, torch.float16, torch.bfloat16):
+        state, (v, q) = weights(draw, dtype=dtype), inputs(draw, dtype=dtype, scale=0.5)
+        built = module(submission, state, dtype=dtype)
+        for given in ((), hidden):
+            cases.append((built(v, q, *given), reference.streams(v, q, state, USUAL.heads, *given), dtype))
+    for got, expected, dtype in cases:
+        both_close(got, expected, dtype=dtype)
+
+
+@check("device", points=0.5)
+def test_device(submission, draw):
+    """Both streams lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
+    built = averages(submission, draw).to(device="meta")
+    v, q = inputs(draw)
+    for value in (built.on("meta", v, q), built.on("meta", v, q, *masks(draw))):
+        for got, x, name in zip(both(value), (v, q), "vq"):
+            on_meta(got, x.shape, f"the new {name}")
+
+
+@check("arguments", points=0.5)
+def test_arguments(submission, draw):
+    """Heads that don't divide d, and a v or q that is not three-dimensional, are refused with a `ValueError`."""
+    built, (v, q) = averages(submission, draw), inputs(draw)
+    wrong = {"a v without a batch": (v[0], q), "a q without a batch": (v, q[0]), "four dimensions": (v[None], q[None])}
+    errors = [built.error(*given) for given in wrong.values()]
+    for width, heads in [(15, 4), (6, 8)]:
+        error = None
+        try:
+            submission.build("CoAttentionStreams", width, heads)
+        except StudentError as raised:
+            error = raised
+        refuses(error, f"a width of {width} with {heads} heads", width, heads)
+    for what, error in zip(wrong, errors):
+        refuses(error, what)
+
+
+@check("mode", points=0.5, witnessed=True)
+def test_again(submission, draw):
+    """Inputs of any size work, they stay as they were, and a second call depends on nothing but its own inputs."""
+    built, state = averages(submission, draw), without_scores(weights(draw))
+    built.load(state)
+    (v, q), others = inputs(draw), {"a larger batch": replace(USUAL, b=3, n=7, t=9)}
+    others.update({"a batch of one": replace(USUAL, b=1), "one token on each side": replace(USUAL, n=1, t=1)})
+    cases = {what: inputs(draw, sizes) for what, sizes in others.items()}
+    cases["transposed tensors"] = draw.normal(2, 8, 5).mT, draw.normal(2, 8, 3).mT
+    first = built(v, q)
+    unchanged(submission)
+    got = [built(*given) for given in cases.values()]
+    masked, hidden = [], masks(draw)
+    for _ in range(2):
+        masked.append(built(v, q, *hidden))
+        unchanged(submission)
+    second = built(v, q)
+    for (what, given), value in zip(cases.items(), got):
+        both_close(value, reference.streams(*given, state, USUAL.heads), f" for {what}")
+    both_close(second, [x.double() for x in both(first)], " of the second call")
+    both_close(masked[1], [x.double() for x in both(masked[0])], " of the second call with masks")
+
+
+@check("device", points=0)
+def test_cuda(submission, draw):
+    """On a GPU both streams have the same values, in float32 and in float16, with masks and without."""
+    on_cuda(submission)
+    hidden = masks(draw)
+    for dtype in (torch.float32, torch.float16):
+        state, (v, q) = weights(draw, dtype=dtype), inputs(draw, dtype=dtype, scale=0.5)
+        built = module(submission, state, dtype=dtype).to(device="cuda")
+        for given in ((), hidden):
+            got = built.on("cuda", v, q, *given)
+            if submission.last["devices"] != ["cuda"]:
+                raise CheckFailed("The output is not on the GPU, where the inputs are.")
+            both_close(got, reference.streams(v, q, state, USUAL.heads, *given), dtype=dtype)
