@@ -1,7 +1,7 @@
 """Graders of `CoAttentionStreams(d, num_heads)`: (b, n, d), (b, t, d) and two masks -> the new v and the new q.
 
 It stands on the student's own `MultiHeadCrossAttention`. Checks that are not about the values of the whole formula
-first pass `averages`, an easy case, so that a missing scale does not cost the points for, say, the device, and code
+first pass `biases_alone`, an easy case, so that a missing scale does not cost the points for, say, the device, and code
 that does nothing gets no points.
 """
 
@@ -63,9 +63,9 @@ def weights(draw, sizes=USUAL, dtype=torch.float32):
     return state
 
 
-def without_scores(state):
-    """The same weights with queries that are 0."""
-    return {name: w * ("W_query" not in name) for name, w in state.items()}
+def without_values(state):
+    """The same weights with values that are 0, so that only the biases of `out_proj` come out."""
+    return {name: w * ("W_value" not in name) for name, w in state.items()}
 
 
 def inputs(draw, sizes=USUAL, **how):
@@ -102,18 +102,24 @@ def both_close(value, right, what="", **how):
         close(got, expected, f"the new {name}{what}", **how)
 
 
-def averages(submission, draw, sizes=USUAL):
-    """A module whose queries are 0, so that each token gets the average of the other side. Returns it, checked."""
-    state = without_scores(weights(draw, sizes))
+def are_biases(value, v, q, state, what):
+    """Raises CheckFailed unless each new vector is the bias of its `out_proj`."""
+    biases = (state[f"{way}.out_proj.bias"].double() for way in WAYS)
+    both_close(value, [bias.expand(x.shape) for bias, x in zip(biases, (v, q))], what)
+
+
+def biases_alone(submission, draw, sizes=USUAL):
+    """A module whose values are 0, so that the biases of `out_proj` come out. Returns it, checked, and its weights."""
+    state = without_values(weights(draw, sizes))
     built, (v, q) = module(submission, state, sizes), inputs(draw, sizes)
-    both_close(built(v, q), reference.streams(v, q, state, sizes.heads), " for queries that are 0")
-    return built
+    are_biases(built(v, q), v, q, state, " for values that are 0")
+    return built, state
 
 
 @check("shape", points=0.5)
 def test_parameters(submission, draw):
     """The parameters are those of two `MultiHeadCrossAttention`s, `v_to_q` and `q_to_v`, a bias in `out_proj` alone."""
-    averages(submission, draw)
+    biases_alone(submission, draw)
     parameters(submission.build("CoAttentionStreams", d=6, num_heads=3).parameters(), shapes(6))
 
 
@@ -146,32 +152,39 @@ def test_sizes_that_are_equal(submission, draw):
 
 @check("masking", points=0.5)
 def test_masks(submission, draw):
-    """`q_mask` hides words from the image, `v_mask` cells from the question; each is given alone, or both are."""
-    averages(submission, draw)
-    state, (v, q), (v_mask, q_mask) = without_scores(weights(draw)), inputs(draw), masks(draw)
-    cases = {
-        "with both masks": {"v_mask": v_mask, "q_mask": q_mask},
-        "with `v_mask` alone": {"v_mask": v_mask},
-        "with `q_mask` alone": {"q_mask": q_mask},
-        "without masks again": {},
-    }
-    built = module(submission, state)
-    got = [built(v, q, **hidden) for hidden in cases.values()]
-    for (what, hidden), value in zip(cases.items(), got):
-        both_close(value, reference.streams(v, q, state, USUAL.heads, **hidden), f" {what}")
+    """`q_mask` hides words from the image, `v_mask` cells from the question; each works alone, and in its own call."""
+    biases_alone(submission, draw, AS_MANY)
+    built = module(submission, weights(draw, AS_MANY), AS_MANY)
+    (v, q), (v_mask, q_mask) = inputs(draw, AS_MANY), masks(draw, AS_MANY)
+    v_mask, q_mask = v_mask.sort(1).values, q_mask.sort(1, descending=True).values  # not the same tokens
+    new_v, new_q = inputs(draw, AS_MANY)
+    hidden_q, hidden_v = torch.where(q_mask[..., None], q, new_q), torch.where(v_mask[..., None], v, new_v)
+    seen_q, seen_v = torch.where(q_mask[..., None], new_q, q), torch.where(v_mask[..., None], new_v, v)
+    plain = both(built(v, q))
+    by_q = [both(built(v, given, q_mask=q_mask))[0] for given in (q, hidden_q, seen_q)]
+    by_v = [both(built(given, q, v_mask=v_mask))[1] for given in (v, hidden_v, seen_v)]
+    again = both(built(v, q))
+    for (first, hidden, seen), x, name, mask in [(by_q, v, "v", "q_mask"), (by_v, q, "q", "v_mask")]:
+        for got in (first, hidden, seen):
+            shape(got, x.shape, f"the new {name}")
+        close(hidden, first.double(), f"the new {name}, after a change of what `{mask}` hides,")
+        if (seen - first).abs().max() < 1e-6:
+            raise CheckFailed(f"The new {name} stays the same when something changes that `{mask}` lets through.")
+    both_close(again, [x.double() for x in plain], " without masks, after calls with masks")
 
 
 @check("masking", points=0.5)
 def test_nothing_left(submission, draw):
     """Where a mask leaves a pair nothing to attend to, the heads find 0, never NaN, and `out_proj` adds its bias."""
-    averages(submission, draw)
-    state, (v, q), hidden = without_scores(weights(draw)), inputs(draw), masks(draw, nothing=True)
+    biases_alone(submission, draw)
+    state, (v, q), hidden = weights(draw), inputs(draw), masks(draw, nothing=True)
     got = both(module(submission, state)(v, q, *hidden))
-    right = reference.streams(v, q, state, USUAL.heads, *hidden)
-    for stream, expected, name in zip(got, right, "vq"):
-        shape(stream, expected.shape, f"the new {name}")
-        close(stream[-1], expected[-1], f"the new {name}, where nothing is left to attend to,")
-    both_close(got, right)
+    for stream, x, way, name in zip(got, (v, q), WAYS, "vq"):
+        shape(stream, x.shape, f"the new {name}")
+        bias = state[f"{way}.out_proj.bias"].double().expand(x.shape[1:])
+        close(stream[-1], bias, f"the new {name}, where nothing is left to attend to,")
+        if not stream.isfinite().all():
+            raise CheckFailed(f"There is NaN in the new {name} of other pairs.")
 
 
 @check("gradients", points=0.5)
@@ -194,15 +207,23 @@ def test_gradients(submission, draw):
 
 @check("numerics", points=0.5)
 def test_extreme_scores(submission, draw):
-    """Scores of ±10,000 give no NaN and no infinity, also where masks hide some of them."""
-    state, (v, q), hidden = weights(draw), inputs(draw), masks(draw)
-    for way, x, context in [("v_to_q", v, q), ("q_to_v", q, v)]:
-        largest = multi_head.largest_score(x, reference.of_way(state, way), USUAL.heads, context)
-        state[f"{way}.W_query.weight"] *= HUGE / largest
-    built = module(submission, state)
-    plain, masked = built(v, q), built(v, q, *hidden)
-    both_close(plain, reference.streams(v, q, state, USUAL.heads), tolerance=HUGE_TOLERANCE)
-    both_close(masked, reference.streams(v, q, state, USUAL.heads, *hidden), " with masks", tolerance=HUGE_TOLERANCE)
+    """Scores of ±10,000, or all about -10,000, give no NaN and no infinity; what masks hide gets nothing."""
+    cases, hidden = [], masks(draw)
+    for negative in (False, True):
+        state, (v, q) = weights(draw), inputs(draw)
+        if negative:  # all scores of a head are the same
+            v[..., 0] = q[..., 0] = 1.0
+        for way, x, context in [("v_to_q", v, q), ("q_to_v", q, v)]:
+            query, key = state[f"{way}.W_query.weight"], state[f"{way}.W_key.weight"]
+            if negative:
+                query[:, 1:], key[:, 1:] = 0, 0
+                key[:, 0] = -query[:, 0]
+            query *= HUGE / multi_head.largest_score(x, reference.of_way(state, way), USUAL.heads, context)
+        built = module(submission, state)
+        for given in ((), hidden):
+            cases.append((built(v, q, *given), reference.streams(v, q, state, USUAL.heads, *given)))
+    for got, expected in cases:
+        both_close(got, expected, tolerance=HUGE_TOLERANCE)
 
 
 @check("numerics", points=0.5)
@@ -221,7 +242,8 @@ def test_dtypes(submission, draw):
 @check("device", points=0.5)
 def test_device(submission, draw):
     """Both streams lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
-    built = averages(submission, draw).to(device="meta")
+    built, _ = biases_alone(submission, draw)
+    built.to(device="meta")
     v, q = inputs(draw)
     for value in (built.on("meta", v, q), built.on("meta", v, q, *masks(draw))):
         for got, x, name in zip(both(value), (v, q), "vq"):
@@ -231,7 +253,7 @@ def test_device(submission, draw):
 @check("arguments", points=0.5)
 def test_arguments(submission, draw):
     """Heads that don't divide d, and a v or q that is not three-dimensional, are refused with a `ValueError`."""
-    built, (v, q) = averages(submission, draw), inputs(draw)
+    (built, _), (v, q) = biases_alone(submission, draw), inputs(draw)
     wrong = {"a v without a batch": (v[0], q), "a q without a batch": (v, q[0]), "four dimensions": (v[None], q[None])}
     errors = [built.error(*given) for given in wrong.values()]
     for width, heads in [(15, 4), (6, 8)]:
@@ -248,24 +270,22 @@ def test_arguments(submission, draw):
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission, draw):
     """Inputs of any size work, they stay as they were, and a second call depends on nothing but its own inputs."""
-    built, state = averages(submission, draw), without_scores(weights(draw))
-    built.load(state)
-    (v, q), others = inputs(draw), {"a larger batch": replace(USUAL, b=3, n=7, t=9)}
-    others.update({"a batch of one": replace(USUAL, b=1), "one token on each side": replace(USUAL, n=1, t=1)})
-    cases = {what: inputs(draw, sizes) for what, sizes in others.items()}
+    built, state = biases_alone(submission, draw)
+    sizes = {
+        "a larger batch of longer sequences": replace(USUAL, b=3, n=7, t=9),
+        "a batch of one": replace(USUAL, b=1),
+        "one token on each side": replace(USUAL, n=1, t=1),
+    }
+    cases = {what: inputs(draw, s) for what, s in sizes.items()}
     cases["transposed tensors"] = draw.normal(2, 8, 5).mT, draw.normal(2, 8, 3).mT
-    first = built(v, q)
-    unchanged(submission)
-    got = [built(*given) for given in cases.values()]
-    masked, hidden = [], masks(draw)
-    for _ in range(2):
-        masked.append(built(v, q, *hidden))
+    for (v, q), value, what in zip(cases.values(), [built(*given) for given in cases.values()], cases):
+        are_biases(value, v, q, state, f" for {what} and values that are 0")
+    built, (v, q), hidden = module(submission, weights(draw)), inputs(draw), masks(draw)
+    for given in ((), hidden):
+        first = [x.double() for x in both(built(v, q, *given))]
         unchanged(submission)
-    second = built(v, q)
-    for (what, given), value in zip(cases.items(), got):
-        both_close(value, reference.streams(*given, state, USUAL.heads), f" for {what}")
-    both_close(second, [x.double() for x in both(first)], " of the second call")
-    both_close(masked[1], [x.double() for x in both(masked[0])], " of the second call with masks")
+        built(*inputs(draw, sizes["a larger batch of longer sequences"]))
+        both_close(built(v, q, *given), first, " of the second call" + (" with masks" if given else ""))
 
 
 @check("device", points=0)

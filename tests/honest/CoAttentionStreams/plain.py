@@ -1,6 +1,5 @@
 """As in the lesson: two modules, called with the sides exchanged."""
 
-import torch
 from torch import nn
 
 
