@@ -36,7 +36,10 @@ HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of a few 1e-3 in f
 
 @dataclass(frozen=True)
 class Sizes:
-    """Widths of input, head and output, the number of heads, and the usual input: b sequences of n tokens."""
+    """Widths of input, head and output, the number of heads, and the usual input: b sequences of n tokens.
+
+    If it is not `projected`, there is no output projection.
+    """
 
     d_in: int
     width: int
@@ -45,6 +48,11 @@ class Sizes:
     b: int = 2
     n: int = 5
     context: int = 7
+    projected: bool = True
+
+    def made_of(self, part):
+        """The width of what queries, keys or values are made of."""
+        return self.d_in
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,8 @@ class Layout:
         module = self.build(submission, sizes, dropout, "query.bias" in state)
         if dtype:
             module.to(dtype=dtype)
-        does_nothing = torch.equal(state["out.weight"], torch.eye(sizes.d_out, dtype=state["out.weight"].dtype))
+        out = state.get("out.weight")
+        does_nothing = out is not None and torch.equal(out, torch.eye(sizes.d_out, dtype=out.dtype))
         optional = [f"{self.names[3]}.{kind}" for kind in ("weight", "bias")] if does_nothing else []
         module.load(self.rename(state, sizes.heads), optional)
         return module
@@ -106,15 +115,19 @@ class Layout:
 def weights(draw, sizes, bias=False, dtype=torch.float32):
     """Different random weights for all layers."""
     inner = sizes.heads * sizes.width
-    shapes = {f"{part}.weight": (inner, sizes.d_in) for part in PARTS}
+    shapes = {f"{part}.weight": (inner, sizes.made_of(part)) for part in PARTS}
     if bias:
         shapes.update({f"{part}.bias": (inner,) for part in PARTS})
-    return draw.state({**shapes, "out.weight": (sizes.d_out, inner), "out.bias": (sizes.d_out,)}, dtype)
+    if sizes.projected:
+        shapes.update({"out.weight": (sizes.d_out, inner), "out.bias": (sizes.d_out,)})
+    return draw.state(shapes, dtype)
 
 
 def plain(draw, sizes, dtype=torch.float32):
     """Random weights, but an output projection that does nothing: for wide heads it averages them."""
     state = weights(draw, sizes, dtype=dtype)
+    if not sizes.projected:
+        return state
     times = sizes.heads * sizes.width // sizes.d_out
     state["out.weight"] = (torch.eye(sizes.d_out).repeat(1, times) / times).to(dtype)
     state["out.bias"] = torch.zeros(sizes.d_out, dtype=dtype)
@@ -369,11 +382,16 @@ def test_too_long(submission, draw, layout):
 def test_heads_that_do_not_divide(submission, draw, layout):
     """A width that the heads don't divide is refused with a `ValueError` whose message holds both numbers."""
     averages(submission, draw, layout)
+    refuses_to_divide(submission, layout, Sizes)
+
+
+def refuses_to_divide(submission, layout, sizes):
+    """Raises CheckFailed unless building refuses widths that heads don't divide; `sizes` is a class of Sizes."""
     cases = [(15, 4), (6, 8)]
     for width, heads in cases:
         error = None
         try:
-            layout.build(submission, Sizes(width, width // heads, heads, width), 0.0, False)
+            layout.build(submission, sizes(width, width // heads, heads, width), 0.0, False)
         except StudentError as raised:
             error = raised
         refuses(error, f"a width of {width} with {heads} heads", width, heads)
@@ -383,12 +401,13 @@ def parameters_of(layout, built, sizes, bias=False):
     """Raises CheckFailed unless a built module has exactly the parameters of these sizes."""
     inner = sizes.heads * sizes.width
     expected = {}
-    for own in layout.names[:3]:
+    for own, part in zip(layout.names, PARTS):
         for number in range(sizes.heads) if layout.per_head else [0]:
             rows = sizes.width if layout.per_head else inner
-            expected[f"{own.format(number)}.weight"] = (rows, sizes.d_in)
+            expected[f"{own.format(number)}.weight"] = (rows, sizes.made_of(part))
             if bias:
                 expected[f"{own.format(number)}.bias"] = (rows,)
-    expected[f"{layout.names[3]}.weight"] = (sizes.d_out, inner)
-    expected[f"{layout.names[3]}.bias"] = (sizes.d_out,)
+    if sizes.projected:
+        expected[f"{layout.names[3]}.weight"] = (sizes.d_out, inner)
+        expected[f"{layout.names[3]}.bias"] = (sizes.d_out,)
     parameters(built.parameters(), expected)

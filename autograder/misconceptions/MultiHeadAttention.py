@@ -21,11 +21,7 @@ class Right(heads.Steps):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.divide(d_out, num_heads)
-        self.make(d_in, d_out, d_out, num_heads, context_length, dropout, qkv_bias)
-
-    def divide(self, d_out, num_heads):
-        if d_out % num_heads != 0:
-            raise ValueError(f"{num_heads} heads do not divide {d_out}")
+        self.make(d_in, d_out, d_out, num_heads, context_length, dropout, qkv_bias=qkv_bias)
 
 
 # --- heads ----------------------------------------------------------------------------------------
@@ -41,78 +37,7 @@ class HeadsInALoop(Right):
         return torch.stack([weights[:, i] @ v[:, i] for i in range(v.shape[1])], dim=1)
 
 
-@misconception(
-    "indivisible-floored",
-    "Heads that don't divide `d_out` are accepted: raise a `ValueError` with both numbers.",
-)
-class IndivisibleFloored(Right):
-    def divide(self, d_out, num_heads):
-        pass
-
-
-@misconception(
-    "assert-instead-of-an-error",
-    "Heads that don't divide `d_out` stop with an AssertionError: raise a `ValueError` with both numbers.",
-)
-class AssertInsteadOfAnError(Right):
-    def divide(self, d_out, num_heads):
-        assert d_out % num_heads == 0
-
-
-@misconception(
-    "error-without-numbers",
-    "The `ValueError` for heads that don't divide `d_out` should name both numbers.",
-)
-class ErrorWithoutNumbers(Right):
-    def divide(self, d_out, num_heads):
-        if d_out % num_heads != 0:
-            raise ValueError("the heads do not divide d_out")
-
-
-@misconception(
-    "no-output-projection",
-    "There is no output projection: what the heads find should go through a Linear layer `out_proj` with a bias.",
-)
-class NoOutputProjection(Right):
-    def make(self, *sizes):
-        super().make(*sizes)
-        del self.out_proj
-
-    def layers(self):
-        return [self.W_query, self.W_key, self.W_value]
-
-    def unify(self, found):
-        return found
-
-
-@misconception("projection-never-used", "`out_proj` is made and never used: apply it to what the heads have found.")
-class ProjectionNeverUsed(Right):
-    def unify(self, found):
-        return found
-
-
-# --- biases and buffers ---------------------------------------------------------------------------
-
-
-@misconception("never-bias", "The layers have no bias even when `qkv_bias` is true: pass it on to all three.")
-class NeverBias(Right):
-    def make(self, d_in, inner, d_out, h, context, dropout, qkv_bias):
-        super().make(d_in, inner, d_out, h, context, dropout, False)
-
-
-@misconception("always-bias", "The layers for queries, keys and values have a bias also when `qkv_bias` is false.")
-class AlwaysBias(Right):
-    def make(self, d_in, inner, d_out, h, context, dropout, qkv_bias):
-        super().make(d_in, inner, d_out, h, context, dropout, True)
-
-
-@misconception(
-    "value-without-bias", "With `qkv_bias=True` only queries and keys have a bias: `W_value` should have one as well."
-)
-class ValueWithoutBias(Right):
-    def make(self, d_in, inner, *rest):
-        super().make(d_in, inner, *rest)
-        self.W_value = nn.Linear(d_in, inner, bias=False)
+# --- buffers --------------------------------------------------------------------------------------
 
 
 @misconception(
@@ -120,8 +45,8 @@ class ValueWithoutBias(Right):
     "The mask is a plain attribute, which `.to(device)` leaves behind: register it as a buffer.",
 )
 class MaskIsAPlainAttribute(Right):
-    def make(self, *sizes):
-        super().make(*sizes)
+    def make(self, *sizes, **options):
+        super().make(*sizes, **options)
         mask = self.mask
         del self.mask
         self.mask = [mask]
@@ -136,8 +61,8 @@ class MaskIsAPlainAttribute(Right):
     "The mask is an `nn.Parameter`, so that it counts among what is learnt: register it as a buffer.",
 )
 class MaskIsAParameter(Right):
-    def make(self, *sizes):
-        super().make(*sizes)
+    def make(self, *sizes, **options):
+        super().make(*sizes, **options)
         mask = self.mask.float()
         del self.mask
         self.mask = nn.Parameter(mask, requires_grad=False)
@@ -147,4 +72,4 @@ class MaskIsAParameter(Right):
         return scores.masked_fill(~Right.triangle(self, n).to(scores.device), -torch.inf)
 
 
-heads.adopt(Right, *heads.EVERYWHERE, *heads.CAUSAL, "scale-by-input-width")
+heads.adopt(Right, *heads.EVERYWHERE, *heads.OPTIONAL_BIAS, *heads.DIVIDED, *heads.CAUSAL, "scale-by-input-width")

@@ -17,10 +17,6 @@ class Narrow(heads.Steps):
         self.divide(k, h)
         self.make(k, k, k, h)
 
-    def divide(self, k, h):
-        if k % h != 0:
-            raise ValueError(f"{h} heads do not divide {k}")
-
 
 # --- the original and its defects -----------------------------------------------------------------
 

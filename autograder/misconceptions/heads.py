@@ -1,6 +1,7 @@
 """Modules with several heads in steps that can be replaced, and what goes wrong in any of them.
 
 `SHARED` holds wrong steps that fit every module built on `Steps`; an exercise takes those that it wants with `adopt`.
+Those of `CONTEXT`, which are among them, fit modules built on `Cross`.
 """
 
 import sys
@@ -29,6 +30,10 @@ class Steps(nn.Module):
         self.p = dropout
         if self.is_causal:
             self.register_buffer("mask", self.triangle(context), persistent=False)
+
+    def divide(self, width, heads):
+        if width % heads != 0:
+            raise ValueError(f"{heads} heads do not divide {width}")
 
     def triangle(self, n):
         return torch.ones(n, n, dtype=torch.bool).tril()
@@ -124,17 +129,6 @@ class Cross(Steps):
         return weights.masked_fill(~allowed.any(-1, keepdim=True), 0.0)
 
 
-class CrossHead(Cross):
-    """A single head without an output projection."""
-
-    def single(self, d_query, d_context, d_out, qkv_bias):
-        self.make(d_query, d_out, d_out, 1, qkv_bias=qkv_bias, d_context=d_context)
-        del self.out_proj
-
-    def layers(self):
-        return [self.W_query, self.W_key, self.W_value, nn.Identity()]
-
-
 def from_layers(*which):
     """A `project` that makes queries, keys and values with the layers of these numbers."""
     return lambda self, *given: [self.layers()[i](z) for i, z in zip(which, sources(*given))]
@@ -163,14 +157,42 @@ def bias_everywhere(self, d_in, inner, d_out, heads, context=None, dropout=0.0, 
     Steps.make(self, d_in, inner, d_out, heads, context, dropout, True, **options)
 
 
+def biased(self, *sizes, **options):
+    Steps.make(self, *sizes, **{**options, "qkv_bias": True})
+
+
+def unbiased(self, *sizes, **options):
+    Steps.make(self, *sizes, **{**options, "qkv_bias": False})
+
+
+def value_unbiased(self, *sizes, **options):
+    Steps.make(self, *sizes, **options)
+    self.W_value = nn.Linear(self.W_value.in_features, self.W_value.out_features, bias=False)
+
+
+def unprojected(self, *sizes, **options):
+    Steps.make(self, *sizes, **options)
+    del self.out_proj
+
+
+def assert_it_divides(self, width, heads):
+    assert width % heads == 0
+
+
+def refuse_without_numbers(self, width, heads):
+    if width % heads != 0:
+        raise ValueError("the heads do not divide the width")
+
+
 def layers_in_forward(self, d_in, inner, d_out, heads, *rest, **options):
     self.heads_in_all, self.context, self.p = heads, None, 0.0
     setattr(self, self.names[3], nn.Linear(inner, d_out))
     self.project = lambda *given: [nn.Linear(z.shape[-1], inner, bias=False)(z) for z in sources(*given)]
 
 
-def changing(self, x, *context):
-    return Steps.project(self, x if x.requires_grad or x.is_meta else x.mul_(1.5).div(1.5), *context)
+def touched(x):
+    """The same numbers; the tensor that held them is changed in place."""
+    return x if x.requires_grad or x.is_meta else x.mul_(1.5).div(1.5)
 
 
 def filled_with(value):
@@ -183,7 +205,281 @@ def after_softmax(self, weights):
     return Steps.drop(self, weights * self.mask[:n, :n])
 
 
+# --- a context and its mask -----------------------------------------------------------------------
+
+
+def as_wide_as(query, key, value):
+    """A `make` whose layers are as wide as x (0) or as the context (1)."""
+
+    def make(self, d_in, inner, *rest, qkv_bias=False, d_context=None, **options):
+        Steps.make(self, d_in, inner, *rest, qkv_bias=qkv_bias, d_context=d_context, **options)
+        for name, which in zip(self.names, (query, key, value)):
+            setattr(self, name, nn.Linear((d_in, d_context)[which], inner, bias=qkv_bias))
+
+    return make
+
+
+def made_of(*which):
+    """A `project` that makes queries, keys and values of x (0) or of the context (1)."""
+    return lambda self, *given: [layer(given[i]) for layer, i in zip(self.layers(), which)]
+
+
+def only_past(self, scores):
+    """Scores of a context under a causal mask."""
+    t, s = scores.shape[-2:]
+    return scores.masked_fill(torch.ones(t, s, dtype=torch.bool, device=scores.device).triu(1), -torch.inf)
+
+
+def causal_scores(self, q, k, x):
+    return only_past(self, Steps.scores(self, q, k, x))
+
+
+def causal_if_square(self, q, k, x):
+    scores = Steps.scores(self, q, k, x)
+    return only_past(self, scores) if q.shape[-2] == k.shape[-2] else scores
+
+
+def allows(change):
+    """An `allow` that changes the right mask."""
+    return lambda self, context_mask, scores: change(Cross.allow(self, context_mask, scores))
+
+
+def kept_mask(self, context_mask, scores):
+    if not hasattr(self, "kept"):
+        self.kept = context_mask
+    return Cross.allow(self, self.kept, scores)
+
+
+def changed_mask(self, context_mask, scores):
+    allowed = Cross.allow(self, context_mask, scores).clone()
+    context_mask[:, 0] |= ~context_mask.any(-1)
+    return allowed
+
+
+def no_clearing(self, weights, allowed):
+    return weights
+
+
+def hidden_plainly(self, scores, allowed):
+    return scores.masked_fill(~allowed, -torch.inf)
+
+
+def lowest(self, scores, allowed):
+    return scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
+
+
+def fills(value):
+    """A `hide` that fills with this number."""
+    return lambda self, scores, allowed: scores.masked_fill(~allowed, value)
+
+
+def add_infinity(self, scores, allowed):
+    return scores + torch.zeros_like(scores).masked_fill(~allowed, -torch.inf)
+
+
+def add_on_the_cpu(self, scores, allowed):
+    hidden = torch.zeros(allowed.shape).masked_fill(~allowed, -torch.inf)
+    return (scores + hidden).masked_fill(~allowed.any(-1, keepdim=True), 0.0)
+
+
+def see_all(self, scores, allowed):
+    return scores.masked_fill(~allowed & allowed.any(-1, keepdim=True), -torch.inf)
+
+
+def share_again(self, weights, allowed):
+    weights = weights * allowed
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def unpatched_mix(self, weights, v, x):
+    return torch.nan_to_num(weights @ v)
+
+
+def unchecked(self, *given):
+    """A `refuse_any` that looks at x alone."""
+    self.refuse(given[0])
+
+
+def mask_unchecked(self, x, context, context_mask):
+    self.refuse(x)
+    self.refuse(context)
+
+
+CONTEXT = {
+    # what is made of what
+    "keys-from-x": (
+        "These are the values you get when the keys are made of x, the side that asks: make them of the context.",
+        {"project": made_of(0, 0, 1)},
+    ),
+    "values-from-x": (
+        "These are the values you get when the values are made of x, the side that asks: make them of the context.",
+        {"project": made_of(0, 1, 0)},
+    ),
+    "context-never-used": (
+        "These are the values of self-attention: keys and values are made of x, and the context has no influence.",
+        {"project": made_of(0, 0, 0)},
+    ),
+    "only-the-context": (
+        "These are the values of self-attention in the context: the queries should be made of x.",
+        {"project": made_of(1, 1, 1)},
+    ),
+    "sides-swapped": (
+        "The two sides have changed places: queries are made of x, keys and values of the context.",
+        {"project": made_of(1, 0, 0)},
+    ),
+    "key-layer-as-wide-as-x": (
+        "`W_key` starts from d_query: keys are made of the context, so it starts from d_context.",
+        {"make": as_wide_as(0, 0, 1)},
+    ),
+    "value-layer-as-wide-as-x": (
+        "`W_value` starts from d_query: values are made of the context, so it starts from d_context.",
+        {"make": as_wide_as(0, 1, 0)},
+    ),
+    "all-layers-as-wide-as-x": (
+        "All three layers start from d_query: keys and values are made of the context, so theirs start from d_context.",
+        {"make": as_wide_as(0, 0, 0)},
+    ),
+    "layer-widths-swapped": (
+        "d_query and d_context have changed places: `W_query` starts from d_query, the other two from d_context.",
+        {"make": as_wide_as(1, 0, 0)},
+    ),
+    "causal": (
+        "There is a causal mask, which hides the end of the context from the first queries: two sequences have no"
+        " common order, so take it out.",
+        {"scores": causal_scores},
+    ),
+    "causal-if-equally-long": (
+        "There is a causal mask when x and the context are equally long: take it out, their places have nothing to do"
+        " with each other.",
+        {"scores": causal_if_square},
+    ),
+    "scale-by-context-width": (
+        "These are the values you get when scores are divided by the root of the context's width: it is the key's"
+        " width that counts.",
+        {"scores": lambda self, q, k, x: q @ k.mT / self.W_value.in_features**0.5},
+    ),
+    "scale-by-length-of-the-context": (
+        "These are the values you get when scores are divided by the root of the number of tokens in the context: it is"
+        " the key's width that counts.",
+        {"scores": lambda self, q, k, x: q @ k.mT / k.shape[-2] ** 0.5},
+    ),
+    "context-detached": (
+        "The context is cut out of the graph (`detach`, `.data`, `no_grad`), so what made it never learns from here.",
+        {"project": lambda self, x, context: Steps.project(self, x, context.detach())},
+    ),
+    "context-changed": (
+        "The context is changed in place, and whoever gave it still needs it: make a new tensor.",
+        {"project": lambda self, x, context: Steps.project(self, x, touched(context))},
+    ),
+    "view-of-the-context": (
+        "`view` needs a tensor that lies contiguous in memory, and a transposed context does not: use `reshape`.",
+        {"project": lambda self, x, context: Steps.project(self, x, context.view(context.numel()).view(context.shape))},
+    ),
+    "context-not-checked": (
+        "Nothing refuses a context or a mask of another rank: look at `context.dim()` and raise a `ValueError`.",
+        {"refuse_any": unchecked},
+    ),
+    "rank-of-the-mask-not-checked": (
+        "Nothing refuses a mask of another rank than (b, s): look at `context_mask.dim()` and raise a `ValueError`.",
+        {"refuse_any": mask_unchecked},
+    ),
+    # a mask of the context
+    "context-mask-ignored": (
+        "These are the values you get when the mask plays no part: hide what is False in it, before the softmax.",
+        {"hide": lambda self, scores, allowed: scores, "clear": no_clearing},
+    ),
+    "context-mask-inverted": (
+        'These are the values you get when True means "ignore": here True means that a token may be attended to.',
+        {"allow": allows(torch.logical_not)},
+    ),
+    "context-mask-hides-queries": (
+        "The mask hides rows, the queries, where it should hide columns, the keys: its new dimension belongs before the"
+        " last, (b, 1, s).",
+        {"allow": allows(lambda mask: mask.mT)},
+    ),
+    "context-mask-hides-both": (
+        "The mask hides rows, the queries, as well as columns: it belongs to the context, which makes the columns.",
+        {"allow": allows(lambda mask: mask & mask.mT)},
+    ),
+    "context-mask-without-dimension": (
+        "The mask (b, s) meets scores (…, t, s) as it is, so that its items are taken for queries: put a dimension in,"
+        " (b, 1, s).",
+        {"allow": allows(lambda mask: mask[:, 0, 0])},
+    ),
+    "context-mask-of-the-first": (
+        "The mask of the first item is used for all: each item of the batch has its own.",
+        {"allow": allows(lambda mask: mask[:1])},
+    ),
+    "context-mask-kept": (
+        "The mask of the first call is kept and used again: each call brings its own.",
+        {"allow": kept_mask},
+    ),
+    "context-mask-changed": (
+        "The mask is changed in place, and whoever gave it still needs it: work on a copy.",
+        {"allow": changed_mask},
+    ),
+    "context-mask-after-softmax": (
+        "These are the values you get when the mask is applied after the softmax (or to the values): the share of what"
+        " is hidden is lost, and rows no longer sum to 1. Apply it before.",
+        {"hide": lambda self, scores, allowed: scores, "clear": lambda self, weights, allowed: weights * allowed},
+    ),
+    "context-mask-after-softmax-shared-again": (
+        "The mask is applied after the softmax, and what is left is divided by its sum: where that is 0, or rounded to"
+        " 0, there is NaN. Apply it before the softmax.",
+        {"hide": lambda self, scores, allowed: scores, "clear": share_again},
+    ),
+    "context-mask-filled-with-zero": (
+        "Hidden scores become 0 (or are multiplied by the mask), which is a score like any other: fill with minus"
+        " infinity.",
+        {"hide": fills(0.0)},
+    ),
+    "context-mask-filled-with-a-finite-number": (
+        "Hidden scores are filled with a number such as -1e4, which other scores can reach: fill with minus infinity.",
+        {"hide": fills(-1e4)},
+    ),
+    "context-mask-filled-with-1e9": (
+        "Hidden scores are filled with -1e9, which float16 does not have; and where all are hidden, it averages what is"
+        " hidden: fill with minus infinity, and let nothing left give 0.",
+        {"hide": fills(-1e9), "clear": no_clearing},
+    ),
+    "context-mask-added-on-the-cpu": (
+        "The mask is turned into numbers to add, in a tensor that is float32 and on the CPU: use `masked_fill`, or give"
+        " it the dtype and the device of the scores.",
+        {"hide": add_on_the_cpu},
+    ),
+    "asks-what-the-mask-holds": (
+        "An `if` asks what the mask holds, which a tensor on `meta` can't tell: let `masked_fill` or `where` decide"
+        " entry by entry.",
+        {"hide": lambda self, scores, allowed: scores if allowed.all() else Cross.hide(self, scores, allowed)},
+    ),
+    "nothing-left-is-nan": (
+        "Where the mask leaves nothing, all scores are -inf, of which softmax makes NaN: give that row harmless scores"
+        " before the softmax, and weights of 0 after it.",
+        {"hide": hidden_plainly, "clear": no_clearing},
+    ),
+    "nothing-left-is-averaged": (
+        "Where the mask leaves nothing, the hidden tokens are averaged, since a finite fill gives all of them the same"
+        " weight: set the weights of such a row to 0.",
+        {"hide": lowest, "clear": no_clearing},
+    ),
+    "nothing-left-sees-all": (
+        "Where the mask leaves nothing, the mask is dropped and all hidden tokens are seen: set the weights of such a"
+        " row to 0.",
+        {"hide": see_all, "clear": no_clearing},
+    ),
+    "nan-patched-in-weights": (
+        "-inf is added to hidden scores and `nan_to_num` hides the NaN where nothing is left, but its gradient stays"
+        " NaN: give such a row harmless scores before the softmax.",
+        {"hide": add_infinity, "clear": lambda self, weights, allowed: torch.nan_to_num(weights)},
+    ),
+    "nan-patched-in-output": (
+        "`nan_to_num` on the output hides the NaN where nothing is left, and gradients that go through the weights are"
+        " NaN: give such a row harmless scores before the softmax.",
+        {"hide": hidden_plainly, "clear": no_clearing, "mix": unpatched_mix},
+    ),
+}
 SHARED = {
+    **CONTEXT,
     # projections
     "keys-from-queries": (
         "These are the values you get when the keys are made by the layer for queries: each role has its own.",
@@ -212,6 +508,43 @@ SHARED = {
     "output-projection-without-bias": (
         "The output projection has no bias: here it should have one.",
         {"make": no_bias},
+    ),
+    "never-bias": (
+        "The layers have no bias even when `qkv_bias` is true: pass it on to all three.",
+        {"make": unbiased},
+    ),
+    "always-bias": (
+        "The layers for queries, keys and values have a bias also when `qkv_bias` is false.",
+        {"make": biased},
+    ),
+    "value-without-bias": (
+        "With `qkv_bias=True` only queries and keys have a bias: `W_value` should have one as well.",
+        {"make": value_unbiased},
+    ),
+    "no-output-projection": (
+        "There is no output projection: what the heads find should go through a Linear layer `out_proj` with a bias.",
+        {
+            "make": unprojected,
+            "layers": lambda self: [self.W_query, self.W_key, self.W_value],
+            "unify": lambda self, found: found,
+        },
+    ),
+    "projection-never-used": (
+        "`out_proj` is made and never used: apply it to what the heads have found.",
+        {"unify": lambda self, found: found},
+    ),
+    # the number of heads
+    "indivisible-floored": (
+        "Heads that don't divide `d_out` are accepted: raise a `ValueError` with both numbers.",
+        {"divide": lambda self, width, heads: None},
+    ),
+    "assert-instead-of-an-error": (
+        "Heads that don't divide `d_out` stop with an AssertionError: raise a `ValueError` with both numbers.",
+        {"divide": assert_it_divides},
+    ),
+    "error-without-numbers": (
+        "The `ValueError` for heads that don't divide `d_out` should name both numbers.",
+        {"divide": refuse_without_numbers},
     ),
     # cutting and merging
     "reshaped-in-one-step": (
@@ -338,7 +671,7 @@ SHARED = {
     ),
     "input-changed": (
         "The input is changed in place (`x *= …`, `x.mul_(…)`): make a new tensor.",
-        {"project": changing},
+        {"project": lambda self, x, *context: Steps.project(self, touched(x), *context)},
     ),
     # causal modules
     "not-causal": (
@@ -439,12 +772,29 @@ def adopt(base, *ids, originals=(), shared=SHARED):
         misconception(id, sentence, original=dict(originals).get(id))(code)
 
 
-EVERYWHERE = (
+ONE_HEAD = (
     "keys-from-queries",
     "values-from-queries",
     "keys-as-values",
     "query-and-key-swapped",
     "layers-made-in-forward",
+    "no-scale",
+    "scale-without-root",
+    "scale-by-number-of-tokens",
+    "scale-after-softmax",
+    "root-of-root-once",
+    "softmax-over-queries",
+    "exp-without-max",
+    "weights-detached",
+    "values-detached",
+    "float32-comes-out",
+    "scale-tensor-on-the-cpu",
+    "rank-not-checked",
+    "squeezed",
+    "view-of-the-input",
+    "input-changed",
+)
+MANY_HEADS = (
     "output-projection-without-bias",
     "reshaped-in-one-step",
     "merged-without-transposing",
@@ -455,23 +805,17 @@ EVERYWHERE = (
     "heads-reversed",
     "heads-averaged",
     "one-head",
-    "no-scale",
-    "scale-without-root",
     "scale-by-all-heads",
     "scale-by-number-of-heads",
-    "scale-by-number-of-tokens",
-    "scale-after-softmax",
-    "root-of-root-once",
-    "softmax-over-queries",
     "softmax-over-heads",
-    "exp-without-max",
-    "weights-detached",
-    "values-detached",
-    "float32-comes-out",
-    "scale-tensor-on-the-cpu",
-    "rank-not-checked",
-    "squeezed",
-    "view-of-the-input",
-    "input-changed",
+)
+EVERYWHERE = ONE_HEAD + MANY_HEADS
+OPTIONAL_BIAS = ("never-bias", "always-bias", "value-without-bias")
+DIVIDED = (
+    "no-output-projection",
+    "projection-never-used",
+    "indivisible-floored",
+    "assert-instead-of-an-error",
+    "error-without-numbers",
 )
 CAUSAL = tuple(id for id in SHARED if id.startswith(("not-causal", "mask-", "length-", "dropout-")))
