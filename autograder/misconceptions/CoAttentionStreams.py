@@ -330,43 +330,12 @@ class MasksChanged(Right):
 # --- a wrong MultiHeadCrossAttention --------------------------------------------------------------
 
 
-def nothing_left_is_nan(self, weights, allowed):
-    return weights
-
-
-OF_THE_CROSS = {
-    "nothing-left-is-nan": (
-        "where nothing is left to attend to, the softmax of nothing but minus infinity gives NaN.",
-        {
-            "hide": lambda self, scores, allowed: scores.masked_fill(~allowed, -torch.inf),
-            "clear": nothing_left_is_nan,
-        },
-    ),
-    "nothing-left-is-the-average": (
-        "where nothing is left to attend to, the average of all hidden tokens comes out: it should be 0.",
-        {"clear": nothing_left_is_nan},
-    ),
-    "mask-after-softmax": (
-        "hidden tokens get no weight only after the softmax, so that rows no longer sum to 1: hide them before it.",
-        {
-            "hide": lambda self, scores, allowed: scores,
-            "clear": lambda self, weights, allowed: weights.masked_fill(~allowed, 0.0),
-        },
-    ),
-    "mask-filled-with-a-finite-number": (
-        "hidden scores are filled with a number such as -1e4, which very negative scores can reach: fill with minus"
-        " infinity.",
-        {"hide": lambda self, scores, allowed: scores.masked_fill(~allowed, -1e4)},
-    ),
-    "indivisible-floored": (
-        "heads that don't divide the width are accepted: raise a `ValueError` with both numbers.",
-        {"divide": lambda self, width, heads: None},
-    ),
-}
-SHARED = [
+OF_THE_CROSS = [
     "keys-from-queries",
     "values-from-queries",
     "keys-as-values",
+    "keys-from-x",
+    "values-from-x",
     "no-scale",
     "scale-without-root",
     "scale-by-all-heads",
@@ -381,21 +350,26 @@ SHARED = [
     "float32-comes-out",
     "scale-tensor-on-the-cpu",
     "rank-not-checked",
+    "indivisible-floored",
+    "error-without-numbers",
+    "context-mask-hides-queries",
+    "context-mask-of-the-first",
+    "context-mask-after-softmax",
+    "context-mask-filled-with-zero",
+    "context-mask-filled-with-a-finite-number",
+    "asks-what-the-mask-holds",
+    "nothing-left-is-nan",
+    "nothing-left-is-averaged",
+    "nan-patched-in-output",
     "squeezed",
     "view-of-the-input",
     "input-changed",
 ]
 
 
-def with_cross(id, says, steps):
-    """Two streams of a `MultiHeadCrossAttention` with wrong steps."""
-    wrong = type("MultiHeadCrossAttention", (cross.Right,), steps)
-    name = "".join(part.capitalize() for part in id.split("-"))
-    code = type(name, (Right,), {"Cross": wrong, "__module__": __name__})
-    misconception(id, f"In your `MultiHeadCrossAttention`: {says}")(code)
-
-
-for _id, (_says, _steps) in OF_THE_CROSS.items():
-    with_cross(_id, _says, _steps)
-for _id in SHARED:
-    with_cross(_id, heads.SHARED[_id][0][0].lower() + heads.SHARED[_id][0][1:], heads.SHARED[_id][1])
+for _id in OF_THE_CROSS:
+    _says, _steps = heads.SHARED[_id]
+    _cross = type("MultiHeadCrossAttention", (cross.Right,), _steps)
+    _name = "".join(part.capitalize() for part in _id.split("-"))
+    _code = type(_name, (Right,), {"Cross": _cross, "__module__": __name__})
+    misconception(_id, f"In your `MultiHeadCrossAttention`: {_says}")(_code)
