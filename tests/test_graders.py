@@ -226,6 +226,8 @@ SEEN_ON_A_GPU = {
     "causal_mask": "inverted",
     "padding_mask": "inverted",
     "masked_weights": "scaled",
+    "ParallelCoAttention": "no-cross-term",
+    "AlternatingCoAttention": "never-guided",
 }
 
 

@@ -106,9 +106,10 @@ def test_the_release_leaks_nothing(name):
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_fixes_release_the_original(name):
-    """A fix exercise is released as the buggy original, whole and ready to edit."""
-    fixes = [c for c in notebook_of("source", name)["cells"] if ORIGINAL.search(source_of(c))]
-    assert fixes
+    """A fix exercise, by the table at the notebook's start, is released as the buggy original, whole, ready to edit."""
+    cells = notebook_of("source", name)["cells"]
+    fixes = [c for c in cells if ORIGINAL.search(source_of(c))]
+    assert len(fixes) == source_of(cells[0]).count("| fix |")
     for cell in fixes:
         released = source_of(cell_of(notebook_of("release", name), cell["metadata"]["nbgrader"]["grade_id"]))
         assert released == original_of(source_of(cell))

@@ -770,14 +770,14 @@ SHARED = {
 }
 
 
-def adopt(base, *ids, originals=()):
-    """Make the misconceptions `ids` of `SHARED` out of `base`, in whose module they will stand.
+def adopt(base, *ids, originals=(), shared=SHARED):
+    """Make the misconceptions `ids` of `shared` out of `base`, in whose module they will stand.
 
     `originals` maps ids to the notebook that they come from.
     """
     module = sys.modules[base.__module__]
     for id in ids:
-        sentence, steps = SHARED[id]
+        sentence, steps = shared[id]
         name = "".join(part.capitalize() for part in id.split("-"))
         code = type(name, (base,), {**steps, "__module__": module.__name__})
         misconception(id, sentence, original=dict(originals).get(id))(code)

@@ -1,0 +1,99 @@
+# mixes up who guides and who reads, and none of it crashes
+# expect: ParallelCoAttention = partial layers-exchanged
+# expect: AlternatingCoAttention = partial guided-by-itself
+# expect: CoAttentionStreams = partial question-reads-the-new-image
+
+# %% ParallelCoAttention
+class ParallelCoAttention(nn.Module):
+    def __init__(self, d, k):
+        super().__init__()
+        self.W_b = nn.Linear(d, d, bias=False)
+        self.W_v = nn.Linear(d, k, bias=False)
+        self.W_q = nn.Linear(d, k, bias=False)
+        self.w_hv = nn.Linear(k, 1, bias=False)
+        self.w_hq = nn.Linear(k, 1, bias=False)
+
+    def forward(self, v, q):
+        if v.dim() != 3 or q.dim() != 3:
+            raise ValueError(f"expected (b, n, d) and (b, t, d), got {tuple(v.shape)} and {tuple(q.shape)}")
+        C = torch.tanh(q @ self.W_b(v).transpose(1, 2))
+        H_v = torch.tanh(self.W_q(v) + C.transpose(1, 2) @ self.W_v(q))
+        H_q = torch.tanh(self.W_v(q) + C @ self.W_q(v))
+        a_v = F.softmax(self.w_hv(H_v).squeeze(-1), dim=1)
+        a_q = F.softmax(self.w_hq(H_q).squeeze(-1), dim=1)
+        return (a_v[:, :, None] * v).sum(1), (a_q[:, :, None] * q).sum(1), a_v, a_q
+
+# %% AlternatingCoAttention
+class GuidedStep(nn.Module):
+    def __init__(self, d, k):
+        super().__init__()
+        self.W_x = nn.Linear(d, k, bias=False)
+        self.W_g = nn.Linear(d, k, bias=False)
+        self.w_hx = nn.Linear(k, 1, bias=False)
+
+    def forward(self, x, g=None):
+        inner = self.W_x(x)
+        if g is not None:
+            inner = inner + self.W_g(g)[:, None, :]
+        a = F.softmax(self.w_hx(torch.tanh(inner)).squeeze(-1), dim=1)  # (b, s)
+        return (a[:, :, None] * x).sum(dim=1), a
+
+
+class AlternatingCoAttention(nn.Module):
+    def __init__(self, d, k):
+        super().__init__()
+        self.steps = nn.ModuleList([GuidedStep(d, k) for _ in range(3)])
+
+    def forward(self, v, q):
+        if v.dim() != 3 or q.dim() != 3:
+            raise ValueError(f"expected (b, n, d) and (b, t, d), got {tuple(v.shape)} and {tuple(q.shape)}")
+        summary, _ = self.steps[0](q)
+        v_hat, a_v = self.steps[1](v, summary)
+        q_hat, a_q = self.steps[2](q, summary)
+        return v_hat, q_hat, a_v, a_q
+
+# %% CoAttentionStreams
+class MultiHeadCrossAttention(nn.Module):
+    """Mine from lesson 05."""
+
+    def __init__(self, d_query, d_context, d_out, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_out % num_heads != 0:
+            raise ValueError(f"d_out = {d_out} must be a multiple of num_heads = {num_heads}")
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_query, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_context, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_context, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+
+    def cut(self, z):
+        b, n, d = z.shape
+        return z.view(b, n, self.num_heads, d // self.num_heads).transpose(1, 2)  # (b, h, n, w)
+
+    def forward(self, x, context, context_mask=None):
+        if x.dim() != 3 or context.dim() != 3:
+            raise ValueError(f"expected three dimensions each, got {tuple(x.shape)} and {tuple(context.shape)}")
+        if context_mask is not None and context_mask.dim() != 2:
+            raise ValueError(f"expected a mask (b, s), got {tuple(context_mask.shape)}")
+        Q, K, V = self.cut(self.W_query(x)), self.cut(self.W_key(context)), self.cut(self.W_value(context))
+        scores = Q @ K.transpose(2, 3) / K.shape[-1] ** 0.5  # (b, h, t, s)
+        if context_mask is not None:
+            hidden = ~context_mask[:, None, None, :]
+            nothing = hidden.all(dim=-1, keepdim=True)
+            scores = scores.masked_fill(hidden, float("-inf")).masked_fill(nothing, 0.0)
+        weights = F.softmax(scores, dim=-1)
+        if context_mask is not None:
+            weights = weights.masked_fill(nothing, 0.0)
+        return self.out_proj((weights @ V).transpose(1, 2).flatten(2))
+
+
+class CoAttentionStreams(nn.Module):
+    def __init__(self, d, num_heads):
+        super().__init__()
+        self.v_to_q = MultiHeadCrossAttention(d, d, d, num_heads)
+        self.q_to_v = MultiHeadCrossAttention(d, d, d, num_heads)
+
+    def forward(self, v, q, v_mask=None, q_mask=None):
+        v = self.v_to_q(v, q, q_mask)
+        q = self.q_to_v(q, v, v_mask)
+        return v, q

@@ -1,0 +1,4 @@
+# handed in the notebook as it was released
+# expect: ParallelCoAttention = zero
+# expect: AlternatingCoAttention = zero
+# expect: CoAttentionStreams = zero

@@ -1,0 +1,77 @@
+"""Co-attention by its definition (Lu, Yang, Batra and Parikh 2016, section 3.3), with tokens as rows, in float64.
+
+The paper's tokens are columns. Everything is computed with products and sums over named dimensions: no matmul.
+"""
+
+import torch
+
+from . import heads, qkv
+
+
+def parallel(v, q, state):
+    """Both maps at once: (b, n, d) and (b, t, d) -> `(v_hat, q_hat, a_v, a_q)`, (b, d) twice, (b, n) and (b, t).
+
+    `state` holds the weights of `W_b` (d, d), `W_v` and `W_q` (k, d), `w_hv` and `w_hq` (1, k).
+    """
+    v, q = v.double(), q.double()
+    own_v, own_q = (qkv.project(x, state[f"{name}.weight"]) for x, name in [(v, "W_v"), (q, "W_q")])
+    found = affinity(v, q, state["W_b.weight"]).unsqueeze(-1)  # (b, t, n, 1)
+    h_v = torch.tanh(own_v + (found * own_q.unsqueeze(2)).sum(1))  # (b, t, n, k) summed over the question's tokens
+    h_q = torch.tanh(own_q + (found * own_v.unsqueeze(1)).sum(2))  # (b, t, n, k) summed over the image's tokens
+    v_hat, a_v = summary(v, h_v, state["w_hv.weight"])
+    q_hat, a_q = summary(q, h_q, state["w_hq.weight"])
+    return v_hat, q_hat, a_v, a_q
+
+
+def affinity(v, q, weight):
+    """How well each token of q fits each of v, between -1 and 1: (b, n, d), (b, t, d) and (d, d) -> (b, t, n)."""
+    products = q.double().unsqueeze(2).unsqueeze(-1) * weight.double() * v.double().unsqueeze(1).unsqueeze(-2)
+    return torch.tanh(products.sum((-2, -1)))  # (b, t, n, d, d) summed over both features
+
+
+def alternating(v, q, state):
+    """One map after the other: (b, n, d) and (b, t, d) -> `(v_hat, q_hat, a_v, a_q)`, as `parallel`.
+
+    `state` holds for each step i of 0, 1, 2 the weights of `steps.i.W_x`, `steps.i.W_g` (k, d) and `steps.i.w_hx`
+    (1, k); that of `steps.0.W_g` is not looked at.
+    """
+    q_first, _ = guided(q, None, state, 0)
+    v_hat, a_v = guided(v, q_first, state, 1)
+    q_hat, a_q = guided(q, v_hat, state, 2)
+    return v_hat, q_hat, a_v, a_q
+
+
+def guided(x, guide, state, step):
+    """One step: tokens (b, s, d) and a guide (b, d), or None for zero -> their summary (b, d) and weights (b, s)."""
+    x = x.double()
+    inner = qkv.project(x, state[f"steps.{step}.W_x.weight"])  # (b, s, k)
+    if guide is not None:
+        inner = inner + qkv.project(guide, state[f"steps.{step}.W_g.weight"]).unsqueeze(1)
+    return summary(x, torch.tanh(inner), state[f"steps.{step}.w_hx.weight"])
+
+
+def summary(x, hidden, weight):
+    """Tokens (b, s, d), by weights from what is hidden (b, s, k) -> their summary (b, d) and the weights (b, s)."""
+    weights = qkv.softmax(qkv.project(hidden, weight).squeeze(-1))
+    return (weights.unsqueeze(-1) * x).sum(1), weights
+
+
+# In the modules' state, what `heads` calls query, key, value and out.
+NAMES = {"query": "W_query", "key": "W_key", "value": "W_value", "out": "out_proj"}
+
+
+def streams(v, q, state, number, v_mask=None, q_mask=None):
+    """Two cross-attentions in opposite directions (Lu et al. 2019, "ViLBERT", section 3.1), without what is around.
+
+    (b, n, d) and (b, t, d), boolean masks (b, n) and (b, t), True = may attend -> the new v (b, n, d) and the new q
+    (b, t, d), by `number` heads. `state` holds the weights of `v_to_q` and `q_to_v`.
+    """
+    new_v = heads.multi_head(v, of_way(state, "v_to_q"), number, context=q, context_mask=q_mask)
+    new_q = heads.multi_head(q, of_way(state, "q_to_v"), number, context=v, context_mask=v_mask)
+    return new_v, new_q
+
+
+def of_way(state, way):
+    """The weights of one direction, in the form of `heads`."""
+    found = {f"{part}.weight": state[f"{way}.{name}.weight"] for part, name in NAMES.items()}
+    return {**found, "out.bias": state[f"{way}.out_proj.bias"]}

@@ -1,0 +1,33 @@
+"""As in the paper: tokens are columns, the guide times a row of ones; all three steps in one loop."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Layers(nn.Module):
+    def __init__(self, d, k):
+        super().__init__()
+        self.W_x = nn.Linear(d, k, bias=False)
+        self.W_g = nn.Linear(d, k, bias=False)
+        self.w_hx = nn.Linear(k, 1, bias=False)
+
+
+class AlternatingCoAttention(nn.Module):
+    def __init__(self, d, k):
+        super().__init__()
+        self.steps = nn.ModuleList([Layers(d, k), Layers(d, k), Layers(d, k)])
+
+    def forward(self, v, q):
+        if v.ndim != 3 or q.ndim != 3:
+            raise ValueError(f"three dimensions each, please: {tuple(v.shape)}, {tuple(q.shape)}")
+        g = q.new_zeros(q.shape[0], q.shape[2], 1)  # (b, d, 1)
+        kept = []
+        for X, step in zip((q.mT, v.mT, q.mT), self.steps):  # (b, d, s)
+            ones = X.new_ones(1, X.shape[2])
+            H = torch.tanh(step.W_x.weight @ X + (step.W_g.weight @ g) @ ones)  # (b, k, s)
+            a = F.softmax(step.w_hx.weight @ H, dim=-1)  # (b, 1, s)
+            g = X @ a.mT
+            kept.append((g.squeeze(2), a.squeeze(1)))
+        (v_hat, a_v), (q_hat, a_q) = kept[1:]
+        return v_hat, q_hat, a_v, a_q
