@@ -169,3 +169,15 @@ def test_the_released_checks_fail_and_the_solutions_pass(grader, name):
             pytest.fail(f"{folder}, {cell['id']}: {problem}")
         finally:
             child.kill()
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_the_solutions_get_full_marks_and_the_release_does_not(grader, name):
+    """Through the sandbox; on `meta` as well, wherever an exercise has a check for devices."""
+    right, released = (
+        grader.grade_file(ROOT / folder / name / f"{name}.ipynb", seed=1).verdict for folder in ("solutions", "release")
+    )
+    assert right.full, [c.message for e in right.exercises for c in e.checks if not c.passed]
+    for outcome in released.exercises:
+        assert outcome.score < outcome.max_score, outcome.exercise
+        assert outcome.status == "graded" or outcome.message
