@@ -146,7 +146,7 @@ SHARED = {
         {"give": lambda self, v_hat, q_hat, a_v, a_q: (v_hat.unsqueeze(1), q_hat.unsqueeze(1), a_v, a_q)},
     ),
     "inputs-exchanged": (
-        "v and q have changed places in `forward`: the image comes first.",
+        "The inputs have changed places in `forward`: v, the image, comes first.",
         {"take": lambda self, v, q: (q, v)},
     ),
     # parameters
