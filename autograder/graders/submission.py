@@ -87,17 +87,22 @@ class Submission:
             tensors,
         )
         self.transcript.add("built")
-        if type(reply.get("handle")) is not int:
-            raise wire.WireError("a built module has no handle")
-        return Proxy(self, reply["handle"])
+        return self._built(reply)
 
     def torch_module(self, name, **kwargs):
         """A `Proxy` of one of torch's own modules, such as `MultiheadAttention`, to be given to the submission."""
         tensors = []
         message = {"op": "torch_module", "name": name, "kwargs": wire.pack(kwargs, tensors)}
-        reply, _ = self._ask(message, tensors)
+        return self._built(self._ask(message, tensors)[0])
+
+    def stub(self, name, **kwargs):
+        """A `Proxy` of one of the kit's stub models (sandbox/inside/stubs.py), to be given to the submission."""
+        message = {"op": "stub", "name": name, "kwargs": wire.pack(kwargs, [])}
+        return self._built(self._ask(message, [])[0])
+
+    def _built(self, reply):
         if type(reply.get("handle")) is not int:
-            raise wire.WireError("a built module has no handle")
+            raise wire.WireError("what was built has no handle")
         return Proxy(self, reply["handle"])
 
     def function(self, name):
@@ -146,11 +151,12 @@ def student_error(reply):
 
 
 class Proxy:
-    """A function or module of the submission.
+    """A function, an object or a method of the submission.
 
-    Arguments of a call may be proxies of modules. After a call, `submission.last` holds `devices` (of the tensors that
-    came back), `changed` (whether a tensor that was given was changed in place), `replaced` (whether a module that was
-    given has other parameter objects than before) and `products` (see `counted`).
+    Arguments of a call may be proxies of modules, and `wire.Generator`s. After a call, `submission.last` holds
+    `devices` (of the tensors that came back), `changed` (whether a tensor that was given was changed in place),
+    `replaced` (whether a module that was given has other parameter objects than before), `drew` (whether torch's own
+    generator was drawn from or seeded) and `products` (see `counted`).
     """
 
     def __init__(self, submission, target):
@@ -201,6 +207,17 @@ class Proxy:
         """
         return self._call(args, kwargs, {"device": device} if device else {}, upstream)
 
+    def method(self, name):
+        """A `Proxy` of the method `name` of this object."""
+        return Proxy(self.submission, [self.target, name])
+
+    def attribute(self, name):
+        """The value of the attribute `name` of this object. Raises StudentError if it has none."""
+        reply, tensors = self.submission._ask({"op": "attribute", "target": [self.target, name]}, [])
+        value = wire.unpack(reply.get("value"), tensors)
+        self.submission.transcript.add("value", value)
+        return value
+
     def load(self, state, optional=()):
         """Write weights into parameters by name, as `load_state_dict` would. Raises StudentError.
 
@@ -244,6 +261,29 @@ class Proxy:
     def eval(self):
         return self.train(False)
 
+    def training(self):
+        """Whether the module is in train mode (witnessed)."""
+        training = bool(self.submission._ask({"op": "training", "target": self.target}, [])[0].get("training"))
+        self.submission.transcript.add("training", training)
+        return training
+
+    def seen(self):
+        """What a stub model saw of its first calls since it was last asked (witnessed).
+
+        A list of dicts: `idx` and `targets` (tensors, or None), `training` and `graph` (booleans). Raises WireError for
+        anything else.
+        """
+        reply, tensors = self.submission._ask({"op": "seen", "target": self.target}, [])
+        seen = wire.unpack(reply.get("seen"), tensors)
+        kinds = {"idx": torch.Tensor, "targets": (torch.Tensor, type(None)), "training": bool, "graph": bool}
+        if not isinstance(seen, list) or not all(
+            isinstance(call, dict) and call.keys() == kinds.keys() and all(isinstance(call[n], kinds[n]) for n in kinds)
+            for call in seen
+        ):
+            raise wire.WireError("what a model saw is not what it notes")
+        self.submission.transcript.add("seen", [(list(c["idx"].shape), c["training"], c["graph"]) for c in seen])
+        return seen
+
     def to(self, device=None, dtype=None):
         """Move the module to a device or a dtype."""
         message = {"op": "move", "target": self.target, "device": device}
@@ -270,6 +310,7 @@ class Proxy:
             "changed": bool(changed),
             "devices": [str(d)[:20] for d in devices[:10]] if isinstance(devices, list) else [],
             "replaced": bool(reply.get("replaced")),
+            "drew": bool(reply.get("drew")),
             "products": reply.get("products") if type(reply.get("products")) is int else 0,
         }
         transcript = self.submission.transcript
