@@ -132,7 +132,7 @@ def test_unknown_character(submission, draw):
     for unknown in ("#", "Ж", "~"):
         tokenizer, text = ready(submission, draw)
         i = draw.integer(1, len(text) - 1)
-        cases[unknown] = tokenizer.method("encode").refused(text[:i] + unknown + text[i:])
+        cases[unknown] = tokenizer.method("encode").error(text[:i] + unknown + text[i:])
     for unknown, error in cases.items():
         refuses(error, f"the unknown character {unknown!r}", unknown)
 

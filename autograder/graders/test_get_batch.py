@@ -8,7 +8,7 @@ import re
 
 import torch
 
-from autograder.graders.kit import CheckFailed, check, frequencies, name_of, pair, refuses, shape, unchanged
+from autograder.graders.kit import CheckFailed, check, frequencies, kind_of, name_of, pair, refuses, shape, unchanged
 from autograder.graders.submission import Counts
 from autograder.reference import language
 from autograder.sandbox.inside.wire import Generator
@@ -37,7 +37,9 @@ def starts_of(value, data, block_size, batch_size):
 def ready(submission, draw):
     """The function, seen to make a plain batch."""
     function, data = submission.function("get_batch"), text_of(draw, 30)
-    starts_of(function.sample(data, 4, 3), data, 4, 3)
+    value = function.sample(data, 4, 8, seed=0)
+    submission.note(*told(value, data))
+    starts_of(value, data, 4, 8)
     return function
 
 
@@ -50,7 +52,7 @@ def test_blocks(submission, draw):
     """Rows of the inputs are blocks of the text, and the targets are the same blocks, one token further on; both int64."""
     function, data = submission.function("get_batch"), text_of(draw, 40)
     sizes = [(5, 3), (3, 8), (4, 4)]
-    got = [function.sample(data, *size, seeded(draw)) for size in sizes] + [function.sample(data, 6, 2)]
+    got = [function.sample(data, *size, seeded(draw)) for size in sizes] + [function.sample(data, 6, 2, seed=1)]
     for value, size in zip(got, [*sizes, (6, 2)]):
         submission.note(*told(value, data))
         starts_of(value, data, *size)
@@ -63,7 +65,7 @@ def told(value, data):
     """What of a batch is no matter of chance: its shapes and dtypes, and how far apart in the text its tokens lie."""
     place = {int(token): i for i, token in enumerate(data)}
     if not isinstance(value, (list, tuple)):
-        return [type(value).__name__]
+        return [kind_of(value)]
     seen = []
     for part in value[:3]:
         if not isinstance(part, torch.Tensor):
@@ -165,7 +167,7 @@ def test_small_and_odd(submission, draw):
 def test_leaves_no_trace(submission, draw):
     """The text is not changed, and with a generator torch's own stays as it was."""
     function, data = ready(submission, draw), text_of(draw, 30)
-    value = function.sample(data, 4, 3, seeded(draw))
+    value = function.sample(data, 4, 3, seeded(draw), seed=2)
     drew = submission.last["drew"]
     submission.note(drew)
     unchanged(submission)
