@@ -264,5 +264,10 @@ def kind_of(value):
     return f"a {type(value).__name__}"
 
 
+def number(value):
+    """A number that came in a tensor, as one."""
+    return value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value
+
+
 def sentence_start(text):
     return text[:1].upper() + text[1:]

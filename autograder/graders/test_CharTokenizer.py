@@ -6,7 +6,7 @@ open.
 
 import torch
 
-from autograder.graders.kit import CheckFailed, check, kind_of, refuses
+from autograder.graders.kit import CheckFailed, check, kind_of, number, refuses
 from autograder.reference import language
 from autograder.sandbox.inside.wire import Opaque
 
@@ -37,11 +37,6 @@ def ids_of(got, text, made_from):
             i = next(i for i in range(len(right)) if got[i] != right[i])
             says = f"the id of {text[i]!r} should be {right[i]}, but it is {str(got[i])[:40]}"
         raise CheckFailed(f"Of a text of {len(known)} different characters: {says}.")
-
-
-def number(value):
-    """A number that came in a tensor, as one."""
-    return value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value
 
 
 def same_text(got, right):

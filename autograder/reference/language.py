@@ -34,11 +34,11 @@ def blocks(data, block_size):
 
 
 def made_text(length, vocab_size, noise, draw):
-    """A text in which the character two back and the one three back decide the next: (length,), int64.
+    """A text in which the last character and the third from the end decide the next: (length,), int64.
 
-    With a, b and c the last three characters, the latest last, the next one is π(a + b mod v), for a permutation π that
-    is drawn; but with the probability `noise` it is any one of all v. So one character alone, or the last one and any
-    one before it, says nothing of the next.
+    With a, b and c the last three characters, c being the latest, the next one is π(a + c mod v), for a permutation π
+    that is drawn; but with the probability `noise` it is any one of all v. So no single character says anything of the
+    next, and who looks back less than three characters knows nothing.
     """
     v = vocab_size
     permutation = torch.randperm(v, generator=draw).tolist()
@@ -46,15 +46,19 @@ def made_text(length, vocab_size, noise, draw):
     chance = (torch.rand(length, generator=draw) < noise).tolist()
     for i in range(3, length):
         if not chance[i]:
-            text[i] = permutation[(text[i - 3] + text[i - 2]) % v]
+            text[i] = permutation[(text[i - 3] + text[i - 1]) % v]
     return torch.tensor(text)
 
 
-def full_loss(vocab_size, noise):
-    """The mean loss of who knows the rule: the entropy of a character, given the ones before it."""
+def full_loss(vocab_size, noise, block_size):
+    """The mean loss of who knows the rule, in blocks, whose first two tokens have too little before them to tell.
+
+    From the third on, it is the entropy of a character, given the ones before it.
+    """
     other = noise / vocab_size
     right = 1 - noise + other
-    return -right * math.log(right) - (vocab_size - 1) * other * math.log(other)
+    entropy = -right * math.log(right) - (vocab_size - 1) * other * math.log(other)
+    return (2 * math.log(vocab_size) + (block_size - 2) * entropy) / block_size
 
 
 def bigram_loss(data, vocab_size):
