@@ -1,6 +1,6 @@
 """How far right answers vary where `train` is judged by what is learnt: `python benchmarks/train_bands.py [--runs N]`.
 
-Grades every right answer of tests/honest/train N times, each time on another text and from other weights, and prints how
+Grades every right answer of tests/honest/train N times, each time on another text and from other weights. Prints how
 often it passes all checks, and between what its losses lie. Then come wrong answers, and the limits.
 """
 

@@ -16,7 +16,7 @@ from autograder.sandbox.inside.wire import Generator
 
 V, BLOCK, MEMORY, WIDTH, HIDDEN = 5, 4, 2, 3, 4
 RULE = {"vocab_size": 4, "noise": 0.15}
-STEPS, LAST, LEARNT_BLOCK = 50, 20, 8
+STEPS, LAST, LEARNT_BLOCK = 40, 10, 8
 FLOOR = language.full_loss(**RULE, block_size=LEARNT_BLOCK)  # the loss of who knows the rule
 BELOW, ABOVE = 0.15, 0.3
 
@@ -182,9 +182,9 @@ def telling_text(model, draw, many):
 def test_blocks(submission, draw):
     """Blocks of `model.block_size` tokens are drawn from all of the text, every start as likely as another.
 
-    90 steps of one block each; see `kit.frequencies` for how rarely a right answer is turned down.
+    80 steps of one block each; see `kit.frequencies` for how rarely a right answer is turned down.
     """
-    function, model, many, steps = ready(submission, draw), Model(submission, draw), 4, 90
+    function, model, many, steps = ready(submission, draw), Model(submission, draw), 4, 80
     data, losses = telling_text(model, draw, many)
     got = losses_of(submission, function.sample(model.proxy, data, steps, 1, 0.0, seeded(draw)), steps)
     far, starts = (got[:, None] - losses).abs().min(1)
