@@ -29,7 +29,7 @@ def losses(namespace, runs):
 
 
 def line(name, found, rest=""):
-    print(f"{name:<20}" + "".join(f" {min(some):6.3f} to {max(some):6.3f} " for some in found) + rest)
+    print(f"{name:<20}" + "".join(f" {min(some):6.3f} to {max(some):6.3f} " for some in found) + rest, flush=True)
 
 
 def main():
