@@ -260,7 +260,8 @@ def learnt(submission, draw):
 def test_learns(submission, draw):
     """A text with rules is learnt: the loss falls to what the rules leave to chance, on text not seen before too.
 
-    The band is wide against what right answers vary: benchmarks/train_bands.py prints both.
+    The limits are 0.55 and 1.00 (a table of pairs: 1.39, copying: about 0). Of 250 right runs, in five styles, all
+    losses lay between 0.67 and 0.79, which is 6 standard deviations and more away (benchmarks/train_bands.py).
     """
     learner(submission, draw)
     found = learnt(submission, draw)
