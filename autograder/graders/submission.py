@@ -59,6 +59,23 @@ class Local:
 
 
 @dataclass
+class Counts:
+    """How often each outcome was drawn, a tensor (n,): two of them are the same unless chance hardly explains it."""
+
+    seen: torch.Tensor
+
+    def like(self, other):
+        """Whether no share of one is further from the other's than 4.5 standard deviations."""
+        if self.seen.shape != other.seen.shape:
+            return False
+        one, two = self.seen.double(), other.seen.double()
+        many, much = one.sum().clamp(min=1), two.sum().clamp(min=1)
+        share = (one + two) / (many + much)
+        spread = (share * (1 - share) * (1 / many + 1 / much)).sqrt()
+        return bool(((one / many - two / much).abs() <= 4.5 * spread + 1e-9).all())
+
+
+@dataclass
 class Transcript:
     """All that a check saw of a submission, in order: what is compared with a misconception's."""
 
@@ -87,17 +104,22 @@ class Submission:
             tensors,
         )
         self.transcript.add("built")
-        if type(reply.get("handle")) is not int:
-            raise wire.WireError("a built module has no handle")
-        return Proxy(self, reply["handle"])
+        return self._built(reply)
 
     def torch_module(self, name, **kwargs):
         """A `Proxy` of one of torch's own modules, such as `MultiheadAttention`, to be given to the submission."""
         tensors = []
         message = {"op": "torch_module", "name": name, "kwargs": wire.pack(kwargs, tensors)}
-        reply, _ = self._ask(message, tensors)
+        return self._built(self._ask(message, tensors)[0])
+
+    def stub(self, name, **kwargs):
+        """A `Proxy` of one of the kit's stub models (sandbox/inside/stubs.py), to be given to the submission."""
+        message = {"op": "stub", "name": name, "kwargs": wire.pack(kwargs, [])}
+        return self._built(self._ask(message, [])[0])
+
+    def _built(self, reply):
         if type(reply.get("handle")) is not int:
-            raise wire.WireError("a built module has no handle")
+            raise wire.WireError("what was built has no handle")
         return Proxy(self, reply["handle"])
 
     def function(self, name):
@@ -112,6 +134,10 @@ class Submission:
         """The devices that the submission can be run on here."""
         reply, _ = self._ask({"op": "devices"}, [], record=False)
         return [d for d in ("cpu", "meta", "cuda") if d in reply.get("devices", [])]
+
+    def note(self, *seen):
+        """What a check makes of values that it got by `Proxy.sample`, and tells one mistake from another."""
+        self.transcript.add("noted", *seen)
 
     def _ask(self, message, tensors, record=True):
         reply, tensors = self.transport.ask(message, tensors)
@@ -146,11 +172,12 @@ def student_error(reply):
 
 
 class Proxy:
-    """A function or module of the submission.
+    """A function, an object or a method of the submission.
 
-    Arguments of a call may be proxies of modules. After a call, `submission.last` holds `devices` (of the tensors that
-    came back), `changed` (whether a tensor that was given was changed in place), `replaced` (whether a module that was
-    given has other parameter objects than before) and `products` (see `counted`).
+    Arguments of a call may be proxies of modules, and `wire.Generator`s. After a call, `submission.last` holds
+    `devices` (of the tensors that came back), `changed` (whether a tensor that was given was changed in place),
+    `replaced` (whether a module that was given has other parameter objects than before), `drew` (whether torch's own
+    generator was drawn from or seeded) and `products` (see `counted`).
     """
 
     def __init__(self, submission, target):
@@ -164,6 +191,13 @@ class Proxy:
     def seeded(self, seed, *args, **kwargs):
         """Call it after seeding torch's generator."""
         return self._call(args, kwargs, {"seed": seed})
+
+    def sample(self, *args, seed=None, **kwargs):
+        """Call it, after seeding torch's generator if there is a `seed`, for values that are drawn.
+
+        They differ from one right answer to another, so what is to be remembered of them is for `Submission.note`.
+        """
+        return self._call(args, kwargs, {} if seed is None else {"seed": seed}, keep=False)
 
     def on(self, device, *args, **kwargs):
         """Call it with all tensors on `device`. On `meta`, mixing devices raises, as it would on a GPU."""
@@ -200,6 +234,17 @@ class Proxy:
         `requires_grad`, in order, and a dict of parameters by name.
         """
         return self._call(args, kwargs, {"device": device} if device else {}, upstream)
+
+    def method(self, name):
+        """A `Proxy` of the method `name` of this object."""
+        return Proxy(self.submission, [self.target, name])
+
+    def attribute(self, name):
+        """The value of the attribute `name` of this object. Raises StudentError if it has none."""
+        reply, tensors = self.submission._ask({"op": "attribute", "target": [self.target, name]}, [])
+        value = wire.unpack(reply.get("value"), tensors)
+        self.submission.transcript.add("value", value)
+        return value
 
     def load(self, state, optional=()):
         """Write weights into parameters by name, as `load_state_dict` would. Raises StudentError.
@@ -244,6 +289,29 @@ class Proxy:
     def eval(self):
         return self.train(False)
 
+    def training(self):
+        """Whether the module is in train mode (witnessed)."""
+        training = bool(self.submission._ask({"op": "training", "target": self.target}, [])[0].get("training"))
+        self.submission.transcript.add("training", training)
+        return training
+
+    def seen(self):
+        """What a stub model saw of its first calls since it was last asked (witnessed).
+
+        A list of dicts: `idx` and `targets` (tensors, or None), `training` and `graph` (booleans). Raises WireError for
+        anything else.
+        """
+        reply, tensors = self.submission._ask({"op": "seen", "target": self.target}, [])
+        seen = wire.unpack(reply.get("seen"), tensors)
+        kinds = {"idx": torch.Tensor, "targets": (torch.Tensor, type(None)), "training": bool, "graph": bool}
+        if not isinstance(seen, list) or not all(
+            isinstance(call, dict) and call.keys() == kinds.keys() and all(isinstance(call[n], kinds[n]) for n in kinds)
+            for call in seen
+        ):
+            raise wire.WireError("what a model saw is not what it notes")
+        self.submission.transcript.add("seen", [(list(c["idx"].shape), c["training"], c["graph"]) for c in seen])
+        return seen
+
     def to(self, device=None, dtype=None):
         """Move the module to a device or a dtype."""
         message = {"op": "move", "target": self.target, "device": device}
@@ -270,6 +338,7 @@ class Proxy:
             "changed": bool(changed),
             "devices": [str(d)[:20] for d in devices[:10]] if isinstance(devices, list) else [],
             "replaced": bool(reply.get("replaced")),
+            "drew": bool(reply.get("drew")),
             "products": reply.get("products") if type(reply.get("products")) is int else 0,
         }
         transcript = self.submission.transcript
@@ -308,4 +377,6 @@ def same(a, b):
         return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if isinstance(a, wire.Opaque):
         return a.name == b.name
+    if isinstance(a, Counts):
+        return a.like(b)
     return a == b

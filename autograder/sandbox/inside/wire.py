@@ -4,10 +4,10 @@ A frame is `AGK1`, the length of its JSON (uint32), the length of its tensors (u
 as one safetensors file. Values travel as a small tagged tree, tensors in it as indices into that file:
 
     {"tensor": 0, ...}  {"list": [...]}  {"tuple": [...]}  {"dict": [[key, node], ...]}  {"value": 1}
-    {"float": "nan"}  {"dtype": "float32"}  {"opaque": "Foo"}  {"handle": 3}
+    {"float": "nan"}  {"dtype": "float32"}  {"opaque": "Foo"}  {"handle": 3}  {"generator": 7}
 
-A handle names a module that the sandbox built before. Only the trusted side sends it: who unpacks without a table of
-objects takes none.
+A handle names an object that the sandbox built before, a generator is a new torch.Generator of that seed. Only the
+trusted side sends these: who unpacks without a table of objects takes none.
 """
 
 import json
@@ -60,6 +60,13 @@ class Handle:
 
     def __init__(self, number):
         self.number = number
+
+
+class Generator:
+    """Stands for a new `torch.Generator` of that seed on the other side, as an argument of a call."""
+
+    def __init__(self, seed):
+        self.seed = seed
 
 
 # --- frames ---------------------------------------------------------------------------------------
@@ -178,6 +185,8 @@ class _Packer:
             return {"opaque": value.name}
         if isinstance(value, Handle):
             return {"handle": value.number}
+        if isinstance(value, Generator):
+            return {"generator": value.seed}
         return {"opaque": type(value).__name__[:100]}
 
     def tensor(self, value):
@@ -203,7 +212,7 @@ class _Packer:
 def unpack(node, tensors, layout=False, objects=None):
     """The value of a tree made by `pack`. With `layout`, tensors get their strides and `requires_grad` back.
 
-    `objects` maps the numbers of handles to what they stand for; without it, handles are refused.
+    `objects` maps the numbers of handles to what they stand for; without it, handles and generators are refused.
     Raises WireError for anything that `pack` would not have made.
     """
     try:
@@ -253,6 +262,8 @@ def _unpack(node, tensors, layout, depth, nodes_left, objects):
         return Opaque(str(node["opaque"])[:200])
     if "handle" in node and objects is not None:
         return objects[node["handle"]]
+    if "generator" in node and objects is not None:
+        return torch.Generator().manual_seed(node["generator"])
     raise WireError("a value has no known tag")
 
 

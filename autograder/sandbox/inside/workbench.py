@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from . import wire
+from .stubs import STUBS
 
 MAX_MESSAGE = 1000
 
@@ -63,8 +64,9 @@ class Products(TorchDispatchMode):
 class Workbench:
     """Serves requests about the names in `namespace`.
 
-    Requests are dicts with an "op": `kind`, `build`, `torch_module`, `call`, `state`, `load`, `freeze`, `mode`, `move`,
-    `devices`.
+    Requests are dicts with an "op": `kind`, `build`, `torch_module`, `stub`, `call`, `attribute`, `state`, `load`,
+    `freeze`, `mode`, `training`, `seen`, `move`, `devices`. Their "target" is a name, the number of an object that was
+    built, or `[target, name]` for a method.
     A reply is `{"ok": True, ...}`, or `{"ok": False, "error": {"type", "message", "where"}}` when the
     submission's own code raised.
     """
@@ -104,7 +106,10 @@ class Workbench:
         }
 
     def find(self, target):
-        """The object that a request means: a handle's number or a name."""
+        """The object that a request means: a handle's number, a name, or `[target, name]` for an attribute of one."""
+        if isinstance(target, list):
+            owner, name = target
+            return getattr(self.find(owner), name)
         if isinstance(target, int):
             return self.objects[target]
         return self.bound[target] if target in self.bound else self.namespace[target]
@@ -131,6 +136,10 @@ class Workbench:
         """Build one of torch's own modules, such as `MultiheadAttention`, to be given to the submission."""
         kwargs = wire.unpack(request["kwargs"], tensors)
         return self._keep(getattr(torch.nn, request["name"])(**kwargs))
+
+    def op_stub(self, request, tensors, out):
+        """Build one of the stub models, to be given to the submission."""
+        return self._keep(STUBS[request["name"]](**wire.unpack(request["kwargs"], tensors)))
 
     def _keep(self, built):
         handle = len(self.objects)
@@ -186,6 +195,19 @@ class Workbench:
         self.find(request["target"]).train(request["train"])
         return {}
 
+    def op_training(self, request, tensors, out):
+        return {"training": bool(self.find(request["target"]).training)}
+
+    def op_seen(self, request, tensors, out):
+        """What a stub model saw in its first calls, in order. It is forgotten then."""
+        stub = self.find(request["target"])
+        reply = {"seen": wire.pack(stub.seen, out)}
+        stub.seen = []
+        return reply
+
+    def op_attribute(self, request, tensors, out):
+        return {"value": wire.pack(self.find(request["target"]), out)}
+
     def op_move(self, request, tensors, out):
         device = request.get("device")
         dtype = wire.DTYPES[request["dtype"]] if request.get("dtype") else None
@@ -199,9 +221,9 @@ class Workbench:
         """Call a module or a function; with "upstream", differentiate what it returned as well.
 
         The reply holds the value, the devices of its tensors, whether a tensor given was changed in place, the number
-        of products, whether a parameter of a module given was replaced by another, and with
-        "upstream" (a tree like the output, or like its first part) the gradients of every input that asked for one
-        and, for a module, of every parameter by name.
+        of products, whether a parameter of a module given was replaced by another, whether torch's own generator was
+        drawn from, and with "upstream" (a tree like the output, or like its first part) the gradients of every input
+        that asked for one and, for a module, of every parameter by name.
         """
         target = self.find(request["target"])
         args = wire.unpack(request["args"], tensors, layout=True, objects=self.objects)
@@ -216,6 +238,7 @@ class Workbench:
         products = Products()
         if "seed" in request:
             seed(request["seed"])
+        random = torch.default_generator.get_state()
         watch = OneDevice() if device == "meta" else products if request.get("count") else contextlib.nullcontext()
         with watch:
             value = target(*args, **kwargs)
@@ -223,6 +246,7 @@ class Workbench:
             "devices": sorted({t.device.type for t in tree_leaves(value) if isinstance(t, torch.Tensor)}),
             "changed": [i for i, (a, b) in enumerate(zip(given, before)) if not _same(a, b)],
             "products": products.count,
+            "drew": not torch.equal(random, torch.default_generator.get_state()),
             "replaced": not all(_same_objects(h, dict(m.named_parameters())) for m, h in zip(modules, held)),
         }
         if "upstream" in request:

@@ -1,0 +1,86 @@
+"""Small right language models, to be handed to a submission's `generate` and `train` in place of its own.
+
+Each has `block_size` and `forward(idx, targets=None)` -> (logits (b, t, vocabulary), mean loss or None), refuses more
+than `block_size` tokens, and can give other logits in train mode than in eval mode, as dropout does, though not by
+chance.
+What a model saw of its first calls is in its `seen`; whoever holds the model can change that, so it is a witness only.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+MOST_SEEN = 64
+
+
+class Stub(nn.Module):
+    """What all stubs do around `logits(idx)`, (b, t) -> (b, t, vocabulary)."""
+
+    def __init__(self, block_size):
+        super().__init__()
+        self.block_size = block_size
+        self.seen = []
+
+    def forward(self, idx, targets=None):
+        if idx.dim() != 2:
+            raise ValueError(f"the model takes tokens of shape (b, t), got {tuple(idx.shape)}")
+        if not 1 <= idx.shape[1] <= self.block_size:
+            raise ValueError(f"the model takes 1 to block_size = {self.block_size} tokens, got {idx.shape[1]}")
+        logits = self.logits(idx)
+        if len(self.seen) < MOST_SEEN:
+            self.seen.append(
+                {
+                    "idx": idx.detach().clone(),
+                    "targets": None if targets is None else targets.detach().clone(),
+                    "training": self.training,
+                    "graph": logits.requires_grad,
+                }
+            )
+        if targets is None:
+            return logits, None
+        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+class Rolled(Stub):
+    """Its logits are one `profile` (v,), turned by a sum over the tokens: logits[c] = profile[(c - s) mod v].
+
+    s = weights[0] · this token + weights[1] · the one before + …, over all tokens up to this one, at most `block_size`.
+    `weights` are whole numbers, one for each token of a block. In train mode s is one more.
+    """
+
+    def __init__(self, profile, weights):
+        super().__init__(len(weights))
+        self.profile = nn.Parameter(torch.tensor(profile))
+        self.register_buffer("weights", torch.tensor(weights))
+
+    def logits(self, idx):
+        v, t = len(self.profile), idx.shape[1]
+        back = torch.arange(t)[:, None] - torch.arange(t)  # how far behind the query the token lies
+        table = torch.where(back >= 0, self.weights[back.clamp(min=0)], 0)  # (t, t)
+        sums = (idx[:, None, :] * table).sum(-1) + int(self.training)  # (b, t)
+        return self.profile[(torch.arange(v) - sums[..., None]) % v]
+
+
+class Window(Stub):
+    """Embeddings of the last `memory` tokens side by side, one hidden layer of tanh, then logits.
+
+    `embedding`: vocab_size + 1 rows, of which the last stands for what comes before the start; `hidden`:
+    memory · width -> n_hidden; `out`: n_hidden -> vocab_size. In train mode the logits are `in_train` times as large as
+    in eval mode.
+    """
+
+    def __init__(self, vocab_size, block_size, memory, width, n_hidden, in_train=1.0):
+        super().__init__(block_size)
+        self.memory, self.in_train = memory, in_train
+        self.embedding = nn.Embedding(vocab_size + 1, width)
+        self.hidden = nn.Linear(memory * width, n_hidden)
+        self.out = nn.Linear(n_hidden, vocab_size)
+
+    def logits(self, idx):
+        before = idx.new_full((idx.shape[0], self.memory - 1), self.embedding.num_embeddings - 1)
+        windows = torch.cat([before, idx], dim=1).unfold(1, self.memory, 1)  # (b, t, memory)
+        hidden = torch.tanh(self.hidden(self.embedding(windows).flatten(2)))
+        return self.out(hidden) * (self.in_train if self.training else 1.0)
+
+
+STUBS = {"Rolled": Rolled, "Window": Window}
