@@ -12,6 +12,7 @@ Example:
 """
 
 import hashlib
+import math
 
 import pytest
 import torch
@@ -164,6 +165,24 @@ def dropped(got, weights, p, seen_twice=None):
         raise CheckFailed("The same weights were dropped in each sequence of the batch.")
 
 
+def frequencies(counts, chances, what, names):
+    """Raises CheckFailed unless independent draws with these `chances`, (n,), may well have been counted so.
+
+    `what` was drawn, `names` (n) are the outcomes'. By Chernoff's bound, the share q of an outcome of chance p among N
+    draws is that far off, on its side of p, with a probability of at most exp(-N · KL(q, p)). The limit is such that
+    right draws are turned down less than once in 10^8.
+    """
+    total = int(counts.sum())
+    share, chances = counts.double() / max(total, 1), chances.double()
+    surprise = torch.xlogy(share, share / chances) + torch.xlogy(1 - share, (1 - share) / (1 - chances))
+    surprise = total * surprise.nan_to_num(0.0)
+    worst = int(surprise.argmax())
+    if surprise[worst] > math.log(2 * len(chances) / 1e-8):
+        raise CheckFailed(
+            f"Of {total} {what}, {share[worst]:.1%} were {names[worst]}, where {chances[worst]:.1%} should be."
+        )
+
+
 def gradient(value, expected, what, dtype=None, tolerance=None):
     """Raises CheckFailed unless a gradient is there and equals the reference's; a missing one equals zero."""
     if value is None:
@@ -243,6 +262,11 @@ def kind_of(value):
     if isinstance(value, wire.Opaque):
         return f"something of type {value.name}"
     return f"a {type(value).__name__}"
+
+
+def number(value):
+    """A number that came in a tensor, as one."""
+    return value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value
 
 
 def sentence_start(text):

@@ -59,6 +59,23 @@ class Local:
 
 
 @dataclass
+class Counts:
+    """How often each outcome was drawn, a tensor (n,): two of them are the same unless chance hardly explains it."""
+
+    seen: torch.Tensor
+
+    def like(self, other):
+        """Whether no share of one is further from the other's than 6 standard deviations."""
+        if self.seen.shape != other.seen.shape:
+            return False
+        one, two = self.seen.double(), other.seen.double()
+        many, much = one.sum().clamp(min=1), two.sum().clamp(min=1)
+        share = (one + two) / (many + much)
+        spread = (share * (1 - share) * (1 / many + 1 / much)).sqrt()
+        return bool(((one / many - two / much).abs() <= 6 * spread + 1e-9).all())
+
+
+@dataclass
 class Transcript:
     """All that a check saw of a submission, in order: what is compared with a misconception's."""
 
@@ -118,6 +135,10 @@ class Submission:
         reply, _ = self._ask({"op": "devices"}, [], record=False)
         return [d for d in ("cpu", "meta", "cuda") if d in reply.get("devices", [])]
 
+    def note(self, *seen):
+        """What a check makes of values that it got by `Proxy.sample`, and tells one mistake from another."""
+        self.transcript.add("noted", *seen)
+
     def _ask(self, message, tensors, record=True):
         reply, tensors = self.transport.ask(message, tensors)
         if reply.get("ok") is True:
@@ -170,6 +191,13 @@ class Proxy:
     def seeded(self, seed, *args, **kwargs):
         """Call it after seeding torch's generator."""
         return self._call(args, kwargs, {"seed": seed})
+
+    def sample(self, *args, seed=None, **kwargs):
+        """Call it, after seeding torch's generator if there is a `seed`, for values that are drawn.
+
+        They differ from one right answer to another, so what is to be remembered of them is for `Submission.note`.
+        """
+        return self._call(args, kwargs, {} if seed is None else {"seed": seed}, keep=False)
 
     def on(self, device, *args, **kwargs):
         """Call it with all tensors on `device`. On `meta`, mixing devices raises, as it would on a GPU."""
@@ -349,4 +377,6 @@ def same(a, b):
         return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if isinstance(a, wire.Opaque):
         return a.name == b.name
+    if isinstance(a, Counts):
+        return a.like(b)
     return a == b

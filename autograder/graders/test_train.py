@@ -1,0 +1,271 @@
+"""Graders of `train(model, data, steps, batch_size=32, lr=1e-3, generator=None)`: the loss of every step.
+
+The model is a stub (`Window`, in sandbox/inside/stubs.py). A text of block_size + 1 tokens holds one block, so all
+batches from it are alike, and losses and weights are those that AdamW's definition gives, however batches are drawn.
+With lr = 0 the weights stay, so that a loss tells which blocks it was taken of. Last, a longer run must really learn: the
+trained weights are evaluated here, on text that was not seen. Right answers are turned down by chance less than once in
+10^6; where chance plays a part, the check says how. All checks but the first first ask for a single step.
+"""
+
+import torch
+
+from autograder.graders.kit import CheckFailed, check, close, frequencies, kind_of, number
+from autograder.graders.submission import Counts
+from autograder.reference import language
+from autograder.sandbox.inside.wire import Generator
+
+V, BLOCK, MEMORY, WIDTH, HIDDEN = 5, 4, 2, 3, 4
+RULE = {"vocab_size": 4, "noise": 0.15}
+STEPS, LAST, LEARNT_BLOCK = 100, 20, 8
+BELOW, ABOVE = 0.15, 0.3  # how far from the loss of who knows the rule; see benchmarks/train_bands.py
+
+
+class Model:
+    """A stub in the sandbox, and the weights that it starts from."""
+
+    def __init__(self, submission, draw, v=V, block_size=BLOCK, memory=MEMORY, width=WIDTH, n_hidden=HIDDEN):
+        sizes = {"vocab_size": v, "block_size": block_size, "memory": memory, "width": width, "n_hidden": n_hidden}
+        shapes = {
+            "embedding.weight": (v + 1, width),
+            "hidden.weight": (n_hidden, memory * width),
+            "hidden.bias": (n_hidden,),
+            "out.weight": (v, n_hidden),
+            "out.bias": (v,),
+        }
+        self.memory, self.block_size = memory, block_size
+        self.state = draw.state(shapes, torch.float64)
+        self.proxy = submission.stub("Window", **sizes).to(dtype=torch.float64)
+        self.reset()
+
+    def reset(self):
+        """Give it its first weights again; it is in train mode then."""
+        self.proxy.load(self.state)
+        return self.proxy.train()
+
+    def loss_of(self, data, in_train=True):
+        """A function of weights: the mean loss on all blocks of the data."""
+        inputs, targets = language.blocks(data, self.block_size)
+
+        def loss(state):
+            return language.losses(language.window_logits(inputs, state, self.memory, in_train), targets).mean()
+
+        return loss
+
+    def block_losses(self, data):
+        """(n - block_size,): the loss of each block under the first weights."""
+        inputs, targets = language.blocks(data, self.block_size)
+        return language.losses(language.window_logits(inputs, self.state, self.memory), targets).mean(1)
+
+
+def text_of(draw, n, v=V):
+    return torch.randint(v, (n,), generator=draw.generator)
+
+
+def shortest(draw):
+    """A text with one block, in which the last two tokens of the vocabulary do not occur."""
+    return text_of(draw, BLOCK + 1, V - 2)
+
+
+def losses_of(submission, value, steps):
+    """The losses, (steps,), as float64. Raises CheckFailed if these are not as many numbers."""
+    if not isinstance(value, (list, tuple)):
+        submission.note(kind_of(value))
+        raise CheckFailed(f"It should return the losses of all steps as a list, but it returned {kind_of(value)}.")
+    numbers = [number(one) for one in value]
+    submission.note(len(numbers))
+    if not all(isinstance(one, (int, float)) for one in numbers):
+        raise CheckFailed("The losses should be numbers.")
+    if len(numbers) != steps:
+        raise CheckFailed(f"After {steps} steps there should be as many losses; {len(numbers)} came.")
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+def same_losses(submission, got, right, what):
+    """Raises CheckFailed unless the losses are these."""
+    submission.note(got)
+    wrong = (got - right).abs() > 1e-6 * right.abs().max()
+    if wrong.any() or not torch.isfinite(got).all():
+        step = int((wrong | ~torch.isfinite(got)).nonzero()[0])
+        raise CheckFailed(f"The loss of step {step + 1} {what} should be {right[step]:.5f}, but it is {got[step]:.5f}.")
+
+
+def same_weights(model, state, what):
+    """Raises CheckFailed unless the model's weights are these."""
+    got = model.proxy.parameters(telling=True)
+    for name, right in state.items():
+        close(got.get(name), right, f"{name} after {what}", tolerance=1e-6, dtype=torch.float64)
+
+
+def ready(submission, draw):
+    """The function, seen to take a single step from the right loss."""
+    function, model, data = submission.function("train"), Model(submission, draw), shortest(draw)
+    got = losses_of(submission, function.sample(model.proxy, data, 1, 2, 0.01, Generator(1)), 1)
+    same_losses(submission, got, model.loss_of(data)(model.state)[None], "of one")
+    return function
+
+
+def seeded(draw):
+    return Generator(draw.integer(0, 2**30))
+
+
+@check("shape", points=0.5)
+def test_list_of_losses(submission, draw):
+    """It returns a list of plain numbers, of type float: the loss of each step, the first before anything is learnt."""
+    function, model, data = submission.function("train"), Model(submission, draw), shortest(draw)
+    for steps in (1, 4):
+        model.reset()
+        value = function.sample(model.proxy, data, steps, 3, 0.01)
+        losses = losses_of(submission, value, steps)
+        submission.note(losses, [kind_of(one) for one in value])
+        same_losses(submission, losses[:1], model.loss_of(data)(model.state)[None], f"of {steps}")
+        if type(value) is not list or any(type(one) is not float for one in value):
+            wrong = next((one for one in value if type(one) is not float), value)
+            raise CheckFailed(f"It should be a list of numbers of type float; there is {kind_of(wrong)}.")
+
+
+@check("values", points=0.5)
+def test_one_step(submission, draw):
+    """A step of AdamW moves all weights, as far as `lr` says, and by default as far as 1e-3 says."""
+    function, model, data = ready(submission, draw), Model(submission, draw), shortest(draw)
+    for arguments, lr in (((2, 0.03), 0.03), ((2, 0.002), 0.002), ((), 1e-3)):
+        model.reset()
+        function.sample(model.proxy, data, 1, *arguments)
+        _, state = language.adamw(model.state, model.loss_of(data), 1, lr)
+        same_weights(model, state, f"a step with lr = {lr:g}")
+
+
+@check("values", points=1)
+def test_steps(submission, draw):
+    """Each step goes on from the weights of the one before it, with gradients of its own; its loss is its batch's."""
+    function, model, data = ready(submission, draw), Model(submission, draw), shortest(draw)
+    got = losses_of(submission, function.sample(model.proxy, data, 8, 3, 0.05, Generator(1)), 8)
+    right, state = language.adamw(model.state, model.loss_of(data), 8, 0.05)
+    same_losses(submission, got, torch.tensor(right, dtype=torch.float64), "of 8")
+    same_weights(model, state, "8 steps")
+
+
+def telling_text(model, draw, many):
+    """A text with `many` blocks, each of which has a loss of its own: (the text, the losses)."""
+    while True:
+        data = text_of(draw, model.block_size + many)
+        losses = model.block_losses(data)
+        if torch.pdist(losses[:, None]).min() > 0.02:
+            return data, losses
+
+
+@check("values", points=1)
+def test_blocks(submission, draw):
+    """Blocks of `model.block_size` tokens are drawn from all of the text, every start as likely as another.
+
+    120 steps of one block each; see `kit.frequencies` for how rarely a right answer is turned down.
+    """
+    function, model, many, steps = ready(submission, draw), Model(submission, draw), 4, 120
+    data, losses = telling_text(model, draw, many)
+    got = losses_of(submission, function.sample(model.proxy, data, steps, 1, 0.0, seeded(draw)), steps)
+    far, starts = (got[:, None] - losses).abs().min(1)
+    counts = torch.bincount(starts, minlength=many)
+    strange = ~(far < 1e-6)
+    submission.note(bool(strange.any()), bool(strange.all()), Counts(counts))
+    if strange.any():
+        raise CheckFailed("With lr = 0 and batches of one block, there are losses that no block of the text has.")
+    frequencies(counts, torch.full((many,), 1 / many), "blocks", [f"those from start {i} of {many}" for i in range(many)])
+
+
+@check("values", points=0.5)
+def test_batch_size(submission, draw):
+    """A batch is `batch_size` blocks, by default 32, each drawn independently; its loss is the mean of theirs.
+
+    From two blocks, that all of 30 batches hold a number of the first that hides the size happens once in 10^9.
+    """
+    function, model = ready(submission, draw), Model(submission, draw)
+    data, losses = telling_text(model, draw, 2)
+    for arguments, size, unit in (((5,), 5, 5), ((), 32, 2)):
+        value = function.sample(model.proxy, data, 30, *arguments, lr=0.0, generator=seeded(draw))
+        shares = (losses_of(submission, value, 30) - losses[0]) / (losses[1] - losses[0]) * size
+        off = not (shares - shares.round()).abs().max() < 1e-4
+        hidden = bool((shares.round() % unit == 0).all())
+        submission.note(off, hidden)
+        if off or hidden:
+            raise CheckFailed(f"With lr = 0 and two blocks to draw from, the losses are no means over {size} blocks.")
+
+
+@check("arguments", points=0.5)
+def test_generator(submission, draw):
+    """Chance comes from `generator`: one seed, the same losses; without one, torch's own generator is drawn from."""
+    function, model, data, seed = ready(submission, draw), Model(submission, draw), text_of(draw, 60), 7
+    runs = []
+    for own, torchs in ((seed, 1), (seed, 2), (seed + 1, 1), (None, 1), (None, 2)):
+        chance = {} if own is None else {"generator": Generator(own)}
+        value = function.sample(model.reset(), data, 4, 3, 0.01, seed=torchs, **chance)
+        runs.append(losses_of(submission, value, 4))
+    first, again, other, *alone = runs
+    seen = [torch.allclose(one, two, rtol=0, atol=1e-9) for one, two in ((first, again), (first, other), alone)]
+    submission.note(*seen)
+    if not seen[0]:
+        raise CheckFailed("Two generators of one seed gave different losses.")
+    if seen[1]:
+        raise CheckFailed("Generators of different seeds gave the same losses.")
+    if seen[2]:
+        raise CheckFailed("Without a generator, the losses were the same twice, though torch's own was in another state.")
+
+
+@check("mode", points=0.5)
+def test_train_mode(submission, draw):
+    """The model is in train mode during every step, also if it comes in eval mode."""
+    function, model, data = ready(submission, draw), Model(submission, draw), shortest(draw)
+    model.proxy.eval()
+    got = losses_of(submission, function.sample(model.proxy, data, 3, 2, 0.0, Generator(1)), 3)
+    same_losses(submission, got, model.loss_of(data)(model.state).repeat(3), "in train mode")
+
+
+@check("values", points=1)
+def test_learns(submission, draw):
+    """A text with rules is learnt: the loss falls to what the rules leave to chance, on text not seen before too.
+
+    The bands are some 10 times as wide as right answers were seen to vary (benchmarks/train_bands.py).
+    """
+    function, v = ready(submission, draw), RULE["vocab_size"]
+    text = language.made_text(5000, **RULE, draw=draw.generator)
+    model = Model(submission, draw, v, LEARNT_BLOCK, memory=3, width=6, n_hidden=32)
+    value = function.sample(model.proxy, text[:3000], STEPS, 32, 0.03, seeded(draw))
+    trained = model.proxy.parameters()
+    trained = {name: trained.get(name) for name in model.state}
+    lost = losses_of(submission, value, STEPS)[-LAST:].mean().item()
+    for name, weight in trained.items():
+        if not isinstance(weight, torch.Tensor) or weight.shape != model.state[name].shape:
+            raise CheckFailed(f"After training, {name} is not what it was made to be.")
+    unseen = model.loss_of(text[3000:])({n: w.double() for n, w in trained.items()}).item()
+    floor = language.full_loss(**RULE, block_size=LEARNT_BLOCK)
+    places = [(loss > floor - BELOW) + (loss >= floor + ABOVE) for loss in (lost, unseen)]
+    submission.note(*places)
+    for place, loss, what in zip(places, (lost, unseen), (f"of the last {LAST} steps", "on text not seen before")):
+        if place != 1:
+            says = "a model that sees nothing it should not cannot get below" if place == 0 else "that is far above"
+            raise CheckFailed(f"After {STEPS} steps the mean loss {what} is {loss:.2f}; {says} {floor:.2f}.")
+
+
+@check("mode", points=0.5, witnessed=True)
+def test_what_the_model_sees(submission, draw):
+    """The model is given new batches of (batch_size, block_size) blocks; with a generator torch's own stays as it was."""
+    function, steps, v, size = ready(submission, draw), 5, 40, 3
+    model = Model(submission, draw, v=v)
+    data = torch.randperm(v, generator=draw.generator)
+    losses_of(submission, function.sample(model.proxy, data, steps, size, 0.01, seeded(draw), seed=5), steps)
+    drew, seen = submission.last["drew"], [call for call in model.proxy.seen() if call["graph"] and call["training"]]
+    submission.note(drew)
+    inputs, targets = language.blocks(data, BLOCK)
+    place = {int(row[0]): start for start, row in enumerate(inputs)}
+    batches = set()
+    for call in seen:
+        if tuple(call["idx"].shape) != (size, BLOCK):
+            raise CheckFailed(f"The model was given tokens of shape {tuple(call['idx'].shape)}, not {(size, BLOCK)}.")
+        starts = torch.tensor([place.get(int(row[0]), -1) for row in call["idx"]])
+        if (starts < 0).any() or not torch.equal(inputs[starts], call["idx"].long()):
+            raise CheckFailed("The model was given tokens that are no blocks of the text.")
+        if call["targets"] is not None and not torch.equal(targets[starts].flatten(), call["targets"].flatten().long()):
+            raise CheckFailed("The model was given targets that are not the tokens that come next.")
+        batches.add(tuple(starts.tolist()))
+    if len(seen) < steps or len(batches) < 2:
+        raise CheckFailed("The model was not given a new batch in each step, in train mode and with gradients recorded.")
+    if drew:
+        raise CheckFailed("Torch's own generator was drawn from or seeded, though a generator was given.")

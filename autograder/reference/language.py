@@ -1,0 +1,128 @@
+"""What a character model's parts do, by definition: tokens, blocks of text, sampling, training, in float64.
+
+The stub models are evaluated here anew (sandbox/inside/stubs.py is what submissions get), AdamW follows Loshchilov and
+Hutter 2019, "Decoupled Weight Decay Regularization", Algorithm 2, with the settings that torch has where none are given.
+"""
+
+import math
+
+import torch
+
+BETAS, EPS, DECAY = (0.9, 0.999), 1e-8, 0.01
+
+# --- text and blocks ------------------------------------------------------------------------------
+
+
+def vocabulary(text):
+    """The characters of a text by code point, each once."""
+    found = []
+    for character in text:
+        if character not in found:
+            found.append(character)
+    return sorted(found, key=ord)
+
+
+def blocks(data, block_size):
+    """Every block of a text and its targets, by start: (n,) -> two of (n - block_size, block_size)."""
+    starts = range(len(data) - block_size)
+    inputs = [[int(data[s + i]) for i in range(block_size)] for s in starts]
+    targets = [[int(data[s + i + 1]) for i in range(block_size)] for s in starts]
+    return torch.tensor(inputs), torch.tensor(targets)
+
+
+# --- a text with a memory -------------------------------------------------------------------------
+
+
+def made_text(length, vocab_size, noise, draw):
+    """A text in which the last character and the third from the end decide the next: (length,), int64.
+
+    With a, b and c the last three characters, c being the latest, the next one is π(a + c mod v), for a permutation π
+    that is drawn; but with the probability `noise` it is any one of all v. So no single character says anything of the
+    next, and who looks back less than three characters knows nothing.
+    """
+    v = vocab_size
+    permutation = torch.randperm(v, generator=draw).tolist()
+    text = torch.randint(v, (length,), generator=draw).tolist()  # what comes where chance decides
+    chance = (torch.rand(length, generator=draw) < noise).tolist()
+    for i in range(3, length):
+        if not chance[i]:
+            text[i] = permutation[(text[i - 3] + text[i - 1]) % v]
+    return torch.tensor(text)
+
+
+def full_loss(vocab_size, noise, block_size):
+    """The mean loss of who knows the rule, in blocks, whose first two tokens have too little before them to tell.
+
+    From the third on, it is the entropy of a character, given the ones before it.
+    """
+    other = noise / vocab_size
+    right = 1 - noise + other
+    entropy = -right * math.log(right) - (vocab_size - 1) * other * math.log(other)
+    return (2 * math.log(vocab_size) + (block_size - 2) * entropy) / block_size
+
+
+def bigram_loss(data, vocab_size):
+    """The mean loss of a table of how often each character follows each, counted on the very text, (n,)."""
+    counts = torch.zeros(vocab_size, vocab_size, dtype=torch.float64)
+    for one, other in zip(data.tolist(), data.tolist()[1:]):
+        counts[one, other] += 1
+    chances = counts / counts.sum(1, keepdim=True).clamp(min=1)
+    return -torch.xlogy(counts, chances).sum().item() / (len(data) - 1)
+
+
+# --- the stub models ------------------------------------------------------------------------------
+
+
+def rolled_sum(tokens, weights, vocab_size):
+    """What a `Rolled` stub in eval mode adds up over the last tokens of a list, modulo the vocabulary."""
+    return sum(weight * token for weight, token in zip(weights, reversed(tokens))) % vocab_size
+
+
+def continued(prompt, weights, vocab_size, new, at=0):
+    """A prompt, (t,), with `new` tokens for which a `Rolled` stub has its logit at place `at` of the profile."""
+    tokens = [int(token) for token in prompt]
+    for _ in range(new):
+        tokens.append((rolled_sum(tokens[-len(weights) :], weights, vocab_size) + at) % vocab_size)
+    return torch.tensor(tokens)
+
+
+def window_logits(idx, state, memory, in_train=True):
+    """The logits of a `Window` stub with these weights: (b, t) -> (b, t, vocabulary), differentiable."""
+    start = state["embedding.weight"].shape[0] - 1
+    b, t = idx.shape
+    places = []
+    for i in range(t):
+        back = [idx[:, j] if j >= 0 else torch.full((b,), start) for j in range(i - memory + 1, i + 1)]
+        tokens = torch.cat([state["embedding.weight"][token] for token in back], dim=1)
+        hidden = torch.tanh(tokens @ state["hidden.weight"].T + state["hidden.bias"])
+        places.append(hidden @ state["out.weight"].T + state["out.bias"])
+    return torch.stack(places, dim=1) * (0.75 if in_train else 1.0)
+
+
+def losses(logits, targets):
+    """The loss of every token: (b, t, v), (b, t) -> (b, t)."""
+    picked = logits.gather(-1, targets[..., None])[..., 0]
+    return torch.logsumexp(logits, -1) - picked
+
+
+def adamw(state, loss_of, steps, lr):
+    """Train weights by name with AdamW: (the loss before each step, the weights after the last), in float64.
+
+    `loss_of(state)` is the loss of a step. `state` itself stays as it is.
+    """
+    state = {name: weight.detach().double().clone().requires_grad_() for name, weight in state.items()}
+    first = {name: torch.zeros_like(weight) for name, weight in state.items()}
+    second = {name: torch.zeros_like(weight) for name, weight in state.items()}
+    found = []
+    for step in range(1, steps + 1):
+        loss = loss_of(state)
+        found.append(loss.item())
+        slopes = dict(zip(state, torch.autograd.grad(loss, list(state.values()))))
+        with torch.no_grad():
+            for name, slope in slopes.items():
+                first[name] = BETAS[0] * first[name] + (1 - BETAS[0]) * slope
+                second[name] = BETAS[1] * second[name] + (1 - BETAS[1]) * slope**2
+                mean = first[name] / (1 - BETAS[0] ** step)
+                square = second[name] / (1 - BETAS[1] ** step)
+                state[name] -= lr * mean / (square.sqrt() + EPS) + lr * DECAY * state[name]
+    return found, {name: weight.detach() for name, weight in state.items()}
