@@ -115,26 +115,16 @@ class BigramLanguageModel(nn.Module):
 # fmt: on
 
 
-def original_give(self, logits, targets):
-    if targets is None:
-        return logits, None, logits
-    flat = logits.view(-1, logits.shape[-1])
-    return flat, F.cross_entropy(flat, targets.reshape(-1)), logits
+def original_forward(self, idx, targets=None):
+    self.refuse(idx)
+    x = self.attend(self.embed(idx))
+    return *flattened(self, self.score(x), targets), x
 
 
-wrong(
-    "crashes-mended",
-    "This is notebook 003's class with the globals mended: it still returns three things, and with targets its logits"
-    " have the shape (b·t, vocab_size).",
-    original="003",
-    give=original_give,
-)
-wrong(
-    "returns-three-things",
-    "It returns a third thing, as notebook 003 does: return the logits and the loss, no more.",
-    original="003",
-    give=lambda self, logits, targets: (*Model.give(self, logits, targets), logits),
-)
+def three_things(self, idx, targets=None):
+    self.refuse(idx)
+    x = self.attend(self.embed(idx))
+    return *self.give(self.score(x), targets), x
 
 
 def flattened(self, logits, targets):
@@ -143,6 +133,19 @@ def flattened(self, logits, targets):
     return logits.flatten(0, 1), self.loss(logits, targets)
 
 
+wrong(
+    "crashes-mended",
+    "This is notebook 003's class with the globals mended: it still returns three things, and with targets its logits"
+    " have the shape (b·t, vocab_size).",
+    original="003",
+    forward=original_forward,
+)
+wrong(
+    "returns-three-things",
+    "It returns a third thing, as notebook 003 does: return the logits and the loss, no more.",
+    original="003",
+    forward=three_things,
+)
 wrong(
     "logits-flattened",
     "With targets the logits have the shape (b·t, vocab_size), as in notebook 003: flatten them for the loss alone.",
@@ -253,10 +256,8 @@ wrong(
 )
 wrong(
     "embeddings-scaled",
-    "The tokens' embeddings are multiplied by the root of n_embd, as in Vaswani et al.: here they are taken as they are.",
-    embed=lambda self, idx: (
-        self.token_embedding_table(idx) * self.lm_head.in_features**0.5 + self.positions(idx)
-    ),
+    "The tokens' embeddings are multiplied by the root of n_embd, as in Vaswani et al.: here they are not.",
+    embed=lambda self, idx: self.token_embedding_table(idx) * self.lm_head.in_features**0.5 + self.positions(idx),
 )
 wrong(
     "embeddings-detached",
@@ -356,7 +357,7 @@ wrong(
 )
 wrong(
     "last-place-only",
-    "It returns the logits of the last place alone: return those of all t places, each of which predicts its next token.",
+    "It returns the logits of the last place alone: return those of all t places.",
     give=lambda self, logits, targets: Model.give(self, logits[:, -1:], None if targets is None else targets[:, -1:]),
 )
 wrong(
@@ -492,13 +493,13 @@ def unguarded(self, idx):
 
 wrong(
     "length-not-checked",
-    "More tokens than `block_size` end in an `IndexError` of the position table: raise a `ValueError` with both numbers.",
+    "More tokens than `block_size` end in the position table's `IndexError`: raise a `ValueError` with both numbers.",
     original="003",
     refuse=unguarded,
 )
 wrong(
     "cropped-in-the-model",
-    "More tokens than `block_size` are cropped without a word: raise a `ValueError`; cropping is `generate`'s business.",
+    "More tokens than `block_size` are cropped without a word: raise a `ValueError`; `generate` does the cropping.",
     refuse=unguarded,
     forward=lambda self, idx, targets=None: Model.forward(
         self,

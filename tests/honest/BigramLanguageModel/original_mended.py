@@ -42,7 +42,7 @@ class BigramLanguageModel(nn.Module):
     def __init__(self, vocab_size, n_embd, block_size, num_heads, dropout=0.0):
         super().__init__()
         if n_embd % num_heads != 0:
-            raise ValueError("n_embd %d, num_heads %d" % (n_embd, num_heads))
+            raise ValueError(f"n_embd {n_embd}, num_heads {num_heads}")
         self.block_size = block_size
         self.token_embedding_table = nn.Embedding(vocab_size, n_embd)
         self.position_embedding_table = nn.Embedding(block_size, n_embd)
@@ -54,7 +54,7 @@ class BigramLanguageModel(nn.Module):
     def forward(self, idx, targets=None):
         B, T = idx.shape
         if T > self.block_size:
-            raise ValueError("%d tokens, block_size %d" % (T, self.block_size))
+            raise ValueError(f"{T} tokens, block_size {self.block_size}")
         tok_emb = self.token_embedding_table(idx)
         pos_emb = self.position_embedding_table(self.places[:T]).unsqueeze(0).expand(B, T, -1)
         x = self.sa_head(torch.add(tok_emb, pos_emb))
