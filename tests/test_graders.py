@@ -194,7 +194,9 @@ STUBS = {
     "zeros": lambda x, *args, **kwargs: torch.zeros_like(x),
     "not a number": lambda *args, **kwargs: float("nan"),
 }
-NO_DEVICE = {"constant_vector_length", "load_from_torch"}  # plain numbers, or values looked at: no check for a GPU
+# Plain numbers, or values looked at: no check for a GPU.
+NO_DEVICE = {"constant_vector_length", "load_from_torch", "CharTokenizer", "get_batch", "generate", "train"}
+METHODS = {"CharTokenizer": ("encode", "decode", "vocab_size")}  # what a class is asked for, if not `forward`
 # A misconception that the checks for a GPU reject, where an exercise has no scale.
 SEEN_ON_A_GPU = {
     "softmax": "base-two",
@@ -214,7 +216,10 @@ def test_what_computes_nothing_gets_nothing(graders, exercise, stub):
     right = namespace[exercise]
     wrong = STUBS[stub]
     if isinstance(right, type):
-        wrong = type(exercise, (right,), {"forward": lambda self, *args, **kwargs: STUBS[stub](*args, **kwargs)})
+        says = {name: lambda self, *args, **kwargs: STUBS[stub](*args, **kwargs) for name in METHODS.get(exercise, ())}
+        says |= {"__init__": lambda self, *args: None} if says else {}
+        says |= {"forward": lambda self, *args, **kwargs: STUBS[stub](*args, **kwargs)}
+        wrong = type(exercise, (right,), says)
     run = graders.run(exercise, Local({**namespace, exercise: wrong}), 0)
     assert score(run) == 0
 

@@ -2,8 +2,13 @@
 
 import pytest
 import torch
+from conftest import ROOT
 
-from autograder.graders.submission import Local, StudentError, Submission
+from autograder.graders import kit
+from autograder.graders.session import Graders
+from autograder.graders.submission import Counts, Local, StudentError, Submission, same
+from autograder.grading import Workspace
+from autograder.notebooks.restoring import Cell
 from autograder.sandbox.inside import stubs, wire
 
 
@@ -138,3 +143,102 @@ def test_it_all_works_in_the_sandbox(grader):
         assert model.training() is False and model.seen() == []
     finally:
         child.kill()
+
+
+# --- what is drawn ----------------------------------------------------------------------------------
+
+
+def test_right_draws_are_within_the_bounds():
+    chances = torch.tensor([0.5, 0.3, 0.15, 0.05], dtype=torch.float64)
+    for seed in range(200):
+        drawn = torch.multinomial(chances, 500, replacement=True, generator=torch.Generator().manual_seed(seed))
+        kit.frequencies(torch.bincount(drawn, minlength=4), chances, "draws", "abcd")
+
+
+@pytest.mark.parametrize(
+    "counts, says",
+    [
+        ([500, 0, 0, 0], "100.0% were a, where 50.0% should be"),
+        ([275, 150, 75, 0], "0.0% were d, where 5.0% should be"),
+        ([300, 180, 10, 10], "were c, where 15.0% should be"),
+    ],
+)
+def test_draws_of_other_chances_are_rejected(counts, says):
+    chances = torch.tensor([0.5, 0.3, 0.15, 0.05])
+    with pytest.raises(kit.CheckFailed, match=says):
+        kit.frequencies(torch.tensor(counts), chances, "draws", "abcd")
+
+
+def test_counts_are_the_same_but_for_chance():
+    one, two, other = (Counts(torch.tensor(c)) for c in ([480, 320, 200], [510, 300, 190], [300, 300, 400]))
+    assert same([one], [two]) and same(one, one)
+    assert not same(one, other) and not same(one, Counts(torch.tensor([500, 500])))
+    assert not same(one, torch.tensor([480, 320, 200]))
+
+
+# --- the exercises ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exercise", ["CharTokenizer", "get_batch", "generate", "train"])
+def test_right_answers_pass_in_the_sandbox(grader, exercise):
+    """One after the other, each within the limits of a call; the notebook of the course is not needed for it."""
+    with Graders() as graders:
+        for path in sorted((ROOT / "tests" / "honest" / exercise).glob("*.py")):
+            workspace = Workspace(grader.parent, [Cell("code", path.read_text(), "")])
+            try:
+                workspace.begin_exercise()
+                run = graders.run(exercise, workspace, 5)
+            finally:
+                workspace.close()
+            assert run.stopped is None, (path.stem, run.stopped)
+            assert [check.message for check in run.failed()] == [], path.stem
+
+
+CHEATS = {
+    "the losses that are hoped for": """
+def train(model, data, steps, batch_size=32, lr=1e-3, generator=None):
+    return [1.4 - 0.7 * min(1.0, i / 40) for i in range(steps)]
+""",
+    "a model that praises itself": """
+def train(model, data, steps, batch_size=32, lr=1e-3, generator=None):
+    type(model).logits = lambda self, idx: idx.new_zeros(*idx.shape, 4).float()
+    model.seen = [{"idx": data[:3], "targets": data[:3], "training": True, "graph": True}] * 99
+    return [0.7] * steps
+""",
+    "witnesses that were bribed": """
+def generate(model, idx, max_new_tokens, generator=None):
+    model.seen.append({"idx": idx, "targets": None, "training": False, "graph": False})
+    return torch.cat([idx, torch.zeros(len(idx), max_new_tokens, dtype=torch.int64)], dim=1)
+""",
+    "a tokenizer that is equal to everything": """
+class Always(list):
+    def __eq__(self, other): return True
+class Text(str):
+    def __eq__(self, other): return True
+    __hash__ = str.__hash__
+class CharTokenizer:
+    def __init__(self, text): self.vocab_size = Always()
+    def encode(self, text): return Always()
+    def decode(self, ids): return Text("no")
+""",
+    "attributes that never end": """
+class CharTokenizer:
+    def __init__(self, text): pass
+    def __getattr__(self, name): return self
+    def __call__(self, *args): return [self] * 10**7
+""",
+}
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_a_cheat_gets_nothing(grader, cheat):
+    source = "import torch\n" + CHEATS[cheat]
+    exercise = next(e for e in ("train", "generate", "CharTokenizer") if f" {e}" in source)
+    workspace = Workspace(grader.parent, [Cell("code", source, "")])
+    with Graders() as graders:
+        try:
+            workspace.begin_exercise()
+            run = graders.run(exercise, workspace, 5)
+        finally:
+            workspace.close()
+    assert not [check.name for check in run.checks if check.passed]

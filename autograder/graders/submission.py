@@ -65,14 +65,14 @@ class Counts:
     seen: torch.Tensor
 
     def like(self, other):
-        """Whether no share of one is further from the other's than 6 standard deviations."""
+        """Whether no share of one is further from the other's than 4.5 standard deviations."""
         if self.seen.shape != other.seen.shape:
             return False
         one, two = self.seen.double(), other.seen.double()
         many, much = one.sum().clamp(min=1), two.sum().clamp(min=1)
         share = (one + two) / (many + much)
         spread = (share * (1 - share) * (1 / many + 1 / much)).sqrt()
-        return bool(((one / many - two / much).abs() <= 6 * spread + 1e-9).all())
+        return bool(((one / many - two / much).abs() <= 4.5 * spread + 1e-9).all())
 
 
 @dataclass

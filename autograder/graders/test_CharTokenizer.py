@@ -108,9 +108,15 @@ def test_any_character(submission, draw):
 def test_types(submission, draw):
     """`encode` returns a list of plain whole numbers; the empty string gives the empty list, which gives it back."""
     tokenizer, text = ready(submission, draw)
-    ids, none, nothing = tokenizer.method("encode")(text), tokenizer.method("encode")(""), tokenizer.method("decode")([])
+    ids, none, nothing = (
+        tokenizer.method("encode")(text),
+        tokenizer.method("encode")(""),
+        tokenizer.method("decode")([]),
+    )
     if type(ids) is not list or type(none) is not list:
-        raise CheckFailed(f"`encode` should return a list, but it returned {kind_of(none if type(ids) is list else ids)}.")
+        raise CheckFailed(
+            f"`encode` should return a list, but it returned {kind_of(none if type(ids) is list else ids)}."
+        )
     strange = next((one for one in ids if type(one) is not int), None)
     if strange is not None:
         name = strange.name if isinstance(strange, Opaque) else type(strange).__name__

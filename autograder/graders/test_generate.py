@@ -43,7 +43,7 @@ def generated(value, idx, new, v=V):
 def right_tokens(got, idx, weights, new, what="the new tokens"):
     """Raises CheckFailed unless the tokens are those that a model with a peak goes on with."""
     got = generated(got, idx, new)
-    right = torch.stack([language.continued(prompt, weights, V, new) for prompt in idx])
+    right = language.continued(idx, weights, V, new)
     wrong = got != right
     if wrong.any():
         first = int(wrong.any(0).nonzero()[0]) - idx.shape[1] + 1
@@ -63,11 +63,8 @@ def ready(submission, draw):
 
 def places(tokens, t, weights, v):
     """Where in the profile every new token lies, (b, new): what is left of it when the model's rule is taken off."""
-    found = [
-        [(int(row[i]) - language.rolled_sum(row[:i].tolist()[-len(weights) :], weights, v)) % v for i in range(t, len(row))]
-        for row in tokens
-    ]
-    return torch.tensor(found)
+    found = [(tokens[:, i] - language.rolled_sum(tokens[:, :i], weights, v)) % v for i in range(t, tokens.shape[1])]
+    return torch.stack(found, dim=1)
 
 
 @check("values", points=1)
@@ -79,7 +76,9 @@ def test_next_tokens(submission, draw):
     for value, (idx, new) in zip(got, cases):
         right_tokens(value, idx, weights, new)
         if value.dtype != torch.int64:
-            raise CheckFailed(f"The dtype of the tokens should be the prompt's, int64, but it is {name_of(value.dtype)}.")
+            raise CheckFailed(
+                f"The dtype of the tokens should be the prompt's, int64, but it is {name_of(value.dtype)}."
+            )
 
 
 @check("masking", points=1.5)
@@ -160,7 +159,9 @@ def test_generator(submission, draw):
     if seen[1]:
         raise CheckFailed("Generators of different seeds gave the same tokens.")
     if seen[2]:
-        raise CheckFailed("Without a generator, the tokens were the same twice, though torch's own was in another state.")
+        raise CheckFailed(
+            "Without a generator, the tokens were the same twice, though torch's own was in another state."
+        )
 
 
 @check("shape", points=0.5)
@@ -192,7 +193,7 @@ def test_eval_mode(submission, draw):
 
 @check("mode", points=0.5, witnessed=True)
 def test_leaves_no_trace(submission, draw):
-    """The model's mode is the same afterwards, no graph is recorded, and with a generator torch's own stays as it was."""
+    """The model's mode is the same afterwards, no graph is recorded, and a generator leaves torch's own as it was."""
     function, modes = ready(submission, draw), []
     for training in (False, True):
         model, weights = model_of(submission, draw, training=training)

@@ -25,12 +25,16 @@ def starts_of(value, data, block_size, batch_size):
     shape(x, (batch_size, block_size), "the inputs")
     shape(y, (batch_size, block_size), "the targets")
     inputs, targets = language.blocks(data, block_size)
-    place = {int(row[0]): start for start, row in enumerate(inputs)}
-    starts = torch.tensor([place.get(int(row[0]), -1) for row in x])
+    place = {first: start for start, first in enumerate(inputs[:, 0].tolist())}
+    starts = torch.tensor([place.get(first, -1) for first in x[:, 0].tolist()])
     if (starts < 0).any() or not torch.equal(inputs[starts].double(), x.double()):
-        raise CheckFailed(f"There are inputs that are no {block_size} consecutive tokens of the text with one after them.")
+        raise CheckFailed(
+            f"There are inputs that are no {block_size} consecutive tokens of the text with one after them."
+        )
     if not torch.equal(targets[starts].double(), y.double()):
-        raise CheckFailed("The targets are not the tokens that come next in the text, one for each token of the inputs.")
+        raise CheckFailed(
+            "The targets are not the tokens that come next in the text, one for each token of the inputs."
+        )
     return starts
 
 
@@ -49,7 +53,7 @@ def seeded(draw):
 
 @check("values", points=1.5)
 def test_blocks(submission, draw):
-    """Rows of the inputs are blocks of the text, and the targets are the same blocks, one token further on; both int64."""
+    """Rows of the inputs are blocks of the text, the targets are the same blocks one token further on; both int64."""
     function, data = submission.function("get_batch"), text_of(draw, 40)
     sizes = [(5, 3), (3, 8), (4, 4)]
     got = [function.sample(data, *size, seeded(draw)) for size in sizes] + [function.sample(data, 6, 2, seed=1)]
@@ -58,7 +62,9 @@ def test_blocks(submission, draw):
         starts_of(value, data, *size)
         for part, what in zip(value, ("inputs", "targets")):
             if part.dtype != torch.int64:
-                raise CheckFailed(f"The dtype of the {what} should be the text's, int64, but it is {name_of(part.dtype)}.")
+                raise CheckFailed(
+                    f"The dtype of the {what} should be the text's, int64, but it is {name_of(part.dtype)}."
+                )
 
 
 def told(value, data):
@@ -91,7 +97,9 @@ def test_every_start(submission, draw):
     many = n - block_size
     counts = torch.bincount(starts, minlength=many)
     submission.note(Counts(counts))
-    frequencies(counts, torch.full((many,), 1 / many), "blocks", [f"those from start {i} of {many}" for i in range(many)])
+    frequencies(
+        counts, torch.full((many,), 1 / many), "blocks", [f"those from start {i} of {many}" for i in range(many)]
+    )
 
 
 @check("values", points=0.5)
@@ -143,8 +151,10 @@ def test_too_short(submission, draw):
         what = f"a text of {n} tokens for blocks of {block_size}"
         refuses(error, what)
         numbers = set(re.findall(r"\d+", error.message))
-        if str(n) not in numbers or not numbers & {str(block_size), str(block_size + 1)} or (
-            n == block_size and str(n + 1) not in numbers and error.message.count(str(n)) < 2
+        if (
+            str(n) not in numbers
+            or not numbers & {str(block_size), str(block_size + 1)}
+            or (n == block_size and str(n + 1) not in numbers and error.message.count(str(n)) < 2)
         ):
             raise CheckFailed(f"The ValueError for {what} should say both numbers; it says {error.message[:200]!r}.")
 

@@ -95,7 +95,9 @@ class RepeatedCharacters(Right):
         return sorted(text)
 
 
-@misconception("bytes-not-characters", "The text is taken apart into bytes: é or an emoji is one character, not several.")
+@misconception(
+    "bytes-not-characters", "The text is taken apart into bytes: é or an emoji is one character, not several."
+)
 class BytesNotCharacters(Right):
     def characters(self, text):
         return sorted(set(text.encode()))
@@ -189,7 +191,9 @@ class EachOnce(Right):
         return super().encode(dict.fromkeys(text))
 
 
-@misconception("text-of-the-constructor", "`encode` encodes the text that the tokenizer was built from, not its argument.")
+@misconception(
+    "text-of-the-constructor", "`encode` encodes the text that the tokenizer was built from, not its argument."
+)
 class TextOfTheConstructor(Right):
     def __init__(self, text):
         super().__init__(text)
@@ -293,7 +297,9 @@ class RoomForTheUnknown(Right):
         return len(self.chars) + 1
 
 
-@misconception("size-is-a-method", "`vocab_size` is a method that must be called: it should be an attribute or property.")
+@misconception(
+    "size-is-a-method", "`vocab_size` is a method that must be called: it should be an attribute or property."
+)
 class SizeIsAMethod(Right):
     def __init__(self, text):
         self.chars = self.characters(text)

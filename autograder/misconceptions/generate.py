@@ -122,7 +122,11 @@ def cropped_once(model, idx, new, generator=None):
 def prompt_forgotten(model, idx, new, generator=None):
     t = idx.shape[1]
     return right(
-        model, idx, new, generator, crop=lambda idx, size: idx[:, max(t, idx.shape[1] - size) :] if idx.shape[1] > t else crop(idx, size)
+        model,
+        idx,
+        new,
+        generator,
+        crop=lambda idx, size: idx[:, max(t, idx.shape[1] - size) :] if idx.shape[1] > t else crop(idx, size),
     )
 
 
@@ -168,7 +172,7 @@ def uniform(model, idx, new, generator=None):
 
 @misconception(
     "flattened",
-    "The logits are divided by something before the softmax, which makes rare tokens too likely: take them as they are.",
+    "The logits are divided by something before the softmax, which makes rare tokens too likely.",
 )
 def flattened(model, idx, new, generator=None):
     return right(model, idx, new, generator, chances=lambda scores: (scores / 2).softmax(-1))

@@ -1,4 +1,4 @@
-"""Wrong implementations of `get_batch(data, block_size, batch_size, generator=None)`. Each replaces a step of `right`."""
+"""Wrong implementations of `get_batch(data, block_size, batch_size, generator=None)`. Each replaces a step of it."""
 
 import torch
 
@@ -19,7 +19,7 @@ def draw(many, batch_size, generator):
 
 def cut(data, starts, block_size, shift=0):
     """(b, t): the block at each start, moved by `shift`."""
-    return torch.stack([data[i + shift : i + shift + block_size] for i in starts.tolist()])
+    return data[starts[:, None] + torch.arange(block_size) + shift]
 
 
 def right(data, block_size, batch_size, generator=None, refuse=refuse, many=None, draw=draw, inputs=cut, targets=None):
@@ -75,9 +75,7 @@ def targets_turned_round(data, block_size, batch_size, generator=None):
     "There is one target for each block: every position of it has one, the token after it.",
 )
 def last_target_alone(data, block_size, batch_size, generator=None):
-    return right(
-        data, block_size, batch_size, generator, targets=lambda data, starts, size: data[starts + size]
-    )
+    return right(data, block_size, batch_size, generator, targets=lambda data, starts, size: data[starts + size])
 
 
 @misconception(
@@ -226,7 +224,11 @@ def part_of_the_text(data, block_size, batch_size, generator=None):
 @misconception("always-the-beginning", "Nothing is drawn: the blocks follow one another from the text's beginning.")
 def always_the_beginning(data, block_size, batch_size, generator=None):
     return right(
-        data, block_size, batch_size, generator, draw=lambda many, batch_size, generator: torch.arange(batch_size) % many
+        data,
+        block_size,
+        batch_size,
+        generator,
+        draw=lambda many, batch_size, generator: torch.arange(batch_size) % many,
     )
 
 
@@ -318,9 +320,7 @@ def seed_of_its_own(data, block_size, batch_size, generator=None):
     "Without a generator it makes one of a fixed seed, so that the same batch comes each time: pass `None` on instead.",
 )
 def fixed_without_generator(data, block_size, batch_size, generator=None):
-    return right(
-        data, block_size, batch_size, torch.Generator().manual_seed(1337) if generator is None else generator
-    )
+    return right(data, block_size, batch_size, torch.Generator().manual_seed(1337) if generator is None else generator)
 
 
 @misconception(

@@ -101,7 +101,9 @@ def last_position_alone(*args, **kwargs):
     return right(*args, **kwargs, loss_of=last)
 
 
-@misconception("loss-summed", "The loss is a sum over tokens: take the mean, so that it does not hang on the batch's size.")
+@misconception(
+    "loss-summed", "The loss is a sum over tokens: take the mean, so that it does not hang on the batch's size."
+)
 def loss_summed(*args, **kwargs):
     return right(*args, **kwargs, loss_of=lambda model, x, y: model(x, y)[1] * y.numel())
 
@@ -151,21 +153,8 @@ def other_default(model, data, steps, batch_size=32, lr=3e-4, generator=None):
 
 
 @misconception(
-    "lr-falls",
-    "The learning rate changes from step to step: it should be `lr` in all of them.",
-)
-def lr_falls(*args, **kwargs):
-    def step(optimizer):
-        optimizer.step()
-        for group in optimizer.param_groups:
-            group["lr"] *= 0.9
-
-    return right(*args, **kwargs, step=step)
-
-
-@misconception(
     "new-optimizer-each-step",
-    "The optimiser is made anew in each step, so it remembers nothing of the steps before: make it once, above the loop.",
+    "The optimiser is made anew in each step, so it remembers nothing of those before: make it once, above the loop.",
 )
 def new_optimizer_each_step(*args, **kwargs):
     def forget(optimizer):
@@ -188,18 +177,6 @@ def copy_trained(model, *args, **kwargs):
 @misconception("one-step-short", "There is one step too few: as many as `steps` says are asked for.")
 def one_step_short(model, data, steps, *args, **kwargs):
     return right(model, data, steps - 1, *args, **kwargs)
-
-
-@misconception(
-    "two-steps-on-a-batch",
-    "Each batch is used for two steps: draw a new one for each.",
-)
-def two_steps_on_a_batch(*args, **kwargs):
-    def twice(optimizer):
-        optimizer.step()
-        optimizer.step()
-
-    return right(*args, **kwargs, step=twice)
 
 
 # --- batches --------------------------------------------------------------------------------------
@@ -250,18 +227,11 @@ def always_the_beginning(*args, **kwargs):
 
 @misconception(
     "last-start-missing",
-    "The last block of the text is never drawn: there are len(data) - block_size starts.",
+    "The end of the text is never drawn: there are len(data) - block_size starts, and splitting off validation data is"
+    " the caller's affair.",
 )
 def last_start_missing(*args, **kwargs):
     return right(*args, **kwargs, many=lambda data, size: max(1, len(data) - size - 1))
-
-
-@misconception(
-    "part-of-the-text",
-    "Only the first nine tenths of the text are trained on: splitting off validation data is the caller's affair.",
-)
-def part_of_the_text(model, data, *args, **kwargs):
-    return right(model, data[: max(model.block_size + 1, int(0.9 * len(data)))], *args, **kwargs)
 
 
 # --- mode and generator ---------------------------------------------------------------------------
@@ -313,7 +283,9 @@ def seed_of_its_own(model, data, steps, batch_size=32, lr=1e-3, generator=None):
 # --- what comes back ------------------------------------------------------------------------------
 
 
-@misconception("tensors-kept", "The losses are tensors, which hold on to their graphs: take their numbers, `loss.item()`.")
+@misconception(
+    "tensors-kept", "The losses are tensors, which hold on to their graphs: take their numbers, `loss.item()`."
+)
 def tensors_kept(*args, **kwargs):
     return [torch.tensor(loss, dtype=torch.float64) for loss in right(*args, **kwargs)]
 
@@ -363,16 +335,6 @@ def loss_after_the_step(model, data, steps, batch_size=32, lr=1e-3, generator=No
     return losses
 
 
-@misconception("every-tenth-loss", "Only the loss of every tenth step comes back: return those of all steps.")
-def every_tenth_loss(*args, **kwargs):
-    return right(*args, **kwargs)[::10]
-
-
 @misconception("losses-rounded", "The losses are rounded: return them as they are, and round when you print.")
 def losses_rounded(*args, **kwargs):
     return right(*args, **kwargs, told=lambda losses, loss: round(loss, 2))
-
-
-@misconception("sums-of-losses", "The losses are added up from step to step: return each step's own.")
-def sums_of_losses(*args, **kwargs):
-    return right(*args, **kwargs, told=lambda losses, loss: loss + (losses[-1] if losses else 0.0))

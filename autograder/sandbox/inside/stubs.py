@@ -1,7 +1,8 @@
 """Small right language models, to be handed to a submission's `generate` and `train` in place of its own.
 
 Each has `block_size` and `forward(idx, targets=None)` -> (logits (b, t, vocabulary), mean loss or None), refuses more
-than `block_size` tokens, and gives other logits in train mode than in eval mode, as dropout would, but always the same.
+than `block_size` tokens, and can give other logits in train mode than in eval mode, as dropout does, though not by
+chance.
 What a model saw of its first calls is in its `seen`; whoever holds the model can change that, so it is a witness only.
 """
 
@@ -64,13 +65,13 @@ class Window(Stub):
     """Embeddings of the last `memory` tokens side by side, one hidden layer of tanh, then logits.
 
     `embedding`: vocab_size + 1 rows, of which the last stands for what comes before the start; `hidden`:
-    memory · width -> n_hidden; `out`: n_hidden -> vocab_size. In train mode the logits are three quarters of what they
-    are in eval mode.
+    memory · width -> n_hidden; `out`: n_hidden -> vocab_size. In train mode the logits are `in_train` times as large as
+    in eval mode.
     """
 
-    def __init__(self, vocab_size, block_size, memory, width, n_hidden):
+    def __init__(self, vocab_size, block_size, memory, width, n_hidden, in_train=1.0):
         super().__init__(block_size)
-        self.memory = memory
+        self.memory, self.in_train = memory, in_train
         self.embedding = nn.Embedding(vocab_size + 1, width)
         self.hidden = nn.Linear(memory * width, n_hidden)
         self.out = nn.Linear(n_hidden, vocab_size)
@@ -79,7 +80,7 @@ class Window(Stub):
         before = idx.new_full((idx.shape[0], self.memory - 1), self.embedding.num_embeddings - 1)
         windows = torch.cat([before, idx], dim=1).unfold(1, self.memory, 1)  # (b, t, memory)
         hidden = torch.tanh(self.hidden(self.embedding(windows).flatten(2)))
-        return self.out(hidden) * (0.75 if self.training else 1.0)
+        return self.out(hidden) * (self.in_train if self.training else 1.0)
 
 
 STUBS = {"Rolled": Rolled, "Window": Window}

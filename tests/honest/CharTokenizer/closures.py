@@ -14,7 +14,7 @@ class CharTokenizer:
             return [number[c] for c in string]
 
         def decode(ids):
-            return str().join([chars[i] for i in ids])
+            return "".join([chars[i] for i in ids])
 
         self.encode = encode
         self.decode = decode

@@ -1,4 +1,4 @@
-"""All batches are drawn before; now and then the loss on other batches is looked at, in eval mode, without gradients."""
+"""All batches are drawn before; now and then the loss is looked at in eval mode, without gradients."""
 
 import torch
 
