@@ -1,6 +1,6 @@
-# a missing character is a KeyError, places lie on the CPU, the sample is written in train mode, and training only copies
+# a missing character is a KeyError, a short text is refused without numbers, places lie on the CPU, the sample is written in train mode, and training only copies
 # expect: CharTokenizer = partial unknown-is-a-keyerror
-# expect: get_batch = partial assert-for-valueerror
+# expect: get_batch = partial message-without-numbers
 # expect: BigramLanguageModel = partial positions-on-the-cpu
 # expect: generate = partial train-mode
 # expect: train = zero targets-not-shifted
@@ -21,7 +21,8 @@ class CharTokenizer:
 
 # %% get_batch
 def get_batch(data, block_size, batch_size, generator=None):
-    assert len(data) > block_size, f"{len(data)} tokens are too few for blocks of {block_size}"
+    if len(data) <= block_size:
+        raise ValueError("the text is too short")
     ix = torch.randint(len(data) - block_size, (batch_size,), generator=generator)
     x = torch.stack([data[i : i + block_size] for i in ix])
     y = torch.stack([data[i + 1 : i + block_size + 1] for i in ix])
