@@ -49,6 +49,7 @@ def test_the_original_is_named_crash_by_crash(grader, tmp_path):
     parts = ["import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"]
     parts += [cells["head-yours"], cells["stacked-yours"], re.sub("(?m)^# ?", "", original)]
     code = "\n".join(parts)
+    too_long = "        if T > self.block_size:\n            raise ValueError(f'{T}, {self.block_size}')\n"
     refusal = "        if n_embd % num_heads:\n            raise ValueError(f'{n_embd} and {num_heads}')\n"
     for old, new in [
         ("def __init__(self):", "def __init__(self, vocab_size, n_embd, block_size, num_heads, dropout=0.0):"),
@@ -56,10 +57,7 @@ def test_the_original_is_named_crash_by_crash(grader, tmp_path):
         ("        self.token_emb", refusal + "        self.block_size = block_size\n        self.token_emb"),
         ("device=device", "device=idx.device"),
         ("targets.view", "targets.reshape"),
-        (
-            "        tok_emb =",
-            "        if T > self.block_size:\n            raise ValueError(f'{T} {self.block_size}')\n        tok_emb =",
-        ),
+        ("        tok_emb =", too_long + "        tok_emb ="),
     ]:
         assert old in code
         code = code.replace(old, new)
