@@ -1,6 +1,6 @@
 """How far right answers vary where `train` is judged by what is learnt: `python benchmarks/train_bands.py [--runs N]`.
 
-Grades every right answer of tests/honest/train N times, each time on another text and from other weights, and prints how
+Grades every right answer of tests/honest/train N times, each time on another text and from other weights. Prints how
 often it passes all checks, and between what its losses lie. Then come wrong answers, and the limits.
 """
 
@@ -29,7 +29,7 @@ def losses(namespace, runs):
 
 
 def line(name, found, rest=""):
-    print(f"{name:<20}" + "".join(f" {min(some):6.3f} to {max(some):6.3f} " for some in found) + rest)
+    print(f"{name:<20}" + "".join(f" {min(some):6.3f} to {max(some):6.3f} " for some in found) + rest, flush=True)
 
 
 def main():

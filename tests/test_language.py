@@ -8,6 +8,7 @@ from autograder.graders import kit
 from autograder.graders.session import Graders
 from autograder.graders.submission import Counts, Local, StudentError, Submission, same
 from autograder.grading import Workspace
+from autograder.misconceptions.diagnose import diagnose
 from autograder.notebooks.restoring import Cell
 from autograder.sandbox.inside import stubs, wire
 
@@ -225,7 +226,7 @@ class CharTokenizer:
 class CharTokenizer:
     def __init__(self, text): pass
     def __getattr__(self, name): return self
-    def __call__(self, *args): return [self] * 10**7
+    def __call__(self, *args): return [self] * 10**5
 """,
 }
 
@@ -242,3 +243,52 @@ def test_a_cheat_gets_nothing(grader, cheat):
         finally:
             workspace.close()
     assert not [check.name for check in run.checks if check.passed]
+
+
+MISTAKES = {
+    ("generate", "flattened"): """
+def generate(model, idx, max_new_tokens, generator=None):
+    mode = model.training
+    model.eval()
+    with torch.no_grad():
+        for _ in range(max_new_tokens):
+            logits = model(idx[:, -model.block_size :])[0][:, -1].double() / 2
+            noise = torch.rand(logits.shape, generator=generator, dtype=torch.float64)
+            idx = torch.cat([idx, (logits - (-noise.log()).log()).argmax(1, keepdim=True)], dim=1)
+    model.train(mode)
+    return idx
+""",
+    ("get_batch", "last-start-missing"): """
+def get_batch(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError(f"{len(data)} against {block_size}")
+    chances = torch.ones(max(1, len(data) - block_size - 1))
+    starts = torch.multinomial(chances, batch_size, replacement=True, generator=generator)
+    rows = torch.stack([data[s : s + block_size + 1] for s in starts])
+    return rows[:, :-1], rows[:, 1:]
+""",
+    ("train", "batch-size-ignored"): """
+def train(model, data, steps, batch_size=32, lr=1e-3, generator=None):
+    optimizer, losses = torch.optim.AdamW(model.parameters(), lr=lr), []
+    model.train()
+    windows = data.unfold(0, model.block_size + 1, 1)
+    for _ in range(steps):
+        rows = windows[torch.multinomial(torch.ones(len(windows)), 32, replacement=True, generator=generator)]
+        loss = torch.nn.functional.cross_entropy(model(rows[:, :-1])[0].flatten(0, 1), rows[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+""",
+}
+
+
+@pytest.mark.parametrize("exercise, id", MISTAKES)
+def test_a_mistake_is_named_however_chance_was_used(exercise, id):
+    """What is drawn differs from that of the wrong answer in the bank: what is counted does not."""
+    namespace = {"torch": torch}
+    exec(MISTAKES[exercise, id], namespace)
+    with Graders() as graders:
+        run = graders.run(exercise, Local(namespace), 5)
+        assert [d.id for d in diagnose(run, graders)] == [id]

@@ -16,7 +16,7 @@ from autograder.sandbox.inside.wire import Generator
 
 V, BLOCK, MEMORY, WIDTH, HIDDEN = 5, 4, 2, 3, 4
 RULE = {"vocab_size": 4, "noise": 0.15}
-STEPS, LAST, LEARNT_BLOCK = 50, 20, 8
+STEPS, LAST, LEARNT_BLOCK = 40, 10, 8
 FLOOR = language.full_loss(**RULE, block_size=LEARNT_BLOCK)  # the loss of who knows the rule
 BELOW, ABOVE = 0.15, 0.3
 
@@ -174,7 +174,7 @@ def telling_text(model, draw, many):
     while True:
         data = text_of(draw, model.block_size + many)
         losses = model.losses(data, model.state).mean(1)
-        if torch.pdist(losses[:, None]).min() > 0.02:
+        if torch.pdist(losses[:, None]).min() > 1e-3:
             return data, losses
 
 
@@ -182,9 +182,9 @@ def telling_text(model, draw, many):
 def test_blocks(submission, draw):
     """Blocks of `model.block_size` tokens are drawn from all of the text, every start as likely as another.
 
-    90 steps of one block each; see `kit.frequencies` for how rarely a right answer is turned down.
+    80 steps of one block each; see `kit.frequencies` for how rarely a right answer is turned down.
     """
-    function, model, many, steps = ready(submission, draw), Model(submission, draw), 4, 90
+    function, model, many, steps = ready(submission, draw), Model(submission, draw), 4, 80
     data, losses = telling_text(model, draw, many)
     got = losses_of(submission, function.sample(model.proxy, data, steps, 1, 0.0, seeded(draw)), steps)
     far, starts = (got[:, None] - losses).abs().min(1)
@@ -260,7 +260,8 @@ def learnt(submission, draw):
 def test_learns(submission, draw):
     """A text with rules is learnt: the loss falls to what the rules leave to chance, on text not seen before too.
 
-    The band is wide against what right answers vary: benchmarks/train_bands.py prints both.
+    The limits are 0.55 and 1.00 (a table of pairs: 1.39, copying: about 0). Of 250 right runs, in five styles, all
+    losses lay between 0.67 and 0.79, which is 6 standard deviations and more away (benchmarks/train_bands.py).
     """
     learner(submission, draw)
     found = learnt(submission, draw)
