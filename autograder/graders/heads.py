@@ -326,23 +326,14 @@ def test_no_looking_ahead(submission, draw, layout):
 DROPPED = 0.25
 
 
-@check("mode", points=0.5)
-def test_dropout(submission, draw, layout):
-    """In train mode each head's weights are dropped by chance and the kept ones scaled up; in eval mode none is.
+def dropped_in_heads(still, first, second, sizes):
+    """Raises CheckFailed unless two calls in train mode dropped weights at random, in each head by itself.
 
-    All values are 1 and all weights of a row are equal, so that the output tells how many weights were kept. Of
-    b·h·n(n+1)/2 = 1088 weights the share that is kept has a standard deviation of 0.013; to be off by 0.08, six
-    standard deviations, has a probability below 1e-8. That two calls or two heads drop the same is far less likely.
+    All three are outputs (b, n, h·w) for values that are all 1 and weights that are equal within a row: `still` in eval
+    mode, the others in train mode with dropout `DROPPED`. For sizes with b·h·n(n+1)/2 = 1088 weights the share that is
+    kept has a standard deviation of 0.013; to be off by 0.08, six standard deviations, has a probability below 1e-8.
+    That two calls or two heads drop the same is far less likely.
     """
-    sizes = Sizes(d_in=6, width=3, heads=2, d_out=6, b=4, n=16, context=16)
-    state, x = plain(draw, sizes), tokens(draw, sizes)
-    x[..., -1] = 1.0
-    state["query.weight"].zero_()
-    state["value.weight"].zero_()[:, -1] = 1.0
-    module = layout.module(submission, state, sizes, dropout=DROPPED)
-    still = module.eval()(x)
-    module.train()
-    first, second = module.seeded(1, x), module.seeded(2, x)
     close(still, torch.ones(sizes.b, sizes.n, sizes.d_out), "the output in eval mode")
     seen = torch.arange(1, sizes.n + 1)[:, None, None]  # how many tokens each token sees
     kept = []
@@ -364,6 +355,24 @@ def test_dropout(submission, draw, layout):
     share = kept[0].sum().item() / (sizes.b * sizes.heads * sizes.n * (sizes.n + 1) / 2)
     if abs(share - (1 - DROPPED)) > 0.08:
         raise CheckFailed(f"With dropout = {DROPPED} a share of {share:.2f} of the weights is kept.")
+
+
+@check("mode", points=0.5)
+def test_dropout(submission, draw, layout):
+    """In train mode each head's weights are dropped by chance and the kept ones scaled up; in eval mode none is.
+
+    All values are 1 and all weights of a row are equal, so that the output tells how many weights were kept.
+    """
+    sizes = Sizes(d_in=6, width=3, heads=2, d_out=6, b=4, n=16, context=16)
+    state, x = plain(draw, sizes), tokens(draw, sizes)
+    x[..., -1] = 1.0
+    state["query.weight"].zero_()
+    state["value.weight"].zero_()[:, -1] = 1.0
+    module = layout.module(submission, state, sizes, dropout=DROPPED)
+    still = module.eval()(x)
+    module.train()
+    first, second = module.seeded(1, x), module.seeded(2, x)
+    dropped_in_heads(still, first, second, sizes)
 
 
 @check("arguments", points=0.5)

@@ -1,0 +1,6 @@
+# handed in the notebook as it was released
+# expect: CharTokenizer = zero
+# expect: get_batch = zero
+# expect: BigramLanguageModel = zero original-003
+# expect: generate = zero
+# expect: train = zero
