@@ -210,33 +210,3 @@ def world():
             yield made
         finally:
             made.close()
-
-
-# --- layers ---------------------------------------------------------------------------------------
-
-# What takes a layer away from a child, as code that runs in the warm parent before it starts.
-OFF = {
-    "Landlock": "lockdown.landlock = lambda *paths: None",
-    "seccomp": "lockdown.load_filter = lambda bpf: None",
-    "limits": "import resource; resource.setrlimit = lambda *limit: None",
-    "undumpable": "lockdown.not_dumpable = lambda: None; lockdown.PR_SET_DUMPABLE = 0",
-}
-LAYERS = ("bubblewrap", *OFF, "another user")
-
-
-def without(monkeypatch, *layers):
-    """Make sandboxes that start from now on lack some of LAYERS. For tests: the product has no such switch."""
-    usual = jail.command
-
-    def command(limits, control_fd, device="cpu", unsafe=None):
-        arguments = usual(limits, control_fd, device, unsafe)
-        *_, start, _, settings = arguments
-        settings = json.loads(settings)
-        if "another user" in layers:
-            settings["uid"] = None
-        lines = [OFF[layer] for layer in layers if layer in OFF]
-        start = start.replace("import parent; ", "import lockdown, parent\n" + "\n".join([*lines, ""]))
-        return [*arguments[:-3], start, arguments[-2], json.dumps(settings)]
-
-    monkeypatch.setattr(jail, "command", command)
-    return {"unsafe": "bubblewrap" in layers}

@@ -7,11 +7,11 @@ send = wire.send_frame
 
 def lie(sock, message, tensors=(), deadline=None):
     if "value" in message:
-        message["value"] = {"list": [{"list": []}] * 400000}
+        message["value"] = {"list": [{"list": []}] * 100000}
     send(sock, message, tensors)
 
 wire.send_frame = lie
 print("ready to lie")
 
-def attention(*args, **kwargs):
+def causal_mask(*args, **kwargs):
     return 1, 2
