@@ -7,6 +7,7 @@ lets go on what can go on without (an uncompiled function, a loader without work
 import asyncio
 import builtins
 import errno
+import functools
 import getpass
 import io
 import multiprocessing.process
@@ -36,6 +37,7 @@ NOT_ALLOWED = f"The system allows only what computing needs {RUNS_ON}"
 
 NO_GPU_ERRORS = re.compile(r"not compiled with CUDA|NVIDIA driver|No CUDA GPUs")  # torch's own words
 NO_FILE_ERRORS = re.compile(r"open file failed|Parent directory .* does not exist")
+REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, None)  # None: put into words already
 
 _told = []
 _ever = set()
@@ -95,49 +97,64 @@ def _of_natural(error):
     if isinstance(error, ModuleNotFoundError) and error.name:
         return NO_MODULE.format(error.name[:100])
     if isinstance(error, OSError):
-        if error.errno in (errno.ENOENT, errno.EACCES, errno.EROFS):
-            return NO_FILE
-        return NOT_ALLOWED if error.errno == errno.EPERM else None
+        not_there = error.errno in (errno.ENOENT, errno.EACCES, errno.EROFS)
+        return NO_FILE if not_there else NOT_ALLOWED if error.errno == errno.EPERM else None
     if isinstance(error, (AssertionError, RuntimeError)):
         message = str(error)[:1000]
         return NO_GPU if NO_GPU_ERRORS.search(message) else NO_FILE if NO_FILE_ERRORS.search(message) else None
     return None
 
 
-# --- what stands in for what is lacking -------------------------------------------------------------
+# --- words for what the lock refuses, and what stands in for the rest -------------------------------
 
 
 def install():
-    """Put the stand-ins in place. Only in a child: its parent starts processes and opens sockets."""
-    socket.getaddrinfo = socket.gethostbyname = socket.gethostbyname_ex = socket.gethostbyaddr = no_network
-    socket.socket.__init__ = no_network
-    subprocess.Popen.__init__ = no_process
-    asyncio.create_subprocess_exec = asyncio.create_subprocess_shell = no_process
-    multiprocessing.process.BaseProcess.start = no_process
-    multiprocessing.synchronize.SemLock.__init__ = no_process  # of pools and queues
+    """Put words and stand-ins in place. Only in a child: its parent starts processes and talks over sockets."""
+    for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr"):
+        _put_into_words(socket, name, NO_NETWORK)
+    _put_into_words(socket.socket, "__init__", NO_NETWORK)
     for name in ("fork", "forkpty", "execv", "execve", "posix_spawn", "posix_spawnp"):
-        setattr(os, name, no_process)
-    os.system = no_program
+        _put_into_words(os, name, NO_PROCESS)
+    _put_into_words(subprocess.Popen, "__init__", NO_PROCESS)
+    _put_into_words(multiprocessing.process.BaseProcess, "start", NO_PROCESS)
+    _put_into_words(multiprocessing.synchronize.SemLock, "__init__", NO_PROCESS)  # of pools and queues
+    asyncio.create_subprocess_exec = asyncio.create_subprocess_shell = no_process
     asyncio.selector_events.BaseSelectorEventLoop._make_self_pipe = _wake_by_pipe
+    os.system = no_program
     builtins.input = getpass.getpass = no_input
     sys.breakpointhook = pdb.set_trace = no_debugger
     torch.compile = uncompiled
     DataLoader._get_iterator = _without_workers
 
 
-def no_network(*args, **kwargs):
-    tell(NO_NETWORK)  # said even if the code gets along: nothing asks for it by the way, as for processes
-    refuse(NO_NETWORK, OSError)
+def _put_into_words(owner, name, sentence):
+    """Let `owner.name` say this sentence where the system refuses what it asks for."""
+    real = getattr(owner, name)
+
+    @functools.wraps(real)
+    def asking(*args, **kwargs):
+        try:
+            return real(*args, **kwargs)
+        except OSError as error:
+            if error.errno not in REFUSED and not isinstance(error, (socket.gaierror, socket.herror)):
+                raise
+        if sentence == NO_NETWORK:
+            tell(sentence)  # even if the code gets along: nobody asks for a network by the way, as for processes
+        refuse(sentence)
+
+    setattr(owner, name, asking)
 
 
-def no_process(*args, **kwargs):
+async def no_process(*args, **kwargs):
     refuse(NO_PROCESS)
 
 
-def no_program(command):
-    """For os.system, which raises nothing: the status of a command that was not found."""
-    tell(NO_PROCESS)
-    return 127 << 8
+def no_program(command, _system=os.system):
+    """For os.system, which raises nothing."""
+    status = _system(command)
+    if status == 127 << 8:  # as for a command that was not found
+        tell(NO_PROCESS)
+    return status
 
 
 def no_input(*args, **kwargs):
