@@ -319,17 +319,19 @@ class Workspace:
 
     def ask(self, message, tensors):
         """Serve a proxy. Raises Stopped, which ends the exercise, when the child is lost or time is up."""
-        left = self.exercise_ends - time.monotonic() if self.exercise_ends else self.parent.limits.call
+        limits = self.parent.limits
+        left = self.exercise_ends - time.monotonic() if self.exercise_ends else limits.call
+        late = f"its checks took longer than {limits.exercise:g} s in all" if left < limits.call else None
         if self.child is None or left <= 0:
-            raise Stopped("timeout", f"its checks took longer than {self.parent.limits.exercise:g} s in all")
+            raise Stopped("timeout", late or "it is not there any more")
         try:
-            reply, answer = self.child.request(message, tensors, seconds=min(self.parent.limits.call, left))
+            reply, answer = self.child.request(message, tensors, seconds=min(limits.call, left))
         except Interrupted as problem:
-            raise Stopped("timeout", str(problem)) from None
+            raise Stopped("timeout", late or str(problem)) from None
         except ChildGone as problem:
             self._lose()
             self._count_restart()
-            raise Stopped(problem.status, str(problem)) from None
+            raise Stopped(problem.status, late if late and problem.status == "timeout" else str(problem)) from None
         except wire.WireError as problem:  # what we were about to send was too large
             raise Stopped("killed", str(problem)) from None
         self.answered += sum(t.numel() * t.element_size() for t in answer)

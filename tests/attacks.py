@@ -150,8 +150,8 @@ class World:
 
     def mend(self):
         """Put back what an attack without a sandbox has broken."""
-        for stray in self.precious.parent.iterdir():
-            stray.unlink()
+        for stray in [*self.precious.parent.iterdir(), Path(f"{self.address}.txt")]:
+            stray.unlink(missing_ok=True)
         self.precious.write_text("what somebody else handed in")
         os.chmod(self.precious.parent, 0o777)  # so that a change of user alone protects nothing
         os.chmod(self.precious, 0o666)
@@ -183,6 +183,8 @@ class World:
             problems.append("the secret is out")
         if self.precious.read_text() != "what somebody else handed in" or len(list(self.precious.parent.iterdir())) > 1:
             problems.append("another submission was changed")
+        if os.path.exists(f"{self.address}.txt"):
+            problems.append("there is a file in /tmp")
         if self.victim.poll() is not None:
             problems.append("a process outside was ended")
         return problems
@@ -208,33 +210,3 @@ def world():
             yield made
         finally:
             made.close()
-
-
-# --- layers ---------------------------------------------------------------------------------------
-
-# What takes a layer away from a child, as code that runs in the warm parent before it starts.
-OFF = {
-    "Landlock": "lockdown.landlock = lambda *paths: None",
-    "seccomp": "lockdown.load_filter = lambda bpf: None",
-    "limits": "import resource; resource.setrlimit = lambda *limit: None",
-    "undumpable": "lockdown.not_dumpable = lambda: None; lockdown.PR_SET_DUMPABLE = 0",
-}
-LAYERS = ("bubblewrap", *OFF, "another user")
-
-
-def without(monkeypatch, *layers):
-    """Make sandboxes that start from now on lack some of LAYERS. For tests: the product has no such switch."""
-    usual = jail.command
-
-    def command(limits, control_fd, device="cpu", unsafe=None):
-        arguments = usual(limits, control_fd, device, unsafe)
-        *_, start, _, settings = arguments
-        settings = json.loads(settings)
-        if "another user" in layers:
-            settings["uid"] = None
-        lines = [OFF[layer] for layer in layers if layer in OFF]
-        start = start.replace("import parent; ", "import lockdown, parent\n" + "\n".join([*lines, ""]))
-        return [*arguments[:-3], start, arguments[-2], json.dumps(settings)]
-
-    monkeypatch.setattr(jail, "command", command)
-    return {"unsafe": "bubblewrap" in layers}

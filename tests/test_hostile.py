@@ -1,12 +1,15 @@
 """The hostile suite: every attack of `tests/hostile` gets what its code deserves, and harms nobody."""
 
+import os
 import re
 
 import attacks
+import layers
 import pytest
 
-from autograder.grading import Grader
-from autograder.sandbox.warm import WarmParent
+from autograder.grading import Grader, new_seed
+
+SEED = new_seed()  # one for all, as for a class: the misconceptions' values are computed once
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +27,7 @@ def world():
 @pytest.fixture(scope="module")
 def bare():
     """A warm parent whose children lack every layer: where attacks with a control must get through."""
-    with pytest.MonkeyPatch.context() as patch:
-        parent = WarmParent(attacks.LIMITS, **attacks.without(patch, *attacks.LAYERS))
-        parent.start()
-    with parent:
+    with layers.Leaky(attacks.LIMITS, layers.OF_PARENTS) as parent:
         yield parent
 
 
@@ -38,9 +38,13 @@ def test_an_attack_gets_what_it_deserves_and_harms_nobody(attack, hostile_grader
     one = expect["exercise"] if "others" not in expect else None
     before = peak_memory(reset=True)
     hostile_grader.parent.limits = attack.limits
-    graded = hostile_grader.grade_file(path, exercise=one)
+    hostile_grader.parent.start()
+    sandbox = hostile_grader.parent.process
+    graded = hostile_grader.grade_file(path, exercise=one, seed=SEED)
     grown = peak_memory() - before
     problems = world.harm(text := attacks.shown(graded))
+    if hostile_grader.parent.process is not sandbox:
+        problems.append("the sandbox, which all submissions share, had to be started again")
     outcomes = {e.exercise: e for e in graded.verdict.exercises}
     asked = [outcomes.pop(expect["exercise"])] if expect["exercise"] else outcomes.values()
     problems += [p for outcome in asked for p in attacks.met(outcome, expect)]
@@ -55,13 +59,15 @@ def test_an_attack_gets_what_it_deserves_and_harms_nobody(attack, hostile_grader
     assert not problems, "\n".join([*problems, text[:5000]])
 
 
-CONTROLLED = [attack for attack in attacks.attacks() if attack.expect.get("control") == "bare"]
+CONTROLLED = [attack for attack in attacks.attacks() if attack.expect.get("control") in ("bare", "bare as root")]
 
 
 @pytest.mark.parametrize("attack", CONTROLLED, ids=lambda attack: attack.name)
 def test_without_any_layer_the_same_attack_gets_through(attack, bare, world):
     """The positive control: what the suite calls held is a real attack, not a typo."""
-    child = bare.fork()
+    if attack.expect["control"] == "bare as root" and os.geteuid() != 0:
+        pytest.skip("without layers, only root gets through")
+    child = bare.fork(layers.OF_CHILDREN)
     try:
         reply, _ = child.request({"op": "cell", "source": attack.code(world), "name": "cell 1"}, seconds=30)
     finally:

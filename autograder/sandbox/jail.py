@@ -14,8 +14,8 @@ from pathlib import PurePath
 
 from . import seccomp
 
-# Who student code runs as when the grader is root: nobody's group, and a user of each sandbox's own, from the range that
-# systemd keeps for such users. Limits on threads count per user: with one for all, one sandbox would starve the others.
+# Who student code runs as when the grader is root: nobody's group, and a user of each sandbox's own, from the range
+# that systemd keeps for such users. Limits on threads count per user: with one for all, one would starve the others.
 UIDS, GID = range(61184, 65520), 65534
 INSIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside")
 KIT = "/kit/autograder_inside"  # where the modules of `inside` are bound
@@ -123,7 +123,7 @@ def _python_paths():
     wanted = [os.path.join(prefix, part) for prefix in (sys.prefix, sys.base_prefix) for part in PYTHON_PARTS]
     wanted += [os.path.dirname(os.path.realpath(sys.executable)), sysconfig.get_paths()["stdlib"]]
     paths = []
-    for path in sorted({p for path in wanted for p in (path, os.path.realpath(path)) if os.path.exists(path)}):
+    for path in sorted({p for part in wanted for p in (part, os.path.realpath(part)) if os.path.exists(part)}):
         if not any(PurePath(path).is_relative_to(other) for other in [*paths, *_system_paths()]):
             paths.append(path)
     return paths

@@ -10,7 +10,7 @@ import gc
 import json
 import os
 import resource
-import shutil
+import secrets
 import signal
 import socket
 
@@ -106,15 +106,21 @@ def _settle(lock, work):
 
 
 def _clear(folder):
-    """Empty the child's folder. What cannot be emptied ends the parent; the head then starts a new sandbox."""
+    """Remove the child's folder. What cannot be removed ends the parent; the head then starts a new sandbox.
 
-    def open_up(function, path, _):
-        for place in (os.path.dirname(path), path):
-            if not os.path.islink(place):
-                os.chmod(place, 0o700)
-        function(path)
-
-    shutil.rmtree(folder, onerror=open_up)
+    A folder in it is emptied after what it holds was brought up: it may be shut, and too deep for any path or stack.
+    """
+    waiting = [folder]
+    while waiting:
+        emptied = waiting.pop()
+        for entry in list(os.scandir(emptied)):
+            if entry.is_dir(follow_symlinks=False):
+                os.chmod(entry.path, 0o700)
+                waiting.append(f"{folder}.{len(waiting)}-{secrets.token_hex(4)}")
+                os.rename(entry.path, waiting[-1])
+            else:
+                os.unlink(entry.path)
+        os.rmdir(emptied)
 
 
 def _send(control, message, descriptors=()):
