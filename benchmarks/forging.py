@@ -28,7 +28,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import attacks  # noqa: E402
 from conftest import ASSIGNMENT, cell_of, load  # noqa: E402
-from nbgrader.api import Gradebook, MissingEntry  # noqa: E402
+from nbgrader.api import Gradebook  # noqa: E402
 
 from autograder.grading import Grader  # noqa: E402
 
@@ -50,8 +50,8 @@ def main():
     parser.add_argument("--write", action="store_true", help="write docs/comparison.md")
     options = parser.parse_args()
     rows, left_out = submissions(options.only)
-    stock = on_stock(rows)
     here = on_this_kit(rows)
+    stock = on_stock(rows)
     page = as_page(rows, stock, here, left_out)
     print(page)
     if options.write:
@@ -119,19 +119,35 @@ def stock_source():
     return notebook
 
 
+STOCK_CONFIG = """c = get_config()
+c.CourseDirectory.course_id = "stock"
+c.Execute.timeout = 300  # for a slow machine; 30 s if not given
+"""
+
+
 def on_stock(rows):
-    """{name: points of the attacked exercise in stock nbgrader's gradebook}."""
+    """{name: points of the attacked exercise in stock nbgrader's gradebook}; None where it graded nothing."""
     with tempfile.TemporaryDirectory(prefix="stock-") as folder:
         place = Path(folder)
         write(place / "source" / ASSIGNMENT, stock_source())
-        (place / "nbgrader_config.py").write_text("c = get_config()\nc.CourseDirectory.course_id = 'stock'\n")
+        (place / "nbgrader_config.py").write_text(STOCK_CONFIG)
         run_nbgrader(place, "generate_assignment", ASSIGNMENT, check=True)
-        students = {f"student{number}": name for number, name in enumerate(rows)}
+        students = {f"student{number:02}": name for number, name in enumerate(rows)}
         for student, name in students.items():
             write(place / "submitted" / student / ASSIGNMENT, rows[name][2])
         run_nbgrader(place, "autograde", ASSIGNMENT)
+        for student in students:  # nbgrader goes on after a submission that it could not grade; try such a one again
+            if not is_graded(place, student):
+                run_nbgrader(place, "autograde", ASSIGNMENT, f"--student={student}")
         with Gradebook(f"sqlite:///{place}/gradebook.db") as gradebook:
-            return {name: points(gradebook, student, rows[name][1]) for student, name in students.items()}
+            return {
+                name: points(gradebook, student, rows[name][1]) if is_graded(place, student) else None
+                for student, name in students.items()
+            }
+
+
+def is_graded(place, student):
+    return (place / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").is_file()
 
 
 def write(folder, notebook):
@@ -147,11 +163,8 @@ def run_nbgrader(place, *arguments, check=False):
 
 
 def points(gradebook, student, exercise):
-    """The score of a student's exercise; 0 where there is none."""
-    try:
-        return gradebook.find_grade(exercise, ASSIGNMENT, ASSIGNMENT, student).score or 0.0
-    except MissingEntry:
-        return 0.0
+    """The score of a student's exercise."""
+    return gradebook.find_grade(exercise, ASSIGNMENT, ASSIGNMENT, student).score
 
 
 # --- this kit ---------------------------------------------------------------------------------------
@@ -176,11 +189,11 @@ INTRODUCTION = """# Forged scores: stock nbgrader and this kit
 The same forging attacks were run against stock nbgrader autograde (this repository's notebooks, stock `Execute`, tests
 in the kernel) and against this kit, both in one run of `python benchmarks/forging.py --write`.
 
-- **Stock** is nbgrader {nbgrader} as it is installed, with a configuration of one line, the course's name: its own
-  preprocessors, one kernel (ipykernel {ipykernel}) per submission, no container. The notebook is assignment 02 without
-  its lesson cells. Each visible check is the autograder test of its exercise, as hidden tests. Isolating student code
-  is, with stock nbgrader, the instructor's own affair; a container around it protects the machine, and not the score,
-  as long as tests and student code share a kernel.
+- **Stock** is nbgrader {nbgrader} as it is installed, configured with the course's name and a longer timeout and nothing
+  else: its own preprocessors, one kernel (ipykernel {ipykernel}) per submission, no container. The notebook is
+  assignment 02 without its lesson cells. Each visible check is the autograder test of its exercise, as hidden tests.
+  Isolating student code is, with stock nbgrader, the instructor's own affair; a container around it protects the
+  machine, and not the score, as long as tests and student code share a kernel.
 - **Here** is what `autograder check` gives for the same notebook, with the hidden graders.
 - In every notebook the attacked exercise is wrong and the others are right. The figures are the points of the attacked
   exercise; all points are bold.
@@ -198,16 +211,21 @@ def as_page(rows, stock, here, left_out):
     lines += ["| attack | it … | of | stock | here |", "|---|---|---|---|---|"]
     most = {e["metadata"]["nbgrader"]["grade_id"]: e["metadata"]["nbgrader"]["points"] for e in graded_cells()}
     for name, (tries, exercise, _) in rows.items():
-        shown = [f"**{score:g}**" if score == most[exercise] else f"{score:g}" for score in (stock[name], here[name])]
-        lines.append(f"| {name.replace('_', ' ')} | {tries} | {most[exercise]:g} | {' | '.join(shown)} |")
+        scores = [as_points(scores[name], most[exercise]) for scores in (stock, here)]
+        lines.append(f"| {name.replace('_', ' ')} | {tries} | {most[exercise]:g} | {' | '.join(scores)} |")
     forged = [name for name in rows if not name.startswith("(")]
-    full = [sum(scores[name] >= most[rows[name][1]] for name in forged) for scores in (stock, here)]
-    some = [sum(scores[name] > 0 for name in forged) for scores in (stock, here)]
+    full = [sum((scores[name] or 0) >= most[rows[name][1]] for name in forged) for scores in (stock, here)]
+    some = [sum((scores[name] or 0) > 0 for name in forged) for scores in (stock, here)]
     lines.append(
         f"\nFull marks for a wrong answer: {full[0]} of {len(forged)} attacks on stock nbgrader, {full[1]} here. "
         f"Any points at all: {some[0]} there, {some[1]} here.\n"
     )
     return "\n".join(lines)
+
+
+def as_points(score, most):
+    """A figure of the table: bold if it is all there is to get."""
+    return "no grade" if score is None else f"**{score:g}**" if score >= most else f"{score:g}"
 
 
 def graded_cells():
