@@ -189,8 +189,8 @@ INTRODUCTION = """# Forged scores: stock nbgrader and this kit
 The same forging attacks were run against stock nbgrader autograde (this repository's notebooks, stock `Execute`, tests
 in the kernel) and against this kit, both in one run of `python benchmarks/forging.py --write`.
 
-- **Stock** is nbgrader {nbgrader} as it is installed, configured with the course's name and a longer timeout and nothing
-  else: its own preprocessors, one kernel (ipykernel {ipykernel}) per submission, no container. The notebook is
+- **Stock** is nbgrader {nbgrader} as it is installed, configured with the course's name and a longer timeout, no
+  more: its own preprocessors, one kernel (ipykernel {ipykernel}) per submission, no container. The notebook is
   assignment 02 without its lesson cells. Each visible check is the autograder test of its exercise, as hidden tests.
   Isolating student code is, with stock nbgrader, the instructor's own affair; a container around it protects the
   machine, and not the score, as long as tests and student code share a kernel.
