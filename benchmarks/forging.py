@@ -30,7 +30,7 @@ import attacks  # noqa: E402
 from conftest import ASSIGNMENT, cell_of, load  # noqa: E402
 from nbgrader.api import Gradebook  # noqa: E402
 
-from autograder.grading import Grader  # noqa: E402
+from autograder.grading import Grader, new_seed  # noqa: E402
 
 PAGE = ROOT / "docs" / "comparison.md"
 SOLUTION = ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
@@ -52,7 +52,7 @@ def main():
     rows, left_out = submissions(options.only)
     here = on_this_kit(rows)
     stock = on_stock(rows)
-    page = as_page(rows, stock, here, left_out)
+    page = as_page(rows, stock, here, left_out, sum(not name.startswith("(") for name in submissions()[0]))
     print(page)
     if options.write:
         PAGE.write_text(page, encoding="utf-8")
@@ -172,12 +172,12 @@ def points(gradebook, student, exercise):
 
 def on_this_kit(rows):
     """{name: points of the attacked exercise}, in the whole notebook, as `autograder check` grades it."""
-    scores = {}
+    scores, seed = {}, new_seed()  # one seed: what there is to know about inputs is worked out once
     with Grader() as grader, tempfile.TemporaryDirectory() as folder:
         for number, (name, (_, exercise, notebook)) in enumerate(rows.items()):
             place = Path(folder) / str(number)
             write(place, notebook)
-            verdict = grader.grade_file(place / f"{ASSIGNMENT}.ipynb").verdict
+            verdict = grader.grade_file(place / f"{ASSIGNMENT}.ipynb", seed=seed).verdict
             scores[name] = verdict.exercise(exercise).score
     return scores
 
@@ -197,6 +197,7 @@ in the kernel) and against this kit, both in one run of `python benchmarks/forgi
 - **Here** is what `autograder check` gives for the same notebook, with the hidden graders.
 - In every notebook the attacked exercise is wrong and the others are right. The figures are the points of the attacked
   exercise; all points are bold.
+- This run has {run} of the {every} attacks that can be made on both.
 - {left_out} more attacks aim at this kit's own insides. They mean nothing to stock nbgrader and are not in the table;
   `tests/hostile/forging` holds them all, and `tests/test_hostile.py` runs them.
 
@@ -204,10 +205,11 @@ Python {python}, torch {torch}, IPython {ipython}, nbclient {nbclient}.
 """
 
 
-def as_page(rows, stock, here, left_out):
-    """The whole page, as Markdown."""
+def as_page(rows, stock, here, left_out, every):
+    """The whole page, as Markdown; `every` is the number of attacks that there are to run."""
     versions = {n: importlib.metadata.version(n) for n in ("nbgrader", "ipykernel", "torch", "ipython", "nbclient")}
-    lines = [INTRODUCTION.format(**versions, left_out=left_out, python=platform.python_version())]
+    run = sum(not name.startswith("(") for name in rows)
+    lines = [INTRODUCTION.format(**versions, left_out=left_out, run=run, every=every, python=platform.python_version())]
     lines += ["| attack | it … | of | stock | here |", "|---|---|---|---|---|"]
     most = {e["metadata"]["nbgrader"]["grade_id"]: e["metadata"]["nbgrader"]["points"] for e in graded_cells()}
     for name, (tries, exercise, _) in rows.items():

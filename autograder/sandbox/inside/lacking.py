@@ -37,7 +37,7 @@ NOT_ALLOWED = f"The system allows only what computing needs {RUNS_ON}"
 
 NO_GPU_ERRORS = re.compile(r"not compiled with CUDA|NVIDIA driver|No CUDA GPUs")  # torch's own words
 NO_FILE_ERRORS = re.compile(r"open file failed|Parent directory .* does not exist")
-REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, None)  # None: put into words already
+REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS)
 
 _told = []
 _ever = set()
@@ -62,9 +62,9 @@ def anything():
     return bool(_ever)
 
 
-def refuse(sentence, kind=PermissionError):
-    """Raise an error with this sentence as its message; `sentence_for` finds it however it is wrapped."""
-    error = kind(sentence)
+def refuse(sentence, error=None):
+    """Raise an error that says this sentence; `sentence_for` finds it however the error is wrapped."""
+    error = error or PermissionError(errno.EPERM, sentence)
     error.lacking = sentence
     raise error
 
@@ -158,7 +158,7 @@ def no_program(command, _system=os.system):
 
 
 def no_input(*args, **kwargs):
-    refuse(NO_INPUT, EOFError)
+    refuse(NO_INPUT, EOFError(NO_INPUT))
 
 
 def no_debugger(*args, **kwargs):
