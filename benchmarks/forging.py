@@ -196,7 +196,7 @@ in the kernel) and against this kit, both in one run of `python benchmarks/forgi
   machine, and not the score, as long as tests and student code share a kernel.
 - **Here** is what `autograder check` gives for the same notebook, with the hidden graders.
 - In every notebook the attacked exercise is wrong and the others are right. The figures are the points of the attacked
-  exercise; all points are bold.
+  exercise; all points are bold. "No grade": the kernel had ended, and nbgrader graded nothing of that submission.
 - This run has {run} of the {every} attacks that can be made on both.
 - {left_out} more attacks aim at this kit's own insides. They mean nothing to stock nbgrader and are not in the table;
   `tests/hostile/forging` holds them all, and `tests/test_hostile.py` runs them.
