@@ -364,7 +364,7 @@ def _clean_output(output):
         return {"output_type": "stream", "name": name, "text": _text(output["text"])}
     if kind == "error":
         lines = output.get("traceback")
-        lines = [_text(str(line)) for line in lines[:200]] if isinstance(lines, list) else []
+        lines = [_text(str(line)) for line in lines[-200:]] if isinstance(lines, list) else []
         return {
             "output_type": "error",
             "ename": _text(str(output.get("ename")))[:200],

@@ -18,41 +18,6 @@ def code(source):
     return {"cell_type": "code", "id": f"own-{abs(hash(source))}", "metadata": {}, "outputs": [], "source": source}
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [
-        "import warnings; warnings.warn('beware')",
-        "import sys; print('to stderr', file=sys.stderr)",
-        "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])",
-        "!pip list",
-        "%pip install einops",
-        "name = input('who are you? ')",
-        "from tqdm.auto import tqdm\nfor _ in tqdm(range(3)): pass",
-        "open('notes.txt', 'w').write('hello')",
-        "torch.manual_seed(0); torch.set_default_dtype(torch.float64); torch.set_default_dtype(torch.float32)",
-        "exit()",
-        "1 / 0",
-        "def f(:",
-        "import urllib.request; urllib.request.urlopen('http://example.org')",
-        "torch.set_num_threads(2); torch.randn(300, 300) @ torch.randn(300, 300)",
-    ],
-)
-def test_what_an_honest_notebook_also_does_costs_nothing(grader, solution, tmp_path, cell):
-    place = solution["cells"].index(cell_of(solution, "attention-solution"))
-    solution["cells"].insert(place, code(cell))
-    verdict = grader.grade_file(hand_in(solution, tmp_path)).verdict
-    assert verdict.full, [(e.status, e.message) for e in verdict.exercises]
-
-
-def test_prints_and_warnings_in_forward_cost_nothing(grader, solution, tmp_path):
-    cell = cell_of(solution, "SelfAttention-solution")
-    source = "".join(cell["source"])
-    first = "    def forward(self, x):\n"
-    assert first in source
-    cell["source"] = source.replace(first, first + "        import warnings; print(x.shape); warnings.warn('slow')\n")
-    assert grader.grade_file(hand_in(solution, tmp_path)).verdict.full
-
-
 def test_later_experiments_do_not_replace_the_answer(grader, solution, tmp_path):
     solution["cells"].append(code("def attention(query, key, value, mask=None):\n    return None"))
     assert grader.grade_file(hand_in(solution, tmp_path)).verdict.full

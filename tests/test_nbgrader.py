@@ -10,6 +10,8 @@ import pytest
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
 from nbgrader.api import Gradebook
 
+from autograder.sandbox.inside import lacking
+
 
 def command(place, *arguments):
     """Run a command of the environment in the course `place`; returns what it printed."""
@@ -86,6 +88,14 @@ def scripted(notebook):
     return notebook
 
 
+def offline(notebook):
+    """A download and an installation that cannot work, above an answer in its cell."""
+    cell = cell_of(notebook, "attention-solution")
+    above = "!pip install einops\nimport urllib.request\nurllib.request.urlopen('http://example.org')\n"
+    cell["source"] = above + "".join(cell["source"])
+    return notebook
+
+
 # student -> (how the solution is mangled, score of attention)
 CLASS = {
     "right": (lambda n: n, 10),
@@ -96,6 +106,7 @@ CLASS = {
     "edited": (edited, None),
     "forged_outputs": (forged_outputs, None),
     "scripted": (scripted, 10),
+    "offline": (offline, 10),
 }
 UNREADABLE = {"no_notebook": b"hello", "empty": b"", "odd [name]": b"{}"}
 
@@ -175,6 +186,11 @@ def test_feedback_tells_checks_points_and_diagnosis_but_no_test(place):
 def test_feedback_runs_no_script_of_a_student(place):
     for page in (feedback(place, "scripted"), feedback(place, "bare_folder")):
         assert "<script>alert" not in page and "onerror=alert" not in page
+
+
+def test_feedback_says_what_could_not_work(place):
+    page = feedback(place, "offline")
+    assert lacking.NO_PROCESS in page and lacking.NO_NETWORK in page
 
 
 def test_links_are_not_followed(place):

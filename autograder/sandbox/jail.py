@@ -46,7 +46,7 @@ def command(limits, control_fd, device="cpu", unsafe=None):
 
     `unsafe` names an empty folder to work in: then there is no bubblewrap, and Landlock, seccomp and limits are all.
     """
-    python = [sys.executable, "-I", "-B", "-X", "utf8"]
+    python = [os.path.abspath(sys.executable), "-I", "-B", "-X", "utf8"]
     settings = {
         "uid": None if unsafe else secrets.choice(UIDS),
         "gid": GID,

@@ -1,10 +1,11 @@
 """The child: serves one submission over its socket, after the lock. Everything it says is untrusted."""
 
-import builtins
 import ctypes
 import os
+import sys
 import tempfile
 import time
+import warnings
 
 import IPython.core.completer  # noqa: F401  imported here, once, and not by every child
 import numpy  # noqa: F401
@@ -14,8 +15,8 @@ import torch.optim
 import torch.testing  # noqa: F401
 import tqdm.auto  # noqa: F401
 
+from . import lacking, wire
 from . import shell as shells
-from . import wire
 from .workbench import Workbench, place_in
 
 _shell = None
@@ -44,12 +45,14 @@ def say_hello(sock, problem=None):
 def serve(sock):
     """Answer requests until the socket closes: `cell`, `bind`, and what the workbench knows."""
     say_hello(sock)
-    builtins.input = shells.no_input
+    lacking.install()
     tempfile.tempdir = None
+    sys.argv = ["notebook"]  # for argparse; the parent's are none of a notebook's business
+    sys.path.insert(0, "")  # as in a notebook: for modules that it writes itself
     os.environ["MPLCONFIGDIR"] = os.getcwd()
     shell = _shell
     names = set()
-    bench = Workbench(shell.user_ns, locate=lambda error: place_in(error, names.__contains__))
+    bench = Workbench(shell.user_ns, lambda error: place_in(error, names.__contains__), lacking.sentence_for)
     while True:
         try:
             request, tensors = wire.receive_frame(sock)
@@ -65,7 +68,7 @@ def serve(sock):
                 bench.bind(request["name"])
                 reply = {"ok": True}
             else:
-                reply, out = bench.handle(request, tensors)
+                reply, out = _on_level_ground(bench, request, tensors)
         except KeyboardInterrupt:
             reply, out = {"ok": False, "error": {"type": "KeyboardInterrupt", "message": "", "where": None}}, []
         except BaseException as error:  # SystemExit, GeneratorExit: an error like others
@@ -89,3 +92,26 @@ def _run_cell(shell, bench, request, names):
     if error is not None:
         reply["error"] = bench.describe(error)
     return reply
+
+
+def _on_level_ground(bench, request, tensors):
+    """Serve a request about an answer, which is judged by its own code, whatever cells left set for the whole process.
+
+    Afterwards as well: the next request's tensors are made before it is looked at.
+    """
+    _level()
+    try:
+        return bench.handle(request, tensors)
+    finally:
+        _level()
+
+
+def _level():
+    _shell.display_formatter.active_types = ["text/plain"]  # no picture is drawn that nobody sees
+    warnings.simplefilter("ignore")  # nobody reads them, and turned into errors they would cost points
+    torch.set_default_dtype(torch.float32)
+    torch.set_default_device(None)
+    torch.set_grad_enabled(True)
+    torch.autograd.set_detect_anomaly(False)
+    torch.set_autocast_enabled("cpu", False)
+    torch.set_float32_matmul_precision("highest")

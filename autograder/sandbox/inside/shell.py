@@ -1,6 +1,7 @@
 """The IPython shell that runs a notebook's cells inside the sandbox and collects what they show, within caps."""
 
 import base64
+import io
 import sys
 import traceback
 
@@ -9,17 +10,17 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.pylabtools import select_figure_formats
+from IPython.utils.text import LSString, SList
 from matplotlib_inline.backend_inline import flush_figures
 from traitlets.config import Config
+
+from . import lacking
 
 MAX_TEXT = 20_000  # characters a cell may show
 MAX_IMAGE = 500_000  # bytes of one picture
 MAX_OUTPUTS = 30  # outputs a cell may show
 MAX_NOTEBOOK = 3_000_000  # bytes a whole notebook may show
 SHOWN_TYPES = ("text/plain", "image/png")  # what feedback can show without trusting it
-
-NO_PROCESS = "No other program can be started while this notebook is graded; the rest of it runs on."
-NO_INPUT = "Nobody is there to answer input() while this notebook is graded; the rest of it runs on."
 
 
 class Outputs:
@@ -78,6 +79,13 @@ class Outputs:
             self.items.append({"output_type": "stream", "name": "stderr", "text": "\n[the rest was cut]\n"})
         return self.items
 
+    def end_with(self, sentences):
+        """Add sentences of ours, over no cap, unless an output says them already."""
+        shown = "\n".join(str(line) for item in self.items for line in (item.get("text"), item.get("evalue")))
+        for sentence in sentences:
+            if sentence not in shown:
+                self.items.append({"output_type": "stream", "name": "stderr", "text": f"\n{sentence}\n"})
+
     def _room(self, size):
         if len(self.items) >= MAX_OUTPUTS or self.total + size > MAX_NOTEBOOK:
             self.cut = True
@@ -86,7 +94,7 @@ class Outputs:
         return True
 
 
-class _Stream:
+class _Stream(io.TextIOBase):
     encoding = "utf-8"
     errors = "replace"
 
@@ -99,25 +107,14 @@ class _Stream:
         self.outputs.stream(self._name, str(text))
         return len(text)
 
-    def writelines(self, lines):
-        for line in lines:
-            self.write(line)
-
-    def flush(self):
-        pass
-
-    def isatty(self):
-        return False
-
     def writable(self):
         return True
 
-    def readable(self):
-        return False
+    def fileno(self):
+        return 1 if self._name == "stdout" else 2  # /dev/null, for what insists on a descriptor
 
-    @property
-    def closed(self):
-        return False
+    def close(self):
+        pass  # the next cell's are new ones, but a logger may keep this one
 
 
 class _Publisher(DisplayPublisher):
@@ -155,7 +152,8 @@ class Shell(InteractiveShell):
         self.displayhook.outputs = self.outputs
         self.cell_name = "<cell>"
         self.compile.get_code_name = lambda raw, transformed, number: self.cell_name
-        self.user_ns.update(exit=_leave, quit=_leave)
+        self.user_ns.update(exit=_stay, quit=_stay)
+        self.db = {}  # what %cd and %store remember; its folder was the parent's
 
     def init_virtualenv(self):
         pass
@@ -166,14 +164,40 @@ class Shell(InteractiveShell):
     def enable_gui(self, gui=None):
         pass
 
-    def system(self, command):
-        raise PermissionError(NO_PROCESS)
+    def enable_matplotlib(self, gui=None):
+        """Whatever window `%matplotlib` asks for, pictures go into the outputs."""
+        return "inline", matplotlib.get_backend()
 
-    getoutput = system_piped = system_raw = system
+    def system(self, command):
+        lacking.tell(lacking.NO_PROCESS)
+
+    system_piped = system_raw = system
+
+    def getoutput(self, command, split=True, depth=0):
+        lacking.tell(lacking.NO_PROCESS)
+        return SList() if split else LSString()
+
+    async def run_code(self, code_obj, result=None, *, async_=False):
+        """Run one statement. A cell goes on after one that failed for what is lacking here, or in consequence.
+
+        Where that is not lacking, the statement worked, and so did those below it: they may define an answer.
+        """
+        first = result and result.error_in_exec
+        failed = await super().run_code(code_obj, result, async_=async_)
+        if not failed or result is None:
+            return failed
+        error = result.error_in_exec
+        sentence = lacking.sentence_for(error)
+        if sentence:
+            lacking.tell(sentence)
+        if first is not None:
+            result.error_in_exec = first
+        return not (lacking.anything() and isinstance(error, Exception))
 
     def enable_pictures(self):
         """Let matplotlib draw into the outputs, whether or not the notebook says `%matplotlib inline`."""
         matplotlib.use("module://matplotlib_inline.backend_inline")
+        matplotlib.use = lambda *args, **kwargs: None  # no window can be opened: pictures stay in the outputs
         matplotlib.interactive(True)  # as in a notebook: what a cell leaves open is shown when it ends
         select_figure_formats(self, {"png"})
         self.events.register("post_execute", flush_figures)
@@ -195,6 +219,7 @@ class Shell(InteractiveShell):
     def run_one(self, source, name):
         """Run a cell: `(its outputs, the error it ended with or None)`. `name` is its file name in tracebacks."""
         self.outputs.start()
+        lacking.take_told()
         self.cell_name = name
         streams = sys.stdout, sys.stderr, sys.stdin
         sys.stdout, sys.stderr = _Stream(self.outputs, "stdout"), _Stream(self.outputs, "stderr")
@@ -202,12 +227,11 @@ class Shell(InteractiveShell):
             result = self.run_cell(source, store_history=False)
         finally:
             sys.stdout, sys.stderr, sys.stdin = streams
-        return self.outputs.finish(), result.error_before_exec or result.error_in_exec
+        outputs = self.outputs.finish()
+        self.outputs.end_with(lacking.take_told())
+        return outputs, result.error_before_exec or result.error_in_exec
 
 
-def _leave(code=None):
-    raise SystemExit(code)
-
-
-def no_input(prompt=""):
-    raise EOFError(NO_INPUT)
+def _stay(code=None):
+    """For exit() and quit(). In a notebook, too, the cell goes on after them."""
+    lacking.tell(lacking.NO_EXIT)

@@ -64,6 +64,8 @@ class Products(TorchDispatchMode):
 class Workbench:
     """Serves requests about the names in `namespace`.
 
+    `locate` gives the place in the submission that an exception came from, `explain` a sentence to head its message.
+
     Requests are dicts with an "op": `kind`, `build`, `torch_module`, `stub`, `call`, `attribute`, `state`, `load`,
     `freeze`, `mode`, `training`, `seen`, `move`, `devices`. Their "target" is a name, the number of an object that was
     built, or `[target, name]` for a method.
@@ -71,11 +73,12 @@ class Workbench:
     submission's own code raised.
     """
 
-    def __init__(self, namespace, locate=None):
+    def __init__(self, namespace, locate=None, explain=None):
         self.namespace = namespace
         self.bound = {}
         self.objects = {}
         self.locate = locate or (lambda error: None)
+        self.explain = explain or (lambda error: None)
 
     def bind(self, name):
         """Remember what `name` means now, whatever later cells make of it."""
@@ -99,6 +102,9 @@ class Workbench:
             message = str(error)
         except Exception:
             message = "(its message cannot be shown)"
+        sentence = self.explain(error)
+        if sentence and sentence not in message[:200]:
+            message = f"{sentence} {message}"
         return {
             "type": type(error).__name__[:100],
             "message": message[:MAX_MESSAGE],

@@ -1,0 +1,195 @@
+"""What code has to do without while it is graded. Each such thing says so in one sentence, and the rest runs on.
+
+The lock is the kernel's, and nothing here is part of it: this turns its bare "Operation not permitted" into words, and
+lets go on what can go on without (an uncompiled function, a loader without workers). `install()` is called in a child.
+"""
+
+import asyncio
+import builtins
+import errno
+import functools
+import getpass
+import io
+import multiprocessing.process
+import multiprocessing.synchronize
+import os
+import pdb
+import re
+import socket
+import subprocess
+import sys
+
+import torch
+from torch.utils.data import DataLoader
+
+RUNS_ON = "while this notebook is graded; the rest of it runs on."
+NO_NETWORK = f"There is no network {RUNS_ON}"
+NO_PROCESS = f"No other program or process can be started {RUNS_ON}"
+NO_WORKERS = f"A DataLoader gets no worker processes {RUNS_ON}"
+NO_COMPILER = f"torch.compile leaves code as it is, uncompiled, {RUNS_ON}"
+NO_INPUT = f"Nobody is there to answer input() {RUNS_ON}"
+NO_DEBUGGER = f"Nobody is there to use a debugger {RUNS_ON}"
+NO_EXIT = f"exit() does nothing {RUNS_ON}"
+NO_GPU = f"There is no GPU {RUNS_ON}"
+NO_FILE = f"No files are there but the notebook's own, in its own folder, {RUNS_ON}"
+NO_MODULE = "There is no module `{}` " + RUNS_ON
+NOT_ALLOWED = f"The system allows only what computing needs {RUNS_ON}"
+
+NO_GPU_ERRORS = re.compile(r"not compiled with CUDA|NVIDIA driver|No CUDA GPUs")  # torch's own words
+NO_FILE_ERRORS = re.compile(r"open file failed|Parent directory .* does not exist")
+REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS)
+
+_told = []
+_ever = set()
+
+
+def tell(sentence):
+    """Have the running cell's outputs end with this sentence."""
+    _ever.add(sentence)
+    if sentence not in _told:
+        _told.append(sentence)
+
+
+def take_told():
+    """The sentences told since the last call."""
+    told = list(_told)
+    _told.clear()
+    return told
+
+
+def anything():
+    """Whether any sentence was told so far."""
+    return bool(_ever)
+
+
+def refuse(sentence, error=None):
+    """Raise an error that says this sentence; `sentence_for` finds it however the error is wrapped."""
+    error = error or PermissionError(errno.EPERM, sentence)
+    error.lacking = sentence
+    raise error
+
+
+def sentence_for(error):
+    """The sentence about an error that comes from what is lacking here, else None."""
+    try:
+        for link in _chain(error):
+            sentence = link.__dict__.get("lacking") or _of_natural(link)
+            if sentence:
+                return str(sentence)[:500]
+    except Exception:  # an exception of the student's that is no plain one
+        pass
+    return None
+
+
+def _chain(error):
+    """An exception, what caused it, and what it came after."""
+    links = [error]
+    for link in links:
+        later = (link.__cause__, link.__context__)
+        links += [e for e in later if e is not None and not any(e is known for known in links)]
+        if len(links) > 50:
+            break
+    return links
+
+
+def _of_natural(error):
+    """The sentence about an error that Python, torch or the kernel raised by itself, or None."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return NO_MODULE.format(error.name[:100])
+    if isinstance(error, OSError):
+        not_there = error.errno in (errno.ENOENT, errno.EACCES, errno.EROFS)
+        return NO_FILE if not_there else NOT_ALLOWED if error.errno == errno.EPERM else None
+    if isinstance(error, (AssertionError, RuntimeError)):
+        message = str(error)[:1000]
+        return NO_GPU if NO_GPU_ERRORS.search(message) else NO_FILE if NO_FILE_ERRORS.search(message) else None
+    return None
+
+
+# --- words for what the lock refuses, and what stands in for the rest -------------------------------
+
+
+def install():
+    """Put words and stand-ins in place. Only in a child: its parent starts processes and talks over sockets."""
+    for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr"):
+        _put_into_words(socket, name, NO_NETWORK)
+    _put_into_words(socket.socket, "__init__", NO_NETWORK)
+    for name in ("fork", "forkpty", "execv", "execve", "posix_spawn", "posix_spawnp"):
+        _put_into_words(os, name, NO_PROCESS)
+    _put_into_words(subprocess.Popen, "__init__", NO_PROCESS)
+    _put_into_words(multiprocessing.process.BaseProcess, "start", NO_PROCESS)
+    _put_into_words(multiprocessing.synchronize.SemLock, "__init__", NO_PROCESS)  # of pools and queues
+    asyncio.create_subprocess_exec = asyncio.create_subprocess_shell = no_process
+    asyncio.selector_events.BaseSelectorEventLoop._make_self_pipe = _wake_by_pipe
+    os.system = no_program
+    builtins.input = getpass.getpass = no_input
+    sys.breakpointhook = pdb.set_trace = no_debugger
+    torch.compile = uncompiled
+    DataLoader._get_iterator = _without_workers
+
+
+def _put_into_words(owner, name, sentence):
+    """Let `owner.name` say this sentence where the system refuses what it asks for."""
+    real = getattr(owner, name)
+
+    @functools.wraps(real)
+    def asking(*args, **kwargs):
+        try:
+            return real(*args, **kwargs)
+        except OSError as error:
+            if error.errno not in REFUSED and not isinstance(error, (socket.gaierror, socket.herror)):
+                raise
+        if sentence == NO_NETWORK:
+            tell(sentence)  # even if the code gets along: nobody asks for a network by the way, as for processes
+        refuse(sentence)
+
+    setattr(owner, name, asking)
+
+
+async def no_process(*args, **kwargs):
+    refuse(NO_PROCESS)
+
+
+def no_program(command, _system=os.system):
+    """For os.system, which raises nothing."""
+    status = _system(command)
+    if status == 127 << 8:  # as for a command that was not found
+        tell(NO_PROCESS)
+    return status
+
+
+def no_input(*args, **kwargs):
+    refuse(NO_INPUT, EOFError(NO_INPUT))
+
+
+def no_debugger(*args, **kwargs):
+    tell(NO_DEBUGGER)
+
+
+def uncompiled(model=None, **options):
+    """For torch.compile: the same function or module; there is no compiler to start."""
+    tell(NO_COMPILER)
+    return (lambda model: model) if model is None else model
+
+
+_get_iterator = DataLoader._get_iterator
+
+
+def _without_workers(loader):
+    if loader.num_workers:
+        tell(NO_WORKERS)
+        loader.num_workers = loader.timeout = 0
+    return _get_iterator(loader)
+
+
+class _PipeEnd(io.FileIO):
+    recv, send = io.FileIO.read, io.FileIO.write
+
+
+def _wake_by_pipe(loop):
+    """How asyncio's event loop wakes itself up: by a pipe, since socket pairs are refused."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    loop._ssock, loop._csock = _PipeEnd(reading, "rb"), _PipeEnd(writing, "wb")
+    loop._internal_fds += 1
+    loop._add_reader(reading, loop._read_from_self)

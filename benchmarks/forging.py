@@ -1,0 +1,238 @@
+"""The same forging attacks on stock nbgrader and on this kit: `python benchmarks/forging.py [--only NAME…] [--write]`.
+
+Takes all attacks of `tests/hostile/forging` on assignment 02 that do not aim at this kit's own insides. Each is handed
+in as a notebook whose other answers are right, once to stock nbgrader (its own commands and preprocessors, a course in
+a temporary folder, the tests in the student's kernel) and once to this kit. The attacked exercise is wrong, so what it
+gets is forged. Prints a Markdown table; `--write` puts it into docs/comparison.md.
+
+The stock side runs the attacks as they are, with all rights of whoever starts this. They harm nothing that is not in
+the temporary folder; read them first all the same.
+"""
+
+import argparse
+import copy
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+os.environ["PATH"] = os.path.dirname(os.path.abspath(sys.executable)) + os.pathsep + os.environ["PATH"]  # for alembic
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import attacks  # noqa: E402
+from conftest import ASSIGNMENT, cell_of, load  # noqa: E402
+from nbgrader.api import Gradebook  # noqa: E402
+
+from autograder.grading import Grader, new_seed  # noqa: E402
+
+PAGE = ROOT / "docs" / "comparison.md"
+SOLUTION = ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+OWN_INSIDES = re.compile(r"inside\.wire|AGK1|Workbench|@\w+@")
+HIDDEN_TESTS = re.compile(r"\n*### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
+ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n.*?### END ORIGINAL", re.DOTALL)
+
+WRONG = """
+def attention(query, key, value, mask=None):
+    return value.new_zeros(*query.shape[:-1], value.shape[-1]), query.new_zeros(*query.shape[:-1], key.shape[-2])
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="attacks by name; all if not given")
+    parser.add_argument("--write", action="store_true", help="write docs/comparison.md")
+    options = parser.parse_args()
+    rows, left_out = submissions(options.only)
+    here = on_this_kit(rows)
+    stock = on_stock(rows)
+    page = as_page(rows, stock, here, left_out, sum(not name.startswith("(") for name in submissions()[0]))
+    print(page)
+    if options.write:
+        PAGE.write_text(page, encoding="utf-8")
+
+
+def submissions(only=None):
+    """({name: (what it tries, exercise, the notebook that is handed in)}, how many attacks were left out)."""
+    right = without_lessons(load(SOLUTION))
+    rows = {
+        "(no attack: a right answer)": ("the right answer, to see that points can be had", "attention", right),
+        "(no attack: the wrong answer)": ("zeros of the right shape, as in most attacks below", "attention", None),
+    }
+    wrong = rows["(no attack: the wrong answer)"]
+    rows["(no attack: the wrong answer)"] = (*wrong[:2], with_answer(right, "attention", WRONG))
+    left_out = 0
+    for attack in attacks.attacks():
+        family, name = attack.name.split("/")
+        if family != "forging" or attack.expect.get("assignment", "02") != "02" or not attack.expect["exercise"]:
+            continue
+        text = "".join(path.read_text(encoding="utf-8") for path in attack.folder.glob("*.py"))
+        if OWN_INSIDES.search(text):
+            left_out += 1
+        elif not only or name in only:
+            rows[name] = (attack.expect["tries"], attack.expect["exercise"], notebook_of(attack, right))
+    return rows, left_out
+
+
+def without_lessons(notebook):
+    """The notebook without the cells that only show: they take most of the time, and this kit does not run them."""
+    notebook["cells"] = [c for c in notebook["cells"] if "lesson" not in c["metadata"].get("tags", [])]
+    return notebook
+
+
+def with_answer(notebook, exercise, code):
+    """The notebook, with that code as its answer to one exercise."""
+    notebook = copy.deepcopy(notebook)
+    cell_of(notebook, f"{exercise}-solution")["source"] = code
+    return notebook
+
+
+def notebook_of(attack, right):
+    """What an attack hands in, as a parsed notebook: its code is the answer to the exercise that it attacks."""
+    for name in ("cell.py", "submission.py"):
+        if (attack.folder / name).exists():
+            code = (attack.folder / name).read_text(encoding="utf-8")
+            return with_answer(right, attack.expect["exercise"], code)
+    with tempfile.TemporaryDirectory() as place:
+        return without_lessons(load(attack.hand_in(Path(place), None)))
+
+
+# --- stock nbgrader ---------------------------------------------------------------------------------
+
+
+def stock_source():
+    """Assignment 02 as a course of stock nbgrader has it: each visible check is a hidden autograder test."""
+    notebook = without_lessons(load(ROOT / "source" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"))
+    for cell in notebook["cells"]:
+        source = ORIGINAL.sub("", "".join(cell["source"])).strip("\n")
+        meta = cell["metadata"].get("nbgrader", {})
+        if meta.get("grade") and cell["cell_type"] == "code":
+            source = HIDDEN_TESTS.sub("", source).strip("\n")
+            source = f"### BEGIN HIDDEN TESTS\n{source}\n### END HIDDEN TESTS"
+        cell["source"] = source
+    return notebook
+
+
+STOCK_CONFIG = """c = get_config()
+c.CourseDirectory.course_id = "stock"
+c.Execute.timeout = 300  # for a slow machine; 30 s if not given
+"""
+
+
+def on_stock(rows):
+    """{name: points of the attacked exercise in stock nbgrader's gradebook}; None where it graded nothing."""
+    with tempfile.TemporaryDirectory(prefix="stock-") as folder:
+        place = Path(folder)
+        write(place / "source" / ASSIGNMENT, stock_source())
+        (place / "nbgrader_config.py").write_text(STOCK_CONFIG)
+        run_nbgrader(place, "generate_assignment", ASSIGNMENT, check=True)
+        students = {f"student{number:02}": name for number, name in enumerate(rows)}
+        for student, name in students.items():
+            write(place / "submitted" / student / ASSIGNMENT, rows[name][2])
+        run_nbgrader(place, "autograde", ASSIGNMENT)
+        for student in students:  # nbgrader goes on after a submission that it could not grade; try such a one again
+            if not is_graded(place, student):
+                run_nbgrader(place, "autograde", ASSIGNMENT, f"--student={student}")
+        with Gradebook(f"sqlite:///{place}/gradebook.db") as gradebook:
+            return {
+                name: points(gradebook, student, rows[name][1]) if is_graded(place, student) else None
+                for student, name in students.items()
+            }
+
+
+def is_graded(place, student):
+    return (place / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").is_file()
+
+
+def write(folder, notebook):
+    folder.mkdir(parents=True)
+    (folder / f"{ASSIGNMENT}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def run_nbgrader(place, *arguments, check=False):
+    program = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), "nbgrader")
+    done = subprocess.run([program, *arguments], cwd=place, capture_output=True, text=True, timeout=600)
+    if check and done.returncode:
+        raise SystemExit(done.stdout + done.stderr)
+
+
+def points(gradebook, student, exercise):
+    """The score of a student's exercise."""
+    return gradebook.find_grade(exercise, ASSIGNMENT, ASSIGNMENT, student).score
+
+
+# --- this kit ---------------------------------------------------------------------------------------
+
+
+def on_this_kit(rows):
+    """{name: points of the attacked exercise}, in the whole notebook, as `autograder check` grades it."""
+    scores, seed = {}, new_seed()  # one seed: what there is to know about inputs is worked out once
+    with Grader() as grader, tempfile.TemporaryDirectory() as folder:
+        for number, (name, (_, exercise, notebook)) in enumerate(rows.items()):
+            place = Path(folder) / str(number)
+            write(place, notebook)
+            verdict = grader.grade_file(place / f"{ASSIGNMENT}.ipynb", seed=seed).verdict
+            scores[name] = verdict.exercise(exercise).score
+    return scores
+
+
+# --- the page ---------------------------------------------------------------------------------------
+
+INTRODUCTION = """# Forged scores: stock nbgrader and this kit
+
+The same forging attacks were run against stock nbgrader autograde (this repository's notebooks, stock `Execute`, tests
+in the kernel) and against this kit, both in one run of `python benchmarks/forging.py --write`.
+
+- **Stock** is nbgrader {nbgrader} as it is installed, configured with the course's name and a longer timeout, no
+  more: its own preprocessors, one kernel (ipykernel {ipykernel}) per submission, no container. The notebook is
+  assignment 02 without its lesson cells. Each visible check is the autograder test of its exercise, as hidden tests.
+  Isolating student code is, with stock nbgrader, the instructor's own affair; a container around it protects the
+  machine, and not the score, as long as tests and student code share a kernel.
+- **Here** is what `autograder check` gives for the same notebook, with the hidden graders.
+- In every notebook the attacked exercise is wrong and the others are right. The figures are the points of the attacked
+  exercise; all points are bold. "No grade": the kernel had ended, and nbgrader graded nothing of that submission.
+- This run has {run} of the {every} attacks that can be made on both.
+- {left_out} more attacks aim at this kit's own insides. They mean nothing to stock nbgrader and are not in the table;
+  `tests/hostile/forging` holds them all, and `tests/test_hostile.py` runs them.
+
+Python {python}, torch {torch}, IPython {ipython}, nbclient {nbclient}.
+"""
+
+
+def as_page(rows, stock, here, left_out, every):
+    """The whole page, as Markdown; `every` is the number of attacks that there are to run."""
+    versions = {n: importlib.metadata.version(n) for n in ("nbgrader", "ipykernel", "torch", "ipython", "nbclient")}
+    run = sum(not name.startswith("(") for name in rows)
+    lines = [INTRODUCTION.format(**versions, left_out=left_out, run=run, every=every, python=platform.python_version())]
+    lines += ["| attack | it … | of | stock | here |", "|---|---|---|---|---|"]
+    most = {e["metadata"]["nbgrader"]["grade_id"]: e["metadata"]["nbgrader"]["points"] for e in graded_cells()}
+    for name, (tries, exercise, _) in rows.items():
+        scores = [as_points(scores[name], most[exercise]) for scores in (stock, here)]
+        lines.append(f"| {name.replace('_', ' ')} | {tries} | {most[exercise]:g} | {' | '.join(scores)} |")
+    forged = [name for name in rows if not name.startswith("(")]
+    full = [sum((scores[name] or 0) >= most[rows[name][1]] for name in forged) for scores in (stock, here)]
+    some = [sum((scores[name] or 0) > 0 for name in forged) for scores in (stock, here)]
+    lines.append(
+        f"\nFull marks for a wrong answer: {full[0]} of {len(forged)} attacks on stock nbgrader, {full[1]} here. "
+        f"Any points at all: {some[0]} there, {some[1]} here.\n"
+    )
+    return "\n".join(lines)
+
+
+def as_points(score, most):
+    """A figure of the table: bold if it is all there is to get."""
+    return "no grade" if score is None else f"**{score:g}**" if score >= most else f"{score:g}"
+
+
+def graded_cells():
+    return [c for c in load(SOLUTION)["cells"] if c["metadata"].get("nbgrader", {}).get("grade")]
+
+
+if __name__ == "__main__":
+    main()
