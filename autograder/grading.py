@@ -325,7 +325,7 @@ class Workspace:
 
 
 def _defines(cell, name):
-    return re.search(rf"^\s*(class|def)\s+{name}\b", cell.source, re.MULTILINE)
+    return re.search(rf"^[ \t]*(class|def)[ \t]+{name}\b", cell.source, re.MULTILINE)
 
 
 # --- outputs from the sandbox ---------------------------------------------------------------------

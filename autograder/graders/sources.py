@@ -15,7 +15,7 @@ MAX_NAME = 60
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 # Lines that IPython understands and Python does not: magics, shell commands, a question mark at the end.
-SPECIAL = re.compile(r"^([ \t]*)(?:[%!?].*|[^#\n]*=[ \t]*[%!].*|.*\?)$", re.MULTILINE)
+SPECIAL = re.compile(r"^([ \t]*)(?![ \t])(?:[%!?].*|[^#\n]*=[ \t]*[%!].*|.*\?)$", re.MULTILINE)
 # torch's softmax in all its forms, and what has one inside.
 TORCHS_SOFTMAX = {
     *("softmax", "log_softmax", "softmin", "gumbel_softmax", "logsumexp", "logcumsumexp", "_softmax", "_log_softmax"),

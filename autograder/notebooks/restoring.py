@@ -68,5 +68,5 @@ def _is_lesson(cell, assignment):
         return False
     if cell.source.strip() in assignment.lesson_texts:
         return True
-    defined = set(re.findall(r"^\s*(?:class|def)\s+(\w+)", cell.source, re.MULTILINE))
+    defined = set(re.findall(r"^[ \t]*(?:class|def)[ \t]+(\w+)", cell.source, re.MULTILINE))
     return cell.id in assignment.lesson_ids and not defined & {e.name for e in assignment.exercises}

@@ -1,0 +1,4 @@
+try:
+    print("through:", open("@secret@").read())
+except OSError as error:
+    print("held:", error)
