@@ -18,7 +18,17 @@ BIG = "@big@"  # becomes a whole number that Python refuses to read
 
 VALUES = [
     *(None, True, False, 0, -1, 1, 3, 4, 5, 2**31, 2**63, 10**30, 0.5, 1e308, float("nan"), float("inf"), -0.0),
-    *("", "x", "\0", "\ud800", "a\nb", "../../etc/passwd", "\x1b[31m\x1b]8;;x\x07", "\u202e", "<script>alert(1)</script>"),
+    *(
+        "",
+        "x",
+        "\0",
+        "\ud800",
+        "a\nb",
+        "../../etc/passwd",
+        "\x1b[31m\x1b]8;;x\x07",
+        "\u202e",
+        "<script>alert(1)</script>",
+    ),
     *("code", "markdown", "raw", "setup", "attention", "attention-solution", "SelfAttention", "100", "NaN", DEEP, BIG),
     *([], {}, [[]], [None], ["a", 3], {"": ""}, {"nbgrader": None}, {"nbgrader": {"grade_id": []}}, [{}], [[], {}]),
 ]
@@ -116,7 +126,9 @@ def _mangle_text(data, kind, where, number):
     if kind == "cut":
         return data[:place]
     if kind == "insert":
-        return data[:place] + [b"NaN", b"Infinity", b"\xff", b"\xed\xa0\x80", b"\\ud800", b'"'][number % 6] + data[place:]
+        return (
+            data[:place] + [b"NaN", b"Infinity", b"\xff", b"\xed\xa0\x80", b"\\ud800", b'"'][number % 6] + data[place:]
+        )
     if kind == "repeat-key":
         key = [b'"cells": 3', b'"cells": []', b'"nbformat": 3', b'"nbformat": "4"'][number % 4]
         return data.rstrip(b"}") + b", " + key + b"}" if number % 2 else data.replace(b"{", b"{" + key + b", ", 1)
@@ -131,7 +143,9 @@ _reply_kinds = st.sampled_from(
     ["node", "lose", "add", "tag", "number", "tensor", "tensors", "frame", "bytes", "blob", "cut", "close", "silence"]
     + ["twice", "early", "again", "dribble"]
 )
-_tags = st.sampled_from(["tensor", "meta", "value", "list", "tuple", "dict", "float", "dtype", "opaque", "handle", "grad"])
+_tags = st.sampled_from(
+    ["tensor", "meta", "value", "list", "tuple", "dict", "float", "dtype", "opaque", "handle", "grad"]
+)
 reply_mutations = st.tuples(_reply_kinds, st.integers(0, 10**6), st.one_of(_value, _tags), st.integers(0, 10**6))
 
 
@@ -243,7 +257,11 @@ def _mangled_tensors(tensors, place, number):
         lambda: it.unsqueeze(0),
         lambda: it.reshape([1] * (number % 70) + list(it.shape)),
         lambda: it[..., :0],
-        lambda: torch.full_like(it, [float("nan"), float("inf"), 1e38, -1][number % 4]) if it.is_floating_point() else it * 2,
+        lambda: (
+            torch.full_like(it, [float("nan"), float("inf"), 1e38, -1][number % 4])
+            if it.is_floating_point()
+            else it * 2
+        ),
         lambda: torch.zeros(0, 2**40, dtype=it.dtype),
         lambda: it.transpose(0, -1) if it.dim() > 1 else it,
         lambda: it.new_zeros(()),

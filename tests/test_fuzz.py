@@ -210,7 +210,12 @@ def test_mangled_notebooks_go_through_the_parts_of_nbgrader(grader, place, tmp_p
 
 
 def resources_in(place):
-    where = {"notebook": ASSIGNMENT, "assignment": ASSIGNMENT, "student": "ada", "db_url": f"sqlite:///{place}/gradebook.db"}
+    where = {
+        "notebook": ASSIGNMENT,
+        "assignment": ASSIGNMENT,
+        "student": "ada",
+        "db_url": f"sqlite:///{place}/gradebook.db",
+    }
     return {"nbgrader": where}
 
 
