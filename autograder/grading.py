@@ -1,7 +1,8 @@
 """Grades one submission: reads it, runs its cells in a sandboxed child, runs the graders on it, makes the Verdict."""
 
-import ast
 import base64
+import binascii
+import json
 import logging
 import os
 import re
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 
 from . import course
 from .graders.session import Graders, Stopped
-from .graders.sources import Source
+from .graders.sources import Source, names_in
 from .graders.submission import student_error
 from .misconceptions.diagnose import Diagnostician
 from .notebooks import reading
@@ -24,6 +25,8 @@ from .verdicts import record
 
 MAX_RESTARTS = 8
 ATTEMPTS = 3  # for a submission whose process was ended, perhaps by somebody else
+MAX_SHOWN = 6 * 2**20  # bytes of outputs kept of a notebook; a cell's own cap is below
+MAX_ANSWERS = 64 * 2**20  # bytes of tensors in all answers of one exercise; right ones send some 10 kB
 
 log = logging.getLogger(__name__)
 
@@ -229,6 +232,8 @@ class Workspace:
         self.cells = cells
         self.child = None
         self.outputs = {}
+        self.shown = {}
+        self.answered = 0
         self.errors = {}
         self.left_out = {}
         self.restarts = 0
@@ -259,7 +264,7 @@ class Workspace:
                 reply, _ = self.child.request(
                     {"op": "cell", "source": cell.source, "name": self._name(index)}, seconds=seconds
                 )
-                self.outputs[index] = clean_outputs(reply.get("outputs"))
+                self._keep(index, clean_outputs(reply.get("outputs")))
                 self.errors.pop(index, None)
                 if "error" in reply or reply.get("ok") is not True:
                     self.errors[index] = student_error(reply)
@@ -270,6 +275,14 @@ class Workspace:
             self._lose()
             return False
         return True
+
+    def _keep(self, index, outputs):
+        """Keep what a cell showed, if there is room: only an honest child counts what its cells show in all."""
+        self.shown[index] = len(json.dumps(outputs))
+        if sum(self.shown.values()) > MAX_SHOWN:
+            self.shown[index] = 0
+            outputs = [{"output_type": "stream", "name": "stderr", "text": "[the notebook shows too much: cut]\n"}]
+        self.outputs[index] = outputs
 
     def _stop_at(self, index, status, message, keep):
         self.outputs[index] = [{"output_type": "error", "ename": status, "evalue": message, "traceback": [message]}]
@@ -298,6 +311,7 @@ class Workspace:
         """Make sure that there is a child, and start the exercise's clock."""
         self.run()
         self.exercise_ends = time.monotonic() + self.parent.limits.exercise
+        self.answered = 0
 
     def end_exercise(self):
         self.exercise_ends = None
@@ -331,10 +345,7 @@ class Workspace:
         names = set()
         for cell in self.cells:
             if cell.runs and _defines(cell, name):
-                try:
-                    names |= {node.id for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Name)}
-                except (SyntaxError, ValueError, RecursionError, MemoryError):
-                    continue  # a magic command, or worse: then nothing is said of what it stands on
+                names |= names_in(cell.source)
         return names
 
     def source(self, name):
@@ -349,7 +360,7 @@ class Workspace:
         if self.child is None or left <= 0:
             raise Stopped("timeout", f"its checks took longer than {self.parent.limits.exercise:g} s in all")
         try:
-            return self.child.request(message, tensors, seconds=min(self.parent.limits.call, left))
+            reply, answer = self.child.request(message, tensors, seconds=min(self.parent.limits.call, left))
         except Interrupted as problem:
             raise Stopped("timeout", str(problem)) from None
         except ChildGone as problem:
@@ -358,6 +369,10 @@ class Workspace:
             raise Stopped(problem.status, str(problem)) from None
         except wire.WireError as problem:  # what we were about to send was too large
             raise Stopped("killed", str(problem)) from None
+        self.answered += sum(t.numel() * t.element_size() for t in answer)
+        if self.answered > MAX_ANSWERS:  # the transcripts keep what a check has seen
+            raise Stopped("killed", f"its answers hold more than {MAX_ANSWERS // 2**20} MiB in all")
+        return reply, answer
 
 
 def _defines(cell, name):
@@ -406,7 +421,10 @@ def _is_small_png(text):
     """Whether it is base64 of a PNG of at most 4000 x 4000 pixels, so that showing it takes little memory."""
     if not _PNG.fullmatch(text):
         return False
-    header = base64.b64decode(text[:44].replace("\n", "")[:32])
+    try:
+        header = base64.b64decode(text[:44].replace("\n", "")[:32])
+    except binascii.Error:
+        return False
     width, height = struct.unpack("!II", header[16:24]) if len(header) >= 24 else (0, 0)
     return 0 < width <= 4000 and 0 < height <= 4000
 

@@ -150,8 +150,8 @@ class World:
 
     def mend(self):
         """Put back what an attack without a sandbox has broken."""
-        for stray in self.precious.parent.iterdir():
-            stray.unlink()
+        for stray in [*self.precious.parent.iterdir(), Path(f"{self.address}.txt")]:
+            stray.unlink(missing_ok=True)
         self.precious.write_text("what somebody else handed in")
         os.chmod(self.precious.parent, 0o777)  # so that a change of user alone protects nothing
         os.chmod(self.precious, 0o666)
@@ -183,6 +183,8 @@ class World:
             problems.append("the secret is out")
         if self.precious.read_text() != "what somebody else handed in" or len(list(self.precious.parent.iterdir())) > 1:
             problems.append("another submission was changed")
+        if os.path.exists(f"{self.address}.txt"):
+            problems.append("there is a file in /tmp")
         if self.victim.poll() is not None:
             problems.append("a process outside was ended")
         return problems

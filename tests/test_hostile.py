@@ -1,12 +1,15 @@
 """The hostile suite: every attack of `tests/hostile` gets what its code deserves, and harms nobody."""
 
+import os
 import re
 
 import attacks
 import pytest
 
-from autograder.grading import Grader
+from autograder.grading import Grader, new_seed
 from autograder.sandbox.warm import WarmParent
+
+SEED = new_seed()  # one for all, as for a class: the misconceptions' values are computed once
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def test_an_attack_gets_what_it_deserves_and_harms_nobody(attack, hostile_grader
     one = expect["exercise"] if "others" not in expect else None
     before = peak_memory(reset=True)
     hostile_grader.parent.limits = attack.limits
-    graded = hostile_grader.grade_file(path, exercise=one)
+    graded = hostile_grader.grade_file(path, exercise=one, seed=SEED)
     grown = peak_memory() - before
     problems = world.harm(text := attacks.shown(graded))
     outcomes = {e.exercise: e for e in graded.verdict.exercises}
@@ -55,12 +58,14 @@ def test_an_attack_gets_what_it_deserves_and_harms_nobody(attack, hostile_grader
     assert not problems, "\n".join([*problems, text[:5000]])
 
 
-CONTROLLED = [attack for attack in attacks.attacks() if attack.expect.get("control") == "bare"]
+CONTROLLED = [attack for attack in attacks.attacks() if attack.expect.get("control") in ("bare", "bare as root")]
 
 
 @pytest.mark.parametrize("attack", CONTROLLED, ids=lambda attack: attack.name)
 def test_without_any_layer_the_same_attack_gets_through(attack, bare, world):
     """The positive control: what the suite calls held is a real attack, not a typo."""
+    if attack.expect["control"] == "bare as root" and os.geteuid() != 0:
+        pytest.skip("without layers, only root gets through")
     child = bare.fork()
     try:
         reply, _ = child.request({"op": "cell", "source": attack.code(world), "name": "cell 1"}, seconds=30)

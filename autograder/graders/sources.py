@@ -10,7 +10,11 @@ import re
 import warnings
 from dataclasses import dataclass
 
-MAX_LENGTH = 200_000  # characters of a cell that are parsed
+# What is parsed of a submission. For dotted names and f-strings, Python's own parser takes time and memory that grow
+# with the number of their parts times the length of the text: `import a.b.b.…` of 200 kB takes 10 GB.
+MAX_LENGTH = 100_000  # characters of a cell
+MAX_PARTS = 4_000  # dots and braces in a cell
+MAX_IN_ALL = 300_000  # characters of all cells that one question is about
 MAX_NAME = 60
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -48,7 +52,7 @@ def reaches(source, names):
     Found are attributes (`F.softmax`, `x.softmax`), imported names under any alias, and `getattr` with the name written
     out. A variable, a function or a method of the submission's own may bear such a name. Raises NoDefinition.
     """
-    trees = [_parse(cell) for cell in source.cells]
+    trees = [_parse(cell) for cell in _within(source.cells)]
     known = {}
     for tree in trees:
         known.update(_defined(tree))
@@ -88,9 +92,24 @@ def reaches(source, names):
     return sorted(found)
 
 
+def names_in(text):
+    """The names of variables, functions and classes that stand in a cell; none if it can't be read."""
+    return {node.id for node in ast.walk(_parse(text)) if isinstance(node, ast.Name)}
+
+
+def _within(cells):
+    """The cells, those beyond MAX_IN_ALL emptied."""
+    left = MAX_IN_ALL
+    for cell in cells:
+        left -= len(cell)
+        yield cell if left >= 0 else ""
+
+
 def _parse(text):
-    """The syntax tree of a cell; an empty one if it is no Python."""
-    for attempt in (text[:MAX_LENGTH], SPECIAL.sub(r"\1pass", text[:MAX_LENGTH])):
+    """The syntax tree of a cell; an empty one if it is no Python, or too much of it."""
+    if len(text) > MAX_LENGTH or text.count(".") > MAX_PARTS or text.count("{") > MAX_PARTS:
+        return ast.Module(body=[], type_ignores=[])
+    for attempt in (text, SPECIAL.sub(r"\1pass", text)):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -4,6 +4,7 @@ import base64
 import glob
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -13,9 +14,12 @@ from pathlib import PurePath
 
 from . import seccomp
 
-UID = GID = 65534  # who student code runs as when the grader is root
+# Who student code runs as when the grader is root: nobody's group, and a user of each sandbox's own, from the range
+# that systemd keeps for such users. Limits on threads count per user: with one for all, one would starve the others.
+UIDS, GID = range(61184, 65520), 65534
 INSIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside")
 KIT = "/kit/autograder_inside"  # where the modules of `inside` are bound
+PYTHON_PARTS = ("bin", "lib", "lib32", "lib64", "pyvenv.cfg")  # what an environment needs of its folder to run
 CPU = "/sys/devices/system/cpu"  # what kind of processor this is
 
 
@@ -44,7 +48,7 @@ def command(limits, control_fd, device="cpu", unsafe=None):
     """
     python = [sys.executable, "-I", "-B", "-X", "utf8"]
     settings = {
-        "uid": None if unsafe else UID,
+        "uid": None if unsafe else secrets.choice(UIDS),
         "gid": GID,
         "work": os.path.join(unsafe or "/tmp", "work"),
         "readable": _readable(unsafe, device),
@@ -112,13 +116,14 @@ def _system_paths():
 
 
 def _python_paths():
-    """The environment and the interpreter below it, without what lies below a path that is shown anyway."""
-    wanted = [sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(sys.executable))]
-    wanted.append(sysconfig.get_paths()["stdlib"])
+    """The environment and the interpreter below it, without what lies below a path that is shown anyway.
+
+    Never their folders as a whole: a course may lie in `/usr/local`, and so may a Python.
+    """
+    wanted = [os.path.join(prefix, part) for prefix in (sys.prefix, sys.base_prefix) for part in PYTHON_PARTS]
+    wanted += [os.path.dirname(os.path.realpath(sys.executable)), sysconfig.get_paths()["stdlib"]]
     paths = []
-    for path in sorted({os.path.realpath(p) for p in wanted} | {sys.prefix, sys.base_prefix}):
-        if path in ("/", "/usr"):  # a system Python: its libraries are among the system's paths
-            path = "/usr/bin"
+    for path in sorted({p for part in wanted for p in (part, os.path.realpath(part)) if os.path.exists(part)}):
         if not any(PurePath(path).is_relative_to(other) for other in [*paths, *_system_paths()]):
             paths.append(path)
     return paths

@@ -28,6 +28,9 @@ ALLOWED_CALLS = """
 ABSENT_CALLS = [435, 437]
 
 CLONE_THREAD = 0x00010000
+# F_DUPFD F_GETFD F_SETFD F_GETFL F_SETFL, locks, F_DUPFD_CLOEXEC F_GETPIPE_SZ; above all not F_SETOWN and F_SETSIG,
+# with which a descriptor sends any signal to any process of the same user, nor F_SETPIPE_SZ, which takes kernel memory
+FCNTLS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032)
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX
 
 
@@ -35,7 +38,7 @@ def compile_filter(gpu=False):
     """The seccomp filter as bytes of BPF, made once and loaded by every child; `gpu` lets CUDA's calls through."""
     rules = pyseccomp.SyscallFilter(pyseccomp.ERRNO(1))  # EPERM
     for name in ALLOWED_CALLS:
-        if name not in ("prlimit64", "tgkill", "ioctl"):
+        if name not in ("prlimit64", "tgkill", "ioctl", "fcntl"):
             _add(rules, pyseccomp.ALLOW, name)
     for name in ABSENT_CALLS:
         _add(rules, pyseccomp.ERRNO(38), name)  # ENOSYS
@@ -46,6 +49,8 @@ def compile_filter(gpu=False):
     # signals to itself (abort, raise): `only_own_signals` adds the process id, which is known after the fork
     _add(rules, pyseccomp.ALLOW, "tgkill")
     # descriptors are asked whether they are terminals, and set to block or not
+    for command in FCNTLS:
+        _add(rules, pyseccomp.ALLOW, "fcntl", pyseccomp.Arg(1, pyseccomp.EQ, command))
     for request in IOCTLS:
         _add(rules, pyseccomp.ALLOW, "ioctl", pyseccomp.Arg(1, pyseccomp.EQ, request))
     if gpu:  # its driver is talked to by ioctl

@@ -26,6 +26,8 @@ MAX_TENSORS = 64 * 2**20
 MAX_NODES = 20_000
 MAX_DEPTH = 30
 MAX_RANK = 16
+MAX_STRING = 10_000
+MAX_INDEX = 2 * 2**20  # bytes in which a frame may list its tensors: room for MAX_NODES of them
 DTYPES = {
     name: getattr(torch, name)
     for name in ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
@@ -99,6 +101,8 @@ def receive_frame(sock, deadline=None):
         raise WireError("a frame's JSON is no object")
     if not blob:
         return message, []
+    if int.from_bytes(blob[:8], "little") > MAX_INDEX:  # a million empty tensors would fit, and take a gigabyte
+        raise WireError("a frame has too many tensors")
     try:
         by_name = tensors_from_bytes(blob)
         tensors = [by_name[str(i)] for i in range(len(by_name))]
@@ -106,6 +110,8 @@ def receive_frame(sock, deadline=None):
         raise WireError("a frame's tensors cannot be read") from None
     if any(tensor.dtype not in DTYPE_NAMES for tensor in tensors):  # `pack` sends no others
         raise WireError("a frame has a tensor of a dtype that does not travel")
+    if len(tensors) > MAX_NODES or any(tensor.dim() > MAX_RANK for tensor in tensors):
+        raise WireError("a frame has too many tensors, or one of too many dimensions")
     return message, tensors
 
 
@@ -160,8 +166,10 @@ class _Packer:
             raise WireError("a value is nested too deeply or has too many parts")
         if isinstance(value, torch.Tensor):
             return self.tensor(value)
-        if value is None or isinstance(value, (bool, str)):
-            return {"value": value if value is None or isinstance(value, bool) else str(value)}
+        if value is None or isinstance(value, bool):
+            return {"value": value}
+        if isinstance(value, str):
+            return {"value": str(value)} if len(value) <= MAX_STRING else {"opaque": f"str of {len(value)} characters"}
         if isinstance(value, int):
             return {"value": int(value)} if abs(value) < 2**63 else {"opaque": "int of over 64 bits"}
         if isinstance(value, float):
@@ -172,7 +180,7 @@ class _Packer:
             return {"list": [self.node(v, depth + 1) for v in value]}
         if isinstance(value, tuple):
             return {"tuple": [self.node(v, depth + 1) for v in value]}
-        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        if isinstance(value, dict) and all(isinstance(key, str) and len(key) <= MAX_STRING for key in value):
             return {"dict": [[key, self.node(v, depth + 1)] for key, v in value.items()]}
         if isinstance(value, Opaque):
             return {"opaque": value.name}
@@ -235,6 +243,8 @@ def _unpack(node, tensors, layout, depth, nodes_left, objects):
     if "value" in node:
         if node["value"] is not None and not isinstance(node["value"], (bool, int, float, str)):
             raise WireError("a plain value is not plain")
+        if isinstance(node["value"], str) and len(node["value"]) > MAX_STRING:
+            raise WireError("a string is too long")
         return node["value"]
     if "list" in node:
         return children(node["list"])
@@ -242,8 +252,8 @@ def _unpack(node, tensors, layout, depth, nodes_left, objects):
         return tuple(children(node["tuple"]))
     if "dict" in node:
         keys = [key for key, _ in node["dict"]]
-        if not all(isinstance(key, str) for key in keys):
-            raise WireError("a key is no string")
+        if not all(isinstance(key, str) and len(key) <= MAX_STRING for key in keys):
+            raise WireError("a key is no string, or too long")
         return dict(zip(keys, children([child for _, child in node["dict"]])))
     if "float" in node:
         return float(node["float"])

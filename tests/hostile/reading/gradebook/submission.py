@@ -1,4 +1,6 @@
+import os
+
 try:
     print("through:", open("@secret@").read())
-except OSError as error:
+except (OSError, ImportError) as error:
     print("held:", error)

@@ -1,5 +1,7 @@
+import os
+
 try:
     open("@precious@", "w").write("nothing")
-    print("through: written")
+    print("through: done")
 except OSError as error:
     print("held:", error)

@@ -1,0 +1,4 @@
+import ctypes
+
+def attention(*args, **kwargs):
+    ctypes.string_at(0)

@@ -1,0 +1,2 @@
+def attention(*args, **kwargs):
+    raise RuntimeError('x' * 10**8)

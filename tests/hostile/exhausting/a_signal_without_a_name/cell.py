@@ -1,0 +1,4 @@
+import signal
+
+def attention(*args, **kwargs):
+    signal.raise_signal(40)

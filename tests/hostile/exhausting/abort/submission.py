@@ -1,0 +1,4 @@
+import os
+
+def attention(*args, **kwargs):
+    os.abort()

@@ -1,0 +1,3 @@
+def SelfAttention(*args, **kwargs):
+    while True:
+        pass

@@ -1,0 +1,8 @@
+import os
+
+while True:
+    try:
+        os.fork()
+    except OSError as error:
+        print('held:', error)
+        break

@@ -1,0 +1,7 @@
+def attention(*args, **kwargs):
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            pass

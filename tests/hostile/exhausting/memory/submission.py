@@ -1,0 +1,5 @@
+try:
+    x = bytearray(64 * 2**30)
+    print('through:', len(x))
+except MemoryError:
+    print('held: MemoryError')

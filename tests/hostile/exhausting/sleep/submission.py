@@ -1,0 +1,4 @@
+import time
+
+def attention(*args, **kwargs):
+    time.sleep(3600)

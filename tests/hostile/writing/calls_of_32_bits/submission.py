@@ -1,0 +1,9 @@
+import ctypes
+import mmap
+import platform
+
+print("on", platform.machine())
+page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page.write(bytes.fromhex("b802000000cd80c3"))
+run = ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+print("through:", run())

@@ -1,0 +1,1 @@
+!printf 'through%s shell' ':'
