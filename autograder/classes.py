@@ -92,13 +92,14 @@ def report_class(root, assignment):
 def for_each(what, students, do):
     """Do something for every student. Where nbgrader gives up on one, say so and go on; returns how many those were."""
     from .notebooks.nbgrader_runs import NbgraderError
+    from .verdicts.show import name_of
 
     problems = []
     for student in progress(what, students):
         try:
             do(student)
         except NbgraderError as problem:
-            problems.append(f"autograder: {student}: {problem}")
+            problems.append(f"autograder: {name_of(student)}: {name_of(str(problem))}")
     print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
     return len(problems)
 

@@ -1,6 +1,6 @@
 """What the fuzzers mutate, and how: notebooks as students could mangle them, frames as a hostile child could answer.
 
-A mutation is drawn by hypothesis as plain data, `(kind, place, value)`, so that what breaks shrinks to the one that does.
+A mutation is drawn by hypothesis as plain data, `(kind, place, value)`: what breaks shrinks to the one that does it.
 """
 
 import copy
@@ -66,7 +66,8 @@ def mangled(notebook, mutations, of_text=()):
     notebook = json.loads(json.dumps(notebook))
     for mutation in mutations:
         _mangle(notebook, *mutation)
-    data = _written(notebook, 5000, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    escaped = len(mutations) % 2 == 1
+    data = _written(notebook, 5000, ensure_ascii=escaped).encode("utf-8", "surrogatepass")
     for mutation in of_text:
         data = _mangle_text(data, *mutation)
     return data
