@@ -164,7 +164,7 @@ def _work(pipe, head, device, unsafe):
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from .grading import Grader
 
-    with Grader(device=device, unsafe=unsafe) as grader, contextlib.suppress(EOFError, BrokenPipeError):
+    with Grader(device=device, unsafe=unsafe) as grader, contextlib.suppress(EOFError, ConnectionError):
         pipe.send(READY)
         while True:
             pipe.send(_grade(grader, pipe.recv()))
