@@ -75,7 +75,7 @@ class BoundedExtractor(ExtractorPlugin):
         nested = []
         try:
             with contextlib.closing(_opened(source)) as archive:
-                for name, open_member in archive.members():
+                for name, open_member in archive.regular_files():
                     room.take(files=1)
                     try:
                         target = folder / safe_path(name)
@@ -147,7 +147,7 @@ def _write(open_member, target, room):
 
 
 class _Zip(zipfile.ZipFile):
-    def members(self):
+    def regular_files(self):
         for info in self.infolist():
             kind = stat.S_IFMT(info.external_attr >> 16)
             if not info.is_dir() and kind in (0, stat.S_IFREG):
@@ -155,7 +155,7 @@ class _Zip(zipfile.ZipFile):
 
 
 class _Tar(tarfile.TarFile):
-    def members(self):
+    def regular_files(self):
         for info in self:
             if info.isreg() and not info.issparse():
                 yield info.name, lambda info=info: self.extractfile(info)

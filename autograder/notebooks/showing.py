@@ -12,8 +12,10 @@ TAGS = set(
 )
 ATTRIBUTES = {"a": {"href", "title", "class"}, "td": {"align"}, "th": {"align"}, "span": {"class"}, "div": {"class"}}
 
-# MathJax turns these into links, styles and code of other places
+# a picture pasted into a cell: nbconvert gives up where it is not kept
 _PASTED = re.compile(r"attachment:", re.IGNORECASE)
+
+# MathJax turns these into links, styles and code of other places
 _MATH_THAT_ACTS = re.compile(r"\\(href|url|style|class|cssId|require|unicode|bbox|mmlToken|data)\b")
 
 
