@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test build matrix hostile clean
+.PHONY: setup demo test build matrix hostile fuzz kill-test clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -28,6 +28,14 @@ matrix: setup
 # the attacks, and the tables of what they came to
 hostile: setup
 	$(BIN)/python tests/security.py
+
+# ten thousand mangled notebooks, frames and answers of each kind, new ones at every run
+fuzz: setup
+	FUZZ=10000 $(BIN)/python -m pytest tests/test_fuzz.py -s
+
+# 200 kills of whatever takes part in grading a class
+kill-test: setup
+	KILLS=200 $(BIN)/python -m pytest tests/test_kills.py -s -k whatever_is_killed
 
 # made anew when the pinned packages change; an environment that broke half-way has no stamp and is made anew too
 $(STAMP): requirements.lock pyproject.toml

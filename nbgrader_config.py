@@ -17,6 +17,7 @@ from nbgrader.preprocessors import (
 
 from autograder.notebooks import nbgrader_patch
 from autograder.notebooks.autograde import GradeInSandbox, HideTests, RestoreCells, SaveVerdict, SubmissionExporter
+from autograder.notebooks.collecting import BoundedExtractor, SafeCollector
 from autograder.notebooks.releasing import CleanSolutions, ReleaseOriginals
 from autograder.notebooks.showing import safe_markdown
 
@@ -38,6 +39,9 @@ c.GenerateAssignment.preprocessors = [
     CheckCellMetadata,
 ]
 c.GenerateSolution.preprocessors = [LockCells, ClearOutput, ClearMarkScheme, CleanSolutions]
+
+c.ZipCollectApp.extractor_plugin = BoundedExtractor
+c.ZipCollectApp.collector_plugin = SafeCollector
 
 c.Autograde.exporter_class = SubmissionExporter
 c.Autograde.sanitize_preprocessors = [RestoreCells, OverwriteKernelspec, CheckCellMetadata]

@@ -1,7 +1,12 @@
 """What is done for a whole class: its submissions graded and recorded, its feedback and report written."""
 
+import contextlib
+import errno
+import fcntl
 import os
 import sys
+
+DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO}  # what goes wrong for everybody, not for one
 
 
 class UsageError(Exception):
@@ -17,21 +22,37 @@ def grade_class(root, assignment, who, jobs, device, unsafe, renew=False):
 
     runs = Course(root, unsafe=unsafe, device=device)
     require_build(runs, assignment)
-    fresh, known = batch.grade(
-        root,
-        assignment,
-        who,
-        jobs=jobs,
-        device=device,
-        unsafe=unsafe,
-        renew=renew,
-        progress=lambda items, total: progress("grading", items, total),
-    )
-    lost = for_each("recording", who, lambda student: runs.autograde(assignment.name, student))
+    with alone(root):
+        fresh, known = batch.grade(
+            root,
+            assignment,
+            who,
+            jobs=jobs,
+            device=device,
+            unsafe=unsafe,
+            renew=renew,
+            progress=lambda items, total: progress("grading", items, total),
+        )
+        lost = for_each("recording", who, lambda student: runs.autograde(assignment.name, student))
     latest = Store(root).latest(assignment.name)
     print(show.class_table({s: latest[s] for s in who if s in latest}, assignment))
     print(f"{fresh} graded, {known} unchanged since an earlier run, {len(who) - fresh - known} unreadable.")
     return 2 if lost else 0
+
+
+@contextlib.contextmanager
+def alone(root):
+    """Let no other run of this kind work on the course meanwhile. The lock goes with the process. Raises UsageError."""
+    from .verdicts.store import FOLDER
+
+    folder = os.path.join(root, FOLDER)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "lock"), "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError("Another `autograder grade` is at work on this course: wait for it, or stop it.") from None
+        yield
 
 
 def require_build(runs, assignment):
@@ -71,13 +92,14 @@ def report_class(root, assignment):
 def for_each(what, students, do):
     """Do something for every student. Where nbgrader gives up on one, say so and go on; returns how many those were."""
     from .notebooks.nbgrader_runs import NbgraderError
+    from .verdicts.show import name_of
 
     problems = []
     for student in progress(what, students):
         try:
             do(student)
         except NbgraderError as problem:
-            problems.append(f"autograder: {student}: {problem}")
+            problems.append(f"autograder: {name_of(student)}: {name_of(str(problem))}")
     print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
     return len(problems)
 

@@ -1,11 +1,14 @@
 """The command `autograder`: one function per command. Heavy imports stand inside the functions that need them."""
 
 import argparse
+import errno
 import os
 import sys
 
-from .classes import UsageError, grade_class, progress, report_class
+from .classes import DISK, UsageError, grade_class, progress, report_class
 
+# of a full disk, a folder that may not be written, a machine at its limits
+UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
 EXIT = "exit code: 0 full marks for every file, 1 less, 2 the kit itself could not work"
 
 
@@ -21,14 +24,27 @@ def main(arguments=None):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
-        if type(error).__name__ not in ("UsageError", "CourseError", "SandboxError", "NbgraderError"):
+        said = sentence(error)
+        if said is None:
             if os.environ.get("AUTOGRADER_DEBUG"):
                 raise
             print("autograder: this is a mistake of the kit; AUTOGRADER_DEBUG=1 shows where.", file=sys.stderr)
-            print(f"autograder: {type(error).__name__}: {error}", file=sys.stderr)
-            return 2
-        print(f"autograder: {error}", file=sys.stderr)
+            said = f"{type(error).__name__}: {error}"
+        print(f"autograder: {said}", file=sys.stderr)
         return 2
+
+
+def sentence(error):
+    """What to tell of an error that the user can do something about; None for a mistake of the kit."""
+    kind = type(error).__name__
+    if kind in ("UsageError", "CourseError", "SandboxError", "NbgraderError"):
+        return str(error)
+    go_on = "What is done is kept: mend that and run the same command again."
+    if isinstance(error, OSError) and error.errno in UNUSABLE:
+        return f"{error.strerror}{f' ({error.filename})' if error.filename else ''}. {go_on}"
+    if kind == "OperationalError":  # of SQLAlchemy, which is not imported for this
+        return f"The gradebook cannot be used: {error.orig}. {go_on}"
+    return None
 
 
 def parser():

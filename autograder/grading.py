@@ -4,6 +4,7 @@ import base64
 import binascii
 import json
 import logging
+import os
 import re
 import secrets
 import struct
@@ -18,11 +19,12 @@ from .misconceptions.diagnose import Diagnostician
 from .notebooks import reading
 from .notebooks.restoring import Cell, restore
 from .sandbox.inside import wire
-from .sandbox.jail import Limits
+from .sandbox.jail import Limits, SandboxError
 from .sandbox.warm import ChildGone, Interrupted, WarmParent
 from .verdicts import record
 
 MAX_RESTARTS = 8
+ATTEMPTS = 3  # for a submission whose process was ended, perhaps by somebody else
 MAX_SHOWN = 6 * 2**20  # bytes of outputs kept of a notebook; a cell's own cap is below
 MAX_ANSWERS = 64 * 2**20  # bytes of tensors in all answers of one exercise; right ones send some 10 kB
 
@@ -92,22 +94,38 @@ class Grader:
         return self.grade_cells(cells, wanted, seed, str(path), assignment, candidates=every)
 
     def grade_cells(self, cells, wanted, seed, path="", assignment="", candidates=()):
-        """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they define)."""
-        workspace = Workspace(self.parent, cells)
+        """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they define).
+
+        A process that was ended by nobody knows whom (a SIGKILL, the death of the sandbox) may have been ended by the
+        submission, or by a machine out of memory: the submission is then graded again, and the last attempt counts.
+        """
+        for _ in range(ATTEMPTS):
+            workspace = Workspace(self.parent, cells)
+            results = self._grade_workspace(workspace, wanted, candidates, seed)
+            if not workspace.unexplained:
+                break
+            log.warning("a sandboxed process was ended, perhaps from outside")
+        return Graded(record.Verdict(path, results, seed, assignment), cells, workspace.outputs)
+
+    def _grade_workspace(self, workspace, wanted, candidates, seed):
+        """The outcome of every exercise."""
         try:
             workspace.run()
             if wanted is None:
                 kinds = workspace.kinds([e.name for e in candidates])
                 wanted = [e for e in candidates if kinds[e.name] != "missing"]
             wanted = wanted or list(candidates)  # it defines none: each of them is missing
-            results = [self._grade_exercise(workspace, e, seed) for e in wanted]
+            return [self._grade_exercise(workspace, e, seed) for e in wanted]
         except ChildGone as problem:  # beyond what a fresh child could mend
             stopped = problem.status, f"It could not be graded: {problem}."
-            results = [record.without_grade(e.name, e.points, *stopped) for e in wanted or candidates]
+            return [record.without_grade(e.name, e.points, *stopped) for e in wanted or candidates]
+        except SandboxError:
+            raise
+        except Exception as mistake:
+            problem = kits_mistake(mistake)
+            return [record.without_grade(e.name, e.points, "error", problem) for e in wanted or candidates]
         finally:
             workspace.close()
-        verdict = record.Verdict(path, results, seed, assignment)
-        return Graded(verdict, cells, workspace.outputs)
 
     def _grade_exercise(self, workspace, exercise, seed):
         def without(status, message):
@@ -134,6 +152,16 @@ class Grader:
         )
 
     def _diagnose(self, workspace, exercise, run):
+        """The diagnosis of a run that failed; whatever goes wrong with it, the points stay."""
+        try:
+            return self._diagnosis(workspace, exercise, run)
+        except ChildGone:
+            return []
+        except Exception as mistake:
+            kits_mistake(mistake)
+            return []
+
+    def _diagnosis(self, workspace, exercise, run):
         """What to tell of a run that failed; first, that what the exercise stands on is wrong, if it is."""
         known = course.exercises()
         bases = [b for b in course.assignments()[exercise.assignment].bases if b in known]
@@ -146,6 +174,16 @@ class Grader:
                     says = f"`{base}`, on which this stands, is not right either: mend that first."
                     shaky.append(record.Diagnosis(f"stands-on-{base}", says))
         return shaky + self.diagnostician.diagnose(run)
+
+
+def kits_mistake(error):
+    """Log a mistake of the kit; returns what a student reads in the place of a grade."""
+    log.error("a mistake of the kit (%r); AUTOGRADER_DEBUG=1 shows where", error, exc_info=_debugging())
+    return f"It could not be graded, by a mistake of the kit ({type(error).__name__}): tell your instructor."
+
+
+def _debugging():
+    return bool(os.environ.get("AUTOGRADER_DEBUG"))
 
 
 def rejected(path, wanted, problem, seed, assignment=""):
@@ -199,6 +237,7 @@ class Workspace:
         self.errors = {}
         self.left_out = {}
         self.restarts = 0
+        self.unexplained = False  # whether a child was ended by nobody knows whom
         self.used = {"cpu": 0.0, "memory": 0}
         self.notebook_ends = None
         self.exercise_ends = None
@@ -207,10 +246,12 @@ class Workspace:
         """Run all cells that are to be run. Raises ChildGone if children keep being lost."""
         self.notebook_ends = self.notebook_ends or time.monotonic() + self.parent.limits.notebook
         while self.child is None:
+            if self.restarts > MAX_RESTARTS or (self.left_out and time.monotonic() > self.notebook_ends):
+                raise ChildGone("killed", "too many of its cells ended their process or did not end at all")
             self.child = self.parent.fork()
             for index, cell in enumerate(self.cells):
                 if not self._run_cell(index, cell):
-                    self._count_restart()
+                    self.restarts += 1
                     break
 
     def _run_cell(self, index, cell):
@@ -256,14 +297,10 @@ class Workspace:
     def _lose(self):
         if self.child is not None:
             ended = self.child.kill() or {}
+            self.unexplained = self.unexplained or self.child.unexplained
             self.used["cpu"] += ended.get("cpu", 0.0)
             self.used["memory"] = max(self.used["memory"], ended.get("memory", 0))
             self.child = None
-
-    def _count_restart(self):
-        self.restarts += 1
-        if self.restarts > MAX_RESTARTS or time.monotonic() > self.notebook_ends:
-            raise ChildGone("killed", "too many of its cells ended their process or did not end at all")
 
     def close(self):
         self._lose()
@@ -330,7 +367,7 @@ class Workspace:
             raise Stopped("timeout", late or str(problem)) from None
         except ChildGone as problem:
             self._lose()
-            self._count_restart()
+            self.restarts += 1
             raise Stopped(problem.status, late if late and problem.status == "timeout" else str(problem)) from None
         except wire.WireError as problem:  # what we were about to send was too large
             raise Stopped("killed", str(problem)) from None

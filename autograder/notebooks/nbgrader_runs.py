@@ -11,8 +11,10 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback, GenerateSolution
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
-from sqlalchemy.exc import SAWarning
+from sqlalchemy.exc import OperationalError, SAWarning
 from traitlets.config.loader import PyFileConfigLoader
+
+from ..classes import DISK
 
 
 class NbgraderError(Exception):
@@ -57,14 +59,18 @@ class Course:
             running = converter(coursedir=self.directory, config=self.config)
             running.log = self.logger
             running.force = True
-            self.logger.handlers[0].lines.clear()
+            keeper = self.logger.handlers[0]
+            keeper.clear()
             try:
                 with warnings.catch_warnings():  # of SQLAlchemy, about nbgrader's own ways; nothing a user could do
                     warnings.simplefilter("ignore", SAWarning)
                     running.start()
             except (NbGraderException, RuntimeError, ValueError) as error:
-                said = "\n".join(self.logger.handlers[0].lines) or str(error)
-                raise NbgraderError(f"{converter.__name__} of {assignment} failed: {said}") from None
+                if _is_for_all(keeper.cause):
+                    raise keeper.cause from None
+                said = keeper.cause or " ".join(keeper.lines) or error
+                kind = f"{type(said).__name__}: " if said is keeper.cause else ""
+                raise NbgraderError(f"{converter.__name__} of {assignment} failed: {kind}{said}") from None
 
     @contextlib.contextmanager
     def _in_root(self):
@@ -76,15 +82,25 @@ class Course:
             os.chdir(before)
 
 
+def _is_for_all(error):
+    """Whether the next student's run would end the same way: a full disk, a gradebook that cannot be used."""
+    return isinstance(error, OperationalError) or (isinstance(error, OSError) and error.errno in DISK)
+
+
 class _Keeper(logging.Handler):
-    """Keeps the errors that nbgrader logs, to tell them in one place."""
+    """Keeps the errors that nbgrader logs, to tell them in one place; of the tracebacks, the exceptions."""
 
     def __init__(self):
         super().__init__(logging.ERROR)
+        self.clear()
+
+    def clear(self):
         self.lines = []
+        self.cause = None
 
     def emit(self, record):
         self.lines.append(record.getMessage())
+        self.cause = self.cause or sys.exc_info()[1]
 
 
 def _quiet_logger():

@@ -85,7 +85,7 @@ def read_notebook(data):
         raise Unreadable("It is no notebook: it has no list of cells.")
     if notebook.get("nbformat") != 4:
         raise Unreadable(
-            f"It is a notebook of format {str(notebook.get('nbformat'))[:20]}, and format 4 is needed: "
+            f"It is a notebook of format {ascii(notebook.get('nbformat'))[:20]}, and format 4 is needed: "
             "open it in JupyterLab, save it and hand it in again."
         )
     if len(notebook["cells"]) > MAX_CELLS:

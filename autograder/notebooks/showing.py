@@ -1,6 +1,7 @@
 """Shows what students wrote in somebody else's browser: Markdown to HTML, without anything that acts."""
 
 import re
+from html import escape
 
 import nh3
 from nbconvert.filters import markdown2html
@@ -11,14 +12,25 @@ TAGS = set(
 )
 ATTRIBUTES = {"a": {"href", "title", "class"}, "td": {"align"}, "th": {"align"}, "span": {"class"}, "div": {"class"}}
 
+# a picture pasted into a cell: nbconvert gives up where it is not kept
+_PASTED = re.compile(r"attachment:", re.IGNORECASE)
+
 # MathJax turns these into links, styles and code of other places
 _MATH_THAT_ACTS = re.compile(r"\\(href|url|style|class|cssId|require|unicode|bbox|mmlToken|data)\b")
 
 
 def safe_markdown(source):
-    """The HTML of a Markdown cell: no scripts, handlers, frames, pictures from elsewhere, or links but to web pages."""
+    """The HTML of a Markdown cell: no scripts, handlers, frames, pictures from elsewhere, or links but to web pages.
+
+    Pictures that were pasted into the cell are not kept. A cell that the parser chokes on is shown as it was written.
+    """
+    source = _PASTED.sub("attachment-", _MATH_THAT_ACTS.sub(r"\\text", source))
+    try:
+        made = markdown2html(source)
+    except Exception:  # one cell of one student, and the page of the whole notebook would be lost
+        made = f"<pre>{escape(source)}</pre>"
     return nh3.clean(
-        markdown2html(_MATH_THAT_ACTS.sub(r"\\text", source)),
+        made,
         tags=TAGS,
         attributes=ATTRIBUTES,
         url_schemes={"http", "https", "mailto"},

@@ -15,6 +15,7 @@ from .inside import wire
 
 START_SECONDS = 120.0
 GRACE = 1.0  # seconds between an interrupt and the kill
+ATTEMPTS = 3
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +26,10 @@ class ChildGone(Exception):
     def __init__(self, status, message):
         super().__init__(message)
         self.status = status
+
+
+class Died(Exception):
+    """The sandbox, or a child that had not begun, has ended; it can be made anew."""
 
 
 class Interrupted(Exception):
@@ -65,10 +70,14 @@ class WarmParent:
             pass_fds=[theirs.fileno()],
             env=environment,
             cwd="/",
+            start_new_session=True,  # Ctrl-C is for the grader alone
         )
         theirs.close()
         self.control = ours
-        answer, _ = self._answer(START_SECONDS)
+        try:
+            answer, _ = self._answer(START_SECONDS)
+        except OSError:
+            answer = None
         if answer is None or not answer["ok"]:
             reason = answer["message"] if answer else self._last_words()
             self.close()
@@ -86,22 +95,32 @@ class WarmParent:
                 self.folder.cleanup()
 
     def fork(self):
-        """A fresh, locked child. A sandbox that has died is started again, once."""
-        for _ in range(2):
-            self.start()
-            ours, theirs = socket.socketpair()
+        """A fresh, locked child. A sandbox or a child that dies meanwhile is made anew, a few times."""
+        for left in reversed(range(ATTEMPTS)):
             try:
-                socket.send_fds(self.control, [json.dumps({"op": "fork"}).encode()], [theirs.fileno()])
-                answer, descriptors = self._answer(START_SECONDS)
-            except OSError:
-                answer = None
-            theirs.close()
-            if answer is not None:
-                return Child(self, ours, descriptors[0]).greeted()
-            ours.close()
-            log.warning("the sandbox died and is started again")
-            self.close()
+                self.start()
+                return self._fork()
+            except Died:
+                log.warning("the sandbox died and is started again")
+            except jail.SandboxError:
+                if not left:
+                    raise
         raise jail.SandboxError("The sandbox dies whenever it is asked for a child.")
+
+    def _fork(self):
+        """One child. Raises Died if that was the end of the sandbox."""
+        ours, theirs = socket.socketpair()
+        try:
+            socket.send_fds(self.control, [json.dumps({"op": "fork"}).encode()], [theirs.fileno()])
+            answer, descriptors = self._answer(START_SECONDS)
+        except OSError:
+            answer = None
+        theirs.close()
+        if answer is None:
+            ours.close()
+            self.close()
+            raise Died
+        return Child(self, ours, descriptors[0]).greeted()
 
     def reap(self):
         """Wait for the child that was killed: how it ended and what it cost, or None if the parent is gone."""
@@ -136,11 +155,15 @@ class Child:
         self.pidfd = pidfd
         self.number = 0
         self.ended = None  # once it has ended: how, and what it cost
+        self.unexplained = False  # whether something else may have ended it: somebody, or a machine out of memory
 
     def greeted(self):
-        """This child, once it has said that its lock is in place. Raises jail.SandboxError if it is not."""
+        """This child, once it has said that its lock is in place. Raises jail.SandboxError if it is not, or Died."""
         try:
             hello, _ = wire.receive_frame(self.sock, time.monotonic() + START_SECONDS)
+        except wire.Closed:
+            self.kill()
+            raise Died from None
         except wire.WireError as error:
             hello = {"ok": False, "message": str(error)}
         if not hello["ok"]:
@@ -193,6 +216,7 @@ class Child:
         if number == signal.SIGXCPU or (number == signal.SIGKILL and spent):
             return ChildGone("timeout", "it used up its processor time")
         if number == signal.SIGKILL or not ended:
+            self.unexplained = True
             return ChildGone("killed", "its process was ended")
         if number:
             return ChildGone("killed", f"its process was ended by a signal ({signal.strsignal(number) or number})")

@@ -7,13 +7,13 @@ and loads nothing.
 import os
 import re
 import statistics
-import tempfile
 from pathlib import Path
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from . import store
 from .show import STATUS, code_spans, points
 
 BARS = ("0", "under ¼", "¼ to ½", "½ to ¾", "over ¾", "full")
@@ -23,12 +23,8 @@ MARKS = {"full": "✓", "partial": "◐", "zero": "✗", "none": "–"}
 def write(root, assignment, verdicts):
     """Write reports/<assignment>.html from the verdicts by student; returns its path."""
     path = Path(root) / "reports" / f"{assignment.name}.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(render(assignment, verdicts).encode("utf-8", "replace"))  # a file name may hold what UTF-8 cannot
-    os.chmod(name, 0o644)
-    os.replace(name, path)
+    store.write(path, render(assignment, verdicts))
+    path.chmod(0o644)
     return path
 
 

@@ -68,6 +68,11 @@ def verdict_as_text(verdict):
     return "\n".join([f"{path}: {total}", *(as_text(e) for e in verdict.exercises)])
 
 
+def name_of(student):
+    """A student's name on one line of a terminal."""
+    return printable(student).replace("\n", "\N{REPLACEMENT CHARACTER}").replace("\t", " ")
+
+
 def class_table(verdicts, assignment):
     """Students x exercises as text: the score of each, and the mistake that was named or why there is no grade."""
     names = [e.name for e in assignment.exercises]
@@ -75,7 +80,7 @@ def class_table(verdicts, assignment):
     for student, verdict in verdicts.items():
         outcomes = [verdict.exercise(name) for name in names]
         cells = [_cell(outcome) for outcome in outcomes]
-        rows.append([student, *cells, f"{points(verdict.score)} / {points(verdict.max_score)}"])
+        rows.append([name_of(student), *cells, f"{points(verdict.score)} / {points(verdict.max_score)}"])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows]
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])

@@ -1,10 +1,12 @@
 """Results kept on disk: by content, so that an unchanged submission is not graded twice, and the latest per student."""
 
+import contextlib
 import functools
 import hashlib
 import json
 import os
 import tempfile
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from ..notebooks.restoring import Cell
 from . import record
 
 FOLDER = ".autograder"
+NEW = ".new-"  # how the names of files begin that are being written
+STALE = 3600.0  # seconds after which nobody writes them any more
 
 
 class Store:
@@ -29,8 +33,15 @@ class Store:
             except (OSError, ValueError, KeyError, TypeError):
                 pass
         seed = int.from_bytes(os.urandom(6), "big")
-        _write(path, json.dumps({"seed": seed}))
+        write(path, json.dumps({"seed": seed}))
         return seed
+
+    def sweep(self):
+        """Remove what writers that were ended in the middle have left behind."""
+        for path in self.root.rglob(f"{NEW}*"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > STALE:
+                    path.unlink()
 
     def key(self, digest, assignment, seed, device):
         """The name under which a result is kept: the submission, the course, and all that a score could depend on."""
@@ -46,17 +57,17 @@ class Store:
             cells = [Cell(**c) for c in data["cells"]]
             outputs = {int(index): outputs for index, outputs in data["outputs"].items()}
             return Graded(record.Verdict.from_dict(data["verdict"]), cells, outputs)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
     def put(self, key, graded):
         cells = [{**asdict(c), "source": "", "known": None} for c in graded.cells]
         data = {"verdict": graded.verdict.to_dict(), "cells": cells, "outputs": graded.outputs}
-        _write(self.root / "results" / key[:2] / f"{key}.json", json.dumps(data))
+        write(self.root / "results" / key[:2] / f"{key}.json", json.dumps(data))
 
     def put_latest(self, assignment, student, verdict):
         """Remember a student's verdict on an assignment, for the report."""
-        _write(self.root / "verdicts" / assignment / f"{student}.json", verdict.to_json())
+        write(self.root / "verdicts" / assignment / f"{student}.json", verdict.to_json())
 
     def latest(self, assignment):
         """The verdicts on an assignment by student."""
@@ -69,15 +80,17 @@ class Store:
         return found
 
 
-def _write(path, text):
+def write(path, text):
+    """Write a whole file or none of it: who reads it gets the old text or the new one, whenever the writer is ended."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=NEW)
     try:
-        with os.fdopen(descriptor, "w") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
         os.replace(name, path)
     except BaseException:
-        os.unlink(name)
+        with contextlib.suppress(OSError):
+            os.unlink(name)
         raise
 
 

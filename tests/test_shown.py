@@ -1,0 +1,186 @@
+"""What hostile students hand in, graded as a class: everybody has a row, and all pages that show it are harmless."""
+
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from urllib.parse import urlsplit
+
+import attacks
+import pytest
+from conftest import ASSIGNMENT, ROOT, hand_in, load
+from nbconvert.exporters import HTMLExporter
+from nbgrader.api import Gradebook
+from nbgrader.server_extensions.formgrader import handlers
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder.notebooks.nbgrader_runs import Course
+from autograder.verdicts.store import Store
+
+IN_CLASS = (
+    "a_folder a_pipe a_socket a_symbolic_link binary_in_a_cell doubled_cells format_that_is_a_text ids_of_megabytes "
+    "many_cells metadata_of_other_types no_notebook special_files_beside_it two_notebooks"
+).split()
+CLASS = {
+    attack.folder.name: attack
+    for attack in attacks.attacks()
+    if attack.folder.parent.name == "showing"
+    or (attack.folder.parent.name == "mangled" and attack.folder.name in IN_CLASS)
+}
+SHOWING = [name for name, attack in CLASS.items() if attack.folder.parent.name == "showing"]
+NAMES = [
+    "<img src=x onerror=alert(1)>",
+    "--help",
+    "a b'\"&",
+    "\x1b[31m\u202e",
+]  # of students, each with a right notebook
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A course whose class handed in nothing but attacks, and one honest notebook; graded and reported on."""
+    place = tmp_path_factory.mktemp("shown")
+    shutil.copytree(ROOT / "source" / ASSIGNMENT, place / "source" / ASSIGNMENT)
+    shutil.copy(ROOT / "nbgrader_config.py", place)
+    Course(place).build(ASSIGNMENT)
+    solution = load(ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
+    for name in ("honest", *NAMES):
+        hand_in(solution, place / "submitted" / name / ASSIGNMENT)
+    with attacks.world() as world:
+        for name, attack in CLASS.items():
+            folder = place / "submitted" / name / ASSIGNMENT
+            folder.mkdir(parents=True)
+            attack.hand_in(folder, world)
+        code, said = autograder(place, "grade", "02", "--jobs", "2")
+        assert code == 0, said
+        assert not any(c in said for c in "\x1b\u202e"), "the terminal was spoken to by a student"
+        code, said = autograder(place, "report", "02")
+        assert code == 0, said
+    return place
+
+
+def autograder(place, *arguments):
+    command = [sys.executable, "-m", "autograder", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=place, timeout=500)
+    assert "Traceback" not in done.stdout + done.stderr, done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", CLASS)
+def test_everybody_has_the_row_that_is_deserved(place, name):
+    expect = CLASS[name].expect
+    verdict = Store(place).latest(ASSIGNMENT)[name]
+    asked = [e for e in verdict.exercises if e.exercise == (expect["exercise"] or e.exercise)]
+    assert asked and not [problem for outcome in asked for problem in attacks.met(outcome, expect)]
+    with Gradebook(f"sqlite:///{place}/gradebook.db") as gradebook:
+        rows = {g.name: g.auto_score for g in gradebook.find_submission_notebook(ASSIGNMENT, ASSIGNMENT, name).grades}
+    assert {e.exercise: e.score for e in verdict.exercises}.items() <= rows.items()
+
+
+def test_odd_names_have_rows_too(place):
+    assert Store(place).latest(ASSIGNMENT).keys() == {"honest", *NAMES, *CLASS}
+
+
+def test_nothing_special_is_copied(place):
+    for folder in ("autograded", "feedback"):
+        for path in (place / folder).rglob("*"):
+            assert path.is_dir() or (path.is_file() and not path.is_symlink()), path
+    assert not any("root:" in p.read_text(errors="replace") for p in (place / "feedback").rglob("*") if p.is_file())
+
+
+# --- what a browser would do with a page ----------------------------------------------------------
+
+URLS = {"href", "src", "action", "formaction", "data", "poster", "srcset", "background", "xlink:href", "cite", "ping"}
+QUIET = set(
+    "html head body title main div span p pre code br hr h1 h2 h3 h4 h5 h6 a b i u s em strong small sub sup del kbd dl"
+    " dt dd ul ol li blockquote details summary table thead tbody tr th td img".split()
+)
+
+
+class Page(HTMLParser):
+    """What of a page acts or could: scripts, handlers, styles, addresses, comments, elements that are not QUIET."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.acts = set()
+        self.pictures = []
+        self.inside = None
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.inside = tag if tag in ("script", "style") else None
+        if tag not in QUIET:
+            self.acts.add((tag, *sorted(name for name, _ in attributes)))
+        for name, value in attributes:
+            value = value or ""
+            if tag == "img" and name == "src" and value.startswith("data:image/png;base64,"):
+                self.pictures.append(value)
+            elif name in URLS and urlsplit(value.strip()).scheme in ("http", "https", "mailto") and tag == "a":
+                continue  # a link to a web page, which waits for a click
+            elif name in URLS and value.startswith("#"):
+                continue
+            elif name in URLS or name.startswith("on") or name in ("style", "srcdoc", "http-equiv"):
+                self.acts.add((tag, name, value))
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+    def handle_data(self, data):
+        if self.inside:
+            self.acts.add((self.inside, data))
+
+    def handle_comment(self, data):
+        self.acts.add(("comment", data))
+
+
+def feedback(place, student):
+    return (place / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text()
+
+
+def formgrader(place, student, monkeypatch):
+    """The page that Formgrader shows of an autograded notebook."""
+    monkeypatch.chdir(place)
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(place)).load_config()
+    config.HTMLExporter.template_name = "formgrade"
+    config.HTMLExporter.extra_template_basedirs = [handlers.template_path]
+    about = {"assignment_id": ASSIGNMENT, "notebook_id": ASSIGNMENT, "submission_id": "1", "index": 0, "total": 1}
+    about.update(base_url="", student="s", last_name="", first_name="", notebook_path="")
+    path = place / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    return HTMLExporter(config=config).from_filename(str(path), resources=about)[0]
+
+
+@pytest.mark.parametrize("name", [*SHOWING, "binary_in_a_cell", "format_that_is_a_text"])
+@pytest.mark.parametrize("shown", ["feedback", "formgrader"])
+def test_a_page_does_no_more_than_an_honest_ones(place, monkeypatch, shown, name):
+    show = feedback if shown == "feedback" else lambda *of: formgrader(*of, monkeypatch)
+    hostile, honest = Page(show(place, name)), Page(show(place, "honest"))
+    if CLASS[name].expect["score"] == 0:  # it lacks what an honest one has
+        assert hostile.acts <= honest.acts, hostile.acts - honest.acts
+    else:
+        assert hostile.acts == honest.acts, (hostile.acts - honest.acts, honest.acts - hostile.acts)
+    assert len("".join(hostile.pictures)) < 5_000_000
+
+
+def test_the_check_of_pages_sees_what_acts():
+    """The positive control: what the attacks write, unsanitised, is not let through."""
+    bad = ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<a href='javascript:alert(1)'>a</a>", "<svg>"]
+    bad += [
+        "<iframe src=//e>",
+        "<p style='display:none'>",
+        "<a href=' java\tscript:x'>",
+        "<form action=x>",
+        "<base href=x>",
+    ]
+    for text in bad:
+        assert Page(text).acts, text
+    assert not Page("<p>x <a href='https://a.example'>b</a><code>&lt;script&gt;</code></p>").acts
+
+
+def test_the_class_report_does_nothing(place):
+    page = Page((place / "reports" / f"{ASSIGNMENT}.html").read_text())
+    allowed = {"meta", "style", "link"}
+    links = {act[2] for act in page.acts if act[:2] == ("a", "href")}
+    assert all(link.startswith("../feedback/") for link in links)
+    rest = {act for act in page.acts if act[0] not in allowed and act[:2] != ("a", "href")}
+    assert not [act for act in rest if act[1] != "style" and len(act) != 2], rest
