@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test build matrix clean
+.PHONY: setup demo test build matrix hostile clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -23,6 +23,10 @@ build: setup
 # which check catches which misconception
 matrix: setup
 	$(BIN)/python -m autograder.misconceptions.matrix | tee docs/matrix.md
+
+# the attacks, and the tables of what they came to
+hostile: setup
+	$(BIN)/python tests/security.py
 
 # made anew when the pinned packages change; an environment that broke half-way has no stamp and is made anew too
 $(STAMP): requirements.lock pyproject.toml

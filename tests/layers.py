@@ -136,7 +136,11 @@ def _():
 def _(): return 0 if os.getuid() == 0 else -1
 
 @probe("mounts")
-def _(): return libc.mount(b"x", b".", b"tmpfs", 0, None)
+def _():
+    os.mkdir("mounted")
+    done = libc.mount(b"x", b"mounted", b"tmpfs", 0, None)
+    libc.umount2(b"mounted", 2)
+    return done
 
 @probe("namespaces of its own, in which it would be root")
 def _(): return libc.unshare(0x10000000)
@@ -153,18 +157,24 @@ ROOT_ONLY = {"mounts", "being root, whatever it gets past"}  # an ordinary user 
 def of_parents():
     """The choices of OF_PARENTS that a warm parent is started without.
 
-    Without bubblewrap there is no other user either: the environment may lie where only root can read.
+    Without bubblewrap there is no other user either: the environment may lie where only root can read. And who is root
+    with all its rights may trace what is undumpable.
     """
     user = {"another user"}
-    choices = [user, user | {"undumpable"}, user | {"bubblewrap"}, user | {"bubblewrap", "undumpable"}]
-    return [set(), {"undumpable"}, *choices] if os.geteuid() == 0 else choices
+    choices = [user, user | {"undumpable"}, user | {"bubblewrap", "undumpable"}]
+    return [set(), {"undumpable"}, *choices] if os.geteuid() == 0 else [*choices, user | {"bubblewrap"}]
 
 
-def held_by():
-    """For everything that is tried, the layers each of which holds it alone, on this machine and as this user."""
-    root, version = os.geteuid() == 0, lockdown.landlock_version()
+def held_by(root=None, version=None):
+    """For everything that is tried, the layers each of which holds it alone: on this machine and as this user, or
+
+    where the grader is `root` or is not, and the kernel has that `version` of Landlock.
+    """
+    root = os.geteuid() == 0 if root is None else root
+    version = lockdown.landlock_version() if version is None else version
     tcp = {"Landlock"} if version >= 4 else set()
     scopes = {"Landlock"} if version >= 6 else set()
+    user = {"another user"} if root else set()
     table = {
         "reading what others handed in, graders, solutions, the gradebook": {"bubblewrap", "Landlock"},
         "changing them": {"bubblewrap", "Landlock"},
@@ -175,7 +185,7 @@ def held_by():
         "abstract sockets": {"bubblewrap", "system calls"} | scopes,
         "signals to processes of the machine": {"bubblewrap", "system calls"} | scopes,
         "signals to the warm parent": {"system calls"} | scopes,
-        "the warm parent's memory": {"undumpable", "system calls", "Landlock"},
+        "the warm parent's memory": {"undumpable", "system calls", "Landlock"} | user,  # who changes is undumpable
         "other programs": {"system calls", "Landlock"},
         "processes that outlive it": {"system calls"},
         "memory without a file, keyrings, io_uring and the like": {"system calls"},

@@ -2,11 +2,16 @@
 
 import os
 import re
+import time
+from dataclasses import replace
 
 import attacks
 import layers
 import pytest
+import security
+from conftest import ROOT, hand_in
 
+from autograder import batch, course
 from autograder.grading import Grader, new_seed
 
 SEED = new_seed()  # one for all, as for a class: the misconceptions' values are computed once
@@ -76,10 +81,60 @@ def test_without_any_layer_the_same_attack_gets_through(attack, bare, world):
     assert "through:" in str(reply["outputs"]), reply
 
 
+IN_A_BATCH = (
+    "exhausting/endless_loop",
+    "exhausting/endless_loop_when_called",
+    "exhausting/many_deaths",
+    "exhausting/a_signal_without_a_name",
+    "forging/exit_when_called",
+    "forging/a_lying_workbench",
+)
+
+
+def test_a_batch_ends_and_honest_work_between_attackers_gets_its_points(world, tmp_path, monkeypatch):
+    """An attacker costs the others no more than its own deadlines: a cell's, three calls', and what restarts take."""
+    limits = replace(attacks.LIMITS, cell=2.0, call=2.0, exercise=5.0, notebook=20.0)
+    monkeypatch.setattr(batch, "_start_worker", lambda device, unsafe: setattr(batch, "_worker", Grader(limits)))
+    assignment = course.find_assignment("02")
+    honest = (ROOT / "solutions" / assignment.name / f"{assignment.name}.ipynb").read_bytes()
+    by_name = {attack.name: attack for attack in attacks.attacks()}
+    who, finished = [], [time.monotonic()]
+    for number, name in enumerate(IN_A_BATCH):
+        (tmp_path / str(number)).mkdir()
+        attacker = by_name[name].hand_in(tmp_path / str(number), world).read_bytes()
+        for student, data in ((f"{number}-attacker", attacker), (f"{number}-honest", honest + b" " * number)):
+            hand_in(data, tmp_path / "submitted" / student / assignment.name, f"{assignment.name}.ipynb")
+            who.append(student)
+
+    def progress(items, total):
+        for task, graded in items:
+            finished.append(time.monotonic())
+            yield task, graded
+            verdicts[task.student] = graded.verdict
+
+    verdicts = {}
+    assert batch.grade(tmp_path, assignment, who, progress=progress) == (len(who), 0)
+    assert not world.harm("")
+    assert list(verdicts) == who
+    for student, verdict in verdicts.items():
+        assert verdict.full == student.endswith("honest"), verdict
+    took = [b - a for a, b in zip(finished, finished[1:])]
+    most = limits.notebook + 3 * limits.exercise
+    assert max(took) < most + 60, took  # the rest is for a machine with much else to do
+
+
 def test_every_attack_shows_that_it_ran():
     """By what is seen of it; only what is refused before anything runs has nothing to show."""
     for attack in attacks.attacks():
         assert attack.expect.get("seen") or attack.expect["status"] == ["rejected"], attack.name
+
+
+def test_there_are_attacks_enough_and_all_are_in_the_table():
+    assert len(attacks.attacks()) >= 60
+    page = security.PAGE.read_text(encoding="utf-8")
+    made = security.replaced(page, "attacks", security.attack_tables())
+    made = security.replaced(made, "layers", security.layer_table())
+    assert page == made, "run `make hostile`"
 
 
 def peak_memory(reset=False):

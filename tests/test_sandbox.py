@@ -113,6 +113,9 @@ print([n for n in range(256) if is_open(n)], os.getuid() != 0, os.getgroups())
         "import ctypes; l = ctypes.CDLL(None, use_errno=True); l.mount(b'x', b'/tmp', b'tmpfs', 0, 0) == -1 and 1/0",
         "import ctypes; l = ctypes.CDLL(None, use_errno=True); l.syscall(425, 1, 0) == -1 and 1/0",  # io_uring_setup
         "import ctypes; l = ctypes.CDLL(None, use_errno=True); l.syscall(234, 1, 1, 9) == -1 and 1/0",  # tgkill
+        "import fcntl; fcntl.fcntl(0, fcntl.F_SETOWN, 1)",
+        "import fcntl; fcntl.fcntl(0, 10, 9)",  # F_SETSIG
+        "import fcntl, os; fcntl.fcntl(os.pipe()[1], 1031, 2**20)",  # F_SETPIPE_SZ
         "open('/tmp/elsewhere', 'w')",
         "open('/dev/shm/x', 'w')",
         "import os; os.symlink('/etc', 'etc'); os.listdir('etc')",
@@ -227,6 +230,50 @@ def test_a_dead_sandbox_is_started_again(parent):
     child = parent.fork()
     assert child.request({"op": "cell", "source": "1", "name": "cell 1"})[0]["ok"]
     child.kill()
+
+
+def test_one_sandbox_does_not_starve_another_of_threads(parent):
+    """Limits on threads count per user: each sandbox has its own, by a namespace or, for root, by its number."""
+    source = """
+import threading, time
+count = 0
+try:
+    while count < 50:
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        count += 1
+except RuntimeError:
+    pass
+print(count)
+"""
+    with WarmParent(LIMITS) as other:
+        children = [parent.fork(), other.fork()]
+        replies = [child.request({"op": "cell", "source": source, "name": "cell 1"})[0] for child in children]
+        for child in children:
+            child.kill()
+    assert [reply["outputs"][0]["text"] for reply in replies] == ["50\n", "50\n"]
+
+
+def test_a_folder_that_is_deep_and_shut_is_cleared(parent):
+    """And the same sandbox serves the next child."""
+    child = parent.fork()
+    sandbox = parent.process
+    source = "import os\nfor _ in range(2500):\n    os.mkdir('d'); os.chdir('d')\nos.mkdir('shut', 0); os.symlink('/', 'l')"
+    assert child.request({"op": "cell", "source": source, "name": "cell 1"}, seconds=30)[0].get("error") is None
+    child.kill()
+    child = parent.fork()
+    reply, _ = child.request({"op": "cell", "source": "import os; print(os.listdir('.'))", "name": "cell 1"})
+    child.kill()
+    assert reply["outputs"][0]["text"] == "[]\n" and parent.process is sandbox
+
+
+def test_a_course_beside_python_is_not_shown(monkeypatch, tmp_path):
+    """Of the folder that Python lies in, only what Python needs: a course may lie in /usr/local, too."""
+    for name in ("bin", "lib", "course/solutions"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
+    shown = [*jail._python_paths(), *jail._system_paths()]
+    assert str(tmp_path / "lib") in shown
+    assert not any((tmp_path / "course").is_relative_to(path) for path in shown)
 
 
 def test_without_bubblewrap_it_refuses_in_one_sentence(tmp_path):

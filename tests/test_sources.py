@@ -101,6 +101,31 @@ def test_text_that_chokes_a_parser_is_no_definition(hostile):
     assert reaches(hostile, "def softmax(s, d):\n    return s.softmax(d)") == ["s.softmax"]
 
 
+@pytest.mark.parametrize(
+    "costly",
+    [
+        "import a" + ".b" * 45_000,  # takes the parser 10 GB
+        "f'" + "{x}" * 30_000 + "'",  # takes it half a minute
+        " " * 40_000 + "x\n%time 1\n" + " " * 40_000 + "y",  # took the search for magics minutes
+        "x\n" * 40_000 + "def f():" + "\n" * 900_000,
+    ],
+    ids=range(4),
+)
+def test_text_made_to_be_costly_is_not_parsed(costly):
+    with pytest.raises(sources.NoDefinition):
+        reaches(costly)
+    assert reaches("x = 1", "def softmax(s, d):\n    return s.softmax(d)", costly) == ["s.softmax"]
+    assert sources.names_in(costly) == set()
+
+
+def test_only_so_much_text_is_parsed_in_all():
+    cell = "x = 1\n" * 10_000
+    mine = "def softmax(s, d):\n    return s.softmax(d)"
+    assert reaches(mine, *[cell] * 15) == ["s.softmax"]
+    with pytest.raises(sources.NoDefinition):
+        reaches(*[cell] * 15, mine)
+
+
 def test_the_text_of_code_in_this_process():
     assert kit.does_without(Submission(Local({"softmax": honest})), "softmax", TORCHS_SOFTMAX) is None
     with pytest.raises(kit.CheckFailed, match="torch.softmax"):
