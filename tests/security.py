@@ -14,10 +14,10 @@ PAGE = ROOT / "docs" / "security.md"
 START, END = "<!-- {}: made by `make hostile` -->", "<!-- end of {} -->"
 COMES_TO = {
     "graded": "graded by what it computes",
-    "missing": "missing",
+    "missing": "nothing to grade",
     "error": "an error",
     "timeout": "stopped in time",
-    "killed": "ended",
+    "killed": "its process is ended",
     "rejected": "rejected",
 }
 
