@@ -14,10 +14,10 @@ PAGE = ROOT / "docs" / "security.md"
 START, END = "<!-- {}: made by `make hostile` -->", "<!-- end of {} -->"
 COMES_TO = {
     "graded": "graded by what it computes",
-    "missing": "missing",
+    "missing": "nothing to grade",
     "error": "an error",
     "timeout": "stopped in time",
-    "killed": "ended",
+    "killed": "its process is ended",
     "rejected": "rejected",
 }
 
@@ -70,7 +70,8 @@ def main():
     report = ROOT / ".autograder" / "hostile.xml"
     report.parent.mkdir(exist_ok=True)
     tests = [str(ROOT / "tests" / name) for name in ("test_hostile.py", "test_layers.py")]
-    code = subprocess.run([sys.executable, "-m", "pytest", *tests, f"--junitxml={report}"], cwd=ROOT).returncode
+    command = [sys.executable, "-m", "pytest", *tests, f"--junitxml={report}", "-k", "not in_the_table"]
+    code = subprocess.run(command, cwd=ROOT).returncode
     held, failed = set(), set()
     for case in ElementTree.parse(report).iter("testcase"):
         name = re.search(r"\[(.*)\]", case.get("name"))

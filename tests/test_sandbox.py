@@ -257,8 +257,7 @@ def test_a_folder_that_is_deep_and_shut_is_cleared(parent):
     """And the same sandbox serves the next child."""
     child = parent.fork()
     sandbox = parent.process
-    source = "import os\nfor _ in range(2500):\n    os.mkdir('d'); os.chdir('d')\n"
-    source += "os.mkdir('shut', 0); os.symlink('/', 'l')"
+    source = "import os\nfor _ in range(2500): os.mkdir('d'); os.chdir('d')\nos.mkdir('shut', 0); os.symlink('/', 'l')"
     assert child.request({"op": "cell", "source": source, "name": "cell 1"}, seconds=30)[0].get("error") is None
     child.kill()
     child = parent.fork()
