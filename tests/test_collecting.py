@@ -88,7 +88,6 @@ def test_what_is_right_comes_through(tmp_path):
         ".hidden",
         "x" * 300,
         "/".join("deepdeepdeep"),
-        "",
     ],
 )
 def test_names_that_lead_elsewhere_are_left_out(tmp_path, name):

@@ -287,3 +287,41 @@ def test_mangled_answers_get_a_verdict(graders):
         answer()
     finally:
         graders.parent = parent
+
+
+# --- the last resorts, which the fuzzers must never have needed -----------------------------------
+
+
+@pytest.fixture
+def wrong(graders, monkeypatch):
+    """Grades a wrong answer, in this process."""
+    exercise = course.exercises(ROOT)["attention"]
+    monkeypatch.setattr(graders, "parent", FakeParent(bank("attention")["no-scale"].namespace()))
+
+    def grade():
+        (outcome,) = graders.grade_cells([], [exercise], 1).verdict.exercises
+        return outcome
+
+    yield grade
+    graders.parent.close()
+
+
+def fail(*arguments):
+    raise TypeError("a mistake")
+
+
+def test_a_mistake_in_the_diagnosis_costs_no_points(graders, wrong, monkeypatch, caplog):
+    right = wrong()
+    assert right.diagnosis and right.score > 0
+    monkeypatch.setattr(graders.diagnostician, "diagnose", fail)
+    outcome = wrong()
+    assert (outcome.score, outcome.status, outcome.diagnosis) == (right.score, "graded", [])
+    assert "mistake of the kit" in caplog.text
+    caplog.clear()
+
+
+def test_a_mistake_of_the_kit_gives_a_verdict(graders, wrong, monkeypatch, caplog):
+    monkeypatch.setattr(graders.graders, "run", fail)
+    outcome = wrong()
+    assert (outcome.score, outcome.status) == (0, "error") and "tell your instructor" in outcome.message
+    caplog.clear()

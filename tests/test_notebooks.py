@@ -33,6 +33,7 @@ def read(cells):
         (b'{"cells": 3, "nbformat": 4}', "no list of cells"),
         (b'{"cells": [], "nbformat": 3}', "format 3"),
         (b'{"cells": [], "nbformat": 5}', "format 5"),
+        (b'{"cells": [], "nbformat": "4\\n\\ud800"}', "format '4"),
         (b'{"cells": [3], "nbformat": 4}', "cell 1"),
         (b'{"cells": [{"source": {"a": 1}}], "nbformat": 4}', "cell 1"),
         (b"[" * 100_000, "nested"),

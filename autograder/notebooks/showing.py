@@ -19,6 +19,11 @@ _PASTED = re.compile(r"attachment:", re.IGNORECASE)
 _MATH_THAT_ACTS = re.compile(r"\\(href|url|style|class|cssId|require|unicode|bbox|mmlToken|data)\b")
 
 
+def _only_whole_links(tag, name, value):
+    """Leaves out links that depend on where the page lies: to a share of another machine, or into Formgrader."""
+    return value if name != "href" or re.match(r"(https?://|mailto:|#)", value, re.IGNORECASE) else None
+
+
 def safe_markdown(source):
     """The HTML of a Markdown cell: no scripts, handlers, frames, pictures from elsewhere, or links but to web pages.
 
@@ -34,5 +39,6 @@ def safe_markdown(source):
         tags=TAGS,
         attributes=ATTRIBUTES,
         url_schemes={"http", "https", "mailto"},
+        attribute_filter=_only_whole_links,
         link_rel="noopener noreferrer nofollow",
     )
