@@ -224,7 +224,7 @@ def ran(tmp_path_factory):
         env={**os.environ, "AUTOGRADER_DEBUG": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr, folder=folder)
 
