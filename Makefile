@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test build matrix hostile fuzz kill-test clean
+.PHONY: setup demo test build matrix seeds hostile fuzz kill-test clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -28,6 +28,10 @@ matrix: setup
 # the attacks, and the tables of what they came to
 hostile: setup
 	$(BIN)/python tests/security.py
+
+# every misconception rejected and named on other inputs, too
+seeds: setup
+	SEEDS=2,3,4 $(BIN)/python -m pytest tests/test_graders.py -k rejected_and_named -n logical --dist loadgroup
 
 # ten thousand mangled notebooks, frames and answers of each kind, new ones at every run
 fuzz: setup

@@ -95,6 +95,7 @@ def parser():
         help="run a whole course on a small made-up class",
         description="Copies the course into a folder of its own, makes a class, grades it and writes its feedback.",
     )
+    demo_.add_argument("assignments", nargs="*", metavar="NN", help="numbers or names, such as 02 (default: all)")
     demo_.add_argument("--folder", default="demo_course", help="where to (default: demo_course; replaced if it exists)")
     demo_.add_argument("--jobs", type=int, default=2, metavar="N", help="sandboxes at work at once (default: 2)")
     _sandbox_options(demo_)
@@ -186,7 +187,7 @@ def demo(options):
     refuse_without_sandbox(options)
     from . import demo as demos
 
-    return demos.run(options.folder, options.jobs, device(options), options.unsafe)
+    return demos.run(options.folder, options.jobs, device(options), options.unsafe, options.assignments)
 
 
 # --- what they share ------------------------------------------------------------------------------

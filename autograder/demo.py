@@ -62,9 +62,13 @@ class Student:
     raw: bytes = None
 
 
-def run(folder, jobs, device, unsafe):
-    """Make the course, build it, grade the made-up class, report; returns 1 if an outcome is not the expected one."""
+def run(folder, jobs, device, unsafe, wanted=()):
+    """Make the course, build it, grade the made-up class, report; returns 1 if an outcome is not the expected one.
+
+    `wanted` are the numbers or names of assignments, or none for all of them. Raises CourseError for an unknown one.
+    """
     root, folder = course.root(), Path(folder)
+    names = {course.find_assignment(name).name for name in wanted or course.assignments()}
     make_folder(root, folder)
     start = os.getcwd()
     with _working_in(folder):
@@ -73,9 +77,9 @@ def run(folder, jobs, device, unsafe):
         here = course.root()
         runs = Course(here)
         print(f"A course of its own in {folder}: building its assignments ...", flush=True)
-        for name in classes.progress("building", list(course.assignments())):
+        for name in classes.progress("building", sorted(names)):
             runs.build(name)
-        handed_in = {a: read_class(a) for a in course.assignments().values() if (CLASS / a.name).is_dir()}
+        handed_in = {a: read_class(a) for a in course.assignments().values() if a.name in names}
         surprises = []
         for assignment, students in handed_in.items():
             surprises += run_assignment(here, assignment, students, jobs, device, unsafe)
@@ -291,8 +295,9 @@ def introduce(students):
 def what_to_open(root, assignments, start):
     """The files worth a look, relative to where the user stands, and how to see Formgrader."""
     files = {f"reports/{assignment.name}.html": "the class report" for assignment in assignments}
-    for (student, assignment), about in WORTH_OPENING.items():
-        files[f"feedback/{student}/{assignment}/{assignment}.html"] = f"feedback: {about}"
+    for (student, name), about in WORTH_OPENING.items():
+        if name in {assignment.name for assignment in assignments}:
+            files[f"feedback/{student}/{name}/{name}.html"] = f"feedback: {about}"
     files["grades.csv"] = "nbgrader's export of all grades"
     paths = {os.path.relpath(root / file, start): about for file, about in files.items()}
     width = max(len(path) for path in paths)

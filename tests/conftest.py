@@ -36,6 +36,7 @@ def solution():
     return load(ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the workers look at the groups
 def pytest_collection_modifyitems(items):
     """Which tests one worker gets, when `make test` runs several: those that share what is costly to make.
 
