@@ -14,7 +14,7 @@ demo: setup
 
 # one worker per processor; what takes longest comes first (tests/conftest.py says which tests stay together)
 test: setup
-	$(BIN)/python -m pytest -n logical --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -n logical --dist loadgroup --no-loadscope-reorder --durations=20
 
 setup: $(STAMP) bubblewrap
 

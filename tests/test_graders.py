@@ -185,7 +185,7 @@ def test_the_diagnostician_keeps_a_bounded_number_of_banks(graders, monkeypatch)
 
 
 @pytest.mark.parametrize("path", HONEST, ids=lambda p: f"{p.parent.name}/{p.stem}")
-@pytest.mark.parametrize("seed", (0, 3, 4))
+@pytest.mark.parametrize("seed", (0, 3))
 def test_right_answers_get_full_marks(graders, diagnostician, path, seed):
     run = graders.run(path.parent.name, Local(runpy.run_path(str(path))), seed)
     assert [check.message for check in run.failed()] == []
