@@ -12,9 +12,9 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 demo: setup
 	$(BIN)/autograder demo
 
-# one worker per processor; what takes longest comes first (tests/conftest.py says which tests stay together)
+# one worker per processor; the tests of a file stay together, since they share what is costly to make
 test: setup
-	$(BIN)/python -m pytest -n logical --dist loadgroup --no-loadscope-reorder --durations=20
+	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder --durations=20
 
 setup: $(STAMP) bubblewrap
 
@@ -31,7 +31,7 @@ hostile: setup
 
 # every misconception rejected and named on other inputs, too
 seeds: setup
-	SEEDS=2,3,4 $(BIN)/python -m pytest tests/test_graders.py -k rejected_and_named -n logical --dist loadgroup
+	SEEDS=2,3,4 $(BIN)/python -m pytest tests/test_graders.py -k rejected_and_named
 
 # ten thousand mangled notebooks, frames and answers of each kind, new ones at every run
 fuzz: setup

@@ -36,19 +36,6 @@ def solution():
     return load(ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
 
 
-@pytest.hookimpl(tryfirst=True)  # before the workers look at the groups
-def pytest_collection_modifyitems(items):
-    """Which tests one worker gets, when `make test` runs several: those that share what is costly to make.
-
-    That is a file's fixtures, and for the graders what is known of an exercise's misconceptions.
-    """
-    for item in items:
-        given = getattr(item, "callspec", None) and item.callspec.params
-        exercise = given and (given.get("exercise") or getattr(given.get("path"), "parent", ROOT).name)
-        by_exercise = item.path.name == "test_graders.py" and exercise
-        item.add_marker(pytest.mark.xdist_group(exercise if by_exercise else item.path.stem))
-
-
 def load(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
