@@ -15,7 +15,7 @@ class UsageError(Exception):
 
 def grade_class(root, assignment, who, jobs, device, unsafe, renew=False):
     """Grade the submissions of the students `who`, record them, print a summary; returns the exit code."""
-    from . import batch
+    from . import batch, pool
     from .notebooks.nbgrader_runs import Course
     from .verdicts import show
     from .verdicts.store import Store
@@ -27,9 +27,8 @@ def grade_class(root, assignment, who, jobs, device, unsafe, renew=False):
             root,
             assignment,
             who,
-            jobs=jobs,
+            lambda tasks: pool.graded(tasks, jobs, device, unsafe),
             device=device,
-            unsafe=unsafe,
             renew=renew,
             progress=lambda items, total: progress("grading", items, total),
         )

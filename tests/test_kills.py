@@ -17,8 +17,9 @@ import tiny
 import workers
 from conftest import ASSIGNMENT, ROOT
 
-from autograder import batch, classes
+from autograder import classes, pool
 from autograder.sandbox.jail import SandboxError
+from autograder.tasks import Task
 from autograder.verdicts.store import NEW, Store
 
 KILLS = int(os.environ.get("KILLS", "20"))
@@ -250,19 +251,19 @@ def test_a_read_only_folder_is_one_sentence(place, tmp_path):
 
 
 def test_a_batch_ends_whatever_becomes_of_its_workers(monkeypatch):
-    give = batch._Worker.give
+    give = pool._Worker.give
 
     def impatient(worker, task):
         give(worker, task)
         if task.student == "silent":
             worker.until = time.monotonic() + 0.5
 
-    monkeypatch.setattr(batch, "_work", workers.half_an_answer)
-    monkeypatch.setattr(batch._Worker, "give", impatient)
-    monkeypatch.setattr(batch, "ATTEMPTS", 2)
+    monkeypatch.setattr(pool, "_work", workers.half_an_answer)
+    monkeypatch.setattr(pool._Worker, "give", impatient)
+    monkeypatch.setattr(pool, "ATTEMPTS", 2)
     data = (ROOT / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_bytes()
-    tasks = [batch.Task(name, name, data, ASSIGNMENT, 1) for name in ("ada", "evil", "bela", "silent", "carl")]
-    done = {task.student: answer for task, answer in batch._graded(tasks, 2, "cpu", False)}
+    tasks = [Task(name, name, data, ASSIGNMENT, 1) for name in ("ada", "evil", "bela", "silent", "carl")]
+    done = {task.student: answer for task, answer in pool.graded(iter(tasks), 2, "cpu", False)}
     for name in ("evil", "silent"):
         verdict = done.pop(name).verdict
         assert {e.status for e in verdict.exercises} == {"killed"} and verdict.score == 0 < verdict.max_score
@@ -270,6 +271,6 @@ def test_a_batch_ends_whatever_becomes_of_its_workers(monkeypatch):
 
 
 def test_workers_that_never_begin_are_one_sentence(monkeypatch):
-    monkeypatch.setattr(batch, "_work", workers.never)
+    monkeypatch.setattr(pool, "_work", workers.never)
     with pytest.raises(SandboxError, match="end before they begin"):
-        list(batch._graded([batch.Task("ada", "ada", b"", ASSIGNMENT, 1)], 1, "cpu", False))
+        list(pool.graded(iter([Task("ada", "ada", b"", ASSIGNMENT, 1)]), 1, "cpu", False))

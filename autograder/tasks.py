@@ -1,0 +1,55 @@
+"""One submission as a worker gets it, and what a worker makes of it."""
+
+from dataclasses import dataclass
+
+from . import course
+from .notebooks import reading
+from .notebooks.restoring import restore
+from .sandbox.jail import SandboxError
+from .verdicts import record
+
+ATTEMPTS = 3  # how often a submission may take its worker along
+
+
+@dataclass(frozen=True)
+class Task:
+    """One submission to be graded: its bytes, which are all that a worker gets of it."""
+
+    student: str
+    key: str
+    data: bytes
+    assignment: str
+    seed: int
+
+
+def grade(grader, task):
+    """The Graded of a task, or the SandboxError that stops all grading."""
+    try:
+        found = course.find_assignment(task.assignment)
+        return grader.grade_cells(cells(task), found.exercises, task.seed, "", task.assignment)
+    except SandboxError as error:
+        return error
+    except Exception as mistake:
+        from .grading import kits_mistake
+
+        return failed(task, "error", kits_mistake(mistake))
+
+
+def cells(task):
+    """The submission's cells, restored."""
+    found = course.find_assignment(task.assignment)
+    return restore(reading.read_notebook(task.data), found.cells, found)
+
+
+def failed(task, status, message):
+    """The Graded of a task that no worker could grade: 0 points, and why."""
+    from .grading import Graded
+
+    exercises = course.find_assignment(task.assignment).exercises
+    outcomes = [record.without_grade(e.name, e.points, status, message) for e in exercises]
+    return Graded(record.Verdict("", outcomes, task.seed, task.assignment), cells(task), {})
+
+
+def died(task):
+    """The Graded of a task that ATTEMPTS workers died of."""
+    return failed(task, "killed", "Whenever it was graded, the grading process ended.")
