@@ -13,21 +13,25 @@ class UsageError(Exception):
     """What was asked for cannot be done; the message says why and what to do."""
 
 
-def grade_class(root, assignment, who, jobs, device, unsafe, renew=False):
-    """Grade the submissions of the students `who`, record them, print a summary; returns the exit code."""
-    from . import batch, pool
+def grade_class(root, assignment, who, jobs, device, unsafe, renew=False, scheduler=None):
+    """Grade the submissions of the students `who`, record them, print a summary; returns the exit code.
+
+    By `jobs` processes of this machine, or by the workers of the Dask `scheduler` of that address.
+    """
+    from . import batch
     from .notebooks.nbgrader_runs import Course
     from .verdicts import show
     from .verdicts.store import Store
 
     runs = Course(root, unsafe=unsafe, device=device)
     require_build(runs, assignment)
+    engine = engine_for(scheduler, jobs, device, unsafe)
     with alone(root):
         fresh, known = batch.grade(
             root,
             assignment,
             who,
-            lambda tasks: pool.graded(tasks, jobs, device, unsafe),
+            engine,
             device=device,
             renew=renew,
             progress=lambda items, total: progress("grading", items, total),
@@ -37,6 +41,22 @@ def grade_class(root, assignment, who, jobs, device, unsafe, renew=False):
     print(show.class_table({s: latest[s] for s in who if s in latest}, assignment))
     print(f"{fresh} graded, {known} unchanged since an earlier run, {len(who) - fresh - known} unreadable.")
     return 2 if lost else 0
+
+
+def engine_for(scheduler, jobs, device, unsafe):
+    """What grades tasks, for `batch.grade`: this machine, or a Dask cluster. Raises UsageError."""
+    if scheduler is None:
+        from . import pool
+
+        return lambda tasks: pool.graded(tasks, jobs, device, unsafe)
+    try:
+        from . import cluster
+    except ImportError as missing:
+        raise UsageError(
+            f"--scheduler needs Dask, and the package {missing.name} is not installed: "
+            "`pip install distributed`, of the same version as on the workers."
+        ) from None
+    return lambda tasks: cluster.graded(tasks, scheduler, device, unsafe)
 
 
 @contextlib.contextmanager

@@ -81,7 +81,9 @@ def parser():
     )
     grade_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
     grade_.add_argument("--student", action="append", metavar="ID", help="only this student (may be repeated)")
-    grade_.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
+    where = grade_.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="grade on a Dask cluster, such as tcp://host:8786")
     grade_.add_argument("--regrade", action="store_true", help="draw new inputs and grade everything again")
     _sandbox_options(grade_)
     grade_.set_defaults(run=grade)
@@ -162,7 +164,8 @@ def grade(options):
 
     root = course.root()
     assignment = course.find_assignment(options.assignment)
-    refuse_without_sandbox(options)
+    if options.unsafe or not options.scheduler:  # with a cluster, its workers need a sandbox
+        refuse_without_sandbox(options)
     handed_in = batch.students(root, assignment.name)
     who = options.student or handed_in
     strangers = sorted(set(who) - set(handed_in))
@@ -172,7 +175,9 @@ def grade(options):
         raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.")
     if options.jobs < 1:
         raise UsageError("--jobs takes a number from 1 up.")
-    return grade_class(root, assignment, who, options.jobs, device(options), options.unsafe, options.regrade)
+    return grade_class(
+        root, assignment, who, options.jobs, device(options), options.unsafe, options.regrade, options.scheduler
+    )
 
 
 def report(options):
