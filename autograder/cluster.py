@@ -28,6 +28,7 @@ PATIENCE = 60.0  # seconds without a worker, after which a run ends
 LOOK = 1.0  # seconds between two looks at who is there
 FETCH = 10.0  # seconds for an answer to come from its worker
 AHEAD = 2  # tasks that a worker has: the one at work and the next, so that it need not wait for the head
+NOT_YET = object()
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +109,7 @@ class _Crew:
         """
         if time.monotonic() > self.looked + LOOK:
             with self._scheduler():
-                there = self.client.scheduler_info()["workers"]
+                there = self.client.scheduler_info(n_workers=-1)["workers"]
                 running = {worker for worker, about in there.items() if about["status"] == "running"}
                 self._dismiss(self.workers - running, there)
                 self.others &= there.keys()
@@ -134,7 +135,7 @@ class _Crew:
     def _greet(self, new):
         """Have new workers make ready. If one cannot, that ends a run that has no others, and else is only told."""
         answers = self.client.run(make_ready, self.plugin, workers=list(new), on_error="return") if new else {}
-        refused = []
+        ready, refused = set(), []
         for worker, problem in answers.items():
             if isinstance(problem, OSError):
                 continue  # it is gone, or will be asked again
@@ -143,11 +144,13 @@ class _Crew:
             if problem:
                 refused.append(f"The worker {worker} {problem}")
                 self.others.add(worker)
+            else:
+                ready.add(worker)
         if refused and not self.workers:
             raise UsageError(refused[0])
         for sentence in refused:
             log.warning("autograder: %s", sentence)
-        self.workers |= answers.keys() & new - self.others
+        self.workers |= ready
 
     def free(self):
         """The worker that has the least to do and room for more, or None."""
@@ -174,10 +177,8 @@ class _Crew:
         if future.key not in self.flight:
             return None, None  # it was taken back
         worker, _, task = self.flight[future.key]
-        try:
-            with self._scheduler():
-                answer = self._fetched(future, worker)
-        except asyncio.TimeoutError:  # lost with its worker, as will be noticed, or on a slow line
+        answer = self._fetched(future, worker)
+        if answer is NOT_YET:
             self.finished.put(future)
             return None, None
         del self.flight[future.key]
@@ -187,24 +188,27 @@ class _Crew:
         return task, answer
 
     def _fetched(self, future, worker):
-        """What `grade` returned, or None if the worker has died of it. Raises UsageError if it could not even begin."""
-        try:
-            return future.result(timeout=FETCH)
-        except distributed.scheduler.KilledWorker:
+        """What `grade` returned, or None if its worker has died of it. Raises UsageError if it could not even begin.
+
+        NOT_YET: on a slow line, or lost with its worker, as will be noticed.
+        """
+        with self._scheduler():
+            if future.status != "error":
+                try:
+                    return future.result(timeout=FETCH)
+                except distributed.TimeoutError:
+                    return NOT_YET
+            problem = future.exception(timeout=FETCH)
+        if isinstance(problem, distributed.scheduler.KilledWorker):
             return None
-        except (OSError, distributed.CancelledError):
-            raise
-        except Exception as problem:
-            raise UsageError(f"The worker {worker} cannot grade: {_first_line(problem)}.") from None
+        raise UsageError(f"The worker {worker} cannot grade: {_first_line(problem)}.")
 
     @contextlib.contextmanager
     def _scheduler(self):
-        """Raises UsageError where the scheduler is asked and does not answer any more."""
+        """Raises UsageError where the scheduler does not answer any more."""
         try:
             yield
-        except asyncio.TimeoutError:
-            raise
-        except (OSError, RuntimeError, distributed.CancelledError, ClosedClientError):
+        except (OSError, RuntimeError, distributed.TimeoutError, distributed.CancelledError, ClosedClientError):
             raise UsageError(
                 f"The scheduler {self.address} is gone: start it, and run the same command again to go on."
             ) from None
@@ -256,7 +260,7 @@ async def make_ready(plugin, dask_worker):
 def grade(name, fields):
     """The Graded of a task, or the SandboxError, from the plug-in `name` of the worker that this runs on.
 
-    None if it has none: then a new process has the address of one that has died.
+    None if it has none: then it is about to end, or a new process has the address of one that has died.
     """
     from .tasks import Task
 
@@ -285,11 +289,15 @@ class WarmGrader(distributed.WorkerPlugin):
 
     async def teardown(self, worker):
         self.thread.submit(self._close)
-        await asyncio.to_thread(self.thread.shutdown, cancel_futures=False)
+        await asyncio.to_thread(self.thread.shutdown)
 
     def grade(self, task):
-        """The Graded of a task, or the SandboxError."""
-        return self.thread.submit(self._grade, task).result()
+        """The Graded of a task, or the SandboxError; None if it is too late."""
+        try:
+            answer = self.thread.submit(self._grade, task)
+        except RuntimeError:  # after `teardown`
+            return None
+        return answer.result()
 
     def _grade(self, task):
         from . import tasks
