@@ -13,30 +13,39 @@ class UsageError(Exception):
     """What was asked for cannot be done; the message says why and what to do."""
 
 
-def grade_class(root, assignment, who, jobs, device, unsafe, renew=False):
-    """Grade the submissions of the students `who`, record them, print a summary; returns the exit code."""
-    from . import batch, pool
-    from .notebooks.nbgrader_runs import Course
+def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew=False):
+    """Grade the submissions of the students `who`, record them, print a summary; returns the exit code.
+
+    `engine` is a pool.Pool, or what has its methods.
+    """
+    from .batch import Batch
     from .verdicts import show
     from .verdicts.store import Store
 
-    runs = Course(root, unsafe=unsafe, device=device)
-    require_build(runs, assignment)
+    results = Store(root)
     with alone(root):
-        fresh, known = batch.grade(
-            root,
-            assignment,
-            who,
-            lambda tasks: pool.graded(tasks, jobs, device, unsafe),
-            device=device,
-            renew=renew,
-            progress=lambda items, total: progress("grading", items, total),
-        )
-        lost = for_each("recording", who, lambda student: runs.autograde(assignment.name, student))
-    latest = Store(root).latest(assignment.name)
-    print(show.class_table({s: latest[s] for s in who if s in latest}, assignment))
-    print(f"{fresh} graded, {known} unchanged since an earlier run, {len(who) - fresh - known} unreadable.")
-    return 2 if lost else 0
+        results.sweep()
+        batch = Batch(root, assignment, who, results, device, renew)
+        engine.warm(len(batch.pending))  # while nbgrader is imported, which takes as long as torch
+        with _writer(root, assignment, results, unsafe=unsafe, device=device) as writer:
+            table = show.ClassTable(assignment)
+            for student, verdict in progress(f"grading {assignment.name}", batch.run(engine, writer), len(who)):
+                table.add(student, verdict)
+    print(table.text())
+    print(show.batch_summary(batch))
+    for student, problem in batch.problems:
+        print(f"autograder: {show.name_of(student)}: {show.name_of(problem)}", file=sys.stderr)
+    return 2 if batch.problems else 0
+
+
+def _writer(root, assignment, results, **settings):
+    """What records submissions: many at a time, or nbgrader itself where a course has it do more than usual."""
+    from .notebooks.nbgrader_runs import Course, OneByOne
+    from .verdicts import gradebook
+
+    runs = Course(root, **settings)
+    require_build(runs, assignment)
+    return gradebook.Writer(runs, assignment, results) if gradebook.does_as_usual(runs) else OneByOne(runs, assignment)
 
 
 @contextlib.contextmanager
@@ -104,7 +113,7 @@ def for_each(what, students, do):
 
 
 def progress(what, items, total=None):
-    """The items, with a progress bar on a terminal's stderr."""
+    """The items, with a progress bar on a terminal's stderr: how many are done, at what rate, and the time left."""
     from tqdm import tqdm
 
     return tqdm(items, what, total=total, file=sys.stderr, disable=None, leave=False)

@@ -75,11 +75,11 @@ def parser():
 
     grade_ = commands.add_parser(
         "grade",
-        help="grade all submissions of an assignment into the gradebook",
+        help="grade all submissions of assignments into the gradebook",
         description="Grades submitted/STUDENT/NN_name/NN_name.ipynb of every student. What has not changed since the "
         "last run is not graded again.",
     )
-    grade_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
+    grade_.add_argument("assignments", nargs="+", metavar="NN", help="numbers or names, such as 02")
     grade_.add_argument("--student", action="append", metavar="ID", help="only this student (may be repeated)")
     grade_.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
     grade_.add_argument("--regrade", action="store_true", help="draw new inputs and grade everything again")
@@ -157,22 +157,27 @@ def check(options):
 
 
 def grade(options):
-    """Grade all submissions of an assignment into the gradebook."""
+    """Grade all submissions of the assignments into the gradebook."""
     from . import batch, course
+    from .pool import Pool
 
     root = course.root()
-    assignment = course.find_assignment(options.assignment)
     refuse_without_sandbox(options)
-    handed_in = batch.students(root, assignment.name)
-    who = options.student or handed_in
-    strangers = sorted(set(who) - set(handed_in))
-    if strangers:
-        raise UsageError(f"Nothing was handed in for {assignment.name} by {', '.join(strangers)}.")
-    if not who:
-        raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.")
     if options.jobs < 1:
         raise UsageError("--jobs takes a number from 1 up.")
-    return grade_class(root, assignment, who, options.jobs, device(options), options.unsafe, options.regrade)
+    classes = []
+    for assignment in dict.fromkeys(course.find_assignment(name) for name in options.assignments):
+        handed_in = batch.students(root, assignment.name)
+        who = options.student or handed_in
+        strangers = sorted(set(who) - set(handed_in))
+        if strangers:
+            raise UsageError(f"Nothing was handed in for {assignment.name} by {', '.join(strangers)}.")
+        if not who:
+            raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.")
+        classes.append((assignment, who))
+    with Pool(options.jobs, device(options), options.unsafe) as engine:
+        settings = engine, device(options), options.unsafe, options.regrade
+        return max(grade_class(root, assignment, who, *settings) for assignment, who in classes)
 
 
 def report(options):

@@ -5,8 +5,6 @@ nbgrader's own lists and exporter option take these; what has no option is in `n
 
 import atexit
 import functools
-import hashlib
-import os
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
@@ -16,7 +14,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from traitlets import Bool, Unicode
 
 from .. import course
-from ..verdicts import show, store
+from ..verdicts import record, show, store
 from . import reading
 from .restoring import ADDED, Cell, restore
 
@@ -29,12 +27,7 @@ class SubmissionExporter(NotebookExporter):
     def from_filename(self, filename, resources=None, **kwargs):
         if not getattr(self.parent, "_sanitizing", False):
             return super().from_filename(filename, resources=resources, **kwargs)
-        try:
-            data = reading.read_bytes(filename)
-            digest = hashlib.sha256(data).hexdigest()
-            cells, problem = reading.read_notebook(data), ""
-        except reading.Unreadable as error:
-            cells, problem, digest = [], str(error) + _others(filename), ""
+        cells, problem, digest = reading.read_submission(filename)
         notebook = new_notebook()
         for number, cell in enumerate(cells):
             made = NEW_CELL[cell.cell_type](cell.source, id=f"cell-{number}")
@@ -42,16 +35,6 @@ class SubmissionExporter(NotebookExporter):
             notebook.cells.append(made)
         notebook.metadata["autograder"] = {"problem": problem, "digest": digest}
         return self.from_notebook_node(notebook, resources=resources, **kwargs)
-
-
-def _others(filename):
-    """Says which other notebooks lie in the folder, where the right one is missing."""
-    folder = os.path.dirname(filename)
-    if os.path.lexists(filename) or not os.path.isdir(folder):
-        return ""
-    others = sorted(name for name in os.listdir(folder) if name.endswith(".ipynb"))[:3]
-    found = f" The folder holds {', '.join(ascii(n)[1:-1][:80] for n in others)} instead." if others else ""
-    return f" It should be called {os.path.basename(filename)}.{found}"
 
 
 class RestoreCells(NbGraderPreprocessor):
@@ -65,8 +48,13 @@ class RestoreCells(NbGraderPreprocessor):
         ]
         assignment = course.assignments().get(resources["nbgrader"]["notebook"])
         restored = restore(submitted, known, assignment)
-        nb.cells = [_notebook_cell(cell, number, metadata) for number, cell in enumerate(restored)]
+        nb.cells = notebook_cells(restored, metadata)
         return nb, resources
+
+
+def notebook_cells(restored, metadata):
+    """Restored cells as those of a notebook; `metadata` is nbgrader's, by grade id."""
+    return [_notebook_cell(cell, number, metadata) for number, cell in enumerate(restored)]
 
 
 def _notebook_cell(cell, number, metadata):
@@ -84,24 +72,28 @@ def cells_of_gradebook(resources):
     """The assignment's cells as the gradebook knows them, in order, and nbgrader's metadata for each by id."""
     where = resources["nbgrader"]
     with Gradebook(where["db_url"]) as gradebook:
-        notebook = gradebook.find_notebook(where["notebook"], where["assignment"])
-        points = {c.name: c.max_score for c in notebook.grade_cells}
-        solutions = {c.name for c in notebook.solution_cells}
-        known = [
-            course.Cell(
-                grade_id=c.name,
-                cell_type=c.cell_type,
-                source=c.source,
-                grade=c.name in points,
-                solution=c.name in solutions,
-                locked=c.locked,
-                points=points.get(c.name, 0.0),
-                blank=c.source,
-            )
-            for c in notebook.source_cells
-        ]
-        checksums = {c.name: c.checksum for c in notebook.source_cells}
-    order = {c.grade_id: n for n, c in enumerate(_source_cells(where["notebook"]))}
+        return known_cells(gradebook.find_notebook(where["notebook"], where["assignment"]))
+
+
+def known_cells(notebook):
+    """The cells of nbgrader's Notebook, in order, and nbgrader's metadata for each by id."""
+    points = {c.name: c.max_score for c in notebook.grade_cells}
+    solutions = {c.name for c in notebook.solution_cells}
+    known = [
+        course.Cell(
+            grade_id=c.name,
+            cell_type=c.cell_type,
+            source=c.source,
+            grade=c.name in points,
+            solution=c.name in solutions,
+            locked=c.locked,
+            points=points.get(c.name, 0.0),
+            blank=c.source,
+        )
+        for c in notebook.source_cells
+    ]
+    checksums = {c.name: c.checksum for c in notebook.source_cells}
+    order = {c.grade_id: n for n, c in enumerate(_source_cells(notebook.name))}
     known.sort(key=lambda c: order.get(c.grade_id, len(order)))
     return known, {c.grade_id: {"nbgrader": _metadata(c, checksums[c.grade_id])} for c in known}
 
@@ -142,9 +134,7 @@ class GradeInSandbox(NbGraderPreprocessor):
         results = store.Store(course.root())
         seed = results.seed(assignment.name)
         if about["problem"]:
-            from .. import grading
-
-            graded = grading.Graded(grading.rejected("", assignment.exercises, about["problem"], seed, assignment.name))
+            graded = record.Graded(record.rejected("", assignment.exercises, about["problem"], seed, assignment.name))
         else:
             key = results.key(about["digest"], assignment.name, seed, self.device)
             graded = results.get(key)
@@ -154,7 +144,7 @@ class GradeInSandbox(NbGraderPreprocessor):
                 results.put(key, graded)
         results.put_latest(where["assignment"], where["student"], graded.verdict)
         resources["autograder"] = graded.verdict
-        _write_outputs(nb, cells, graded)
+        write_outputs(nb.cells, cells, graded)
         return nb, resources
 
 
@@ -163,8 +153,9 @@ def _cell_of(cell, known):
     return Cell(cell.cell_type, cell.source, "", claim, lesson="lesson" in cell.metadata.get("tags", []))
 
 
-def _write_outputs(nb, cells, graded):
-    for index, (made, cell) in enumerate(zip(nb.cells, cells)):
+def write_outputs(notebook_cells, cells, graded):
+    """Give the cells of a notebook what grading saw of them; `cells` are the same, as they were restored."""
+    for index, (made, cell) in enumerate(zip(notebook_cells, cells)):
         if made.cell_type != "code":
             continue
         if cell.exercise:

@@ -1,7 +1,8 @@
 """The one patch of nbgrader: how it finds and copies a submission's files, where it offers no option.
 
 Without it (nbgrader 0.9.6), a folder without the notebook gets no row in the gradebook, nor does a student whose name
-holds brackets; a FIFO stops the batch, and the target of a symbolic link is copied into `autograded/` and the feedback.
+holds brackets; a FIFO or a timestamp.txt that holds no time stops the batch, and the target of a symbolic link is
+copied into `autograded/` and the feedback.
 """
 
 import glob
@@ -12,6 +13,10 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import base
 from nbgrader.converters.autograde import Autograde
 from nbgrader.converters.generate_feedback import GenerateFeedback
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import parse_utc
+
+from . import reading
 
 MAX_COPIED = 20 * 2**20
 
@@ -21,6 +26,7 @@ _find_all_files = base.find_all_files
 
 def apply():
     """Put the patch in place; doing it twice does no harm."""
+    CourseDirectory.get_existing_timestamp = get_existing_timestamp
     Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
     base.find_all_files = find_regular_files
 
@@ -40,6 +46,15 @@ def init_notebooks(self):
         return _init_notebooks(self)
     self.notebooks = []
     self.assignments = {folder: paths for folder, paths in found.items() if paths}
+
+
+def get_existing_timestamp(self, folder):
+    """When a submission was handed in, by its timestamp.txt (UTC); None where that is no readable time."""
+    try:
+        text = reading.read_bytes(os.path.join(folder, "timestamp.txt"))[:100].decode().strip()
+        return parse_utc(text) if text else None
+    except (reading.Unreadable, ValueError, OverflowError, TypeError):
+        return None
 
 
 def find_regular_files(path, exclude=None):
