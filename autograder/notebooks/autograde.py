@@ -8,7 +8,7 @@ import functools
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
+from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from traitlets import Bool, Unicode
@@ -17,8 +17,6 @@ from .. import course
 from ..verdicts import record, show, store
 from . import reading
 from .restoring import ADDED, Cell, restore
-
-NEW_CELL = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
 
 
 class SubmissionExporter(NotebookExporter):
@@ -30,7 +28,7 @@ class SubmissionExporter(NotebookExporter):
         cells, problem, digest = reading.read_submission(filename)
         notebook = new_notebook()
         for number, cell in enumerate(cells):
-            made = NEW_CELL[cell.cell_type](cell.source, id=f"cell-{number}")
+            made = _new_cell(cell.cell_type, cell.source, number)
             made.metadata["autograder"] = {"id": cell.id, "grade_id": cell.grade_id}
             notebook.cells.append(made)
         notebook.metadata["autograder"] = {"problem": problem, "digest": digest}
@@ -58,7 +56,7 @@ def notebook_cells(restored, metadata):
 
 
 def _notebook_cell(cell, number, metadata):
-    made = NEW_CELL[cell.cell_type](cell.source, id=f"cell-{number}")
+    made = _new_cell(cell.cell_type, cell.source, number)
     if cell.known is not None:
         made.metadata.update(metadata[cell.known.grade_id])
     if cell.lesson:
@@ -66,6 +64,12 @@ def _notebook_cell(cell, number, metadata):
     if cell.added:
         made.metadata["autograder"] = {"note": ADDED}
     return made
+
+
+def _new_cell(cell_type, source, number):
+    """A cell of a notebook. nbformat's own functions hold each against the schema, which takes half of the time."""
+    made = {"cell_type": cell_type, "id": f"cell-{number}", "metadata": {}, "source": source}
+    return nbformat.from_dict({**made, "execution_count": None, "outputs": []} if cell_type == "code" else made)
 
 
 def cells_of_gradebook(resources):
@@ -160,9 +164,8 @@ def write_outputs(notebook_cells, cells, graded):
             continue
         if cell.exercise:
             outcome = graded.verdict.exercise(cell.exercise)
-            made.outputs = [
-                new_output("display_data", {"text/html": show.as_html(outcome), "text/plain": show.as_text(outcome)})
-            ]
+            data = {"text/html": show.as_html(outcome), "text/plain": show.as_text(outcome)}
+            made.outputs = [nbformat.from_dict({"output_type": "display_data", "data": data, "metadata": {}})]
         else:
             made.outputs = [nbformat.from_dict(o) for o in graded.outputs.get(index, [])]
 

@@ -181,7 +181,8 @@ class Writer:
         cells = restore(submitted, self.known, self.assignment)
         if graded.cells and len(graded.cells) != len(cells):
             raise NotRecorded("the gradebook and the source disagree on the assignment's cells: build it again")
-        notebook = nbformat.v4.new_notebook(cells=autograde.notebook_cells(cells, self.metadata))
+        notebook = nbformat.v4.new_notebook()
+        notebook.cells = autograde.notebook_cells(cells, self.metadata)
         if self.kernelspec:
             notebook.metadata["kernelspec"] = self.kernelspec
         autograde.write_outputs(notebook.cells, cells, graded)

@@ -17,6 +17,8 @@ class NotRecorded(Exception):
 
 def printable(text):
     """Text without what could trick a terminal or a reader's eye: escapes, other controls, turned directions."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

@@ -7,7 +7,6 @@ import json
 import os
 import tempfile
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 from ..notebooks.restoring import Cell
@@ -59,7 +58,7 @@ class Store:
             return None
 
     def put(self, key, graded):
-        cells = [{**asdict(c), "source": "", "known": None} for c in graded.cells]
+        cells = [{**vars(c), "source": "", "known": None} for c in graded.cells]  # those can be restored again
         data = {"verdict": graded.verdict.to_dict(), "cells": cells, "outputs": graded.outputs}
         write(self._path(key), json.dumps(data))
 
