@@ -118,7 +118,7 @@ def batch_summary(batch):
     lines = [
         f"{batch.graded} graded, {len(batch.known)} unchanged since an earlier run, {len(batch.unreadable)} unreadable."
     ]
-    failed = [f"{count} {STATUS[status]}" for status, count in sorted(batch.statuses.items()) if status != "rejected"]
+    failed = [f"{STATUS[status]} ({count})" for status, count in sorted(batch.statuses.items()) if status != "rejected"]
     if failed:
         lines.append(f"Submissions with an exercise that has no grade: {', '.join(failed)}.")
     slowest = sorted(batch.slowest, reverse=True)
