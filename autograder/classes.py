@@ -16,7 +16,7 @@ class UsageError(Exception):
 def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew=False):
     """Grade the submissions of the students `who`, record them, print a summary; returns the exit code.
 
-    `engine` is a pool.Pool, or what has its methods.
+    `engine` is that of `engine_for`.
     """
     from .batch import Batch
     from .verdicts import show
@@ -46,6 +46,22 @@ def _writer(root, assignment, results, **settings):
     runs = Course(root, **settings)
     require_build(runs, assignment)
     return gradebook.Writer(runs, assignment, results) if gradebook.does_as_usual(runs) else OneByOne(runs, assignment)
+
+
+def engine_for(scheduler, jobs, device, unsafe):
+    """What grades tasks: processes of this machine, or a Dask cluster. To be used in a `with`. Raises UsageError."""
+    if scheduler is None:
+        from .pool import Pool
+
+        return Pool(jobs, device, unsafe)
+    try:
+        from .cluster import Cluster
+    except ImportError as missing:
+        raise UsageError(
+            f"--scheduler needs Dask, and the package {missing.name} is not installed: "
+            "`pip install distributed`, of the same version as on the workers."
+        ) from None
+    return Cluster(scheduler, device, unsafe)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ import errno
 import os
 import sys
 
-from .classes import DISK, UsageError, grade_class, progress, report_class
+from .classes import DISK, UsageError, engine_for, grade_class, progress, report_class
 
 # of a full disk, a folder that may not be written, a machine at its limits
 UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
@@ -81,7 +81,9 @@ def parser():
     )
     grade_.add_argument("assignments", nargs="+", metavar="NN", help="numbers or names, such as 02")
     grade_.add_argument("--student", action="append", metavar="ID", help="only this student (may be repeated)")
-    grade_.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
+    where = grade_.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="grade on a Dask cluster, such as tcp://host:8786")
     grade_.add_argument("--regrade", action="store_true", help="draw new inputs and grade everything again")
     _sandbox_options(grade_)
     grade_.set_defaults(run=grade)
@@ -159,10 +161,10 @@ def check(options):
 def grade(options):
     """Grade all submissions of the assignments into the gradebook."""
     from . import batch, course
-    from .pool import Pool
 
     root = course.root()
-    refuse_without_sandbox(options)
+    if options.unsafe or not options.scheduler:  # with a cluster, its workers need a sandbox
+        refuse_without_sandbox(options)
     if options.jobs < 1:
         raise UsageError("--jobs takes a number from 1 up.")
     classes = []
@@ -175,7 +177,7 @@ def grade(options):
         if not who:
             raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.")
         classes.append((assignment, who))
-    with Pool(options.jobs, device(options), options.unsafe) as engine:
+    with engine_for(options.scheduler, options.jobs, device(options), options.unsafe) as engine:
         settings = engine, device(options), options.unsafe, options.regrade
         return max(grade_class(root, assignment, who, *settings) for assignment, who in classes)
 

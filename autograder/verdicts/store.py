@@ -107,15 +107,28 @@ def write(path, text):
         raise
 
 
-@functools.lru_cache(maxsize=1)
 def course_version():
     """A hash of everything that a score can depend on: the kit's code, the source notebooks, torch's version."""
+    return hashlib.sha256(json.dumps(course_parts()).encode()).hexdigest()
+
+
+@functools.lru_cache(maxsize=1)
+def course_parts():
+    """What `course_version` stands for, part by part: hashes of the kit and the notebooks, torch's version."""
     from importlib.metadata import version
 
     from .. import course
 
     kit = Path(__file__).resolve().parent.parent
-    digest = hashlib.sha256(version("torch").encode())
-    for path in sorted([*kit.rglob("*.py"), *(course.root() / "source").rglob("*.ipynb")]):
+    return {
+        "kit": _hash(kit.rglob("*.py")),
+        "source notebooks": _hash((course.root() / "source").rglob("*.ipynb")),
+        "torch": version("torch"),
+    }
+
+
+def _hash(paths):
+    digest = hashlib.sha256()
+    for path in sorted(paths):
         digest.update(str(path.name).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()

@@ -1,0 +1,205 @@
+"""Grading on a Dask cluster: a scheduler and workers of this machine, of which some die, differ or join late."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+import tiny
+from conftest import ROOT
+
+from autograder import cluster, tasks
+from autograder.classes import UsageError
+from autograder.tasks import Task
+from autograder.verdicts import store
+
+STUDENTS = 10
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A course with a class, graded by two workers of this machine."""
+    place = tmp_path_factory.mktemp("head")
+    release = tiny.course(place)
+    for number in range(STUDENTS):
+        answer = list(tiny.ANSWERS)[number % len(tiny.ANSWERS)]
+        tiny.submit(place, release, f"student{number:02d}", answer, "time.sleep(0.2)\nprint('seen')")
+    code, said = tiny.ended(tiny.start(place, "--jobs", 2))
+    assert code == 0 and f"{STUDENTS} graded" in said, said
+    return place
+
+
+class Cluster:
+    """A Dask scheduler and workers, each a process group of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.started = []
+        self.file = folder / "scheduler.json"
+        self.start("scheduler", "--port", 0, "--scheduler-file", self.file, course=folder)
+        while not self.file.exists():
+            assert self.started[0].poll() is None, "the scheduler has ended"
+            time.sleep(0.05)
+        self.address = json.loads(self.file.read_text())["address"]
+
+    def worker(self, course, kit=ROOT, name="worker"):
+        """Start a worker in the folder of a course, with the kit that lies in a folder."""
+        local = self.folder / f"{name}{len(self.started)}"
+        settings = ["--scheduler-file", self.file, "--nthreads", 1, "--local-directory", local, "--name", name]
+        return self.start("worker", *settings, "--preload", ROOT / "tests" / "deadly.py", course=course, kit=kit)
+
+    def start(self, what, *arguments, course, kit=ROOT):
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", "--host", "127.0.0.1", "--no-dashboard"]
+        with open(self.folder / "log", "a") as log:
+            process = subprocess.Popen(
+                [*command, *map(str, arguments)],
+                cwd=course,
+                env={**os.environ, "PYTHONPATH": str(kit)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.started.append(process)
+        return process
+
+    def end(self):
+        for process in reversed(self.started):
+            below = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+            for each in (process, *below):
+                with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+                    each.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def two(place, tmp_path_factory):
+    """A cluster of two workers, which have the course in a folder of their own."""
+    copy = tmp_path_factory.mktemp("elsewhere") / "course"
+    shutil.copytree(place / "source", copy / "source")
+    shutil.copy(place / "nbgrader_config.py", copy)
+    found = Cluster(tmp_path_factory.mktemp("dask"))
+    found.course = copy
+    found.nannies = [found.worker(copy, name=f"good{number}") for number in range(2)]
+    yield found
+    found.end()
+
+
+@pytest.fixture
+def other_kit(tmp_path):
+    """A folder with a kit of another version."""
+    shutil.copytree(ROOT / "autograder", tmp_path / "kit" / "autograder", ignore=shutil.ignore_patterns("__pycache__"))
+    with open(tmp_path / "kit" / "autograder" / "tasks.py", "a") as file:
+        file.write("# changed\n")
+    return tmp_path / "kit"
+
+
+@pytest.fixture
+def head(place, monkeypatch):
+    """This process as the head, in the course of `place`."""
+    monkeypatch.chdir(place)
+    store.course_parts.cache_clear()
+    yield
+    store.course_parts.cache_clear()
+
+
+def task(place, student):
+    """What was handed in by a student of the class, under their name or another's."""
+    path = place / "submitted" / "student00" / tiny.NAME / f"{tiny.NAME}.ipynb"
+    return Task(student, student, path.read_bytes(), tiny.NAME, 1)
+
+
+def test_a_cluster_gives_the_same_verdicts_though_a_worker_is_killed(place, two):
+    expected = tiny.verdicts(place), tiny.gradebook(place), tiny.results(place)
+    shutil.rmtree(place / ".autograder" / "results")
+    shutil.rmtree(place / "autograded")
+    (place / "gradebook.db").unlink()
+    tiny.Course(place).build(tiny.NAME)
+    run = tiny.start(place, "--scheduler", two.address)
+    while len(tiny.results(place)) < 2:
+        assert run.poll() is None, run.communicate()
+        time.sleep(0.02)
+    (victim,) = (p for p in psutil.Process(two.nannies[0].pid).children() if "spawn_main" in " ".join(p.cmdline()))
+    sandbox = victim.children(recursive=True)
+    victim.kill()
+    code, said = tiny.ended(run)
+    assert code == 0 and f"{STUDENTS} graded, 0 unchanged" in said, said
+    assert sandbox and not psutil.wait_procs(sandbox, timeout=20)[1], "its sandbox has outlived the worker"
+    found = tiny.results(place)
+    assert {key: result["verdict"] for key, result in found.items()} == {
+        k: r["verdict"] for k, r in expected[2].items()
+    }
+    assert (tiny.verdicts(place), tiny.gradebook(place)) == expected[:2]
+
+
+def test_what_kills_its_workers_gets_nothing_and_the_others_are_graded(place, two, head, monkeypatch):
+    monkeypatch.setattr(tasks, "ATTEMPTS", 2)
+    who = ("ada", "evil", "bela", "carl")
+    done = {t.student: g.verdict for t, g in cluster.graded((task(place, s) for s in who), two.address, "cpu")}
+    assert done.keys() == set(who)
+    evil = done.pop("evil")
+    assert {e.status for e in evil.exercises} == {"killed"} and evil.score == 0 < evil.max_score
+    assert all(verdict.full for verdict in done.values())
+
+
+def test_a_worker_of_another_version_gets_nothing_and_a_run_that_finds_one_is_refused(
+    place, two, head, other_kit, monkeypatch, caplog
+):
+    taken = []
+
+    def coming():
+        """Tasks until the head has seen the worker that joins late."""
+        yield task(place, "first")
+        late = two.worker(two.course, other_kit, name="late")
+        until = time.monotonic() + 60
+        while "has another version" not in caplog.text and time.monotonic() < until and late.poll() is None:
+            taken.append(f"student{len(taken)}")
+            yield task(place, taken[-1])
+
+    done = {t.student: g.verdict for t, g in cluster.graded(coming(), two.address, "cpu")}
+    assert done.keys() == {"first", *taken} and all(verdict.full for verdict in done.values())
+    (said,) = {record.getMessage() for record in caplog.records if "has another version" in record.getMessage()}
+    assert said.startswith("autograder: The worker tcp://") and "(kit)" in said
+    with pytest.raises(UsageError, match=r"^The worker tcp://\S+ has another version than the head \(kit\): .*\.$"):
+        list(cluster.graded(iter([task(place, "ada")]), two.address, "cpu"))
+    code, said = tiny.ended(tiny.start(place, "--regrade", "--scheduler", two.address))
+    assert code == 2 and said.count("\n") == 1 and "has another version than the head (kit)" in said
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "127.0.0.1:9", "http://127.0.0.1", "what is this"])
+def test_nobody_at_the_address_is_one_sentence(place, head, monkeypatch, address):
+    monkeypatch.setattr(cluster, "CONNECT", 1.0)
+    with pytest.raises(UsageError, match=r"^No Dask scheduler answers at .*\)\.$"):
+        list(cluster.graded(iter([task(place, "ada")]), address, "cpu"))
+
+
+def test_a_scheduler_without_workers_or_that_ends_is_one_sentence(place, head, monkeypatch, tmp_path):
+    monkeypatch.setattr(cluster, "PATIENCE", 1.0)
+    empty = Cluster(tmp_path)
+    try:
+        with pytest.raises(UsageError, match="has had no worker for 1 s"):
+            list(cluster.graded(iter([task(place, "ada")]), empty.address, "cpu"))
+        monkeypatch.setattr(cluster, "PATIENCE", 60.0)
+        empty.worker(place)
+
+        def coming():
+            yield task(place, "ada")
+            yield task(place, "bela")
+            empty.started[0].send_signal(signal.SIGKILL)
+            yield task(place, "carl")
+
+        with pytest.raises(UsageError, match="is gone"):
+            list(cluster.graded(coming(), empty.address, "cpu"))
+    finally:
+        empty.end()
+
+
+def test_jobs_and_scheduler_exclude_each_other(place):
+    code, said = tiny.ended(tiny.start(place, "--jobs", 1, "--scheduler", "tcp://127.0.0.1:9"))
+    assert code == 2 and "not allowed with" in said
