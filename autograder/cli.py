@@ -88,6 +88,9 @@ def parser():
 
     report_ = commands.add_parser("report", help="write the feedback and the class report of an assignment")
     report_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
+    report_.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="pages in the making at once"
+    )
     report_.set_defaults(run=report)
 
     demo_ = commands.add_parser(
@@ -170,8 +173,7 @@ def grade(options):
         raise UsageError(f"Nothing was handed in for {assignment.name} by {', '.join(strangers)}.")
     if not who:
         raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.")
-    if options.jobs < 1:
-        raise UsageError("--jobs takes a number from 1 up.")
+    require_jobs(options)
     return grade_class(root, assignment, who, options.jobs, device(options), options.unsafe, options.regrade)
 
 
@@ -179,7 +181,9 @@ def report(options):
     """Write the feedback of every student and the class report."""
     from . import course
 
-    return report_class(course.root(), course.find_assignment(options.assignment))
+    assignment = course.find_assignment(options.assignment)
+    require_jobs(options)
+    return report_class(course.root(), assignment, options.jobs)
 
 
 def demo(options):
@@ -191,6 +195,12 @@ def demo(options):
 
 
 # --- what they share ------------------------------------------------------------------------------
+
+
+def require_jobs(options):
+    """Raises UsageError if --jobs is no number of processes."""
+    if options.jobs < 1:
+        raise UsageError("--jobs takes a number from 1 up.")
 
 
 def refuse_without_sandbox(options):

@@ -13,6 +13,8 @@ class VerdictError(ValueError):
 
 def printable(text):
     """Text without what could trick a terminal or a reader's eye: escapes, other controls, turned directions."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

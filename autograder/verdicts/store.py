@@ -69,15 +69,22 @@ class Store:
         """Remember a student's verdict on an assignment, for the report."""
         write(self.root / "verdicts" / assignment / f"{student}.json", verdict.to_json())
 
-    def latest(self, assignment):
-        """The verdicts on an assignment by student."""
-        found = {}
-        for path in sorted((self.root / "verdicts" / assignment).glob("*.json")):
+    def students(self, assignment):
+        """Whose verdicts on an assignment there are, in order."""
+        return sorted(path.stem for path in (self.root / "verdicts" / assignment).glob("*.json"))
+
+    def each(self, assignment):
+        """(student, verdict) one after another, in order: those of a large class do not fit into memory."""
+        for student in self.students(assignment):
             try:
-                found[path.stem] = record.Verdict.from_dict(json.loads(path.read_text()))
+                path = self.root / "verdicts" / assignment / f"{student}.json"
+                yield student, record.Verdict.from_dict(json.loads(path.read_text()))
             except (OSError, ValueError):
                 continue
-        return found
+
+    def latest(self, assignment):
+        """The verdicts on an assignment by student."""
+        return dict(self.each(assignment))
 
 
 def write(path, text):
