@@ -82,6 +82,8 @@ def rewritten(html):
             return None
         kind, at = token.lastgroup, token.end()
         if kind == "text":
+            if at == len(html) and not _ORDINARY.fullmatch(token[0]):
+                return None  # what begins with & at the very end has rules of its own
             parts.append(_text(token[0], bool(kept)))
         elif kind == "aside":
             parts.append(_alone(token[0]))
