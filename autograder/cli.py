@@ -42,7 +42,7 @@ def sentence(error):
     go_on = "What is done is kept: mend that and run the same command again."
     if isinstance(error, OSError) and error.errno in UNUSABLE:
         return f"{error.strerror}{f' ({error.filename})' if error.filename else ''}. {go_on}"
-    if kind == "OperationalError":  # of SQLAlchemy, which is not imported for this
+    if kind in ("OperationalError", "DatabaseError"):  # of SQLAlchemy, which is not imported for this
         return f"The gradebook cannot be used: {error.orig}. {go_on}"
     return None
 

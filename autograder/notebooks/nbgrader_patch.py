@@ -9,6 +9,7 @@ A process that writes nothing but feedback also takes parts that write the same 
 import glob
 import os
 import stat
+from fnmatch import fnmatch
 
 from nbconvert.exporters import html
 from nbgrader.api import Gradebook, MissingEntry
@@ -64,8 +65,12 @@ def take_notebooks(self, names):
 
 
 def find_regular_files(path, exclude=None):
-    """nbgrader's list of files, without links, special files and files too large to copy."""
-    return [name for name in _find_all_files(path, exclude) if _is_copied(name)]
+    """nbgrader's list of files, without links, special files and files too large to copy.
+
+    nbgrader leaves out what matches one of `exclude`, but not below a folder whose name holds brackets.
+    """
+    found = [name for name in _find_all_files(path, exclude) if _is_copied(name)]
+    return [name for name in found if not any(fnmatch(os.path.basename(name), e) for e in exclude or ())]
 
 
 def _is_copied(name):
