@@ -97,35 +97,27 @@ def require_build(runs, assignment):
         raise UsageError(f"The source of {assignment.name} has changed since it was built. {advice}")
 
 
-def report_class(root, assignment):
+def report_class(root, assignment, jobs):
     """Write feedback/ and reports/ of an assignment; returns the exit code."""
-    from .notebooks.nbgrader_runs import Course
+    from . import writers
     from .verdicts import report as reports
+    from .verdicts.show import name_of
     from .verdicts.store import Store
 
-    latest = Store(root).latest(assignment.name)
-    if not latest:
+    results = Store(root)
+    students = results.students(assignment.name)
+    if not students:
         raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
-    runs = Course(root)
-    lost = for_each("feedback", latest, lambda student: runs.feedback(assignment.name, student))
-    path = reports.write(root, assignment, latest)
+    lost = 0
+    written = writers.feedback(root, assignment.name, students, jobs)
+    with contextlib.closing(written):
+        for student, problem in (bar := progress("feedback", written, len(students))):
+            if problem:
+                bar.write(f"autograder: {name_of(student)}: {name_of(problem)}", file=sys.stderr)
+                lost += 1
+    path = reports.write(root, assignment, results.each(assignment.name))
     print(f"feedback/STUDENT/{assignment.name}/{assignment.name}.html and {os.path.relpath(path, root)} are written")
     return 2 if lost else 0
-
-
-def for_each(what, students, do):
-    """Do something for every student. Where nbgrader gives up on one, say so and go on; returns how many those were."""
-    from .notebooks.nbgrader_runs import NbgraderError
-    from .verdicts.show import name_of
-
-    problems = []
-    for student in progress(what, students):
-        try:
-            do(student)
-        except NbgraderError as problem:
-            problems.append(f"autograder: {name_of(student)}: {name_of(str(problem))}")
-    print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
-    return len(problems)
 
 
 def progress(what, items, total=None):

@@ -42,7 +42,7 @@ def sentence(error):
     go_on = "What is done is kept: mend that and run the same command again."
     if isinstance(error, OSError) and error.errno in UNUSABLE:
         return f"{error.strerror}{f' ({error.filename})' if error.filename else ''}. {go_on}"
-    if kind == "OperationalError":  # of SQLAlchemy, which is not imported for this
+    if kind in ("OperationalError", "DatabaseError"):  # of SQLAlchemy, which is not imported for this
         return f"The gradebook cannot be used: {error.orig}. {go_on}"
     return None
 
@@ -90,6 +90,9 @@ def parser():
 
     report_ = commands.add_parser("report", help="write the feedback and the class report of an assignment")
     report_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
+    report_.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="pages in the making at once"
+    )
     report_.set_defaults(run=report)
 
     demo_ = commands.add_parser(
@@ -186,7 +189,9 @@ def report(options):
     """Write the feedback of every student and the class report."""
     from . import course
 
-    return report_class(course.root(), course.find_assignment(options.assignment))
+    assignment = course.find_assignment(options.assignment)
+    require_jobs(options)
+    return report_class(course.root(), assignment, options.jobs)
 
 
 def demo(options):
@@ -198,6 +203,12 @@ def demo(options):
 
 
 # --- what they share ------------------------------------------------------------------------------
+
+
+def require_jobs(options):
+    """Raises UsageError if --jobs is no number of processes."""
+    if options.jobs < 1:
+        raise UsageError("--jobs takes a number from 1 up.")
 
 
 def refuse_without_sandbox(options):

@@ -1,19 +1,17 @@
 """Grades tasks on this machine: a pool of processes, each with a warm sandbox of its own."""
 
 import contextlib
-import ctypes
 import os
-import signal
 import time
 from collections import Counter, deque
 from multiprocessing import connection, get_context
 
 from . import tasks
+from .processes import end_with, without_interrupts
 from .sandbox.jail import SandboxError
 from .tasks import ATTEMPTS
 
 PATIENCE = 3600.0  # seconds for one submission: far beyond all deadlines that a worker keeps itself
-PR_SET_PDEATHSIG = 1
 READY = "ready"
 
 
@@ -103,11 +101,8 @@ class _Worker:
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, os.getpid(), device, unsafe), daemon=True)
-        usual = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited: Ctrl-C is for the head, which ends them
-        try:
+        with without_interrupts():  # Ctrl-C is for the head, which ends them
             self.process.start()
-        finally:
-            signal.signal(signal.SIGINT, usual)
         theirs.close()
 
     @property
@@ -140,9 +135,7 @@ class _Worker:
 
 def _work(pipe, head, device, unsafe):
     """What a worker does: grade tasks until the head closes the pipe, or is gone."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != head:
-        return
+    end_with(head)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from .grading import Grader
 

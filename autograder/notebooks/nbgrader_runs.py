@@ -8,7 +8,7 @@ import sys
 import warnings
 
 from nbgrader.api import Gradebook
-from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback, GenerateSolution
+from nbgrader.converters import Autograde, GenerateAssignment, GenerateSolution
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import OperationalError, SAWarning
@@ -16,6 +16,7 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from ..classes import DISK
 from ..verdicts.record import NotRecorded
+from .feedback import Feedback
 
 
 class NbgraderError(Exception):
@@ -52,33 +53,52 @@ class Course:
         converter.log = self.logger
         return converter
 
-    def feedback(self, assignment, student):
-        """Write one submission's feedback. Raises NbgraderError."""
-        self._run(GenerateFeedback, assignment, glob.escape(student))
+    def feedback(self, assignment):
+        """A function that writes the feedback of the student whom it is given. It raises NbgraderError."""
+        writer = self._converter(Feedback, assignment)
+        with self._in_root():
+            writer.prepare()
+
+        def write(student):
+            with self._in_root(), self._in_one_sentence(writer):
+                writer.write(student)
+
+        return write
 
     def gradebook(self):
         """nbgrader's Gradebook, to be used in a `with` statement."""
         return Gradebook(self.directory.db_url, self.directory.course_id)
 
     def _run(self, converter, assignment, student):
-        self.directory.assignment_id = assignment
+        running = self._converter(converter, assignment)
         self.directory.student_id = student
+        with self._in_root(), self._in_one_sentence(running):
+            running.start()
+
+    def _converter(self, converter, assignment):
+        self.directory.assignment_id = assignment
         with self._in_root():
-            running = converter(coursedir=self.directory, config=self.config)
-            running.log = self.logger
-            running.force = True
-            keeper = self.logger.handlers[0]
-            keeper.clear()
-            try:
-                with warnings.catch_warnings():  # of SQLAlchemy, about nbgrader's own ways; nothing a user could do
-                    warnings.simplefilter("ignore", SAWarning)
-                    running.start()
-            except (NbGraderException, RuntimeError, ValueError) as error:
-                if _is_for_all(keeper.cause):
-                    raise keeper.cause from None
-                said = keeper.cause or " ".join(keeper.lines) or error
-                kind = f"{type(said).__name__}: " if said is keeper.cause else ""
-                raise NbgraderError(f"{converter.__name__} of {assignment} failed: {kind}{said}") from None
+            made = converter(coursedir=self.directory, config=self.config)
+        made.log = self.logger
+        made.force = True
+        return made
+
+    @contextlib.contextmanager
+    def _in_one_sentence(self, converter):
+        """Raises NbgraderError where nbgrader gives up on a student, and what it met where it would on all others."""
+        keeper = self.logger.handlers[0]
+        keeper.clear()
+        try:
+            with warnings.catch_warnings():  # of SQLAlchemy, about nbgrader's own ways; nothing a user could do
+                warnings.simplefilter("ignore", SAWarning)
+                yield
+        except (NbGraderException, RuntimeError, ValueError) as error:
+            if _is_for_all(keeper.cause):
+                raise keeper.cause from None
+            said = keeper.cause or " ".join(keeper.lines) or error
+            kind = f"{type(said).__name__}: " if said is keeper.cause else ""
+            what = f"{type(converter).__name__} of {converter.coursedir.assignment_id}"
+            raise NbgraderError(f"{what} failed: {kind}{said}") from None
 
     @contextlib.contextmanager
     def _in_root(self):

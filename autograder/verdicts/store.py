@@ -78,11 +78,20 @@ class Store:
         """(the latest verdict of a student, what of it was recorded), or (None, None)."""
         return _latest(self.root / "verdicts" / assignment / f"{student}.json")
 
+    def students(self, assignment):
+        """Whose verdicts on an assignment there are, in order."""
+        return sorted(path.stem for path in (self.root / "verdicts" / assignment).glob("*.json"))
+
+    def each(self, assignment):
+        """(student, verdict) one after another, in order: those of a large class do not fit into memory."""
+        for student in self.students(assignment):
+            verdict, _ = self.latest_of(assignment, student)
+            if verdict is not None:
+                yield student, verdict
+
     def latest(self, assignment):
         """The verdicts on an assignment by student."""
-        paths = sorted((self.root / "verdicts" / assignment).glob("*.json"))
-        found = {path.stem: _latest(path)[0] for path in paths}
-        return {student: verdict for student, verdict in found.items() if verdict is not None}
+        return dict(self.each(assignment))
 
 
 def _latest(path):
