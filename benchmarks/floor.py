@@ -1,0 +1,182 @@
+"""What one submission costs, against the least that it could: `python benchmarks/floor.py [--submissions N] …`.
+
+The floor is a fork of a warm process that runs the same cells with `exec` and the same checks on what they defined:
+no isolation, no wire, no pytest session, no diagnosis, no record, no gradebook. Against it stand a worker of this kit
+(sandbox, graders, diagnosis, verdict) and the whole command with the gradebook, from two classes of different size.
+All is CPU of all processes, user and system, after everything was used once. Right and wrong submissions apart.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import multiprocessing
+import os
+import resource
+import tempfile
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import classes  # noqa: E402
+import measuring  # noqa: E402
+
+from autograder import course, tasks  # noqa: E402
+from autograder.grading import Grader  # noqa: E402
+
+SEED = 1
+WARM = 70  # submissions, of other numbers than those that are measured
+SMALL = 70
+
+
+@dataclass
+class Work:
+    """A submission's cells as the floor runs them: texts, and at their places the exercises to be checked."""
+
+    cells: list
+    exercises: list
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--submissions", type=int, default=140, metavar="N", help="of each kind (default: 140)")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="of floor and worker in turn (default: 3)")
+    parser.add_argument("--no-command", action="store_true", help="leave out the whole command")
+    options = parser.parse_args()
+    os.chdir(classes.ROOT)
+    rows = []
+    with contextlib.ExitStack() as stack:
+        floor = stack.enter_context(multiprocessing.get_context("spawn").Pool(1, warm_up))
+        grader = stack.enter_context(Grader())
+        for kind in ("right", "wrong"):
+            measuring.say(f"{kind} submissions: the floor and a worker in turn ...")
+            rows.append([kind, *compare(floor, grader, kind, options)])
+    if not options.no_command:
+        for found, kind in zip(rows, ("right", "wrong")):
+            measuring.say(f"{kind} submissions: whole commands ...")
+            found.append(of_command(kind, options.submissions))
+    measuring.report(
+        f"CPU of one submission (`autograder`, {options.submissions} of each kind)",
+        ["submissions", "floor", "worker", "", *([] if options.no_command else ["whole command, one more", ""])],
+        [as_row(*found) for found in rows],
+        "The floor: a fork of a warm process, the cells by `exec`, the checks by a plain function. The worker: the"
+        " sandbox, the graders, the diagnosis and the verdict, without a gradebook. The whole command: what a class"
+        f" costs beyond one of {SMALL}, for each submission that it has more, gradebook included.",
+    )
+
+
+def compare(floor, grader, kind, options):
+    """(CPU seconds of one submission on the floor, the same in a worker): the best round of each."""
+    for task in made(kind, WARM, first=options.submissions):
+        floor.apply(on_the_floor, ([work_of(task)],))
+        tasks.grade(grader, task)
+    given = list(made(kind, options.submissions))
+    works = [work_of(task) for task in given]
+    floors, workers = [], []
+    for _ in range(options.rounds):
+        seconds, scores = floor.apply(on_the_floor, (works,))
+        floors.append(seconds / len(given))
+        before = measuring.cpu_of_tree(os.getpid())
+        graded = [tasks.grade(grader, task) for task in given]
+        workers.append((measuring.cpu_of_tree(os.getpid()) - before) / len(given))
+        measuring.say(f"  floor {1000 * floors[-1]:.1f} ms, worker {1000 * workers[-1]:.1f} ms")
+    same = [abs(score - sum(e.score for e in g.verdict.exercises)) < 1e-9 for score, g in zip(scores, graded)]
+    measuring.say(f"  {sum(same)} of {len(same)} submissions have the same score on both sides")
+    return min(floors), min(workers)
+
+
+def made(kind, number, first=0):
+    """Tasks of submissions, as a worker gets them."""
+    for student, name, notebook in classes.submissions(number, kind, first=first):
+        yield tasks.Task(student, student, json.dumps(notebook).encode(), name, SEED)
+
+
+def of_command(kind, number):
+    """CPU seconds of one submission more in `autograder grade`, gradebook included."""
+    with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
+        built = classes.build(Path(folder) / "built")
+        sizes = SMALL, SMALL + number
+        costs = [
+            classes.grade(classes.with_class(built, Path(folder) / str(n), n, kind), "--jobs", "2").cpu for n in sizes
+        ]
+    return (costs[1] - costs[0]) / number
+
+
+def as_row(kind, floor, *others):
+    """A line of the table."""
+    cells = [kind, f"{1000 * floor:.1f} ms"]
+    for seconds in others:
+        cells += [f"{1000 * seconds:.1f} ms", f"{seconds / floor:.2f} ×"]
+    return cells
+
+
+# --- the floor --------------------------------------------------------------------------------------
+
+
+def work_of(task):
+    """What the floor runs of a task."""
+    cells, exercises = [], []
+    for cell in tasks.cells(task):
+        if cell.exercise:
+            exercises.append((len(cells), cell.exercise))
+        elif cell.runs:
+            cells.append(cell.source)
+    return Work(cells, exercises)
+
+
+def warm_up():
+    """Run the solutions in the floor's process, so that whatever is made once is made."""
+    import gc
+
+    for name in course.assignments(classes.ROOT):
+        data = (classes.ROOT / "solutions" / name / f"{name}.ipynb").read_bytes()
+        score_of(work_of(tasks.Task("", "", data, name, SEED)))
+    gc.collect()
+    gc.freeze()
+
+
+def on_the_floor(works):
+    """(CPU seconds of all, their scores): a fork for each, with its cells and its checks."""
+    before, scores = spent(), []
+    for work in works:
+        ours, theirs = os.pipe()
+        pid = os.fork()
+        if not pid:
+            try:
+                os.write(theirs, json.dumps(score_of(work)).encode())
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(0)
+        os.close(theirs)
+        with os.fdopen(ours) as answer:
+            scores.append(json.loads(answer.read() or "NaN"))
+        os.waitpid(pid, 0)
+    return spent() - before, scores
+
+
+def score_of(work):
+    """Run the cells and, at their places, the checks: the points of a submission."""
+    from plain import score
+
+    namespace, points = {"__name__": "__main__"}, 0.0
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        for number, text in enumerate([*work.cells, ""]):
+            for place, exercise in work.exercises:
+                if place == number:
+                    points += score(exercise, namespace, work.cells[:number], SEED)
+            with contextlib.suppress(Exception):
+                exec(compile(text, f"cell {number}", "exec"), namespace)
+    return points
+
+
+def spent():
+    """CPU seconds of this process and of its children that have ended."""
+    both = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return sum(usage.ru_utime + usage.ru_stime for usage in both)
+
+
+if __name__ == "__main__":
+    main()
