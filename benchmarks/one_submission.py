@@ -7,17 +7,16 @@ looked at from outside), and wall time.
 """
 
 import argparse
+import importlib
 import json
 import os
+import pkgutil
 import resource
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # as `autograder` itself does
-
-import importlib
-import pkgutil
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch, as `autograder` itself does
 
 from autograder import course, demo, reference
 from autograder.graders.session import Graders
@@ -73,6 +72,7 @@ class Inside:
         self.spent = Counter()
         self.child = None
         self.seen = 0.0
+        self.begun = False
         for owner, name, stage in ((warm.Child, "greeted", "lock"), (Workspace, "run", "cells")):
             self.mark(owner, name, stage)
         kill = warm.Child.kill
@@ -100,7 +100,6 @@ class Inside:
             self.seen = spent
             return result
 
-        self.begun = False
         setattr(owner, name, and_mark)
 
 
@@ -139,13 +138,16 @@ def main():
         grader.parent.start()
         parent = parent_of(grader.parent.process)
         wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
-        print(f"Start of the sandbox and the graders, once: {wall:.1f} s; CPU {cpu:.1f} s here, {cpu_of(parent):.1f} s inside.\n")
+        print(f"Start of the sandbox and the graders, once: {wall:.1f} s;", end=" ")
+        print(f"CPU {cpu:.1f} s here, {cpu_of(parent):.1f} s inside.\n")
         columns = {}
         for assignment in chosen:
             for kind, data in submissions(assignment).items():
-                columns[f"{assignment.name[:2]} {kind}"] = measure(grader, assignment, data, options.runs, clock, inside, parent)
+                grade = grading_of(grader, assignment, data)
+                columns[f"{assignment.name[:2]} {kind}"] = measure(grade, options.runs, clock, inside, parent)
     show(columns)
-    print(f"Memory of the grading process at the end: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB.")
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"Memory of the grading process at the end: {memory:.0f} MB.")
 
 
 def put_clocks(clock):
@@ -180,14 +182,19 @@ def submissions(assignment):
     return {"right": right.read_bytes(), "wrong": json.dumps(wrong).encode()}
 
 
-def measure(grader, assignment, data, runs, clock, inside, parent):
-    """Means per submission in seconds: {"first": …, "cpu": {stage: …}, "inside": {stage: …}, "wall": {stage: …}}."""
+def grading_of(grader, assignment, data):
+    """What is measured: from a notebook's bytes to its verdict, on inputs that stay the same."""
     seed = new_seed()
 
     def grade():
         cells = restoring.restore(reading.read_notebook(data), assignment.cells, assignment)
-        graded = grader.grade_cells(cells, assignment.exercises, seed, "", assignment.name)
-        graded.verdict.to_json()
+        grader.grade_cells(cells, assignment.exercises, seed, "", assignment.name).verdict.to_json()
+
+    return grade
+
+
+def measure(grade, runs, clock, inside, parent):
+    """Means per submission in seconds: {"first": …, "cpu": {stage: …}, "inside": {stage: …}, "wall": {stage: …}}."""
 
     def total():
         return time.process_time() + sum(inside.spent.values()) + cpu_of(parent)
