@@ -55,7 +55,6 @@ class Grader:
         self.close()
 
     def close(self):
-        self.graders.close()
         self.parent.close()
 
     def grade_file(self, path, exercise=None, seed=None):

@@ -299,7 +299,10 @@ def _on_device(value, device):
 def _same(a, b):
     if a.device.type == "meta":
         return True
-    return a.shape == b.shape and torch.equal(torch.nan_to_num(a.detach()), torch.nan_to_num(b))
+    if a.shape != b.shape:
+        return False
+    a = a.detach()
+    return torch.equal(a, b) or torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
 
 
 def _same_objects(one, other):
