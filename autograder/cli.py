@@ -168,8 +168,7 @@ def grade(options):
     root = course.root()
     if options.unsafe or not options.scheduler:  # with a cluster, its workers need a sandbox
         refuse_without_sandbox(options)
-    if options.jobs < 1:
-        raise UsageError("--jobs takes a number from 1 up.")
+    require_jobs(options)
     classes = []
     for assignment in dict.fromkeys(course.find_assignment(name) for name in options.assignments):
         handed_in = batch.students(root, assignment.name)

@@ -98,7 +98,7 @@ def run_assignment(root, assignment, students, engine, device, unsafe):
     print("Grading; a loop that never ends is stopped when its time is up, after 10 or 20 s ...", flush=True)
     classes.grade_class(root, assignment, [s.name for s in students], engine, device, unsafe)
     print("\nWriting everybody's feedback and the class report ...", flush=True)
-    classes.report_class(root, assignment, jobs)
+    classes.report_class(root, assignment, engine.jobs)
     return compare(students, root, assignment)
 
 
