@@ -3,6 +3,7 @@
 What a test cell of a stock course calls in the student's kernel, and what grading costs at the least.
 """
 
+import functools
 import importlib
 import inspect
 import warnings
@@ -12,6 +13,8 @@ import pytest
 from autograder.graders.kit import Draw
 from autograder.graders.sources import Source
 from autograder.graders.submission import Local, Submission
+
+SEED = 1
 
 
 class Here(Local):
@@ -25,43 +28,33 @@ class Here(Local):
         return Source(name, self.cells, len(self.cells))
 
 
-def score(exercise, namespace, cells, seed=1):
-    """The points of one exercise, which its test cell shows: so many stock nbgrader gives."""
-    return sum(points for points, passed in outcomes(exercise, namespace, cells, seed).values() if passed)
+def score(exercise, namespace, cells):
+    """The points of one exercise."""
+    return sum(points for name, (_, points) in checks(exercise).items() if passes(exercise, name, namespace, cells))
 
 
-def outcomes(exercise, namespace, cells, seed=1):
-    """{check: (points, whether it passed)} of one exercise; nothing if it is not defined."""
-    if not callable(namespace.get(exercise)):
-        return {}
-    transport = Here(namespace, cells)
+@functools.cache
+def checks(exercise):
+    """{name: (function of a submission and a draw, points)} of the checks of an exercise."""
+    module = importlib.import_module(f"autograder.graders.test_{exercise}")
     found = {}
-    with warnings.catch_warnings():  # on stderr, they would cost all points in stock nbgrader
-        warnings.simplefilter("ignore")
-        for name, check, points in checks(exercise):
-            passed = _passes(check, Submission(transport), Draw(seed, f"{exercise}/{name}"))
-            if passed is not None:
-                found[name] = points, passed
+    for name, check in inspect.getmembers(module, inspect.isfunction):
+        if name.startswith("test_"):
+            points = next(mark.args[0] for mark in check.pytestmark if mark.name == "points")
+            shared = "layout" in inspect.signature(check).parameters
+            found[name] = functools.partial(check, layout=module.LAYOUT) if shared else check, float(points)
     return found
 
 
-def checks(exercise):
-    """(name, function, points) of every check of an exercise."""
-    module = importlib.import_module(f"autograder.graders.test_{exercise}")
-    for name, check in inspect.getmembers(module, inspect.isfunction):
-        if name.startswith("test_"):
-            given = {"layout": module.LAYOUT} if "layout" in inspect.signature(check).parameters else {}
-            marks = {mark.name: mark.args for mark in check.pytestmark}
-            yield name, (check, given), float(marks["points"][0])
-
-
-def _passes(check, submission, draw):
-    """Whether a check passes; None if it does not apply here."""
-    function, given = check
-    try:
-        function(submission, draw, **given)
-    except pytest.skip.Exception:
-        return None
-    except Exception:
+def passes(exercise, name, namespace, cells):
+    """Whether the code in `namespace` passes a check; one that is skipped, as for want of a GPU, carries no points."""
+    if not callable(namespace.get(exercise)):
         return False
+    check, _ = checks(exercise)[name]
+    with warnings.catch_warnings():  # on stderr, they would cost all points in stock nbgrader
+        warnings.simplefilter("ignore")
+        try:
+            check(Submission(Here(namespace, cells)), Draw(SEED, f"{exercise}/{name}"))
+        except (Exception, pytest.skip.Exception):
+            return False
     return True
