@@ -28,6 +28,7 @@ PATIENCE = 60.0  # seconds without a worker, after which a run ends
 LOOK = 1.0  # seconds between two looks at who is there
 FETCH = 10.0  # seconds for an answer to come from its worker
 AHEAD = 2  # tasks that a worker has: the one at work and the next, so that it need not wait for the head
+NAMED = ("torch", "Python", "Dask")  # versions that say something to people; the others are hashes
 NOT_YET = object()
 
 log = logging.getLogger(__name__)
@@ -114,6 +115,7 @@ class _Crew:
         self.others = set()  # those that cannot
         self.flight = {}  # by the future's key, in order: (worker, future, task)
         self.finished = queue.SimpleQueue()  # of futures
+        self.done = set()  # the keys of those that are or were in it
         self.lost = []  # what was taken back: (task, whether its worker may have died of it)
         self.looked = 0.0
         self.met = time.monotonic()  # when there last was a worker
@@ -139,13 +141,14 @@ class _Crew:
         return lost
 
     def _dismiss(self, workers, there):
-        """Take back what these workers have; one that is not even `there` may have died of its first task."""
+        """Take back what these workers have; one that is not even `there` may have died of the task it was at."""
         for worker in workers:
             theirs = [key for key, (whose, _, _) in self.flight.items() if whose == worker]
+            was_at = next((key for key in theirs if key not in self.done), None)
             for key in theirs:
                 _, future, task = self.flight.pop(key)
                 future.cancel()
-                self.lost.append((task, key == theirs[0] and worker not in there))
+                self.lost.append((task, key == was_at and worker not in there))
         self.workers -= workers
 
     def _greet(self, new):
@@ -182,7 +185,11 @@ class _Crew:
                 grade, self.plugin.name, fields, workers=[worker], allow_other_workers=False, pure=False
             )
         self.flight[future.key] = worker, future, task
-        future.add_done_callback(self.finished.put)
+        future.add_done_callback(self._is_done)
+
+    def _is_done(self, future):
+        self.done.add(future.key)
+        self.finished.put(future)
 
     def take(self):
         """(task, its Graded or the SandboxError) of one that is done, or (None, None) if there is none yet."""
@@ -190,14 +197,16 @@ class _Crew:
             future = self.finished.get(timeout=LOOK)
         except queue.Empty:
             return None, None
-        if future.key not in self.flight:
-            return None, None  # it was taken back
+        if future.key not in self.flight:  # it was taken back
+            self.done.discard(future.key)
+            return None, None
         worker, _, task = self.flight[future.key]
         answer = self._fetched(future, worker)
         if answer is NOT_YET:
             self.finished.put(future)
             return None, None
         del self.flight[future.key]
+        self.done.discard(future.key)
         if answer is None:
             self.workers.discard(worker)
             self.lost.append((task, True))
@@ -255,9 +264,9 @@ def why_not(wanted, unsafe):
     except (CourseError, ImportError, OSError) as problem:
         return f"cannot grade: {_first_line(problem)}."
     differing = [
-        what if len(here[what]) == 64 else f"{what} {here[what]}, not {wanted[what]}"
+        f"{what} {here.get(what)}, not {wanted[what]}" if what in NAMED else what
         for what in wanted
-        if here[what] != wanted[what]
+        if here.get(what) != wanted[what]
     ]
     if differing:
         return f"has another version than the head ({'; '.join(differing)}): make them the same and restart it."
