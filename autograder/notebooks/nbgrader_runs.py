@@ -11,7 +11,7 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback, GenerateSolution
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
-from sqlalchemy.exc import OperationalError, SAWarning
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SAWarning
 from traitlets.config.loader import PyFileConfigLoader
 
 from ..classes import DISK
@@ -42,7 +42,13 @@ class Course:
 
     def autograde(self, assignment, student):
         """Restore, grade and record one submission. Raises NbgraderError."""
-        self._run(Autograde, assignment, glob.escape(student))
+        try:
+            self._run(Autograde, assignment, glob.escape(student))
+        except NbgraderError as problem:
+            if not isinstance(problem.__cause__, IntegrityError):
+                raise
+            # a run on another assignment has added the same student at the same time: now it is there
+            self._run(Autograde, assignment, glob.escape(student))
 
     def feedback(self, assignment, student):
         """Write one submission's feedback. Raises NbgraderError."""
@@ -66,11 +72,12 @@ class Course:
                     warnings.simplefilter("ignore", SAWarning)
                     running.start()
             except (NbGraderException, RuntimeError, ValueError) as error:
-                if _is_for_all(keeper.cause):
-                    raise keeper.cause from None
-                said = keeper.cause or " ".join(keeper.lines) or error
-                kind = f"{type(said).__name__}: " if said is keeper.cause else ""
-                raise NbgraderError(f"{converter.__name__} of {assignment} failed: {kind}{said}") from None
+                cause = _of_database(keeper.cause) or keeper.cause
+                if _is_for_all(cause):
+                    raise cause from None
+                said = getattr(cause, "orig", cause) or " ".join(keeper.lines) or error
+                kind = f"{type(said).__name__}: " if cause else ""
+                raise NbgraderError(f"{converter.__name__} of {assignment} failed: {kind}{said}") from cause
 
     @contextlib.contextmanager
     def _in_root(self):
@@ -82,9 +89,18 @@ class Course:
             os.chdir(before)
 
 
+def _of_database(error):
+    """What the database said: nbgrader makes an InvalidEntry of it, whatever it was."""
+    while error is not None and not isinstance(error, DBAPIError):
+        error = error.__context__
+    return error
+
+
 def _is_for_all(error):
     """Whether the next student's run would end the same way: a full disk, a gradebook that cannot be used."""
-    return isinstance(error, OperationalError) or (isinstance(error, OSError) and error.errno in DISK)
+    if isinstance(error, DBAPIError):
+        return not isinstance(error, (DataError, IntegrityError))  # a row that is wrong or there already
+    return isinstance(error, OSError) and error.errno in DISK
 
 
 class _Keeper(logging.Handler):
@@ -106,4 +122,5 @@ class _Keeper(logging.Handler):
 def _quiet_logger():
     logger = logging.Logger("autograder.nbgrader", logging.WARNING)
     logger.addHandler(_Keeper())
+    logging.getLogger("tornado.application").addHandler(logging.NullHandler())  # where the Gradebook puts tracebacks
     return logger
