@@ -23,7 +23,7 @@ def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew
     from .verdicts.store import Store
 
     results = Store(root)
-    with alone(root):
+    with alone(root, assignment.name):
         results.sweep()
         batch = Batch(root, assignment, who, results, device, renew)
         engine.warm(len(batch.pending))  # while nbgrader is imported, which takes as long as torch
@@ -65,17 +65,20 @@ def engine_for(scheduler, jobs, device, unsafe):
 
 
 @contextlib.contextmanager
-def alone(root):
-    """Let no other run of this kind work on the course meanwhile. The lock goes with the process. Raises UsageError."""
+def alone(root, assignment):
+    """Let no other run work on this assignment meanwhile. The lock goes with the process. Raises UsageError.
+
+    Runs on different assignments share nothing but the gradebook, which stands that.
+    """
     from .verdicts.store import FOLDER
 
-    folder = os.path.join(root, FOLDER)
+    folder = os.path.join(root, FOLDER, "locks")
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "lock"), "a") as file:
+    with open(os.path.join(folder, assignment), "a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UsageError("Another `autograder grade` is at work on this course: wait for it, or stop it.") from None
+            raise UsageError(f"Another run is at work on {assignment}: wait for it, or stop it.") from None
         yield
 
 

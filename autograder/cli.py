@@ -5,10 +5,11 @@ import errno
 import os
 import sys
 
-from .classes import DISK, UsageError, engine_for, grade_class, progress, report_class
+from .classes import DISK, UsageError, alone, engine_for, grade_class, progress, report_class
 
 # of a full disk, a folder that may not be written, a machine at its limits
 UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
+DRIVERS = {"psycopg": "psycopg[binary]", "psycopg2": "psycopg2-binary"}  # of PostgreSQL: module and package
 EXIT = "exit code: 0 full marks for every file, 1 less, 2 the kit itself could not work"
 
 
@@ -42,8 +43,11 @@ def sentence(error):
     go_on = "What is done is kept: mend that and run the same command again."
     if isinstance(error, OSError) and error.errno in UNUSABLE:
         return f"{error.strerror}{f' ({error.filename})' if error.filename else ''}. {go_on}"
-    if kind in ("OperationalError", "DatabaseError"):  # of SQLAlchemy, which is not imported for this
-        return f"The gradebook cannot be used: {error.orig}. {go_on}"
+    if isinstance(error, ModuleNotFoundError) and error.name in DRIVERS:
+        return f"The gradebook's PostgreSQL driver is not installed: pip install '{DRIVERS[error.name]}'."
+    if "SQLAlchemyError" in {k.__name__ for k in type(error).__mro__}:  # SQLAlchemy is not imported for this
+        said = str(getattr(error, "orig", None) or error).split("\n")[0].rstrip(".")
+        return f"The gradebook cannot be used: {said}. {go_on}"
     return None
 
 
@@ -131,9 +135,12 @@ def build(options):
     from .notebooks.nbgrader_runs import Course
 
     wanted = [course.find_assignment(name) for name in options.assignments] or list(course.assignments().values())
-    runs = Course(course.root())
+    root = course.root()
+    runs = Course(root)
+    runs.gradebook().close()  # if it cannot be used, this says so
     for assignment in progress("building", wanted):
-        runs.build(assignment.name)
+        with alone(root, assignment.name):
+            runs.build(assignment.name)
     for assignment in wanted:
         print(f"release/{assignment.name} and solutions/{assignment.name} are up to date")
     return 0
@@ -188,9 +195,10 @@ def report(options):
     """Write the feedback of every student and the class report."""
     from . import course
 
-    assignment = course.find_assignment(options.assignment)
+    root, assignment = course.root(), course.find_assignment(options.assignment)
     require_jobs(options)
-    return report_class(course.root(), assignment, options.jobs)
+    with alone(root, assignment.name):
+        return report_class(root, assignment, options.jobs)
 
 
 def demo(options):

@@ -153,7 +153,7 @@ def all_gone(processes, seconds=20):
 
 
 def test_two_runs_at_once_do_not_meet(place):
-    with classes.alone(place):
+    with classes.alone(place, tiny.NAME):
         code, said = tiny.ended(tiny.start(place))
     assert code == 2 and said.count("\n") == 1 and "at work" in said
 

@@ -11,7 +11,7 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateSolution
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
-from sqlalchemy.exc import OperationalError, SAWarning
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SAWarning
 from traitlets.config.loader import PyFileConfigLoader
 
 from ..classes import DISK
@@ -44,7 +44,13 @@ class Course:
 
     def autograde(self, assignment, student):
         """Restore, grade and record one submission. Raises NbgraderError."""
-        self._run(Autograde, assignment, glob.escape(student))
+        try:
+            self._run(Autograde, assignment, glob.escape(student))
+        except NbgraderError as problem:
+            if not isinstance(problem.__cause__, IntegrityError):
+                raise
+            # a run on another assignment has added the same student at the same time: now it is there
+            self._run(Autograde, assignment, glob.escape(student))
 
     def autograding(self):
         """nbgrader's Autograde converter, as the course configures it."""
@@ -93,12 +99,13 @@ class Course:
                 warnings.simplefilter("ignore", SAWarning)
                 yield
         except (NbGraderException, RuntimeError, ValueError) as error:
-            if _is_for_all(keeper.cause):
-                raise keeper.cause from None
-            said = keeper.cause or " ".join(keeper.lines) or error
-            kind = f"{type(said).__name__}: " if said is keeper.cause else ""
+            cause = _of_database(keeper.cause) or keeper.cause
+            if _is_for_all(cause):
+                raise cause from None
+            said = getattr(cause, "orig", cause) or " ".join(keeper.lines) or error
+            kind = f"{type(said).__name__}: " if cause else ""
             what = f"{type(converter).__name__} of {converter.coursedir.assignment_id}"
-            raise NbgraderError(f"{what} failed: {kind}{said}") from None
+            raise NbgraderError(f"{what} failed: {kind}{said}") from cause
 
     @contextlib.contextmanager
     def _in_root(self):
@@ -110,9 +117,18 @@ class Course:
             os.chdir(before)
 
 
+def _of_database(error):
+    """What the database said: nbgrader makes an InvalidEntry of it, whatever it was."""
+    while error is not None and not isinstance(error, DBAPIError):
+        error = error.__context__
+    return error
+
+
 def _is_for_all(error):
     """Whether the next student's run would end the same way: a full disk, a gradebook that cannot be used."""
-    return isinstance(error, OperationalError) or (isinstance(error, OSError) and error.errno in DISK)
+    if isinstance(error, DBAPIError):
+        return not isinstance(error, (DataError, IntegrityError))  # a row that is wrong or there already
+    return isinstance(error, OSError) and error.errno in DISK
 
 
 class OneByOne:
@@ -160,4 +176,5 @@ class _Keeper(logging.Handler):
 def _quiet_logger():
     logger = logging.Logger("autograder.nbgrader", logging.WARNING)
     logger.addHandler(_Keeper())
+    logging.getLogger("tornado.application").addHandler(logging.NullHandler())  # where the Gradebook puts tracebacks
     return logger

@@ -24,6 +24,7 @@ from nbgrader.api import (
 from nbgrader.converters.base import BaseConverter
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, OverwriteKernelspec
 from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from ..notebooks import autograde
 from ..notebooks.restoring import restore
@@ -249,6 +250,8 @@ class Writer:
         rows, self.waiting = self.waiting, []
         if not rows:
             return
+        with self.gradebook.engine.begin() as database:  # by itself, and in order: others may be adding the same ones
+            _insert_new(database, Student.__table__, [{"id": name} for name in sorted(row.student for row in rows)])
         with self.gradebook.engine.begin() as database:
             submissions = self._submissions(database, rows)
             late = [student for student, (_, is_late) in submissions.items() if is_late]
@@ -261,10 +264,8 @@ class Writer:
         self.flushed = time.monotonic()
 
     def _submissions(self, database, rows):
-        """Make sure that students and submissions are there: {student: (the submission's id, whether it is late)}."""
+        """Make sure that the submissions are there: {student: (the submission's id, whether it is late)}."""
         names = [row.student for row in rows]
-        known = set(database.scalars(select(Student.id).where(Student.id.in_(names))))
-        _insert_new(database, Student.__table__, [{"id": name} for name in names if name not in known])
         found = {
             s.student_id: s
             for s in database.execute(
@@ -386,19 +387,13 @@ def _put(database, table, cells, wanted, values):
 
 
 def _insert_new(database, table, rows):
-    """Insert rows that another writer may be inserting at the same moment."""
-    if not rows:
-        return
-    if database.dialect.name == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert as insert_
-
-        database.execute(insert_(table).on_conflict_do_nothing(), rows)
-    elif database.dialect.name == "sqlite":
-        from sqlalchemy.dialects.sqlite import insert as insert_
-
-        database.execute(insert_(table).on_conflict_do_nothing(), rows)
-    else:
-        database.execute(insert(table), rows)
+    """Insert rows by their `id`, but for those that are there already."""
+    known = set(database.scalars(select(table.c.id).where(table.c.id.in_([row["id"] for row in rows]))))
+    new = [row for row in rows if row["id"] not in known]
+    if new:
+        dialect = {"postgresql": postgresql, "sqlite": sqlite}.get(database.dialect.name)
+        statement = dialect.insert(table).on_conflict_do_nothing() if dialect else insert(table)
+        database.execute(statement, new)
 
 
 def _is_text(name):
