@@ -52,6 +52,7 @@ def serve(sock):
     os.environ["MPLCONFIGDIR"] = os.getcwd()
     shell = _shell
     names = set()
+    level = False
     bench = Workbench(shell.user_ns, lambda error: place_in(error, names.__contains__), lacking.sentence_for)
     while True:
         try:
@@ -63,11 +64,15 @@ def serve(sock):
         out = []
         try:
             if request["op"] == "cell":
+                level = False
                 reply = _run_cell(shell, bench, request, names)
             elif request["op"] == "bind":
                 bench.bind(request["name"])
                 reply = {"ok": True}
             else:
+                if not level:
+                    _level()
+                level = True
                 reply, out = _on_level_ground(bench, request, tensors)
         except KeyboardInterrupt:
             reply, out = {"ok": False, "error": {"type": "KeyboardInterrupt", "message": "", "where": None}}, []
@@ -95,11 +100,10 @@ def _run_cell(shell, bench, request, names):
 
 
 def _on_level_ground(bench, request, tensors):
-    """Serve a request about an answer, which is judged by its own code, whatever cells left set for the whole process.
+    """Serve a request about an answer, which is judged by its own code, whatever was set for the whole process.
 
-    Afterwards as well: the next request's tensors are made before it is looked at.
+    The ground was levelled before, and is so again for the next request, whose tensors are made as it is received.
     """
-    _level()
     try:
         return bench.handle(request, tensors)
     finally:
@@ -107,7 +111,9 @@ def _on_level_ground(bench, request, tensors):
 
 
 def _level():
-    _shell.display_formatter.active_types = ["text/plain"]  # no picture is drawn that nobody sees
+    formatter = _shell.display_formatter
+    if formatter.active_types != ["text/plain"]:  # no picture is drawn that nobody sees
+        formatter.active_types = ["text/plain"]
     warnings.simplefilter("ignore")  # nobody reads them, and turned into errors they would cost points
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)

@@ -18,6 +18,8 @@ import time
 import torch
 from safetensors.torch import load as tensors_from_bytes
 
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+
 MAGIC = b"AGK1"
 HEADER = struct.Struct("!4sIQ")
 MAX_JSON = 8 * 2**20
@@ -76,7 +78,7 @@ class Generator:
 
 def send_frame(sock, message, tensors=(), deadline=None):
     """Send `message` (JSON-able) and a list of tensors. `deadline`: a `time.monotonic()` value, or None."""
-    text = json.dumps(message, allow_nan=False).encode()
+    text = _ENCODER.encode(message).encode()
     blob = tensors_to_bytes(tensors) if tensors else b""
     if len(text) > MAX_JSON or len(blob) > MAX_TENSORS:
         raise WireError(f"the message is too large: {len(text)} bytes of JSON, {len(blob)} of tensors")
