@@ -7,9 +7,10 @@ import subprocess
 import sys
 
 import pytest
+import tiny
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
-from nbgrader.api import Gradebook
 
+from autograder.notebooks.nbgrader_runs import Course
 from autograder.sandbox.inside import lacking
 
 
@@ -112,11 +113,11 @@ UNREADABLE = {"no_notebook": b"hello", "empty": b"", "odd [name]": b"{}"}
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(tmp_path_factory, db_url):
     """A course that has gone through all of nbgrader's own commands."""
     place = tmp_path_factory.mktemp("nbgrader")
     shutil.copytree(ROOT / "source", place / "source")
-    shutil.copy(ROOT / "nbgrader_config.py", place)
+    tiny.configure(place, db_url)
     command(place, "nbgrader", "generate_assignment", ASSIGNMENT)
     command(place, "nbgrader", "generate_solution", ASSIGNMENT)
     for student, (mangle, _) in CLASS.items():
@@ -139,7 +140,7 @@ def place(tmp_path_factory):
 
 
 def grades(place, student):
-    with Gradebook(f"sqlite:///{place}/gradebook.db") as gradebook:
+    with Course(place).gradebook() as gradebook:
         notebook = gradebook.find_submission_notebook(ASSIGNMENT, ASSIGNMENT, student)
         return {g.name: (g.auto_score, g.needs_manual_grade) for g in notebook.grades}
 
