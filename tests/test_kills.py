@@ -30,10 +30,10 @@ PLAN = ("child", "parent", "child", "head", "child", "worker", "child", "child",
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(tmp_path_factory, db_url):
     """A course with a class, graded by a run that nothing disturbs."""
     place = tmp_path_factory.mktemp("killed")
-    release = tiny.course(place)
+    release = tiny.course(place, db_url=db_url)
     for number in range(STUDENTS):
         answer = list(tiny.ANSWERS)[number % len(tiny.ANSWERS)]
         tiny.submit(place, release, f"student{number:02d}", answer, "time.sleep(0.2)\nprint('x' * 19_000)")

@@ -9,7 +9,6 @@ import os
 import shutil
 import sys
 
-import postgres
 import pytest
 import tiny
 from conftest import hand_in
@@ -31,12 +30,6 @@ CLASS = {  # what they hand in for each assignment
     "carl": (b"no notebook", b"{}"),
     "only_once": ("right", None),
 }
-
-
-@pytest.fixture(scope="module")
-def server():
-    with postgres.server() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
