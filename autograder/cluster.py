@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import distributed
 from distributed.client import ClosedClientError
+from distributed.comm import connect
 from distributed.versions import VersionMismatchWarning
 
 from .classes import UsageError
@@ -95,13 +96,21 @@ def _connected(address):
     warnings.filterwarnings("ignore", category=VersionMismatchWarning)  # we refuse those that matter
     warnings.filterwarnings("ignore", message="Sending large graph")
     try:
+        asyncio.run(_reach(address))
         client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
-    except (OSError, ValueError, TypeError, RuntimeError) as error:
-        raise UsageError(f"No Dask scheduler answers at {address} ({_first_line(error)}).") from None
+    except (OSError, ValueError, TypeError, RuntimeError, distributed.TimeoutError) as error:
+        raise UsageError(f"No Dask scheduler answers at {address!r} ({_first_line(error)}).") from None
     try:
         yield client
     finally:
         client.close(timeout=CONNECT)
+
+
+async def _reach(address):
+    """Connect to a scheduler once. Whatever is wrong shows here: a Client that fails to start never ends."""
+    settings = distributed.Security().get_connection_args("client")
+    connection = await asyncio.wait_for(connect(address, timeout=CONNECT, **settings), CONNECT + 1.0)
+    await connection.close()
 
 
 class _Crew:
