@@ -89,15 +89,12 @@ def _answers(assignment):
 
 
 def grade(folder, *options):
-    """`autograder grade` of the whole class: its measuring.Cost, over all commands that it takes."""
+    """`autograder grade` of the whole class, one command for all assignments: its measuring.Cost."""
     names = sorted({path.name for path in (folder / "submitted").glob("*/*")})
-    costs = []
-    for name in names:
-        cost = measuring.run([sys.executable, "-m", "autograder", "grade", name, *options], folder, ENVIRONMENT)
-        if cost.code:
-            raise SystemExit(cost.output)
-        costs.append(cost)
-    return measuring.total(costs)
+    cost = measuring.run([sys.executable, "-m", "autograder", "grade", *names, *options], folder, ENVIRONMENT)
+    if cost.code:
+        raise SystemExit(cost.output)
+    return cost
 
 
 def scores(folder):

@@ -1,9 +1,11 @@
 """What one submission costs, against the least that it could: `python benchmarks/floor.py [--submissions N] …`.
 
 The floor is a fork of a warm process that runs the same cells with `exec` and the same checks on what they defined:
-no isolation, no wire, no pytest session, no diagnosis, no record, no gradebook. Against it stand a worker of this kit
-(sandbox, graders, diagnosis, verdict) and the whole command with the gradebook, from two classes of different size.
-All is CPU of all processes, user and system, after everything was used once. Right and wrong submissions apart.
+no isolation, no wire, no pytest session, no diagnosis, no record, no gradebook. It is measured twice: on the inputs
+that the process warmed up with, so that the fork inherits whatever the reference remembers of them, and on inputs that
+are new to it. Against the first stand a worker of this kit (sandbox, graders, diagnosis, verdict) and the whole command
+with the gradebook, from two classes of different size. All is CPU of all processes, user and system, after everything
+was used once. Right and wrong submissions apart.
 """
 
 import argparse
@@ -30,6 +32,7 @@ from autograder.grading import Grader  # noqa: E402
 SEED = plain.SEED
 WARM = 70  # submissions, of other numbers than those that are measured
 SMALL = 70
+HEADER = ["submissions", "floor", "floor, new inputs", "", "worker", "", "command, one more", ""]
 
 
 @dataclass
@@ -60,32 +63,34 @@ def main():
             found.append(of_command(kind, options.submissions))
     measuring.report(
         f"CPU of one submission (`autograder`, {options.submissions} of each kind)",
-        ["submissions", "floor", "worker", "", *([] if options.no_command else ["whole command, one more", ""])],
+        HEADER[: 2 * len(rows[0]) - 2],
         [as_row(*found) for found in rows],
-        "The floor: a fork of a warm process, the cells by `exec`, the checks by a plain function. The worker: the"
-        " sandbox, the graders, the diagnosis and the verdict, without a gradebook. The whole command: what a class"
-        f" costs beyond one of {SMALL}, for each submission that it has more, gradebook included.",
+        "The floor: a fork of a warm process, the cells by `exec`, the checks by a plain function, on inputs whose"
+        " reference values the process remembers; then on new inputs. The worker: the sandbox, the graders, the"
+        " diagnosis and the verdict, without a gradebook, on known inputs. The command: what a class costs beyond one"
+        f" of {SMALL}, for each submission that it has more, gradebook included. × is against the floor.",
     )
 
 
 def compare(floor, grader, kind, options):
-    """(CPU seconds of one submission on the floor, the same in a worker): the best round of each."""
+    """CPU seconds of one submission on the floor, there with new inputs, and in a worker: the best round of each."""
     for task in made(kind, WARM, first=options.submissions):
-        floor.apply(on_the_floor, ([work_of(task)],))
+        floor.apply(on_the_floor, ([work_of(task)], SEED))
         tasks.grade(grader, task)
     given = list(made(kind, options.submissions))
     works = [work_of(task) for task in given]
-    floors, workers = [], []
-    for _ in range(options.rounds):
-        seconds, scores = floor.apply(on_the_floor, (works,))
-        floors.append(seconds / len(given))
+    rounds = []
+    for number in range(options.rounds):
+        known, scores = floor.apply(on_the_floor, (works, SEED))
+        new, _ = floor.apply(on_the_floor, (works, SEED + 1 + number))
         before = measuring.cpu_of_tree(os.getpid())
         graded = [tasks.grade(grader, task) for task in given]
-        workers.append((measuring.cpu_of_tree(os.getpid()) - before) / len(given))
-        measuring.say(f"  floor {1000 * floors[-1]:.1f} ms, worker {1000 * workers[-1]:.1f} ms")
+        worker = measuring.cpu_of_tree(os.getpid()) - before
+        rounds.append([seconds / len(given) for seconds in (known, new, worker)])
+        measuring.say("  floor, with new inputs, worker: " + ", ".join(map(milliseconds, rounds[-1])))
     same = [abs(score - sum(e.score for e in g.verdict.exercises)) < 1e-9 for score, g in zip(scores, graded)]
     measuring.say(f"  {sum(same)} of {len(same)} submissions have the same score on both sides")
-    return min(floors), min(workers)
+    return [min(found) for found in zip(*rounds)]
 
 
 def made(kind, number, first=0):
@@ -107,10 +112,14 @@ def of_command(kind, number):
 
 def as_row(kind, floor, *others):
     """A line of the table."""
-    cells = [kind, f"{1000 * floor:.1f} ms"]
+    cells = [kind, milliseconds(floor)]
     for seconds in others:
-        cells += [f"{1000 * seconds:.1f} ms", f"{seconds / floor:.2f} ×"]
+        cells += [milliseconds(seconds), f"{seconds / floor:.2f} ×"]
     return cells
+
+
+def milliseconds(seconds):
+    return f"{1000 * seconds:.0f} ms"
 
 
 # --- the floor --------------------------------------------------------------------------------------
@@ -133,12 +142,12 @@ def warm_up():
 
     for name in course.assignments(classes.ROOT):
         data = (classes.ROOT / "solutions" / name / f"{name}.ipynb").read_bytes()
-        score_of(work_of(tasks.Task("", "", data, name, SEED)))
+        score_of(work_of(tasks.Task("", "", data, name, SEED)), SEED)
     gc.collect()
     gc.freeze()
 
 
-def on_the_floor(works):
+def on_the_floor(works, seed):
     """(CPU seconds of all, their scores): a fork for each, with its cells and its checks."""
     before, scores = spent(), []
     for work in works:
@@ -146,7 +155,7 @@ def on_the_floor(works):
         pid = os.fork()
         if not pid:
             try:
-                os.write(theirs, json.dumps(score_of(work)).encode())
+                os.write(theirs, json.dumps(score_of(work, seed)).encode())
             except BaseException:
                 traceback.print_exc()
             finally:
@@ -158,14 +167,14 @@ def on_the_floor(works):
     return spent() - before, scores
 
 
-def score_of(work):
+def score_of(work, seed):
     """Run the cells and, at their places, the checks: the points of a submission."""
     namespace, points = {"__name__": "__main__"}, 0.0
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         for number, text in enumerate([*work.cells, ""]):
             for place, exercise in work.exercises:
                 if place == number:
-                    points += plain.score(exercise, namespace, work.cells[:number])
+                    points += plain.score(exercise, namespace, work.cells[:number], seed)
             with contextlib.suppress(Exception):
                 exec(compile(text, f"cell {number}", "exec"), namespace)
     return points
