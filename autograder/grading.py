@@ -364,8 +364,9 @@ class Workspace:
         late = f"its checks took longer than {limits.exercise:g} s in all" if left < limits.call else None
         if self.child is None or left <= 0:
             raise Stopped("timeout", late or "it is not there any more")
+        calls = 1 + len(message.get("before", ()))
         try:
-            reply, answer = self.child.request(message, tensors, seconds=min(limits.call, left))
+            reply, answer = self.child.request(message, tensors, seconds=min(limits.call * calls, left))
         except Interrupted as problem:
             raise Stopped("timeout", late or str(problem)) from None
         except ChildGone as problem:

@@ -22,7 +22,9 @@ def pytest_addoption(parser):
 @pytest.fixture
 def submission(request):
     """The submission under test, as proxies."""
-    return Submission(request.getfixturevalue("standalone")(session.exercise_of(request.node)))
+    submission = Submission(request.getfixturevalue("standalone")(session.exercise_of(request.node)))
+    yield submission
+    submission.settle()
 
 
 @pytest.fixture

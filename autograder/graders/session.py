@@ -66,6 +66,7 @@ class Collected:
         }
         try:
             self.test(**{name: fixtures[name]() for name in self.takes})
+            submission.settle()
         except (Exception, pytest.skip.Exception) as outcome:
             return outcome
         return None

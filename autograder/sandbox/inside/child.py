@@ -53,7 +53,7 @@ def serve(sock):
     shell = _shell
     names = set()
     level = False
-    bench = Workbench(shell.user_ns, lambda error: place_in(error, names.__contains__), lacking.sentence_for)
+    bench = Workbench(shell.user_ns, lambda error: place_in(error, names.__contains__), lacking.sentence_for, _level)
     while True:
         try:
             request, tensors = wire.receive_frame(sock)
@@ -73,7 +73,7 @@ def serve(sock):
                 if not level:
                     _level()
                 level = True
-                reply, out = _on_level_ground(bench, request, tensors)
+                reply, out = bench.handle(request, tensors)
         except KeyboardInterrupt:
             reply, out = {"ok": False, "error": {"type": "KeyboardInterrupt", "message": "", "where": None}}, []
         except BaseException as error:  # SystemExit, GeneratorExit: an error like others
@@ -99,18 +99,8 @@ def _run_cell(shell, bench, request, names):
     return reply
 
 
-def _on_level_ground(bench, request, tensors):
-    """Serve a request about an answer, which is judged by its own code, whatever was set for the whole process.
-
-    The ground was levelled before, and is so again for the next request, whose tensors are made as it is received.
-    """
-    try:
-        return bench.handle(request, tensors)
-    finally:
-        _level()
-
-
 def _level():
+    """Undo what was set for the whole process, by cells and by answers: each answer is judged by its own code."""
     formatter = _shell.display_formatter
     if formatter.active_types != ["text/plain"]:  # no picture is drawn that nobody sees
         formatter.active_types = ["text/plain"]
