@@ -19,6 +19,7 @@ import torch
 
 from ..sandbox.inside import wire
 from . import sources
+from .submission import largest
 
 CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "arguments", "mode")
 
@@ -108,23 +109,18 @@ def close(value, expected, what="the output", tolerance=None, dtype=None):
     expected = expected.detach().double()
     if expected.numel() == 0:
         return
-    error = _largest(value.double() - expected)
+    error = largest(value.double() - expected)
     if not math.isfinite(error) and not torch.isfinite(value).all():
         bad = "NaN" if torch.isnan(value).any() else "inf"
         raise CheckFailed(f"There is {bad} in {what}.")
     tolerance = TOLERANCE[dtype] if tolerance is None else tolerance
-    size = _largest(expected)
+    size = largest(expected)
     if error > tolerance * size + (1e-12 if dtype is torch.float64 else 1e-6 if dtype is torch.float32 else 1e-3):
         share = ((value.double() - expected).abs() > tolerance * max(size, 1e-3)).double().mean().item()
         raise CheckFailed(
             f"The shape of {what} is right, but {max(share, 0.01):.0%} of the values are wrong"
             f" (the largest difference is {error:.2g}, where values go up to {size:.2g})."
         )
-
-
-def _largest(tensor):
-    """The largest absolute value in a tensor, NaN if there is one."""
-    return torch.linalg.vector_norm(tensor, torch.inf).item()
 
 
 def pattern(value, expected, what="the mask"):
