@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test build matrix seeds hostile fuzz kill-test clean
+.PHONY: setup demo test build matrix seeds hostile fuzz kill-test postgresql clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -16,7 +16,7 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder --durations=20
 
-setup: $(STAMP) bubblewrap
+setup: $(STAMP) packages
 
 build: setup
 	$(BIN)/autograder build
@@ -41,6 +41,10 @@ fuzz: setup
 kill-test: setup
 	KILLS=200 $(BIN)/python -m pytest tests/test_kills.py -s -k whatever_is_killed
 
+# the tests that have a gradebook with theirs in PostgreSQL, and ten rounds of two heads that fill one at the same time
+postgresql: setup
+	GRADEBOOK=postgresql ROUNDS=10 $(BIN)/python -m pytest tests/test_postgres.py tests/test_nbgrader.py tests/test_kills.py
+
 # made anew when the pinned packages change; an environment that broke half-way has no stamp and is made anew too
 $(STAMP): requirements.lock pyproject.toml
 	rm -rf $(VENV)
@@ -49,14 +53,24 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $(STAMP)
 
-# grading refuses to start without it and says so; where apt and the right to use it are there, it is installed
-.PHONY: bubblewrap
-bubblewrap:
-	@command -v bwrap >/dev/null 2>&1 || { \
-	  echo "installing bubblewrap"; \
-	  if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq bubblewrap libseccomp2; \
-	  else sudo -n apt-get update -qq && sudo -n apt-get install -y -qq bubblewrap libseccomp2; fi; } \
-	|| echo "bubblewrap could not be installed: install it by hand to grade (apt-get install bubblewrap)"
+# what apt is asked for where it is missing: bubblewrap, without which grading refuses to start, and for the tests a
+# PostgreSQL server, without which some are skipped; they start their own, so Debian's package shall not make one
+test postgresql: SERVER = postgresql
+.PHONY: packages
+packages:
+	@root=$$([ "$$(id -u)" = 0 ] || echo sudo -n); missing=; \
+	command -v bwrap >/dev/null 2>&1 || missing="bubblewrap libseccomp2"; \
+	[ -z "$(SERVER)" ] || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing $(SERVER)"; \
+	[ -z "$$missing" ] || $$root apt-get update -qq || true; \
+	for package in $$missing; do \
+	  echo "installing $$package"; \
+	  if [ $$package = postgresql ]; then \
+	    $$root sh -c 'cd /etc && mkdir -p postgresql-common && cd postgresql-common && [ -e createcluster.conf ] || \
+	      echo "create_main_cluster = false" > createcluster.conf'; \
+	  fi; \
+	  $$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$package >/dev/null \
+	  || echo "$$package could not be installed: do it by hand (apt-get install $$package)"; \
+	done
 
 clean:
 	rm -rf $(VENV) demo_course reports feedback autograded .autograder gradebook.db

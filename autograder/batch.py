@@ -1,11 +1,15 @@
-"""Grades all submissions of an assignment: known results from the store, the others by the workers of an engine."""
+"""Grades and records all submissions of an assignment: known results from the store, the others by an engine."""
 
 import hashlib
+import heapq
+from collections import Counter
 from pathlib import Path
 
 from .notebooks import reading
 from .tasks import Task
-from .verdicts.store import Store
+from .verdicts import record
+
+SLOWEST = 5
 
 
 def students(root, assignment):
@@ -14,29 +18,117 @@ def students(root, assignment):
     return sorted(p.parent.name for p in submitted.glob(f"*/{assignment}")) if submitted.is_dir() else []
 
 
-def grade(root, assignment, who, engine, device="cpu", renew=False, progress=iter):
-    """Fill the result store for the students `who`: (how many were graded, how many were there already).
+class Changed(Exception):
+    """A submission is no longer what it was when the run began."""
 
-    `engine` maps an iterator of tasks to pairs (task, Graded), as `pool.graded` does. `progress` wraps the iterable of
-    finished gradings. Unreadable submissions are left to the writer, which says why.
+
+class Batch:
+    """One run over the submissions of the students `who`: made by looking at each of them once.
+
+    Afterwards `unreadable` is a list of students, `known` one of (student, the stored result's key), and `pending` maps
+    the keys of results that are to be found to students: equal submissions are graded once. With `renew`, inputs are
+    drawn anew, so that nothing is known. `results` is the course's verdicts.store.Store.
+
+    While it runs it counts `graded`, `statuses` (of exercises that could not be graded: how many submissions have one),
+    `problems` (student, why there is no row) and `slowest` (seconds, student, on what most of them, how many).
     """
-    results = Store(root)
-    seed = results.seed(assignment.name, renew=renew)
-    results.sweep()
-    tasks, fresh, known = {}, 0, 0
-    for student in who:
-        path = Path(root) / "submitted" / student / assignment.name / f"{assignment.name}.ipynb"
+
+    def __init__(self, root, assignment, who, results, device="cpu", renew=False):
+        self.root = Path(root)
+        self.assignment = assignment
+        self.results = results
+        self.device = device
+        self.seed = results.seed(assignment.name, renew=renew)
+        self.unreadable, self.known, self.pending = [], [], {}
+        self.graded, self.statuses, self.problems, self.slowest = 0, Counter(), [], []
+        for student in who:
+            self._look_at(student)
+
+    def _look_at(self, student):
         try:
-            data = reading.read_bytes(path)
+            data = reading.read_bytes(self._path(student))
+            key = self._key(data)
+            if self.results.has(key):
+                self.known.append((student, key))
+                return
             reading.read_notebook(data)
         except reading.Unreadable:
-            continue
-        key = results.key(hashlib.sha256(data).hexdigest(), assignment.name, seed, device)
-        if results.get(key) is not None:
-            known += 1
+            self.unreadable.append(student)
         else:
-            tasks[key] = Task(student, key, data, assignment.name, seed)  # equal submissions are graded once
-            fresh += 1
-    for task, graded in progress(engine(iter(tasks.values())), len(tasks)):
-        results.put(task.key, graded)
-    return fresh, known
+            self.pending.setdefault(key, []).append(student)
+
+    def _path(self, student):
+        return self.root / "submitted" / student / self.assignment.name / f"{self.assignment.name}.ipynb"
+
+    def _key(self, data):
+        return self.results.key(hashlib.sha256(data).hexdigest(), self.assignment.name, self.seed, self.device)
+
+    def run(self, engine, writer):
+        """Have all graded and recorded; yields (student, Verdict) as they are done; those with a problem are left out.
+
+        `engine` is a pool.Pool and `writer` a verdicts.gradebook.Writer, or what has their methods.
+        """
+        for student in self.unreadable:
+            problem = reading.read_submission(self._path(student))[1] or "It could not be read."
+            verdict = record.rejected("", self.assignment.exercises, problem, self.seed, self.assignment.name)
+            yield from self._record(writer, student, [], record.Graded(verdict), "")
+        for student, key in list(self.known):
+            verdict = writer.held(student, key)
+            if verdict is not None:
+                self._count_statuses(verdict)
+                yield student, verdict
+            elif (graded := self.results.get(key)) is not None:
+                yield from self._record_again(writer, student, graded, key)
+            else:  # it can no longer be read: as if it were not there
+                self.known.remove((student, key))
+                self.pending.setdefault(key, []).append(student)
+        for task, graded in engine.graded(self._tasks(), len(self.pending)):
+            self.results.put(task.key, graded)
+            for student in self.pending[task.key]:
+                self._count(student, graded)
+                yield from self._record(writer, student, reading.read_notebook(task.data), graded, task.key)
+
+    def _tasks(self):
+        for key, same in self.pending.items():
+            try:
+                yield Task(same[0], key, self._read_again(same[0], key), self.assignment.name, self.seed)
+            except Changed as problem:
+                self.problems += [(student, str(problem)) for student in same]
+
+    def _record_again(self, writer, student, graded, key):
+        try:
+            submitted = reading.read_notebook(self._read_again(student, key))
+        except Changed as problem:
+            self.problems.append((student, str(problem)))
+        else:
+            yield from self._record(writer, student, submitted, graded, key)
+
+    def _read_again(self, student, key):
+        """The bytes of a submission, if they are still those of the key. Raises Changed."""
+        try:
+            data = reading.read_bytes(self._path(student))
+        except reading.Unreadable:
+            data = b""
+        if self._key(data) != key:
+            raise Changed("the submission has changed during the run: run the same command again")
+        return data
+
+    def _record(self, writer, student, submitted, graded, key):
+        try:
+            writer.add(student, submitted, graded, key)
+        except record.NotRecorded as problem:
+            self.problems.append((student, str(problem)))
+        else:
+            self._count_statuses(graded.verdict)
+            yield student, graded.verdict
+
+    def _count(self, student, graded):
+        self.graded += 1
+        spent = graded.spent or {"": 0.0}
+        most = max(spent, key=spent.get)
+        heapq.heappush(self.slowest, (sum(spent.values()), student, most, spent[most]))
+        if len(self.slowest) > SLOWEST:
+            heapq.heappop(self.slowest)
+
+    def _count_statuses(self, verdict):
+        self.statuses.update({e.status for e in verdict.exercises} - {"graded"})

@@ -13,64 +13,72 @@ class UsageError(Exception):
     """What was asked for cannot be done; the message says why and what to do."""
 
 
-def grade_class(root, assignment, who, jobs, device, unsafe, renew=False, scheduler=None):
+def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew=False):
     """Grade the submissions of the students `who`, record them, print a summary; returns the exit code.
 
-    By `jobs` processes of this machine, or by the workers of the Dask `scheduler` of that address.
+    `engine` is that of `engine_for`.
     """
-    from . import batch
-    from .notebooks.nbgrader_runs import Course
+    from .batch import Batch
     from .verdicts import show
     from .verdicts.store import Store
 
-    runs = Course(root, unsafe=unsafe, device=device)
+    results = Store(root)
+    with alone(root, assignment.name):
+        results.sweep()
+        batch = Batch(root, assignment, who, results, device, renew)
+        engine.warm(len(batch.pending))  # while nbgrader is imported, which takes as long as torch
+        with _writer(root, assignment, results, unsafe=unsafe, device=device) as writer:
+            table = show.ClassTable(assignment)
+            for student, verdict in progress(f"grading {assignment.name}", batch.run(engine, writer), len(who)):
+                table.add(student, verdict)
+    print(table.text())
+    print(show.batch_summary(batch))
+    for student, problem in batch.problems:
+        print(f"autograder: {show.name_of(student)}: {show.name_of(problem)}", file=sys.stderr)
+    return 2 if batch.problems else 0
+
+
+def _writer(root, assignment, results, **settings):
+    """What records submissions: many at a time, or nbgrader itself where a course has it do more than usual."""
+    from .notebooks.nbgrader_runs import Course, OneByOne
+    from .verdicts import gradebook
+
+    runs = Course(root, **settings)
     require_build(runs, assignment)
-    engine = engine_for(scheduler, jobs, device, unsafe)
-    with alone(root):
-        fresh, known = batch.grade(
-            root,
-            assignment,
-            who,
-            engine,
-            device=device,
-            renew=renew,
-            progress=lambda items, total: progress("grading", items, total),
-        )
-        lost = for_each("recording", who, lambda student: runs.autograde(assignment.name, student))
-    latest = Store(root).latest(assignment.name)
-    print(show.class_table({s: latest[s] for s in who if s in latest}, assignment))
-    print(f"{fresh} graded, {known} unchanged since an earlier run, {len(who) - fresh - known} unreadable.")
-    return 2 if lost else 0
+    return gradebook.Writer(runs, assignment, results) if gradebook.does_as_usual(runs) else OneByOne(runs, assignment)
 
 
 def engine_for(scheduler, jobs, device, unsafe):
-    """What grades tasks, for `batch.grade`: this machine, or a Dask cluster. Raises UsageError."""
+    """What grades tasks: processes of this machine, or a Dask cluster. To be used in a `with`. Raises UsageError."""
     if scheduler is None:
-        from . import pool
+        from .pool import Pool
 
-        return lambda tasks: pool.graded(tasks, jobs, device, unsafe)
+        return Pool(jobs, device, unsafe)
     try:
-        from . import cluster
+        from .cluster import Cluster
     except ImportError as missing:
         raise UsageError(
             f"--scheduler needs Dask, and the package {missing.name} is not installed: "
             "`pip install distributed`, of the same version as on the workers."
         ) from None
-    return lambda tasks: cluster.graded(tasks, scheduler, device, unsafe)
+    return Cluster(scheduler, device, unsafe)
 
 
 @contextlib.contextmanager
-def alone(root):
-    """Let no other run of this kind work on the course meanwhile. The lock goes with the process. Raises UsageError."""
+def alone(root, assignment):
+    """Let no other run work on this assignment meanwhile. The lock goes with the process. Raises UsageError.
+
+    Runs on different assignments share nothing but the gradebook, which stands that.
+    """
     from .verdicts.store import FOLDER
 
-    folder = os.path.join(root, FOLDER)
+    folder = os.path.join(root, FOLDER, "locks")
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "lock"), "a") as file:
+    with open(os.path.join(folder, assignment), "a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UsageError("Another `autograder grade` is at work on this course: wait for it, or stop it.") from None
+            raise UsageError(f"Another run is at work on {assignment}: wait for it, or stop it.") from None
         yield
 
 
@@ -92,39 +100,31 @@ def require_build(runs, assignment):
         raise UsageError(f"The source of {assignment.name} has changed since it was built. {advice}")
 
 
-def report_class(root, assignment):
+def report_class(root, assignment, jobs):
     """Write feedback/ and reports/ of an assignment; returns the exit code."""
-    from .notebooks.nbgrader_runs import Course
+    from . import writers
     from .verdicts import report as reports
+    from .verdicts.show import name_of
     from .verdicts.store import Store
 
-    latest = Store(root).latest(assignment.name)
-    if not latest:
+    results = Store(root)
+    students = results.students(assignment.name)
+    if not students:
         raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
-    runs = Course(root)
-    lost = for_each("feedback", latest, lambda student: runs.feedback(assignment.name, student))
-    path = reports.write(root, assignment, latest)
+    lost = 0
+    written = writers.feedback(root, assignment.name, students, jobs)
+    with contextlib.closing(written):
+        for student, problem in (bar := progress("feedback", written, len(students))):
+            if problem:
+                bar.write(f"autograder: {name_of(student)}: {name_of(problem)}", file=sys.stderr)
+                lost += 1
+    path = reports.write(root, assignment, results.each(assignment.name))
     print(f"feedback/STUDENT/{assignment.name}/{assignment.name}.html and {os.path.relpath(path, root)} are written")
     return 2 if lost else 0
 
 
-def for_each(what, students, do):
-    """Do something for every student. Where nbgrader gives up on one, say so and go on; returns how many those were."""
-    from .notebooks.nbgrader_runs import NbgraderError
-    from .verdicts.show import name_of
-
-    problems = []
-    for student in progress(what, students):
-        try:
-            do(student)
-        except NbgraderError as problem:
-            problems.append(f"autograder: {name_of(student)}: {name_of(str(problem))}")
-    print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
-    return len(problems)
-
-
 def progress(what, items, total=None):
-    """The items, with a progress bar on a terminal's stderr."""
+    """The items, with a progress bar on a terminal's stderr: how many are done, at what rate, and the time left."""
     from tqdm import tqdm
 
     return tqdm(items, what, total=total, file=sys.stderr, disable=None, leave=False)

@@ -5,10 +5,11 @@ import errno
 import os
 import sys
 
-from .classes import DISK, UsageError, grade_class, progress, report_class
+from .classes import DISK, UsageError, alone, engine_for, grade_class, progress, report_class
 
 # of a full disk, a folder that may not be written, a machine at its limits
 UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
+DRIVERS = {"psycopg": "psycopg[binary]", "psycopg2": "psycopg2-binary"}  # of PostgreSQL: module and package
 EXIT = "exit code: 0 full marks for every file, 1 less, 2 the kit itself could not work"
 
 
@@ -42,8 +43,11 @@ def sentence(error):
     go_on = "What is done is kept: mend that and run the same command again."
     if isinstance(error, OSError) and error.errno in UNUSABLE:
         return f"{error.strerror}{f' ({error.filename})' if error.filename else ''}. {go_on}"
-    if kind == "OperationalError":  # of SQLAlchemy, which is not imported for this
-        return f"The gradebook cannot be used: {error.orig}. {go_on}"
+    if isinstance(error, ModuleNotFoundError) and error.name in DRIVERS:
+        return f"The gradebook's PostgreSQL driver is not installed: pip install '{DRIVERS[error.name]}'."
+    if "SQLAlchemyError" in {k.__name__ for k in type(error).__mro__}:  # SQLAlchemy is not imported for this
+        said = str(getattr(error, "orig", None) or error).split("\n")[0].rstrip(".")
+        return f"The gradebook cannot be used: {said}. {go_on}"
     return None
 
 
@@ -75,11 +79,11 @@ def parser():
 
     grade_ = commands.add_parser(
         "grade",
-        help="grade all submissions of an assignment into the gradebook",
+        help="grade all submissions of assignments into the gradebook",
         description="Grades submitted/STUDENT/NN_name/NN_name.ipynb of every student. What has not changed since the "
         "last run is not graded again.",
     )
-    grade_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
+    grade_.add_argument("assignments", nargs="+", metavar="NN", help="numbers or names, such as 02")
     grade_.add_argument("--student", action="append", metavar="ID", help="only this student (may be repeated)")
     where = grade_.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
@@ -90,6 +94,9 @@ def parser():
 
     report_ = commands.add_parser("report", help="write the feedback and the class report of an assignment")
     report_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
+    report_.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="pages in the making at once"
+    )
     report_.set_defaults(run=report)
 
     demo_ = commands.add_parser(
@@ -128,9 +135,12 @@ def build(options):
     from .notebooks.nbgrader_runs import Course
 
     wanted = [course.find_assignment(name) for name in options.assignments] or list(course.assignments().values())
-    runs = Course(course.root())
+    root = course.root()
+    runs = Course(root)
+    runs.gradebook().close()  # if it cannot be used, this says so
     for assignment in progress("building", wanted):
-        runs.build(assignment.name)
+        with alone(root, assignment.name):
+            runs.build(assignment.name)
     for assignment in wanted:
         print(f"release/{assignment.name} and solutions/{assignment.name} are up to date")
     return 0
@@ -159,32 +169,36 @@ def check(options):
 
 
 def grade(options):
-    """Grade all submissions of an assignment into the gradebook."""
+    """Grade all submissions of the assignments into the gradebook."""
     from . import batch, course
 
     root = course.root()
-    assignment = course.find_assignment(options.assignment)
     if options.unsafe or not options.scheduler:  # with a cluster, its workers need a sandbox
         refuse_without_sandbox(options)
-    handed_in = batch.students(root, assignment.name)
-    who = options.student or handed_in
-    strangers = sorted(set(who) - set(handed_in))
-    if strangers:
-        raise UsageError(f"Nothing was handed in for {assignment.name} by {', '.join(strangers)}.")
-    if not who:
-        raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.")
-    if options.jobs < 1:
-        raise UsageError("--jobs takes a number from 1 up.")
-    return grade_class(
-        root, assignment, who, options.jobs, device(options), options.unsafe, options.regrade, options.scheduler
-    )
+    require_jobs(options)
+    classes = []
+    for assignment in dict.fromkeys(course.find_assignment(name) for name in options.assignments):
+        handed_in = batch.students(root, assignment.name)
+        who = options.student or handed_in
+        strangers = sorted(set(who) - set(handed_in))
+        if strangers:
+            raise UsageError(f"Nothing was handed in for {assignment.name} by {', '.join(strangers)}.")
+        if not who:
+            raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.")
+        classes.append((assignment, who))
+    with engine_for(options.scheduler, options.jobs, device(options), options.unsafe) as engine:
+        settings = engine, device(options), options.unsafe, options.regrade
+        return max(grade_class(root, assignment, who, *settings) for assignment, who in classes)
 
 
 def report(options):
     """Write the feedback of every student and the class report."""
     from . import course
 
-    return report_class(course.root(), course.find_assignment(options.assignment))
+    root, assignment = course.root(), course.find_assignment(options.assignment)
+    require_jobs(options)
+    with alone(root, assignment.name):
+        return report_class(root, assignment, options.jobs)
 
 
 def demo(options):
@@ -196,6 +210,12 @@ def demo(options):
 
 
 # --- what they share ------------------------------------------------------------------------------
+
+
+def require_jobs(options):
+    """Raises UsageError if --jobs is no number of processes."""
+    if options.jobs < 1:
+        raise UsageError("--jobs takes a number from 1 up.")
 
 
 def refuse_without_sandbox(options):

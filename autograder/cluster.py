@@ -35,37 +35,53 @@ NOT_YET = object()
 log = logging.getLogger(__name__)
 
 
-def graded(coming, address, device, unsafe=False):
-    """(task, Graded) in the order in which they are done; every task comes out, whatever becomes of the workers.
+class Cluster:
+    """The engine of a Dask cluster, as pool.Pool is this machine's."""
 
-    `coming` is an iterator of tasks, which is asked for one when a worker has room for it. Workers may join and leave:
-    what one that is gone had is given to others, and a task that ATTEMPTS workers died of gets 0.
-    Raises UsageError where nobody can grade, and SandboxError where a worker's sandbox fails.
-    """
-    from . import tasks
-    from .sandbox.jail import SandboxError
+    def __init__(self, address, device="cpu", unsafe=False):
+        self.address = address
+        self.settings = device, unsafe
 
-    again, deaths = deque(task for task in [next(coming, None)] if task), Counter()
-    if not again:
-        return  # no cluster is needed
-    with _connected(address) as client:
-        crew = _Crew(client, address, device, unsafe)
-        while True:
-            for task, culprit in crew.look():
-                deaths[task.key] += culprit
-                if deaths[task.key] >= tasks.ATTEMPTS:
-                    yield task, tasks.died(task)
-                else:
-                    again.append(task)
-            while (worker := crew.free()) and (task := again.popleft() if again else next(coming, None)):
-                crew.give(worker, task)
-            if worker and not crew.flight:
-                return
-            task, answer = crew.take()
-            if isinstance(answer, SandboxError):
-                raise answer
-            if answer is not None:
-                yield task, answer
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        pass
+
+    def warm(self, total):
+        """Nothing is to be started: the workers are there."""
+
+    def graded(self, coming, total):
+        """(task, Graded) in the order in which they are done; every task comes out, whatever becomes of the workers.
+
+        `coming` is an iterator of tasks, which is asked for one when a worker has room for it. Workers may join and
+        leave: what one that is gone had is given to others, and a task that ATTEMPTS workers died of gets 0.
+        Raises UsageError where nobody can grade, and SandboxError where a worker's sandbox fails.
+        """
+        from . import tasks
+        from .sandbox.jail import SandboxError
+
+        again, deaths = deque(task for task in [next(coming, None)] if task), Counter()
+        if not again:
+            return  # no cluster is needed
+        with _connected(self.address) as client:
+            crew = _Crew(client, self.address, *self.settings)
+            while True:
+                for task, culprit in crew.look():
+                    deaths[task.key] += culprit
+                    if deaths[task.key] >= tasks.ATTEMPTS:
+                        yield task, tasks.died(task)
+                    else:
+                        again.append(task)
+                while (worker := crew.free()) and (task := again.popleft() if again else next(coming, None)):
+                    crew.give(worker, task)
+                if worker and not crew.flight:
+                    return
+                task, answer = crew.take()
+                if isinstance(answer, SandboxError):
+                    raise answer
+                if answer is not None:
+                    yield task, answer
 
 
 # --- the head -------------------------------------------------------------------------------------

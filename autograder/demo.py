@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import classes, course
+from .pool import Pool
 from .verdicts import record, show
 
 CLASS = Path(__file__).parent / "demo_class"
@@ -81,22 +82,23 @@ def run(folder, jobs, device, unsafe, wanted=()):
             runs.build(name)
         handed_in = {a: read_class(a) for a in course.assignments().values() if a.name in names}
         surprises = []
-        for assignment, students in handed_in.items():
-            surprises += run_assignment(here, assignment, students, jobs, device, unsafe)
+        with Pool(jobs, device, unsafe) as engine:
+            for assignment, students in handed_in.items():
+                surprises += run_assignment(here, assignment, students, engine, device, unsafe)
         export(runs, here / "grades.csv")
         print("\n" + what_to_open(here, handed_in, start))
     print("\n" + conclusion(handed_in.values(), surprises), flush=True)
     return 1 if surprises else 0
 
 
-def run_assignment(root, assignment, students, jobs, device, unsafe):
+def run_assignment(root, assignment, students, engine, device, unsafe):
     """Hand in, grade and report on one assignment; returns a sentence for every outcome that was not expected."""
     hand_in(root, assignment, students)
     print(f"\nThe class of {len(students)}, made up for {assignment.name}:\n\n{introduce(students)}\n")
     print("Grading; a loop that never ends is stopped when its time is up, after 10 or 20 s ...", flush=True)
-    classes.grade_class(root, assignment, [s.name for s in students], jobs, device, unsafe)
+    classes.grade_class(root, assignment, [s.name for s in students], engine, device, unsafe)
     print("\nWriting everybody's feedback and the class report ...", flush=True)
-    classes.report_class(root, assignment)
+    classes.report_class(root, assignment, engine.jobs)
     return compare(students, root, assignment)
 
 

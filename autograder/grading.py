@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import contextlib
 import json
 import logging
 import os
@@ -9,7 +10,7 @@ import re
 import secrets
 import struct
 import time
-from dataclasses import dataclass, field
+from collections import Counter
 
 from . import course
 from .graders.session import Graders, Stopped
@@ -36,15 +37,6 @@ def new_seed():
     return secrets.randbits(48)
 
 
-@dataclass
-class Graded:
-    """A Verdict, and the outputs of the submission's cells by their place among the restored cells."""
-
-    verdict: record.Verdict
-    cells: list = field(default_factory=list)
-    outputs: dict = field(default_factory=dict)
-
-
 class Grader:
     """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
 
@@ -63,7 +55,6 @@ class Grader:
         self.close()
 
     def close(self):
-        self.graders.close()
         self.parent.close()
 
     def grade_file(self, path, exercise=None, seed=None):
@@ -90,7 +81,7 @@ class Grader:
                 every = list(found.exercises)
                 wanted = wanted or every
         except reading.Unreadable as problem:
-            return Graded(rejected(path, wanted or exercises_of_name(path), str(problem), seed))
+            return record.Graded(record.rejected(path, wanted or exercises_of_name(path), str(problem), seed))
         return self.grade_cells(cells, wanted, seed, str(path), assignment, candidates=every)
 
     def grade_cells(self, cells, wanted, seed, path="", assignment="", candidates=()):
@@ -105,7 +96,9 @@ class Grader:
             if not workspace.unexplained:
                 break
             log.warning("a sandboxed process was ended, perhaps from outside")
-        return Graded(record.Verdict(path, results, seed, assignment), cells, workspace.outputs)
+        return record.Graded(
+            record.Verdict(path, results, seed, assignment), cells, workspace.outputs, dict(workspace.spent)
+        )
 
     def _grade_workspace(self, workspace, wanted, candidates, seed):
         """The outcome of every exercise."""
@@ -115,7 +108,7 @@ class Grader:
                 kinds = workspace.kinds([e.name for e in candidates])
                 wanted = [e for e in candidates if kinds[e.name] != "missing"]
             wanted = wanted or list(candidates)  # it defines none: each of them is missing
-            return [self._grade_exercise(workspace, e, seed) for e in wanted]
+            return [self._timed(workspace, e, seed) for e in wanted]
         except ChildGone as problem:  # beyond what a fresh child could mend
             stopped = problem.status, f"It could not be graded: {problem}."
             return [record.without_grade(e.name, e.points, *stopped) for e in wanted or candidates]
@@ -126,6 +119,10 @@ class Grader:
             return [record.without_grade(e.name, e.points, "error", problem) for e in wanted or candidates]
         finally:
             workspace.close()
+
+    def _timed(self, workspace, exercise, seed):
+        with workspace.clock(f"the checks of `{exercise.name}`"):
+            return self._grade_exercise(workspace, exercise, seed)
 
     def _grade_exercise(self, workspace, exercise, seed):
         def without(status, message):
@@ -186,12 +183,6 @@ def _debugging():
     return bool(os.environ.get("AUTOGRADER_DEBUG"))
 
 
-def rejected(path, wanted, problem, seed, assignment=""):
-    """The Verdict of a submission that cannot be read: 0 points for each exercise, and why."""
-    results = [record.without_grade(e.name, e.points, "rejected", problem) for e in wanted]
-    return record.Verdict(str(path), results, seed, assignment)
-
-
 def exercises_of_name(path):
     """The exercises of the assignment whose name the file bears, or all of the course."""
     found = assignment_of([], path)
@@ -239,6 +230,7 @@ class Workspace:
         self.restarts = 0
         self.unexplained = False  # whether a child was ended by nobody knows whom
         self.used = {"cpu": 0.0, "memory": 0}
+        self.spent = Counter()  # wall-clock seconds, by what they were spent on
         self.notebook_ends = None
         self.exercise_ends = None
 
@@ -250,7 +242,9 @@ class Workspace:
                 raise ChildGone("killed", "too many of its cells ended their process or did not end at all")
             self.child = self.parent.fork()
             for index, cell in enumerate(self.cells):
-                if not self._run_cell(index, cell):
+                with self.clock(self._name(index)):
+                    lives = self._run_cell(index, cell)
+                if not lives:
                     self.restarts += 1
                     break
 
@@ -304,6 +298,15 @@ class Workspace:
 
     def close(self):
         self._lose()
+
+    @contextlib.contextmanager
+    def clock(self, what):
+        """Count the time that it takes as spent on `what`."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.spent[what] += time.monotonic() - started
 
     # --- exercises --------------------------------------------------------------------------------
 
@@ -361,8 +364,9 @@ class Workspace:
         late = f"its checks took longer than {limits.exercise:g} s in all" if left < limits.call else None
         if self.child is None or left <= 0:
             raise Stopped("timeout", late or "it is not there any more")
+        calls = 1 + len(message.get("before", ()))
         try:
-            reply, answer = self.child.request(message, tensors, seconds=min(limits.call, left))
+            reply, answer = self.child.request(message, tensors, seconds=min(limits.call * calls, left))
         except Interrupted as problem:
             raise Stopped("timeout", late or str(problem)) from None
         except ChildGone as problem:

@@ -1,64 +1,83 @@
 """Grades tasks on this machine: a pool of processes, each with a warm sandbox of its own."""
 
 import contextlib
-import ctypes
 import os
-import signal
 import time
 from collections import Counter, deque
 from multiprocessing import connection, get_context
 
 from . import tasks
+from .processes import end_with, without_interrupts
 from .sandbox.jail import SandboxError
 from .tasks import ATTEMPTS
 
 PATIENCE = 3600.0  # seconds for one submission: far beyond all deadlines that a worker keeps itself
-PR_SET_PDEATHSIG = 1
 READY = "ready"
 
 
-def graded(coming, jobs, device, unsafe):
-    """(task, Graded) in the order in which they are done; every task comes out, whatever becomes of the workers.
+class Pool:
+    """The engine of this machine: `jobs` processes. A context manager; however it ends, no process is left.
 
-    `coming` is an iterator of tasks, which is asked for one when a worker is free for it. A worker that dies is
-    replaced, and its task is given to another one; a task that ATTEMPTS workers died of gets 0.
-    Raises SandboxError where there is no sandbox. However it ends, no worker is left.
+    An engine has `warm`, to begin while the head is still busy, and `graded`; both may be called again and again.
     """
-    again, deaths, workers = deque(), Counter(), []
 
-    def next_task():
-        return again.popleft() if again else next(coming, None)
+    def __init__(self, jobs, device="cpu", unsafe=False):
+        self.jobs = jobs
+        self.settings = device, unsafe
+        self.workers = []
 
-    try:
-        while True:
-            while len(workers) < jobs and (task := next_task()):
-                workers.append(_Worker(device, unsafe, task))
-            if not any(worker.asked for worker in workers):
-                return
-            for worker in _answering(workers):
-                begun, task, answer = worker.begun, worker.task, worker.take()
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        for worker in self.workers:
+            worker.connection.close()  # all of them at once, since each takes a moment to clear up
+        for worker in self.workers:
+            worker.end()
+
+    def warm(self, total):
+        """Start as many workers as `total` tasks can use."""
+        while len(self.workers) < min(self.jobs, total):
+            self.workers.append(_Worker(*self.settings))
+
+    def graded(self, coming, total):
+        """(task, Graded) in the order in which they are done; every task comes out, whatever becomes of the workers.
+
+        `coming` is an iterator of at most `total` tasks, which is asked for one when a worker is free for it. A worker
+        that dies is replaced, and its task is given to another one; a task that ATTEMPTS workers died of gets 0.
+        Raises SandboxError where there is no sandbox.
+        """
+        waiting, deaths = deque(), Counter()
+
+        def are_waiting():
+            if not waiting and (task := next(coming, None)) is not None:
+                waiting.append(task)
+            return bool(waiting)
+
+        while are_waiting() or any(worker.task for worker in self.workers):
+            self.warm(total)
+            for worker in self.workers:
+                if worker.free and are_waiting():
+                    worker.give(waiting.popleft())
+            for worker in _answering(self.workers):
+                task, answer = worker.task, worker.take()
                 if isinstance(answer, SandboxError):
                     raise answer
                 if answer is None:  # it is dead
-                    workers.remove(worker)
+                    self.workers.remove(worker)
                     worker.end()
-                    culprit = task.key if begun else None
+                    culprit = task and task.key
                     deaths[culprit] += 1
-                    if not begun and deaths[culprit] > ATTEMPTS * jobs:
+                    if task is None and deaths[culprit] > ATTEMPTS * self.jobs:
                         raise SandboxError("The grading processes end before they begin.")
-                    if begun and deaths[culprit] >= ATTEMPTS:
+                    if task is not None and deaths[culprit] < ATTEMPTS:
+                        waiting.append(task)
+                    elif task is not None:
                         yield task, tasks.died(task)
-                    else:
-                        again.append(task)
-                elif not begun:
-                    worker.give(task)
-                else:
+                elif task is not None:
+                    if are_waiting():  # first, so that it works while the head is busy with this one
+                        worker.give(waiting.popleft())
                     yield task, answer
-                    if following := next_task():
-                        worker.give(following)
-    finally:
-        for worker in workers:
-            worker.end()
 
 
 def _answering(workers):
@@ -75,24 +94,23 @@ class _Worker:
     It says READY when it has begun. Were the pipe shared, a worker that dies while it writes would stop the others.
     """
 
-    def __init__(self, device, unsafe, first):
-        self.task = first  # given when it has begun
-        self.begun = False
-        self.asked = True
+    def __init__(self, device, unsafe):
+        self.task = None
+        self.asked = True  # it owes an answer: READY, or the Graded of its task
         self.until = time.monotonic() + PATIENCE
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, os.getpid(), device, unsafe), daemon=True)
-        usual = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited: Ctrl-C is for the head, which ends them
-        try:
+        with without_interrupts():  # Ctrl-C is for the head, which ends them
             self.process.start()
-        finally:
-            signal.signal(signal.SIGINT, usual)
         theirs.close()
+
+    @property
+    def free(self):
+        return not self.asked
 
     def give(self, task):
         self.task = task
-        self.begun = True
         self.asked = True
         self.until = time.monotonic() + PATIENCE
         with contextlib.suppress(OSError):  # it may be dead: `take` will say so
@@ -100,7 +118,7 @@ class _Worker:
 
     def take(self):
         """What it answers, or None if it is dead or as good as dead."""
-        self.asked = False
+        self.task, self.asked = None, False
         try:
             return self.connection.recv() if self.connection.poll() else None
         except (EOFError, OSError):
@@ -117,9 +135,7 @@ class _Worker:
 
 def _work(pipe, head, device, unsafe):
     """What a worker does: grade tasks until the head closes the pipe, or is gone."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != head:
-        return
+    end_with(head)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from .grading import Grader
 

@@ -43,11 +43,9 @@ def cells(task):
 
 def failed(task, status, message):
     """The Graded of a task that no worker could grade: 0 points, and why."""
-    from .grading import Graded
-
     exercises = course.find_assignment(task.assignment).exercises
     outcomes = [record.without_grade(e.name, e.points, status, message) for e in exercises]
-    return Graded(record.Verdict("", outcomes, task.seed, task.assignment), cells(task), {})
+    return record.Graded(record.Verdict("", outcomes, task.seed, task.assignment), cells(task), {})
 
 
 def died(task):

@@ -12,11 +12,9 @@ the temporary folder; read them first all the same.
 import argparse
 import copy
 import importlib.metadata
-import json
 import os
 import platform
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -27,6 +25,7 @@ os.environ["PATH"] = os.path.dirname(os.path.abspath(sys.executable)) + os.paths
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import attacks  # noqa: E402
+import stock_nbgrader  # noqa: E402
 from conftest import ASSIGNMENT, cell_of, load  # noqa: E402
 from nbgrader.api import Gradebook  # noqa: E402
 
@@ -35,8 +34,6 @@ from autograder.grading import Grader, new_seed  # noqa: E402
 PAGE = ROOT / "docs" / "comparison.md"
 SOLUTION = ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
 OWN_INSIDES = re.compile(r"inside\.wire|AGK1|Workbench|@\w+@")
-HIDDEN_TESTS = re.compile(r"\n*### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
-ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n.*?### END ORIGINAL", re.DOTALL)
 
 WRONG = """
 def attention(query, key, value, mask=None):
@@ -60,7 +57,7 @@ def main():
 
 def submissions(only=None):
     """({name: (what it tries, exercise, the notebook that is handed in)}, how many attacks were left out)."""
-    right = without_lessons(load(SOLUTION))
+    right = stock_nbgrader.without_lessons(load(SOLUTION))
     rows = {
         "(no attack: a right answer)": ("the right answer, to see that points can be had", "attention", right),
         "(no attack: the wrong answer)": ("zeros of the right shape, as in most attacks below", "attention", None),
@@ -80,12 +77,6 @@ def submissions(only=None):
     return rows, left_out
 
 
-def without_lessons(notebook):
-    """The notebook without the cells that only show: they take most of the time, and this kit does not run them."""
-    notebook["cells"] = [c for c in notebook["cells"] if "lesson" not in c["metadata"].get("tags", [])]
-    return notebook
-
-
 def with_answer(notebook, exercise, code):
     """The notebook, with that code as its answer to one exercise."""
     notebook = copy.deepcopy(notebook)
@@ -100,45 +91,24 @@ def notebook_of(attack, right):
             code = (attack.folder / name).read_text(encoding="utf-8")
             return with_answer(right, attack.expect["exercise"], code)
     with tempfile.TemporaryDirectory() as place:
-        return without_lessons(load(attack.hand_in(Path(place), None)))
+        return stock_nbgrader.without_lessons(load(attack.hand_in(Path(place), None)))
 
 
 # --- stock nbgrader ---------------------------------------------------------------------------------
-
-
-def stock_source():
-    """Assignment 02 as a course of stock nbgrader has it: each visible check is a hidden autograder test."""
-    notebook = without_lessons(load(ROOT / "source" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"))
-    for cell in notebook["cells"]:
-        source = ORIGINAL.sub("", "".join(cell["source"])).strip("\n")
-        meta = cell["metadata"].get("nbgrader", {})
-        if meta.get("grade") and cell["cell_type"] == "code":
-            source = HIDDEN_TESTS.sub("", source).strip("\n")
-            source = f"### BEGIN HIDDEN TESTS\n{source}\n### END HIDDEN TESTS"
-        cell["source"] = source
-    return notebook
-
-
-STOCK_CONFIG = """c = get_config()
-c.CourseDirectory.course_id = "stock"
-c.Execute.timeout = 300  # for a slow machine; 30 s if not given
-"""
 
 
 def on_stock(rows):
     """{name: points of the attacked exercise in stock nbgrader's gradebook}; None where it graded nothing."""
     with tempfile.TemporaryDirectory(prefix="stock-") as folder:
         place = Path(folder)
-        write(place / "source" / ASSIGNMENT, stock_source())
-        (place / "nbgrader_config.py").write_text(STOCK_CONFIG)
-        run_nbgrader(place, "generate_assignment", ASSIGNMENT, check=True)
+        stock_nbgrader.generate(place, [ASSIGNMENT])
         students = {f"student{number:02}": name for number, name in enumerate(rows)}
         for student, name in students.items():
-            write(place / "submitted" / student / ASSIGNMENT, rows[name][2])
-        run_nbgrader(place, "autograde", ASSIGNMENT)
+            stock_nbgrader.write(place / "submitted" / student / ASSIGNMENT, rows[name][2])
+        stock_nbgrader.nbgrader(place, "autograde", ASSIGNMENT)
         for student in students:  # nbgrader goes on after a submission that it could not grade; try such a one again
             if not is_graded(place, student):
-                run_nbgrader(place, "autograde", ASSIGNMENT, f"--student={student}")
+                stock_nbgrader.nbgrader(place, "autograde", ASSIGNMENT, f"--student={student}")
         with Gradebook(f"sqlite:///{place}/gradebook.db") as gradebook:
             return {
                 name: points(gradebook, student, rows[name][1]) if is_graded(place, student) else None
@@ -148,18 +118,6 @@ def on_stock(rows):
 
 def is_graded(place, student):
     return (place / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").is_file()
-
-
-def write(folder, notebook):
-    folder.mkdir(parents=True)
-    (folder / f"{ASSIGNMENT}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-
-
-def run_nbgrader(place, *arguments, check=False):
-    program = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), "nbgrader")
-    done = subprocess.run([program, *arguments], cwd=place, capture_output=True, text=True, timeout=600)
-    if check and done.returncode:
-        raise SystemExit(done.stdout + done.stderr)
 
 
 def points(gradebook, student, exercise):
@@ -175,8 +133,8 @@ def on_this_kit(rows):
     scores, seed = {}, new_seed()  # one seed: what there is to know about inputs is worked out once
     with Grader() as grader, tempfile.TemporaryDirectory() as folder:
         for number, (name, (_, exercise, notebook)) in enumerate(rows.items()):
-            place = Path(folder) / str(number)
-            write(place, notebook)
+            place = Path(folder) / str(number) / ASSIGNMENT
+            stock_nbgrader.write(place, notebook)
             verdict = grader.grade_file(place / f"{ASSIGNMENT}.ipynb", seed=seed).verdict
             scores[name] = verdict.exercise(exercise).score
     return scores

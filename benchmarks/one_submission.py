@@ -1,90 +1,244 @@
-"""What grading one submission costs, and where it goes: `python benchmarks/one_submission.py [--runs N]`.
+"""What grading one submission costs, stage by stage: `python benchmarks/one_submission.py [NN ...] [--runs N]`.
 
-Grades the solutions and the release N times each with one warm sandbox, and prints medians. The sandbox's and the
-misconceptions' one-time costs are printed apart.
+For every assignment a right submission (the solution) and a wrong one (a student of the demo's class) are graded with
+one warm sandbox: once on inputs that are new (which pays what a batch pays once), then N times on the same ones. Prints
+means per submission as Markdown: CPU time of the grading process and of the sandbox (its warm parent and the child,
+looked at from outside), and wall time.
 """
 
 import argparse
+import importlib
+import json
+import os
+import pkgutil
 import resource
-import statistics
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
-from autograder import course, grading
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch, as `autograder` itself does
+
+from autograder import course, demo, reference
 from autograder.graders.session import Graders
-from autograder.grading import Grader, Workspace
-from autograder.sandbox.warm import Child, WarmParent
+from autograder.grading import Grader, Workspace, new_seed
+from autograder.notebooks import reading, restoring
+from autograder.sandbox import warm
+from autograder.sandbox.inside import wire
+from autograder.verdicts import record
 
-SPENT = defaultdict(float)
+WRONG = "farid"  # whose mistakes are all in the values, in every assignment
+HERE = ("read", "restore", "fork and lock", "cells", "wire", "graders", "reference", "diagnosis", "verdict", "end")
+INSIDE = ("fork, end (parent)", "lock", "cells", "checks")
 
 
-def timed(owner, name, stage):
-    """Add up the wall time that calls of `owner.name` take, under `stage`."""
-    plain = getattr(owner, name)
+class Clock:
+    """Charges the time that passes to the stage that was entered last, of those not yet left."""
 
-    def with_clock(*args, **kwargs):
-        started = time.perf_counter()
-        try:
-            return plain(*args, **kwargs)
-        finally:
-            SPENT[stage] += time.perf_counter() - started
+    def __init__(self):
+        self.stack = ["rest"]
+        self.cpu, self.wall = Counter(), Counter()
+        self.last = self.now()
 
-    setattr(owner, name, with_clock)
+    @staticmethod
+    def now():
+        return time.process_time(), time.perf_counter()
+
+    def charge(self):
+        now = self.now()
+        self.cpu[self.stack[-1]] += now[0] - self.last[0]
+        self.wall[self.stack[-1]] += now[1] - self.last[1]
+        self.last = now
+
+    def stage(self, owner, name, stage):
+        """Let calls of `owner.name` be charged to `stage`; what a diagnosis calls is charged to the diagnosis."""
+        plain = getattr(owner, name)
+
+        def with_clock(*args, **kwargs):
+            self.charge()
+            self.stack.append("diagnosis" if "diagnosis" in self.stack else stage)
+            try:
+                return plain(*args, **kwargs)
+            finally:
+                self.charge()
+                self.stack.pop()
+
+        setattr(owner, name, with_clock)
+
+
+class Inside:
+    """The CPU time of the warm parent and of its child at the marks of a submission's way."""
+
+    def __init__(self):
+        self.spent = Counter()
+        self.child = None
+        self.seen = 0.0
+        self.begun = False
+        for owner, name, stage in ((warm.Child, "greeted", "lock"), (Workspace, "run", "cells")):
+            self.mark(owner, name, stage)
+        kill = warm.Child.kill
+
+        def kill_and_note(child):
+            ended = kill(child)
+            if ended and self.child:
+                self.spent["checks"] += ended["cpu"] - self.seen
+                self.child = None
+            return ended
+
+        warm.Child.kill = kill_and_note
+
+    def mark(self, owner, name, stage):
+        """When `owner.name` returns, what the child has used since the last mark was for `stage`."""
+        plain = getattr(owner, name)
+
+        def and_mark(this, *args):
+            result = plain(this, *args)
+            if stage == "lock":
+                self.child, self.seen = pid_of(this.pidfd), 0.0
+            spent = cpu_of(self.child)
+            self.spent[stage if stage == "lock" or not self.begun else "checks"] += spent - self.seen
+            self.begun = stage != "lock"
+            self.seen = spent
+            return result
+
+        setattr(owner, name, and_mark)
+
+
+def cpu_of(pid):
+    """The CPU time that a process has used, in seconds."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+    except OSError:
+        return 0.0
+
+
+def pid_of(pidfd):
+    """The process that a pidfd is of."""
+    lines = Path(f"/proc/self/fdinfo/{pidfd}").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
+
+
+def parent_of(process):
+    """The warm parent: the process that bubblewrap's own process ended in starting."""
+    pid = process.pid
+    while children := Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        pid = int(children[0])
+    return pid
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--runs", type=int, default=20)
-    runs = parser.parse_args().runs
-    timed(WarmParent, "fork", "fork and lock")
-    timed(Workspace, "run", "fork, lock and cells")
-    timed(Graders, "run", "checks")
-    timed(Child, "request", "in the child, and on the wire")
-    timed(Child, "kill", "end the child")
-
-    root = course.root()
-    name = next(iter(course.assignments()))
-    files = [root / folder / name / f"{name}.ipynb" for folder in ("solutions", "release")]
-    used = []
-    close = Workspace.close
-
-    def close_and_note(workspace):
-        close(workspace)
-        used.append(workspace.used)
-
-    Workspace.close = close_and_note
-    started = time.perf_counter()
+    parser.add_argument("assignments", nargs="*", metavar="NN")
+    parser.add_argument("--runs", type=int, default=10)
+    options = parser.parse_args()
+    chosen = [course.find_assignment(name) for name in options.assignments] or list(course.assignments().values())
+    clock, inside = Clock(), Inside()
+    put_clocks(clock)
+    started = time.perf_counter(), time.process_time()
     with Grader() as grader:
         grader.parent.start()
-        print(f"start of the sandbox and the graders: {time.perf_counter() - started:.2f} s, once")
-        for path in files:
-            report(grader, path, runs, used)
-    print(f"memory of the grading process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+        parent = parent_of(grader.parent.process)
+        wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
+        print(f"Start of the sandbox and the graders, once: {wall:.1f} s;", end=" ")
+        print(f"CPU {cpu:.1f} s here, {cpu_of(parent):.1f} s inside.\n")
+        columns = {}
+        for assignment in chosen:
+            for kind, data in submissions(assignment).items():
+                grade = grading_of(grader, assignment, data)
+                columns[f"{assignment.name[:2]} {kind}"] = measure(grade, options.runs, clock, inside, parent)
+    show(columns)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"Memory of the grading process at the end: {memory:.0f} MB.")
 
 
-def report(grader, path: Path, runs, used):
-    seed = grading.new_seed()
-    started = time.perf_counter()
-    grader.grade_file(path, seed=seed)
-    first = time.perf_counter() - started
-    walls, cpus, stages = [], [], defaultdict(list)
+def put_clocks(clock):
+    """Take the time of every stage in the grading process."""
+    for owner, name, stage in (
+        (reading, "read_notebook", "read"),
+        (restoring, "restore", "restore"),
+        (warm.WarmParent, "fork", "fork and lock"),
+        (Workspace, "run", "cells"),
+        (Graders, "run", "graders"),
+        (Grader, "_diagnose", "diagnosis"),
+        (record.Verdict, "to_json", "verdict"),
+        (warm.Child, "kill", "end"),
+    ):
+        clock.stage(owner, name, stage)
+    for name in ("pack", "unpack", "send_frame", "receive_frame"):
+        clock.stage(wire, name, "wire")
+    clock.stage(wire, "_read", "waiting for the child")
+    for module in pkgutil.iter_modules(reference.__path__):
+        module = importlib.import_module(f"{reference.__name__}.{module.name}")
+        for name, value in list(vars(module).items()):
+            if callable(value) and getattr(value, "__module__", "") == module.__name__ and not isinstance(value, type):
+                clock.stage(module, name, "reference")
+
+
+def submissions(assignment):
+    """The bytes of a right notebook and of a wrong one."""
+    right = course.root() / "solutions" / assignment.name / f"{assignment.name}.ipynb"
+    release = course.root() / "release" / assignment.name / f"{assignment.name}.ipynb"
+    student = next(s for s in demo.read_class(assignment) if s.name == WRONG)
+    wrong = demo.fill_in(json.loads(release.read_text(encoding="utf-8")), student)
+    return {"right": right.read_bytes(), "wrong": json.dumps(wrong).encode()}
+
+
+def grading_of(grader, assignment, data):
+    """What is measured: from a notebook's bytes to its verdict, on inputs that stay the same."""
+    seed = new_seed()
+
+    def grade():
+        cells = restoring.restore(reading.read_notebook(data), assignment.cells, assignment)
+        grader.grade_cells(cells, assignment.exercises, seed, "", assignment.name).verdict.to_json()
+
+    return grade
+
+
+def measure(grade, runs, clock, inside, parent):
+    """Means per submission in seconds: {"first": …, "cpu": {stage: …}, "inside": {stage: …}, "wall": {stage: …}}."""
+
+    def total():
+        return time.process_time() + sum(inside.spent.values()) + cpu_of(parent)
+
+    before = total()
+    grade()
+    first = total() - before
+    inside.spent.clear()
+    clock.charge()
+    clock.cpu.clear(), clock.wall.clear()
+    before = cpu_of(parent)
     for _ in range(runs):
-        SPENT.clear()
-        wall, cpu = time.perf_counter(), time.process_time()
-        grader.grade_file(path, seed=seed)
-        walls.append(time.perf_counter() - wall)
-        cpus.append(time.process_time() - cpu)
-        for stage, seconds in SPENT.items():
-            stages[stage].append(seconds)
-    child = statistics.median(u["cpu"] for u in used[-runs:])
-    memory = max(u["memory"] for u in used[-runs:]) / 2**20
-    print(f"\n{path.parent.parent.name} (median of {runs}; the first, with its misconceptions: {first * 1000:.0f} ms)")
-    print(f"  wall {1000 * statistics.median(walls):6.0f} ms")
-    print(f"  CPU  {1000 * statistics.median(cpus):6.0f} ms in the grading process, {1000 * child:.0f} ms in the child")
-    print(f"  memory of the child {memory:.0f} MB, most of it shared with the warm parent")
-    for stage, values in sorted(stages.items(), key=lambda item: -statistics.median(item[1])):
-        print(f"  {stage:<30} {1000 * statistics.median(values):6.0f} ms")
+        grade()
+    clock.charge()
+    inside.spent["fork, end (parent)"] = cpu_of(parent) - before
+    mean = lambda counts: {stage: seconds / runs for stage, seconds in counts.items()}  # noqa: E731
+    return {"first": first, "cpu": mean(clock.cpu), "inside": mean(inside.spent), "wall": mean(clock.wall)}
+
+
+def show(columns):
+    """Print the measurements as Markdown tables, in milliseconds."""
+    tables = (
+        ("CPU", [("cpu", s) for s in (*HERE, "rest")] + [("inside", s) for s in INSIDE]),
+        ("Wall time", [("wall", s) for s in (*HERE, "rest", "waiting for the child")]),
+    )
+    for title, rows in tables:
+        print(f"{title}, milliseconds per submission:\n")
+        print("| stage | " + " | ".join(columns) + " | mean |")
+        print("|---|" + "---:|" * (len(columns) + 1))
+        sums = defaultdict(float)
+        for table, stage in rows:
+            values = [1000 * column[table].get(stage, 0.0) for column in columns.values()]
+            for name, value in zip(columns, values):
+                sums[name] += value
+            print_row(f"sandbox: {stage}" if table == "inside" else stage, values)
+        print_row("**sum**", list(sums.values()))
+        if title == "CPU":
+            print_row("the first one of a batch", [1000 * column["first"] for column in columns.values()])
+        print()
+
+
+def print_row(name, values):
+    cells = " | ".join(f"{value:.1f}" if value < 9.95 else f"{value:.0f}" for value in values)
+    print(f"| {name} | {cells} | {sum(values) / len(values):.1f} |")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,23 @@ def grader():
         yield grader
 
 
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL server, where that is installed."""
+    import postgres
+
+    with postgres.server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def db_url(request):
+    """Where the gradebook of a module's course is: None for SQLite's file, as it is unless the environment says so."""
+    if os.environ.get("GRADEBOOK") != "postgresql":
+        return None
+    return request.getfixturevalue("server").create(request.module.__name__)
+
+
 @pytest.fixture
 def release():
     """The released notebook of assignment 02, parsed."""

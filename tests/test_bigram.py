@@ -17,8 +17,7 @@ WHOLE = ("test_logits", "test_sizes_that_are_equal", "test_gradients")
 
 @pytest.fixture(scope="module")
 def graders():
-    with Graders() as graders:
-        yield graders
+    return Graders()
 
 
 @pytest.mark.parametrize("id", ["no-scale", "scale-by-embedding-width", "query-and-key-swapped", "mask-one-too-far"])

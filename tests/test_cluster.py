@@ -21,6 +21,7 @@ from autograder.tasks import Task
 from autograder.verdicts import store
 
 STUDENTS = 8
+MANY = 99  # tasks that may come
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +167,7 @@ def started(place, two, results):
 def test_what_kills_its_workers_gets_nothing_and_the_others_are_graded(place, two, head, monkeypatch):
     monkeypatch.setattr(tasks, "ATTEMPTS", 2)
     who = ("ada", "evil", "bela", "carl")
-    done = {t.student: g.verdict for t, g in cluster.graded((task(place, s) for s in who), two.address, "cpu")}
+    done = {t.student: g.verdict for t, g in cluster.Cluster(two.address).graded((task(place, s) for s in who), MANY)}
     assert done.keys() == set(who)
     evil = done.pop("evil")
     assert {e.status for e in evil.exercises} == {"killed"} and evil.score == 0 < evil.max_score
@@ -187,12 +188,12 @@ def test_a_worker_of_another_version_gets_nothing_and_a_run_that_finds_one_is_re
             taken.append(f"student{len(taken)}")
             yield task(place, taken[-1])
 
-    done = {t.student: g.verdict for t, g in cluster.graded(coming(), two.address, "cpu")}
+    done = {t.student: g.verdict for t, g in cluster.Cluster(two.address).graded(coming(), MANY)}
     assert done.keys() == {"first", *taken} and all(verdict.full for verdict in done.values())
     (said,) = {record.getMessage() for record in caplog.records if "has another version" in record.getMessage()}
     assert said.startswith("autograder: The worker tcp://") and "(kit)" in said
     with pytest.raises(UsageError, match=r"^The worker tcp://\S+ has another version than the head \(kit\): .*\.$"):
-        list(cluster.graded(iter([task(place, "ada")]), two.address, "cpu"))
+        list(cluster.Cluster(two.address).graded(iter([task(place, "ada")]), MANY))
     code, said = tiny.ended(tiny.start(place, "--regrade", "--scheduler", two.address))
     assert code == 2 and said.count("\n") == 1 and "has another version than the head (kit)" in said
 
@@ -201,7 +202,7 @@ def test_a_worker_of_another_version_gets_nothing_and_a_run_that_finds_one_is_re
 def test_nobody_at_the_address_is_one_sentence(place, head, monkeypatch, address):
     monkeypatch.setattr(cluster, "CONNECT", 1.0)
     with pytest.raises(UsageError, match=r"^No Dask scheduler answers at .*\)\.$"):
-        list(cluster.graded(iter([task(place, "ada")]), address, "cpu"))
+        list(cluster.Cluster(address).graded(iter([task(place, "ada")]), MANY))
 
 
 def test_a_scheduler_that_has_no_worker_or_one_without_a_sandbox_or_ends_is_one_sentence(
@@ -217,16 +218,16 @@ def test_a_scheduler_that_has_no_worker_or_one_without_a_sandbox_or_ends_is_one_
     try:
         monkeypatch.setattr(cluster, "PATIENCE", 1.0)
         with pytest.raises(UsageError, match="has had no worker for 1 s"):
-            list(cluster.graded(iter([task(place, "ada")]), lonely.address, "cpu"))
+            list(cluster.Cluster(lonely.address).graded(iter([task(place, "ada")]), MANY))
         monkeypatch.setattr(cluster, "PATIENCE", 60.0)
         unsafe = lonely.worker(place, "--no-nanny", PATH="/nowhere")
         with pytest.raises(UsageError, match=r"^The worker tcp://\S+ has no sandbox. Grading needs bubblewrap"):
-            list(cluster.graded(iter([task(place, "ada")]), lonely.address, "cpu"))
+            list(cluster.Cluster(lonely.address).graded(iter([task(place, "ada")]), MANY))
         unsafe.terminate()
         unsafe.wait()
         lonely.worker(place, "--no-nanny")
         with pytest.raises(UsageError, match="is gone"):
-            list(cluster.graded(coming(), lonely.address, "cpu"))
+            list(cluster.Cluster(lonely.address).graded(coming(), MANY))
     finally:
         lonely.end()
 

@@ -29,8 +29,7 @@ SEEDS = tuple(int(seed) for seed in os.environ.get("SEEDS", "1").split(","))  # 
 
 @pytest.fixture(scope="module")
 def graders():
-    with Graders() as graders:
-        yield graders
+    return Graders()
 
 
 class Remembering:

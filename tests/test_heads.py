@@ -112,8 +112,8 @@ def test_wide_heads_crash_by_crash(grader, tmp_path):
 @pytest.mark.parametrize("id", ["no-scale", "scale-by-embedding-width", "keys-as-values", "softmax-over-queries"])
 def test_a_wrong_head_is_said_first(id):
     """When a single head is wrong already, the checks of the stack's values say so before anything else."""
-    with Graders() as graders:
-        run = graders.run("StackedHeads", Local(bank("StackedHeads")[id].namespace()), 1)
+    graders = Graders()
+    run = graders.run("StackedHeads", Local(bank("StackedHeads")[id].namespace()), 1)
     failed = {check.name: check.message for check in run.failed()}
     for name in ("test_one_head", "test_output", "test_sizes_that_are_equal", "test_gradients"):
         assert "First mend your `Head`" in failed[name]
@@ -122,8 +122,8 @@ def test_a_wrong_head_is_said_first(id):
 def test_loading_says_that_the_layer_must_be_mended_first():
     namespace = runpy.run_path(str(HONEST / "load_from_torch" / "plain.py"))
     namespace["MultiHeadAttention"] = lambda *args, **kwargs: nn.Linear(4, 4)
-    with Graders() as graders:
-        run = graders.run("load_from_torch", Local(namespace), 1)
+    graders = Graders()
+    run = graders.run("load_from_torch", Local(namespace), 1)
     assert len(run.failed()) == len(run.checks)
     assert all("First mend your `MultiHeadAttention`" in check.message for check in run.checks)
 

@@ -15,6 +15,7 @@ from autograder import batch, course, pool
 from autograder.grading import Grader, new_seed
 from autograder.sandbox import warm
 from autograder.sandbox.jail import Limits
+from autograder.verdicts.store import Store
 
 SEED = new_seed()  # one for all, as for a class: the misconceptions' values are computed once
 
@@ -92,6 +93,16 @@ IN_A_BATCH = (
 )
 
 
+class NoWriter:
+    """Records nothing."""
+
+    def held(self, student, key):
+        return None
+
+    def add(self, student, submitted, graded, key):
+        pass
+
+
 def test_a_batch_ends_and_honest_work_between_attackers_gets_its_points(world, tmp_path):
     """Two sandboxes and the usual deadlines: an attacker costs the others no more than its own, here one call's."""
     assignment = course.find_assignment("02")
@@ -103,16 +114,11 @@ def test_a_batch_ends_and_honest_work_between_attackers_gets_its_points(world, t
         for student, data in ((f"{number}-attacker", attacker), (f"{number}-honest", honest + b" " * number)):
             hand_in(data, tmp_path / "submitted" / student / assignment.name, f"{assignment.name}.ipynb")
     who = batch.students(tmp_path, assignment.name)
-    verdicts = {}
-
-    def progress(items, total):
-        for task, graded in items:
-            verdicts[task.student] = graded.verdict
-            yield task, graded
-
+    run = batch.Batch(tmp_path, assignment, who, Store(tmp_path))
     started = time.monotonic()
-    done = batch.grade(tmp_path, assignment, who, lambda tasks: pool.graded(tasks, 2, "cpu", False), progress=progress)
-    assert done == (2 * len(IN_A_BATCH), 0)
+    with pool.Pool(2) as engine:
+        verdicts = dict(run.run(engine, NoWriter()))
+    assert run.graded == 2 * len(IN_A_BATCH) and not run.problems
     took = time.monotonic() - started
     assert not world.harm("")
     assert sorted(verdicts) == who

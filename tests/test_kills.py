@@ -5,6 +5,7 @@
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -29,10 +30,10 @@ PLAN = ("child", "parent", "child", "head", "child", "worker", "child", "child",
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(tmp_path_factory, db_url):
     """A course with a class, graded by a run that nothing disturbs."""
     place = tmp_path_factory.mktemp("killed")
-    release = tiny.course(place)
+    release = tiny.course(place, db_url=db_url)
     for number in range(STUDENTS):
         answer = list(tiny.ANSWERS)[number % len(tiny.ANSWERS)]
         tiny.submit(place, release, f"student{number:02d}", answer, "time.sleep(0.2)\nprint('x' * 19_000)")
@@ -62,8 +63,8 @@ def find(run, who, place, draw, last):
 
 def _candidates(head, who):
     workers = [p for p in head.children() if "spawn_main" in " ".join(p.cmdline())]
-    if who in ("head", "writer"):
-        return [(head, None)] if bool(workers) == (who == "head") else []
+    if who in ("head", "writer"):  # the head writes, whenever something is done
+        return [(head, None)] if workers else []
     if who == "worker":
         return [(w, w.pid) for w in workers]
     found = []
@@ -152,7 +153,7 @@ def all_gone(processes, seconds=20):
 
 
 def test_two_runs_at_once_do_not_meet(place):
-    with classes.alone(place):
+    with classes.alone(place, tiny.NAME):
         code, said = tiny.ended(tiny.start(place))
     assert code == 2 and said.count("\n") == 1 and "at work" in said
 
@@ -233,7 +234,8 @@ def test_a_gradebook_that_cannot_be_written_is_one_sentence_and_loses_nothing(pl
     first, second = said.split("--\n", 1)
     assert first.count("\n") == 2 and "exit code 2" in first, said
     assert "No space left" in first or "disk is full" in first or "disk I/O error" in first, said
-    assert "exit code" not in second and "0 graded, 3 unchanged" in second, said
+    done, known = map(int, re.search(r"(\d) graded, (\d) unchanged", second).groups())
+    assert "exit code" not in second and done + known == 3 and known > 0, said
 
 
 def test_a_read_only_folder_is_one_sentence(place, tmp_path):
@@ -263,7 +265,8 @@ def test_a_batch_ends_whatever_becomes_of_its_workers(monkeypatch):
     monkeypatch.setattr(pool, "ATTEMPTS", 2)
     data = (ROOT / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_bytes()
     tasks = [Task(name, name, data, ASSIGNMENT, 1) for name in ("ada", "evil", "bela", "silent", "carl")]
-    done = {task.student: answer for task, answer in pool.graded(iter(tasks), 2, "cpu", False)}
+    with pool.Pool(2) as engine:
+        done = {task.student: answer for task, answer in engine.graded(iter(tasks), len(tasks))}
     for name in ("evil", "silent"):
         verdict = done.pop(name).verdict
         assert {e.status for e in verdict.exercises} == {"killed"} and verdict.score == 0 < verdict.max_score
@@ -272,5 +275,5 @@ def test_a_batch_ends_whatever_becomes_of_its_workers(monkeypatch):
 
 def test_workers_that_never_begin_are_one_sentence(monkeypatch):
     monkeypatch.setattr(pool, "_work", workers.never)
-    with pytest.raises(SandboxError, match="end before they begin"):
-        list(pool.graded(iter([Task("ada", "ada", b"", ASSIGNMENT, 1)]), 1, "cpu", False))
+    with pool.Pool(1) as engine, pytest.raises(SandboxError, match="end before they begin"):
+        list(engine.graded(iter([Task("ada", "ada", b"", ASSIGNMENT, 1)]), 1))

@@ -183,16 +183,16 @@ def test_counts_are_the_same_but_for_chance():
 @pytest.mark.parametrize("exercise", ["CharTokenizer", "get_batch", "generate", "train"])
 def test_right_answers_pass_in_the_sandbox(grader, exercise):
     """One after the other, each within the limits of a call; the notebook of the course is not needed for it."""
-    with Graders() as graders:
-        for path in sorted((ROOT / "tests" / "honest" / exercise).glob("*.py")):
-            workspace = Workspace(grader.parent, [Cell("code", path.read_text(), "")])
-            try:
-                workspace.begin_exercise()
-                run = graders.run(exercise, workspace, 5)
-            finally:
-                workspace.close()
-            assert run.stopped is None, (path.stem, run.stopped)
-            assert [check.message for check in run.failed()] == [], path.stem
+    graders = Graders()
+    for path in sorted((ROOT / "tests" / "honest" / exercise).glob("*.py")):
+        workspace = Workspace(grader.parent, [Cell("code", path.read_text(), "")])
+        try:
+            workspace.begin_exercise()
+            run = graders.run(exercise, workspace, 5)
+        finally:
+            workspace.close()
+        assert run.stopped is None, (path.stem, run.stopped)
+        assert [check.message for check in run.failed()] == [], path.stem
 
 
 CHEATS = {
@@ -236,12 +236,12 @@ def test_a_cheat_gets_nothing(grader, cheat):
     source = "import torch\n" + CHEATS[cheat]
     exercise = next(e for e in ("train", "generate", "CharTokenizer") if f" {e}" in source)
     workspace = Workspace(grader.parent, [Cell("code", source, "")])
-    with Graders() as graders:
-        try:
-            workspace.begin_exercise()
-            run = graders.run(exercise, workspace, 5)
-        finally:
-            workspace.close()
+    graders = Graders()
+    try:
+        workspace.begin_exercise()
+        run = graders.run(exercise, workspace, 5)
+    finally:
+        workspace.close()
     assert not [check.name for check in run.checks if check.passed]
 
 
@@ -289,6 +289,6 @@ def test_a_mistake_is_named_however_chance_was_used(exercise, id):
     """What is drawn differs from that of the wrong answer in the bank: what is counted does not."""
     namespace = {"torch": torch}
     exec(MISTAKES[exercise, id], namespace)
-    with Graders() as graders:
-        run = graders.run(exercise, Local(namespace), 5)
-        assert [d.id for d in diagnose(run, graders)] == [id]
+    graders = Graders()
+    run = graders.run(exercise, Local(namespace), 5)
+    assert [d.id for d in diagnose(run, graders)] == [id]

@@ -7,9 +7,10 @@ import subprocess
 import sys
 
 import pytest
+import tiny
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
-from nbgrader.api import Gradebook
 
+from autograder.notebooks.nbgrader_runs import Course
 from autograder.sandbox.inside import lacking
 
 
@@ -108,22 +109,41 @@ CLASS = {
     "scripted": (scripted, 10),
     "offline": (offline, 10),
 }
+# when some of it was handed in; it was due at noon of March 1st
+TIMES = {
+    "right": "2026-03-01 11:00:00 UTC",
+    "wrong": "2026-03-01 14:00:00 +0100",
+    "offline": "2026-03-02 10:00:00 UTC",
+    "no_notebook": "2026-03-09 10:00:00 UTC",
+    "scripted": "some time in March",
+}
 UNREADABLE = {"no_notebook": b"hello", "empty": b"", "odd [name]": b"{}"}
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(tmp_path_factory, db_url):
     """A course that has gone through all of nbgrader's own commands."""
     place = tmp_path_factory.mktemp("nbgrader")
     shutil.copytree(ROOT / "source", place / "source")
-    shutil.copy(ROOT / "nbgrader_config.py", place)
+    tiny.configure(place, db_url)
+    with open(place / "nbgrader_config.py", "a") as file:
+        file.write('c.LateSubmissionPlugin.penalty_method = "zero"\n')
+    (place / "source" / ASSIGNMENT / "data.txt").write_text("for everybody")
     command(place, "nbgrader", "generate_assignment", ASSIGNMENT)
+    with Course(place).gradebook() as gradebook:
+        gradebook.update_or_create_assignment(ASSIGNMENT, duedate="2026-03-01 12:00:00")
     command(place, "nbgrader", "generate_solution", ASSIGNMENT)
     for student, (mangle, _) in CLASS.items():
         notebook = load(place / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
         hand_in(mangle(notebook), place / "submitted" / student / ASSIGNMENT)
     for student, data in UNREADABLE.items():
         hand_in(data, place / "submitted" / student / ASSIGNMENT)
+    for student, text in TIMES.items():
+        (place / "submitted" / student / ASSIGNMENT / "timestamp.txt").write_text(text)
+    beside = place / "submitted" / "doubled" / ASSIGNMENT
+    (beside / "data.txt").write_text("mine")
+    (beside / "own").mkdir()
+    (beside / "own" / "notes.txt").write_text("notes")
     (place / "secret").write_text("the answers")
     folder = place / "submitted" / "bare_folder" / ASSIGNMENT
     folder.mkdir(parents=True)
@@ -139,7 +159,7 @@ def place(tmp_path_factory):
 
 
 def grades(place, student):
-    with Gradebook(f"sqlite:///{place}/gradebook.db") as gradebook:
+    with Course(place).gradebook() as gradebook:
         notebook = gradebook.find_submission_notebook(ASSIGNMENT, ASSIGNMENT, student)
         return {g.name: (g.auto_score, g.needs_manual_grade) for g in notebook.grades}
 
@@ -214,13 +234,97 @@ def test_validate_runs_on_a_students_machine(place):
     assert "FAILED" in command(place, "nbgrader", "validate", str(path))
 
 
-def test_the_command_grade_gives_the_same_scores(place):
-    """`autograder grade` with two sandboxes and `nbgrader autograde` agree, and a second run grades nothing again."""
-    stock = {s: grades(place, s) for s in CLASS}
+def rows(place):
+    """All that the gradebook holds of submissions, without the ids that are drawn."""
+    with Course(place).gradebook() as gradebook:
+        return {
+            submission.student.id: (
+                submission.timestamp,
+                [(n.name, n.late_submission_penalty, n.score) for n in submission.notebooks],
+                sorted(
+                    (g.name, g.auto_score, g.manual_score, g.extra_credit, g.needs_manual_grade)
+                    for n in submission.notebooks
+                    for g in n.grades
+                ),
+                sorted((c.name, c.auto_comment, c.manual_comment) for n in submission.notebooks for c in n.comments),
+            )
+            for submission in gradebook.assignment_submissions(ASSIGNMENT)
+        }
+
+
+def files(place):
+    """Everything in autograded/: bytes and permissions."""
+    found = [p for p in (place / "autograded").rglob("*") if p.is_file()]
+    return {str(p.relative_to(place)): (p.read_bytes(), p.stat().st_mode) for p in found}
+
+
+def grade_by_hand(place, student, points):
+    with Course(place).gradebook() as gradebook:
+        gradebook.find_grade("question-three-matrices", ASSIGNMENT, ASSIGNMENT, student).manual_score = points
+        gradebook.find_grade("attention", ASSIGNMENT, ASSIGNMENT, student).extra_credit = 0.5
+        gradebook.find_comment("question-three-matrices", ASSIGNMENT, ASSIGNMENT, student).manual_comment = "Good."
+        gradebook.db.commit()
+
+
+def test_the_command_grade_records_the_same(place):
+    """`autograder grade` and `nbgrader autograde` agree on every row, file and permission, in a gradebook that is new
+    and in one that a person has written in; and a second run grades nothing again."""
+    everybody = len(CLASS) + len(UNREADABLE) + 2
+    grade_by_hand(place, "right", 2.0)
+    grade_by_hand(place, "offline", 1.0)
+    command(place, "nbgrader", "autograde", ASSIGNMENT, "--force")
+    stock = rows(place), files(place)
+    assert len(stock[0]) == everybody and stock[0]["offline"][1][0][1] > 0 and stock[0]["wrong"][1][0][1] > 0
+    assert stock[0]["right"][1][0][1] is None and not stock[0]["right"][0] == stock[0]["wrong"][0]
     shutil.rmtree(place / ".autograder" / "results")
+    shutil.rmtree(place / "autograded")
     assert f"{len(CLASS)} graded, 0 unchanged" in command(place, "autograder", "grade", "02", "--jobs", "2")
-    assert {s: grades(place, s) for s in CLASS} == stock
+    assert (rows(place), files(place)) == stock
+    with Course(place).gradebook() as gradebook:
+        for student in stock[0]:
+            gradebook.remove_submission(ASSIGNMENT, student)
+            gradebook.remove_student(student)
     assert f"0 graded, {len(CLASS)} unchanged" in command(place, "autograder", "grade", "02")
+    for student in ("right", "offline"):
+        grade_by_hand(place, student, {"right": 2.0, "offline": 1.0}[student])
+    command(place, "nbgrader", "autograde", ASSIGNMENT, "--force")  # it looks again at what a person has graded
+    assert (rows(place), files(place)) == stock
+
+
+def test_what_is_recorded_already_is_left_alone_and_what_is_not_is_mended(place):
+    command(place, "autograder", "grade", "02")
+    path = place / "autograded" / "right" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    whole, inode = (rows(place), files(place)), path.stat().st_ino
+    assert f"0 graded, {len(CLASS)} unchanged" in command(place, "autograder", "grade", "02")
+    assert (rows(place), files(place)) == whole and path.stat().st_ino == inode, "it was written again"
+    with Course(place).gradebook() as gradebook:
+        gradebook.find_grade("attention", ASSIGNMENT, ASSIGNMENT, "right").auto_score = 0.0
+        gradebook.update_or_create_submission(ASSIGNMENT, "without_tests", timestamp="2026-05-05 00:00:00")
+        gradebook.db.commit()
+    shutil.rmtree(place / "autograded" / "doubled")
+    command(place, "autograder", "grade", "02")
+    after = rows(place)
+    assert after.pop("right")[2] == [(*g[:4], g[4] or g[2] is not None) for g in whole[0].pop("right")[2]]
+    assert files(place) == whole[1]
+    assert after.keys() == whole[0].keys()
+
+
+def test_a_course_that_has_nbgrader_do_more_is_recorded_by_nbgrader(place):
+    """Here, a hook; what it is called for is what `nbgrader autograde` does."""
+    config = place / "nbgrader_config.py"
+    usual = config.read_text()
+    told = place / "told"
+    config.write_text(f"{usual}\ndef tell(**about):\n    open({str(told)!r}, 'a').write(about['student'] + ' ')\n")
+    config.write_text(config.read_text() + "c.Autograde.post_convert_hook = tell\n")
+    try:
+        before = rows(place)
+        command(place, "autograder", "grade", "02", "--student", "right", "--student", "edited")
+    finally:
+        config.write_text(usual)
+    assert sorted(told.read_text().split()) == ["edited", "right"]
+    assert {s: r[2] for s, r in rows(place).items() if s != "right"} == {
+        s: r[2] for s, r in before.items() if s != "right"
+    }
 
 
 def test_the_report_is_written(place):

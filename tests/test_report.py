@@ -59,7 +59,15 @@ class Page(HTMLParser):
 
 
 def page(course_assignment, verdicts):
-    return Page(report.render(course_assignment, verdicts))
+    return Page(report.render(course_assignment, sorted(verdicts.items())))
+
+
+def tally(outcomes):
+    """The summary of the exercise `one`, from its outcomes by student."""
+    found = report.ExerciseTally(SimpleNamespace(name="one", points=2.0))
+    for student, outcome in outcomes.items():
+        found.add(student, outcome)
+    return found.summary()
 
 
 # --- what it says ---------------------------------------------------------------------------------
@@ -72,7 +80,10 @@ def test_headline():
         "cleo": verdict(without_grade("one", 2.0, "timeout", "slow"), graded("two", ["c"])),
         "dan": verdict(without_grade("one", 2.0, "rejected", "no"), without_grade("two", 1.0, "rejected", "no")),
     }
-    numbers = report.headline(verdicts)
+    headline = report.Headline()
+    for student, one in verdicts.items():
+        headline.add(student, one)
+    numbers = headline.summary()
     assert (numbers["students"], numbers["full"], numbers["ungraded"], numbers["max"]) == (4, 1, 2, 3.0)
     assert (numbers["mean"], numbers["median"]) == (1.5, 1.5)
     assert [reason["text"] for reason in numbers["reasons"]] == ["ran too long", "could not be read"]
@@ -94,18 +105,19 @@ def test_mistakes_are_counted_and_the_most_common_comes_first():
         "bob": graded("one", [], {"a": ""}, ["mask-inverted", "no-scale"]),
         "cleo": graded("one", ["a"]),
     }
-    found = report.mistakes(outcomes)
+    found = tally(outcomes)["mistakes"]
     assert [(m["id"], m["students"]) for m in found] == [("no-scale", ["ada", "bob"]), ("mask-inverted", ["bob"])]
     assert found[0]["says"] == "What no-scale says."
 
 
 def test_checks_are_sorted_by_how_often_they_fail():
-    outcomes = [
-        graded("one", ["a", "b"]),
-        graded("one", ["b"], {"a": "It is NaN."}),
-        without_grade("one", 2.0, "error", "no"),
-    ]
-    first, second = report.checks(outcomes)
+    outcomes = {
+        "ada": graded("one", ["a", "b"]),
+        "bob": graded("one", ["b"], {"a": "It is NaN."}),
+        "cleo": without_grade("one", 2.0, "error", "no"),
+        "dan": None,
+    }
+    first, second = tally(outcomes)["checks"]
     assert (first["sentence"], first["failed"], first["of"], first["rate"]) == ("The sentence of a.", 1, 2, 0.5)
     assert (second["sentence"], second["failed"]) == ("The sentence of b.", 0)
 
@@ -122,7 +134,27 @@ def test_checks_are_sorted_by_how_often_they_fail():
     ],
 )
 def test_sentence_of_a_check_that_nobody_passed(messages, expected):
-    assert report.sentence([Check("a", "values", 1.0, False, m) for m in messages]) == expected
+    checks = [Check("a", "values", 1.0, False, m) for m in messages]
+    found = report.CheckTally(checks[0])
+    for check in checks:
+        found.add(check)
+    assert found.sentence() == expected
+
+
+def test_sentence_of_a_check_that_somebody_passed():
+    outcomes = {"ada": graded("one", [], {"a": "No."}), "bob": graded("one", ["a"]), "cleo": graded("one", ["a"])}
+    (check,) = tally(outcomes)["checks"]
+    assert (check["sentence"], check["failed"], check["of"]) == ("The sentence of a.", 1, 3)
+
+
+def test_a_list_of_a_large_class_names_the_first_and_counts_the_others(monkeypatch):
+    monkeypatch.setattr(report, "NAMED", 2)
+    verdicts = {name: verdict(graded("one", [], {"a": ""}, ["m"])) for name in "abcd"}
+    verdicts |= {name: verdict(without_grade("one", 1.0, "timeout", "slow")) for name in "vwx"}
+    parsed = page(assignment(one=1.0), verdicts)
+    assert "a , b and 2 others" in parsed.words
+    assert "It ran too long: v , w and 1 other." in parsed.words
+    assert sum(link.startswith("../feedback/") for link in parsed.links) == len(verdicts), "the table has everybody"
 
 
 def test_nobody_and_nothing():
@@ -132,12 +164,12 @@ def test_nobody_and_nothing():
 
 
 def test_backticks_become_code():
-    text = report.render(assignment(one=1.0), {"ada": verdict(graded("one", [], {"a": ""}, ["`<b>`"]))})
+    text = report.render(assignment(one=1.0), [("ada", verdict(graded("one", [], {"a": ""}, ["`<b>`"])))])
     assert "What <code>&lt;b&gt;</code> says." in text
 
 
 def test_it_is_accessible():
-    text = report.render(assignment(one=1.0), {"ada": verdict(graded("one", ["a"]))})
+    text = report.render(assignment(one=1.0), [("ada", verdict(graded("one", ["a"])))])
     assert '<html lang="en">' in text
     assert 'scope="row"' in text and 'scope="col"' in text and "<caption>" in text
     assert "prefers-color-scheme: dark" in text
@@ -181,7 +213,7 @@ def test_links_lead_to_the_feedback_and_nowhere_else(hostile):
 
 
 def test_the_page_loads_nothing(hostile):
-    text = report.render(assignment(one=1.0), hostile)
+    text = report.render(assignment(one=1.0), hostile.items())
     assert "http://" not in text and "https://" not in text and "url(" not in text and "@import" not in text
 
 
@@ -189,11 +221,11 @@ def test_the_page_loads_nothing(hostile):
 
 
 def test_write(tmp_path, hostile):
-    path = report.write(tmp_path, assignment(one=1.0), hostile)
+    path = report.write(tmp_path, assignment(one=1.0), hostile.items())
     assert path == tmp_path / "reports" / "09_made_up.html"
     text = path.read_text(encoding="utf-8")
     Page(text)
-    report.write(tmp_path, assignment(one=1.0), {})
+    report.write(tmp_path, assignment(one=1.0), [])
     assert path.read_text(encoding="utf-8") != text
     assert [p.name for p in path.parent.iterdir()] == [path.name]
     assert Path(path).stat().st_mode & 0o044

@@ -1,13 +1,12 @@
-"""A course of one assignment with one small exercise, its class, and its graders as processes of their own."""
+"""A course of small assignments with one small exercise each, its class, and its graders as processes of their own."""
 
 import json
 import os
-import shutil
+import signal
 import subprocess
 import sys
 
 from conftest import ROOT, cell_of, hand_in, load
-from nbgrader.api import Gradebook
 
 from autograder.notebooks.nbgrader_runs import Course
 from autograder.verdicts.store import Store
@@ -24,28 +23,39 @@ ANSWERS = {
 }
 
 
-def course(place):
-    """Make the course in the empty folder `place` and build it; returns its released notebook, parsed."""
+def course(place, names=(NAME,), db_url=None):
+    """Make the course in the empty folder `place` and build it; returns its released notebook, parsed.
+
+    All its assignments have the same one.
+    """
     source = load(ROOT / "source" / "03_causal_attention" / "03_causal_attention.ipynb")
     source["cells"] = [c for c in source["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") in CELLS]
     cell_of(source, "setup")["source"] = SETUP
-    hand_in(source, place / "source" / NAME, f"{NAME}.ipynb")
-    shutil.copy(ROOT / "nbgrader_config.py", place)
-    Course(place).build(NAME)
-    return load(place / "release" / NAME / f"{NAME}.ipynb")
+    for name in names:
+        hand_in(source, place / "source" / name, f"{name}.ipynb")
+    configure(place, db_url)
+    for name in names:
+        Course(place).build(name)
+    return load(place / "release" / names[0] / f"{names[0]}.ipynb")
 
 
-def submit(place, release, student, answer="right", cell=""):
+def configure(place, db_url=None):
+    """The course's nbgrader_config.py, with a line that says where the gradebook is, unless it is SQLite's file."""
+    line = f"\nc.CourseDirectory.db_url = {db_url!r}\n" if db_url else ""
+    (place / "nbgrader_config.py").write_text((ROOT / "nbgrader_config.py").read_text() + line)
+
+
+def submit(place, release, student, answer="right", cell="", name=NAME):
     """Hand in an answer for a student: one of ANSWERS, with `cell` run before it."""
     code = f"def causal_mask(t, device=None):\n    return {ANSWERS[answer]}\n"
     cell_of(release, "causal_mask-solution")["source"] = f"# {student}\n{cell}\n{code}"
-    return hand_in(release, place / "submitted" / student / NAME, f"{NAME}.ipynb")
+    return hand_in(release, place / "submitted" / student / name, f"{name}.ipynb")
 
 
-def start(place, *arguments, command="grade", before=()):
+def start(place, *arguments, command="grade", name=NAME, before=()):
     """Start `autograder grade` on the course: a Popen. It is the leader of a process group of its own."""
     return subprocess.Popen(
-        [*before, sys.executable, "-m", "autograder", command, "09", *map(str, arguments)],
+        [*before, sys.executable, "-m", "autograder", command, name, *map(str, arguments)],
         cwd=place,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
@@ -53,6 +63,7 @@ def start(place, *arguments, command="grade", before=()):
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the tests may run where it is ignored
     )
 
 
@@ -67,25 +78,32 @@ def ended(run, seconds=180):
     return run.returncode, said
 
 
-def verdicts(place):
+def verdicts(place, name=NAME):
     """What counts of everybody's verdict, by student."""
-    found = Store(place).latest(NAME)
+    found = Store(place).latest(name)
     return {
         s: [(e.score, e.status, e.message, [c.passed for c in e.checks]) for e in v.exercises] for s, v in found.items()
     }
 
 
-def gradebook(place):
-    """The score of every submission that the gradebook knows, by student; each student once."""
-    with Gradebook(f"sqlite:///{place}/gradebook.db") as book:
-        (check,) = book.db.connection().exec_driver_sql("PRAGMA integrity_check").fetchone()
-        assert check == "ok"
-        rows = [(s.student.id, s.score) for s in book.assignment_submissions(NAME)]
+def gradebook(place, name=NAME):
+    """What the gradebook knows: the score of everybody's one submission; all grades and comments."""
+    with Course(place).gradebook() as book:
+        if book.engine.name == "sqlite":
+            (check,) = book.db.connection().exec_driver_sql("PRAGMA integrity_check").fetchone()
+            assert check == "ok"
+        rows = [(s.student.id, s.score) for s in book.assignment_submissions(name)]
         grades = [
-            (g.notebook.student.id, g.name, g.auto_score)
-            for s in book.assignment_submissions(NAME)
+            (g.notebook.student.id, g.name, g.auto_score, g.manual_score, g.needs_manual_grade)
+            for s in book.assignment_submissions(name)
             for n in s.notebooks
             for g in n.grades
+        ]
+        grades += [
+            (c.notebook.student.id, c.name, c.comment)
+            for s in book.assignment_submissions(name)
+            for n in s.notebooks
+            for c in n.comments
         ]
     assert len(rows) == len(dict(rows)), "a student has two submissions"
     return dict(rows), sorted(grades, key=str)

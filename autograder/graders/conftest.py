@@ -1,4 +1,7 @@
-"""Fixtures of the graders, and how they run by themselves: on the solutions, or with `--submission PATH`."""
+"""How the graders run by themselves, in plain pytest: on the solutions, or with `--submission PATH`.
+
+When a submission is graded, `session.py` gives the checks the same fixtures.
+"""
 
 from pathlib import Path
 
@@ -19,18 +22,15 @@ def pytest_addoption(parser):
 @pytest.fixture
 def submission(request):
     """The submission under test, as proxies."""
-    if session.CURRENT in request.config.stash:
-        return request.config.stash[session.CURRENT][0]
-    return Submission(request.getfixturevalue("standalone")(session.exercise_of(request.node)))
+    submission = Submission(request.getfixturevalue("standalone")(session.exercise_of(request.node)))
+    yield submission
+    submission.settle()
 
 
 @pytest.fixture
 def draw(request):
     """Random inputs, drawn from the run's seed and the check's name."""
-    seed = request.config.getoption("--seed")
-    if session.CURRENT in request.config.stash:
-        seed = request.config.stash[session.CURRENT][1]
-    return Draw(seed, f"{session.exercise_of(request.node)}/{request.node.name}")
+    return Draw(request.config.getoption("--seed"), f"{session.exercise_of(request.node)}/{request.node.name}")
 
 
 @pytest.fixture

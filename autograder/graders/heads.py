@@ -401,6 +401,7 @@ def refuses_to_divide(submission, layout, sizes):
         error = None
         try:
             layout.build(submission, sizes(width, width // heads, heads, width), 0.0, False)
+            submission.settle()
         except StudentError as raised:
             error = raised
         refuses(error, f"a width of {width} with {heads} heads", width, heads)

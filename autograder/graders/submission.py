@@ -5,6 +5,8 @@ comes back is plain data: tensors on the CPU or on `meta`, numbers, tuples, and 
 """
 
 import inspect
+import itertools
+import math
 import re
 import warnings
 from collections import namedtuple
@@ -89,38 +91,36 @@ class Submission:
     """What a check gets as `submission`. `transport` is a Local or a grading.Workspace.
 
     Its `ask(message, tensors)` serves the workbench's requests, its `source(name)` gives the text of a definition.
+
+    What is built, loaded or set is only asked for together with the next request that has an answer, since each way to
+    the sandbox and back costs more than most of what is done there. `settle` asks for it at once.
     """
+
+    handles = itertools.count()
 
     def __init__(self, transport, transcript=None):
         self.transport = transport
         self.transcript = transcript if transcript is not None else Transcript()
         self.last = None
+        self.waiting = []  # requests, with what the transcript is to say if they succeed
+        self.tensors = []  # of what is waiting, and of the next request
 
     def build(self, name, *args, **kwargs):
-        """Construct the class `name`: a `Proxy` of the module. Raises StudentError."""
-        tensors = []
-        reply, _ = self._ask(
-            {"op": "build", "name": name, "args": wire.pack(args, tensors), "kwargs": wire.pack(kwargs, tensors)},
-            tensors,
-        )
-        self.transcript.add("built")
-        return self._built(reply)
+        """Construct the class `name`: a `Proxy` of the module. Raises StudentError, then or when it is next used."""
+        return self._build({"op": "build", "name": name, "args": self.pack(args), "kwargs": self.pack(kwargs)}, "built")
 
     def torch_module(self, name, **kwargs):
         """A `Proxy` of one of torch's own modules, such as `MultiheadAttention`, to be given to the submission."""
-        tensors = []
-        message = {"op": "torch_module", "name": name, "kwargs": wire.pack(kwargs, tensors)}
-        return self._built(self._ask(message, tensors)[0])
+        return self._build({"op": "torch_module", "name": name, "kwargs": self.pack(kwargs)})
 
     def stub(self, name, **kwargs):
         """A `Proxy` of one of the kit's stub models (sandbox/inside/stubs.py), to be given to the submission."""
-        message = {"op": "stub", "name": name, "kwargs": wire.pack(kwargs, [])}
-        return self._built(self._ask(message, [])[0])
+        return self._build({"op": "stub", "name": name, "kwargs": self.pack(kwargs)})
 
-    def _built(self, reply):
-        if type(reply.get("handle")) is not int:
-            raise wire.WireError("what was built has no handle")
-        return Proxy(self, reply["handle"])
+    def _build(self, message, *entry):
+        handle = next(self.handles)
+        self.tell({**message, "handle": handle}, *entry)
+        return Proxy(self, handle)
 
     def function(self, name):
         """A `Proxy` of the function `name`."""
@@ -132,19 +132,41 @@ class Submission:
 
     def devices(self):
         """The devices that the submission can be run on here."""
-        reply, _ = self._ask({"op": "devices"}, [], record=False)
+        reply, _ = self.ask({"op": "devices"})
         return [d for d in ("cpu", "meta", "cuda") if d in reply.get("devices", [])]
 
     def note(self, *seen):
         """What a check makes of values that it got by `Proxy.sample`, and tells one mistake from another."""
         self.transcript.add("noted", *seen)
 
-    def _ask(self, message, tensors, record=True):
-        reply, tensors = self.transport.ask(message, tensors)
-        if reply.get("ok") is True:
+    def pack(self, value):
+        """A value as it stands in a message; its tensors will go along with the next request."""
+        return wire.pack(value, self.tensors)
+
+    def tell(self, message, *entry):
+        """Have a request made before the next one that has an answer; the transcript then gets `entry`, if any."""
+        self.waiting.append((message, entry))
+
+    def settle(self):
+        """Make the requests that wait, so that what they raise is raised here. Raises StudentError."""
+        if self.waiting:
+            self.ask({"op": "nothing"})
+
+    def ask(self, message):
+        """Make all requests that wait, and this one: its reply and the tensors of it. Raises StudentError."""
+        waiting, tensors = self.waiting, self.tensors
+        self.waiting, self.tensors = [], []
+        reply, tensors = self.transport.ask({**message, "before": [earlier for earlier, _ in waiting]}, tensors)
+        succeeded = reply.get("ok") is True
+        failed = len(waiting) if succeeded else reply.get("failed")
+        done = failed if type(failed) is int and failed in range(len(waiting)) else len(waiting)
+        for _, entry in waiting[:done]:
+            if entry:
+                self.transcript.add(*entry)
+        if succeeded:
             return reply, tensors
         error = student_error(reply)
-        if record:
+        if message["op"] != "devices":
             self.transcript.add("error", error.type, _told(error))
         raise error
 
@@ -213,6 +235,7 @@ class Proxy:
 
     def refused(self, *args, **kwargs):
         """As `do`, for the error that it should raise: a StudentError, or None if it raised nothing."""
+        self.submission.settle()
         try:
             self.do(*args, **kwargs)
         except StudentError as error:
@@ -221,6 +244,7 @@ class Proxy:
 
     def error(self, *args, **kwargs):
         """Call it for the error that it should raise: a StudentError, or None if it raised nothing."""
+        self.submission.settle()
         try:
             self(*args, **kwargs)
         except StudentError as error:
@@ -241,7 +265,7 @@ class Proxy:
 
     def attribute(self, name):
         """The value of the attribute `name` of this object. Raises StudentError if it has none."""
-        reply, tensors = self.submission._ask({"op": "attribute", "target": [self.target, name]}, [])
+        reply, tensors = self.submission.ask({"op": "attribute", "target": [self.target, name]})
         value = wire.unpack(reply.get("value"), tensors)
         self.submission.transcript.add("value", value)
         return value
@@ -251,17 +275,16 @@ class Proxy:
 
         A name that the module lacks is an error, unless it is among `optional`.
         """
-        tensors = []
-        message = {"op": "load", "target": self.target, "state": wire.pack(state, tensors), "optional": list(optional)}
-        self.submission._ask(message, tensors)
+        state = self.submission.pack(state)
+        self.submission.tell({"op": "load", "target": self.target, "state": state, "optional": list(optional)})
 
     def freeze(self, *names):
         """Let parameters by name no longer ask for a gradient."""
-        self.submission._ask({"op": "freeze", "target": self.target, "names": list(names)}, [])
+        self.submission.tell({"op": "freeze", "target": self.target, "names": list(names)})
 
     def parameters(self, telling=False):
         """The parameters by name, as tensors. `telling`: what was seen is their values, not shapes alone."""
-        reply, tensors = self.submission._ask({"op": "state", "target": self.target}, [])
+        reply, tensors = self.submission.ask({"op": "state", "target": self.target})
         parameters = wire.unpack(reply.get("parameters"), tensors)
         if not isinstance(parameters, dict):
             raise wire.WireError("the parameters are no dict")
@@ -271,7 +294,7 @@ class Proxy:
 
     def frozen(self):
         """The names of the parameters that ask for no gradient."""
-        reply, tensors = self.submission._ask({"op": "state", "target": self.target}, [])
+        reply, tensors = self.submission.ask({"op": "state", "target": self.target})
         names = wire.unpack(reply.get("frozen"), tensors)
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise wire.WireError("the names of frozen parameters are no list")
@@ -283,7 +306,7 @@ class Proxy:
         return wire.Handle(self.target)
 
     def train(self, mode=True):
-        self.submission._ask({"op": "mode", "target": self.target, "train": mode}, [])
+        self.submission.tell({"op": "mode", "target": self.target, "train": mode})
         return self
 
     def eval(self):
@@ -291,7 +314,7 @@ class Proxy:
 
     def training(self):
         """Whether the module is in train mode (witnessed)."""
-        training = bool(self.submission._ask({"op": "training", "target": self.target}, [])[0].get("training"))
+        training = bool(self.submission.ask({"op": "training", "target": self.target})[0].get("training"))
         self.submission.transcript.add("training", training)
         return training
 
@@ -301,7 +324,7 @@ class Proxy:
         A list of dicts: `idx` and `targets` (tensors, or None), `training` and `graph` (booleans). Raises WireError for
         anything else.
         """
-        reply, tensors = self.submission._ask({"op": "seen", "target": self.target}, [])
+        reply, tensors = self.submission.ask({"op": "seen", "target": self.target})
         seen = wire.unpack(reply.get("seen"), tensors)
         kinds = {"idx": torch.Tensor, "targets": (torch.Tensor, type(None)), "training": bool, "graph": bool}
         if not isinstance(seen, list) or not all(
@@ -314,24 +337,24 @@ class Proxy:
 
     def to(self, device=None, dtype=None):
         """Move the module to a device or a dtype."""
-        message = {"op": "move", "target": self.target, "device": device}
-        self.submission._ask({**message, "dtype": wire.DTYPE_NAMES[dtype] if dtype else None}, [])
+        dtype = wire.DTYPE_NAMES[dtype] if dtype else None
+        self.submission.tell({"op": "move", "target": self.target, "device": device, "dtype": dtype})
         return self
 
     def _call(self, args, kwargs, options, upstream=None, keep=True):
-        tensors = []
+        pack = self.submission.pack
         args = [a.handle() if isinstance(a, Proxy) else a for a in args]
         kwargs = {name: a.handle() if isinstance(a, Proxy) else a for name, a in kwargs.items()}
         message = {
             "op": "call",
             "target": self.target,
-            "args": wire.pack(tuple(args), tensors),
-            "kwargs": wire.pack(kwargs, tensors),
+            "args": pack(tuple(args)),
+            "kwargs": pack(kwargs),
             **options,
         }
         if upstream is not None:
-            message["upstream"] = wire.pack(upstream, tensors)
-        reply, tensors = self.submission._ask(message, tensors)
+            message["upstream"] = pack(upstream)
+        reply, tensors = self.submission.ask(message)
         value = wire.unpack(reply.get("value"), tensors)
         changed, devices = reply.get("changed"), reply.get("devices")
         self.submission.last = {
@@ -357,6 +380,11 @@ class Proxy:
         return Gradients(value, inputs, parameters)
 
 
+def largest(tensor):
+    """The largest absolute value in a tensor: NaN if there is one, 0 if there is nothing."""
+    return torch.linalg.vector_norm(tensor, torch.inf).item() if tensor.numel() else 0.0
+
+
 def same(a, b):
     """Whether two observations are equal up to rounding: the same structure, dtypes and shapes, values close."""
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
@@ -366,8 +394,10 @@ def same(a, b):
             return a.device.type == "meta" or torch.equal(a, b)
         digits = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3}.get(a.dtype, 1e-9)
         a, b = a.double(), b.double()
-        finite = b[torch.isfinite(b)]
-        size = finite.abs().max().item() if finite.numel() else 0.0
+        error, size = largest(a - b), largest(b)
+        if math.isfinite(error) and math.isfinite(size):  # nearly always, and far faster than what is below
+            return error <= digits * size + 1e-12
+        size = largest(b[torch.isfinite(b)])
         return torch.allclose(a, b, rtol=0, atol=digits * size + 1e-12, equal_nan=True)
     if type(a) is not type(b):
         return False

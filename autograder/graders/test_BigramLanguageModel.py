@@ -334,6 +334,7 @@ def test_what_is_refused(submission, draw):
         error = None
         try:
             submission.build("BigramLanguageModel", 9, n_embd, 5, heads)
+            submission.settle()
         except StudentError as raised:
             error = raised
         refuses(error, f"n_embd = {n_embd} with {heads} heads", n_embd, heads)

@@ -260,6 +260,7 @@ def test_arguments(submission, draw):
         error = None
         try:
             submission.build("CoAttentionStreams", width, heads)
+            submission.settle()
         except StudentError as raised:
             error = raised
         refuses(error, f"a width of {width} with {heads} heads", width, heads)

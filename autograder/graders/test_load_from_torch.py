@@ -39,6 +39,7 @@ def target(submission, draw, qkv_bias):
         shapes = {f"{name}.weight": (D, D) for name in (*LAYERS, "out_proj")}
         names = (*LAYERS, "out_proj") if qkv_bias else ("out_proj",)
         module.load(draw.state({**shapes, **{f"{name}.bias": (D,) for name in names}}))
+        submission.settle()
     except StudentError as error:
         raise CheckFailed(
             f"First mend your `MultiHeadAttention`, whose layers are needed to load weights into. {error.sentence()}"

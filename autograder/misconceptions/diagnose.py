@@ -9,7 +9,7 @@ calls give the values of "no scale"), a part will do: still every check that the
 the values must be the same in at least `SHARE` of them. One that a passed check speaks against is never named.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 import torch
 from torch.utils._pytree import tree_leaves
@@ -50,7 +50,8 @@ class Diagnostician:
         """Every misconception of the exercise, with what is known of it so far."""
         key = exercise, seed
         if key not in self.known:
-            self.known[key] = [Known(m, self.graders, seed) for m in bank(exercise).values()]
+            speak_against = Counter()
+            self.known[key] = [Known(m, self.graders, seed, speak_against) for m in bank(exercise).values()]
             while len(self.known) > KEPT:
                 self.known.popitem(last=False)
         self.known.move_to_end(key)
@@ -58,12 +59,17 @@ class Diagnostician:
 
 
 class Known:
-    """What a misconception does under the checks: found out check by check, as far as it was asked for, and kept."""
+    """What a misconception does under the checks: found out check by check, as far as it was asked for, and kept.
 
-    def __init__(self, misconception, graders, seed):
+    `speak_against` counts which checks have spoken against one, for all of a bank: these are asked first, since one
+    check is often failed by nearly all misconceptions.
+    """
+
+    def __init__(self, misconception, graders, seed, speak_against):
         self.misconception = misconception
         self.graders = graders
         self.seed = seed
+        self.speak_against = speak_against
         self.found = {}
 
     def compared_with(self, run, parts_will_do):
@@ -73,8 +79,10 @@ class Known:
         differs somewhere and no part will do. Checks that the student was spared (no GPU in the sandbox) do not count.
         """
         nothing = set(), set()
-        for check in run.checks:
-            if check.passed and self._at(check.name)[0]:
+        passed = [check.name for check in run.checks if check.passed]
+        for check in sorted(passed, key=lambda name: (name not in self.found, -self.speak_against[name])):
+            if self._at(check)[0]:
+                self.speak_against[check] += 1
                 return nothing
         fails, explains = set(), set()
         for check in run.failed():

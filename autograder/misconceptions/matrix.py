@@ -42,8 +42,8 @@ def main():
     from ..graders.session import Graders
     from ..graders.submission import Local
 
-    with Graders() as graders:
-        sys.stdout.write(render(lambda e, id: graders.run(e, Local(bank(e)[id].namespace()), SEED)))
+    graders = Graders()
+    sys.stdout.write(render(lambda e, id: graders.run(e, Local(bank(e)[id].namespace()), SEED)))
 
 
 if __name__ == "__main__":

@@ -5,22 +5,18 @@ nbgrader's own lists and exporter option take these; what has no option is in `n
 
 import atexit
 import functools
-import hashlib
-import os
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
+from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from traitlets import Bool, Unicode
 
 from .. import course
-from ..verdicts import show, store
+from ..verdicts import record, show, store
 from . import reading
 from .restoring import ADDED, Cell, restore
-
-NEW_CELL = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
 
 
 class SubmissionExporter(NotebookExporter):
@@ -29,29 +25,14 @@ class SubmissionExporter(NotebookExporter):
     def from_filename(self, filename, resources=None, **kwargs):
         if not getattr(self.parent, "_sanitizing", False):
             return super().from_filename(filename, resources=resources, **kwargs)
-        try:
-            data = reading.read_bytes(filename)
-            digest = hashlib.sha256(data).hexdigest()
-            cells, problem = reading.read_notebook(data), ""
-        except reading.Unreadable as error:
-            cells, problem, digest = [], str(error) + _others(filename), ""
+        cells, problem, digest = reading.read_submission(filename)
         notebook = new_notebook()
         for number, cell in enumerate(cells):
-            made = NEW_CELL[cell.cell_type](cell.source, id=f"cell-{number}")
+            made = _new_cell(cell.cell_type, cell.source, number)
             made.metadata["autograder"] = {"id": cell.id, "grade_id": cell.grade_id}
             notebook.cells.append(made)
         notebook.metadata["autograder"] = {"problem": problem, "digest": digest}
         return self.from_notebook_node(notebook, resources=resources, **kwargs)
-
-
-def _others(filename):
-    """Says which other notebooks lie in the folder, where the right one is missing."""
-    folder = os.path.dirname(filename)
-    if os.path.lexists(filename) or not os.path.isdir(folder):
-        return ""
-    others = sorted(name for name in os.listdir(folder) if name.endswith(".ipynb"))[:3]
-    found = f" The folder holds {', '.join(ascii(n)[1:-1][:80] for n in others)} instead." if others else ""
-    return f" It should be called {os.path.basename(filename)}.{found}"
 
 
 class RestoreCells(NbGraderPreprocessor):
@@ -65,12 +46,17 @@ class RestoreCells(NbGraderPreprocessor):
         ]
         assignment = course.assignments().get(resources["nbgrader"]["notebook"])
         restored = restore(submitted, known, assignment)
-        nb.cells = [_notebook_cell(cell, number, metadata) for number, cell in enumerate(restored)]
+        nb.cells = notebook_cells(restored, metadata)
         return nb, resources
 
 
+def notebook_cells(restored, metadata):
+    """Restored cells as those of a notebook; `metadata` is nbgrader's, by grade id."""
+    return [_notebook_cell(cell, number, metadata) for number, cell in enumerate(restored)]
+
+
 def _notebook_cell(cell, number, metadata):
-    made = NEW_CELL[cell.cell_type](cell.source, id=f"cell-{number}")
+    made = _new_cell(cell.cell_type, cell.source, number)
     if cell.known is not None:
         made.metadata.update(metadata[cell.known.grade_id])
     if cell.lesson:
@@ -80,28 +66,38 @@ def _notebook_cell(cell, number, metadata):
     return made
 
 
+def _new_cell(cell_type, source, number):
+    """A cell of a notebook. nbformat's own functions hold each against the schema, which takes half of the time."""
+    made = {"cell_type": cell_type, "id": f"cell-{number}", "metadata": {}, "source": source}
+    return nbformat.from_dict({**made, "execution_count": None, "outputs": []} if cell_type == "code" else made)
+
+
 def cells_of_gradebook(resources):
     """The assignment's cells as the gradebook knows them, in order, and nbgrader's metadata for each by id."""
     where = resources["nbgrader"]
     with Gradebook(where["db_url"]) as gradebook:
-        notebook = gradebook.find_notebook(where["notebook"], where["assignment"])
-        points = {c.name: c.max_score for c in notebook.grade_cells}
-        solutions = {c.name for c in notebook.solution_cells}
-        known = [
-            course.Cell(
-                grade_id=c.name,
-                cell_type=c.cell_type,
-                source=c.source,
-                grade=c.name in points,
-                solution=c.name in solutions,
-                locked=c.locked,
-                points=points.get(c.name, 0.0),
-                blank=c.source,
-            )
-            for c in notebook.source_cells
-        ]
-        checksums = {c.name: c.checksum for c in notebook.source_cells}
-    order = {c.grade_id: n for n, c in enumerate(_source_cells(where["notebook"]))}
+        return known_cells(gradebook.find_notebook(where["notebook"], where["assignment"]))
+
+
+def known_cells(notebook):
+    """The cells of nbgrader's Notebook, in order, and nbgrader's metadata for each by id."""
+    points = {c.name: c.max_score for c in notebook.grade_cells}
+    solutions = {c.name for c in notebook.solution_cells}
+    known = [
+        course.Cell(
+            grade_id=c.name,
+            cell_type=c.cell_type,
+            source=c.source,
+            grade=c.name in points,
+            solution=c.name in solutions,
+            locked=c.locked,
+            points=points.get(c.name, 0.0),
+            blank=c.source,
+        )
+        for c in notebook.source_cells
+    ]
+    checksums = {c.name: c.checksum for c in notebook.source_cells}
+    order = {c.grade_id: n for n, c in enumerate(_source_cells(notebook.name))}
     known.sort(key=lambda c: order.get(c.grade_id, len(order)))
     return known, {c.grade_id: {"nbgrader": _metadata(c, checksums[c.grade_id])} for c in known}
 
@@ -142,9 +138,7 @@ class GradeInSandbox(NbGraderPreprocessor):
         results = store.Store(course.root())
         seed = results.seed(assignment.name)
         if about["problem"]:
-            from .. import grading
-
-            graded = grading.Graded(grading.rejected("", assignment.exercises, about["problem"], seed, assignment.name))
+            graded = record.Graded(record.rejected("", assignment.exercises, about["problem"], seed, assignment.name))
         else:
             key = results.key(about["digest"], assignment.name, seed, self.device)
             graded = results.get(key)
@@ -154,7 +148,7 @@ class GradeInSandbox(NbGraderPreprocessor):
                 results.put(key, graded)
         results.put_latest(where["assignment"], where["student"], graded.verdict)
         resources["autograder"] = graded.verdict
-        _write_outputs(nb, cells, graded)
+        write_outputs(nb.cells, cells, graded)
         return nb, resources
 
 
@@ -163,15 +157,15 @@ def _cell_of(cell, known):
     return Cell(cell.cell_type, cell.source, "", claim, lesson="lesson" in cell.metadata.get("tags", []))
 
 
-def _write_outputs(nb, cells, graded):
-    for index, (made, cell) in enumerate(zip(nb.cells, cells)):
+def write_outputs(notebook_cells, cells, graded):
+    """Give the cells of a notebook what grading saw of them; `cells` are the same, as they were restored."""
+    for index, (made, cell) in enumerate(zip(notebook_cells, cells)):
         if made.cell_type != "code":
             continue
         if cell.exercise:
             outcome = graded.verdict.exercise(cell.exercise)
-            made.outputs = [
-                new_output("display_data", {"text/html": show.as_html(outcome), "text/plain": show.as_text(outcome)})
-            ]
+            data = {"text/html": show.as_html(outcome), "text/plain": show.as_text(outcome)}
+            made.outputs = [nbformat.from_dict({"output_type": "display_data", "data": data, "metadata": {}})]
         else:
             made.outputs = [nbformat.from_dict(o) for o in graded.outputs.get(index, [])]
 

@@ -8,13 +8,15 @@ import sys
 import warnings
 
 from nbgrader.api import Gradebook
-from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback, GenerateSolution
+from nbgrader.converters import Autograde, GenerateAssignment, GenerateSolution
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
-from sqlalchemy.exc import OperationalError, SAWarning
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SAWarning
 from traitlets.config.loader import PyFileConfigLoader
 
 from ..classes import DISK
+from ..verdicts.record import NotRecorded
+from .feedback import Feedback
 
 
 class NbgraderError(Exception):
@@ -42,35 +44,68 @@ class Course:
 
     def autograde(self, assignment, student):
         """Restore, grade and record one submission. Raises NbgraderError."""
-        self._run(Autograde, assignment, glob.escape(student))
+        try:
+            self._run(Autograde, assignment, glob.escape(student))
+        except NbgraderError as problem:
+            if not isinstance(problem.__cause__, IntegrityError):
+                raise
+            # a run on another assignment has added the same student at the same time: now it is there
+            self._run(Autograde, assignment, glob.escape(student))
 
-    def feedback(self, assignment, student):
-        """Write one submission's feedback. Raises NbgraderError."""
-        self._run(GenerateFeedback, assignment, glob.escape(student))
+    def autograding(self):
+        """nbgrader's Autograde converter, as the course configures it."""
+        with self._in_root():
+            converter = Autograde(coursedir=self.directory, config=self.config)
+        converter.log = self.logger
+        return converter
+
+    def feedback(self, assignment):
+        """A function that writes the feedback of the student whom it is given. It raises NbgraderError."""
+        writer = self._converter(Feedback, assignment)
+        with self._in_root():
+            writer.prepare()
+
+        def write(student):
+            with self._in_root(), self._in_one_sentence(writer):
+                writer.write(student)
+
+        return write
 
     def gradebook(self):
         """nbgrader's Gradebook, to be used in a `with` statement."""
         return Gradebook(self.directory.db_url, self.directory.course_id)
 
     def _run(self, converter, assignment, student):
-        self.directory.assignment_id = assignment
+        running = self._converter(converter, assignment)
         self.directory.student_id = student
+        with self._in_root(), self._in_one_sentence(running):
+            running.start()
+
+    def _converter(self, converter, assignment):
+        self.directory.assignment_id = assignment
         with self._in_root():
-            running = converter(coursedir=self.directory, config=self.config)
-            running.log = self.logger
-            running.force = True
-            keeper = self.logger.handlers[0]
-            keeper.clear()
-            try:
-                with warnings.catch_warnings():  # of SQLAlchemy, about nbgrader's own ways; nothing a user could do
-                    warnings.simplefilter("ignore", SAWarning)
-                    running.start()
-            except (NbGraderException, RuntimeError, ValueError) as error:
-                if _is_for_all(keeper.cause):
-                    raise keeper.cause from None
-                said = keeper.cause or " ".join(keeper.lines) or error
-                kind = f"{type(said).__name__}: " if said is keeper.cause else ""
-                raise NbgraderError(f"{converter.__name__} of {assignment} failed: {kind}{said}") from None
+            made = converter(coursedir=self.directory, config=self.config)
+        made.log = self.logger
+        made.force = True
+        return made
+
+    @contextlib.contextmanager
+    def _in_one_sentence(self, converter):
+        """Raises NbgraderError where nbgrader gives up on a student, and what it met where it would on all others."""
+        keeper = self.logger.handlers[0]
+        keeper.clear()
+        try:
+            with warnings.catch_warnings():  # of SQLAlchemy, about nbgrader's own ways; nothing a user could do
+                warnings.simplefilter("ignore", SAWarning)
+                yield
+        except (NbGraderException, RuntimeError, ValueError) as error:
+            cause = _of_database(keeper.cause) or keeper.cause
+            if _is_for_all(cause):
+                raise cause from None
+            said = getattr(cause, "orig", cause) or " ".join(keeper.lines) or error
+            kind = f"{type(said).__name__}: " if cause else ""
+            what = f"{type(converter).__name__} of {converter.coursedir.assignment_id}"
+            raise NbgraderError(f"{what} failed: {kind}{said}") from cause
 
     @contextlib.contextmanager
     def _in_root(self):
@@ -82,9 +117,44 @@ class Course:
             os.chdir(before)
 
 
+def _of_database(error):
+    """What the database said: nbgrader makes an InvalidEntry of it, whatever it was."""
+    while error is not None and not isinstance(error, DBAPIError):
+        error = error.__context__
+    return error
+
+
 def _is_for_all(error):
     """Whether the next student's run would end the same way: a full disk, a gradebook that cannot be used."""
-    return isinstance(error, OperationalError) or (isinstance(error, OSError) and error.errno in DISK)
+    if isinstance(error, DBAPIError):
+        return not isinstance(error, (DataError, IntegrityError))  # a row that is wrong or there already
+    return isinstance(error, OSError) and error.errno in DISK
+
+
+class OneByOne:
+    """Records one submission after another through nbgrader itself, whatever the course has it do.
+
+    It has the methods of verdicts.gradebook.Writer.
+    """
+
+    def __init__(self, runs, assignment):
+        self.runs = runs
+        self.assignment = assignment
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        pass
+
+    def held(self, student, key):
+        return None  # what nbgrader is to do may have changed
+
+    def add(self, student, submitted, graded, key):
+        try:
+            self.runs.autograde(self.assignment.name, student)
+        except NbgraderError as problem:
+            raise NotRecorded(str(problem)) from None
 
 
 class _Keeper(logging.Handler):
@@ -106,4 +176,5 @@ class _Keeper(logging.Handler):
 def _quiet_logger():
     logger = logging.Logger("autograder.nbgrader", logging.WARNING)
     logger.addHandler(_Keeper())
+    logging.getLogger("tornado.application").addHandler(logging.NullHandler())  # where the Gradebook puts tracebacks
     return logger

@@ -6,6 +6,8 @@ from html import escape
 import nh3
 from nbconvert.filters import markdown2html
 
+from .remembering import remembering
+
 TAGS = set(
     "a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i kbd li ol p pre s span strong sub "
     "summary sup table tbody td th thead tr ul".split()
@@ -24,6 +26,7 @@ def _only_whole_links(tag, name, value):
     return value if name != "href" or re.match(r"(https?://|mailto:|#)", value, re.IGNORECASE) else None
 
 
+@remembering
 def safe_markdown(source):
     """The HTML of a Markdown cell: no scripts, handlers, frames, pictures from elsewhere, or links but to web pages.
 

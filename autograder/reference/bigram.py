@@ -8,6 +8,7 @@ weight and bias. Everything is computed in float64 and can be differentiated.
 import torch
 
 from . import heads, qkv
+from .remembered import remembered
 
 
 def shapes(vocab_size, n_embd, block_size, num_heads):
@@ -38,6 +39,7 @@ def stacked(state):
     return {**inside, "out.weight": state["sa_head.proj.weight"], "out.bias": state["sa_head.proj.bias"]}, number
 
 
+@remembered
 def logits(idx, state):
     """Tokens (b, t) -> (b, t, vocabulary)."""
     rows = [torch.stack([state["token_embedding_table.weight"][token] for token in row]) for row in idx.tolist()]
@@ -47,6 +49,7 @@ def logits(idx, state):
     return qkv.project(found, state["lm_head.weight"], state["lm_head.bias"])
 
 
+@remembered
 def loss(logits, targets):
     """The mean over all b·t places of −log softmax(logits)[target]: (b, t, vocabulary) and (b, t) -> ()."""
     logits = logits.double()

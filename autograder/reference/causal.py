@@ -7,13 +7,16 @@ import torch
 from torch import nn
 
 from . import qkv
+from .remembered import remembered
 
 
+@remembered
 def causal_mask(t):
     """(t, t), True where the token of the row may attend to the token of the column: to itself and those before."""
     return torch.tensor([[column <= row for column in range(t)] for row in range(t)], dtype=torch.bool).reshape(t, t)
 
 
+@remembered
 def padding_mask(lengths, max_len=None):
     """(b, max_len) for a tensor of lengths (b,), True where there is a real token."""
     lengths = lengths.tolist()
@@ -22,12 +25,14 @@ def padding_mask(lengths, max_len=None):
     return torch.tensor(rows, dtype=torch.bool).reshape(len(lengths), max_len)
 
 
+@remembered
 def masked_weights(query, key):
     """The causal weights without a scale: (b, t, d) twice -> (b, t, t)."""
     products = query.double().unsqueeze(-2) * key.double().unsqueeze(-3)  # (b, t, t, d)
     return qkv.softmax(products.sum(-1), causal_mask(query.shape[-2]))
 
 
+@remembered
 def head(x, state, names, padding=None):
     """One causal head: `(output, weights)` of shapes (b, n, d_out) and (b, n, n).
 
@@ -57,6 +62,7 @@ PRINTED_003 = torch.tensor(
 )
 
 
+@remembered
 def drawn_by_003():
     """The query and the key, (4, 8, 16) each, that notebook 003 draws after seeding torch with 1337."""
     with torch.random.fork_rng(devices=[]), torch.no_grad():

@@ -6,8 +6,10 @@ The paper's tokens are columns. Everything is computed with products and sums ov
 import torch
 
 from . import heads, qkv
+from .remembered import remembered
 
 
+@remembered
 def parallel(v, q, state):
     """Both maps at once: (b, n, d) and (b, t, d) -> `(v_hat, q_hat, a_v, a_q)`, (b, d) twice, (b, n) and (b, t).
 
@@ -29,6 +31,7 @@ def affinity(v, q, weight):
     return torch.tanh(products.sum((-2, -1)))  # (b, t, n, d, d) summed over both features
 
 
+@remembered
 def alternating(v, q, state):
     """One map after the other: (b, n, d) and (b, t, d) -> `(v_hat, q_hat, a_v, a_q)`, as `parallel`.
 
@@ -60,6 +63,7 @@ def summary(x, hidden, weight):
 NAMES = {"query": "W_query", "key": "W_key", "value": "W_value", "out": "out_proj"}
 
 
+@remembered
 def streams(v, q, state, number, v_mask=None, q_mask=None):
     """Two cross-attentions in opposite directions (Lu et al. 2019, "ViLBERT", section 3.1), without what is around.
 

@@ -8,6 +8,7 @@ All biases are optional. Without `out.weight` what the heads find goes out as it
 import torch
 
 from . import qkv
+from .remembered import remembered
 
 PARTS = ("query", "key", "value")
 
@@ -18,6 +19,7 @@ def causal(n):
     return positions[:, None] >= positions[None, :]
 
 
+@remembered
 def multi_head(x, state, heads, is_causal=False, context=None, context_mask=None):
     """Self-attention, (…, n, d_in) -> (…, n, d_out), or cross-attention, where the keys and values are a context's.
 
@@ -39,6 +41,7 @@ def multi_head(x, state, heads, is_causal=False, context=None, context_mask=None
     return qkv.project(found, state["out.weight"], state.get("out.bias")) if "out.weight" in state else found
 
 
+@remembered
 def largest_score(x, state, heads, context=None):
     """The largest absolute scaled score of all heads, to bring scores to a size that a check wants."""
     width = state["query.weight"].shape[0] // heads

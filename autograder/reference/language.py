@@ -8,6 +8,8 @@ import math
 
 import torch
 
+from .remembered import remembered
+
 BETAS, EPS, DECAY = (0.9, 0.999), 1e-8, 0.01
 
 # --- text and blocks ------------------------------------------------------------------------------
@@ -22,6 +24,7 @@ def vocabulary(text):
     return sorted(found, key=ord)
 
 
+@remembered
 def blocks(data, block_size):
     """Every block of a text and its targets, by start: (n,) -> two of (n - block_size, block_size)."""
     starts = range(len(data) - block_size)
@@ -62,6 +65,7 @@ def full_loss(vocab_size, noise, block_size):
     return (2 * math.log(vocab_size) + (block_size - 2) * entropy) / block_size
 
 
+@remembered
 def bigram_loss(data, vocab_size):
     """The mean loss of a table of how often each character follows each, counted on the very text, (n,)."""
     counts = torch.zeros(vocab_size, vocab_size, dtype=torch.float64)
@@ -82,6 +86,7 @@ def rolled_sum(tokens, weights, vocab_size):
     return total % vocab_size
 
 
+@remembered
 def continued(prompts, weights, vocab_size, new):
     """Prompts, (b, t), with the `new` tokens that have the first logit of a `Rolled` stub's profile: (b, t + new)."""
     tokens = prompts
@@ -90,6 +95,7 @@ def continued(prompts, weights, vocab_size, new):
     return tokens
 
 
+@remembered
 def window_logits(idx, state, memory):
     """The logits of a `Window` stub with these weights in eval mode: (b, t) -> (b, t, vocabulary), differentiable."""
     start = state["embedding.weight"].shape[0] - 1
@@ -103,6 +109,7 @@ def window_logits(idx, state, memory):
     return torch.stack(places, dim=1)
 
 
+@remembered
 def losses(logits, targets):
     """The loss of every token: (b, t, v), (b, t) -> (b, t)."""
     picked = logits.gather(-1, targets[..., None])[..., 0]

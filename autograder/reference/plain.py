@@ -5,6 +5,7 @@ import math
 import torch
 
 from . import qkv
+from .remembered import remembered
 
 # The running example of all lessons, after notebook 004: 9 tokens, 6 features.
 SENTENCE = [
@@ -20,12 +21,14 @@ SENTENCE = [
 ]
 
 
+@remembered
 def softmax(scores, dim=-1):
     """The softmax along `dim`, of the scores' shape. -inf gets 0, and a slice of nothing else gets 0 everywhere."""
     scores = scores.double().movedim(dim, -1)
     return qkv.softmax(scores, scores > -torch.inf).movedim(-1, dim)
 
 
+@remembered
 def self_attention(x, scaled=False):
     """Every token averages all tokens of its sequence, by the softmax of their dot products: (…, t, k) -> (…, t, k).
 
@@ -37,6 +40,7 @@ def self_attention(x, scaled=False):
     return (weights.unsqueeze(-1) * x.unsqueeze(-3)).sum(-2)  # (…, t, t, k) summed over the tokens that are looked at
 
 
+@remembered
 def largest_score(x, scaled=False):
     """The largest absolute score, to bring scores to a size that a check wants."""
     size = (x.double() ** 2).sum(-1).max().item()  # no two tokens score higher than the longest with itself

@@ -6,7 +6,10 @@ differentiable, so that gradients by value come from autograd through the defini
 
 import torch
 
+from .remembered import remembered
 
+
+@remembered
 def attention(query, key, value, mask=None):
     """Scaled dot-product attention: softmax(query keyᵀ / √d) value over the keys that the mask allows.
 
@@ -40,6 +43,7 @@ def project(x, weight, bias=None):
     return product if bias is None else product + bias.double()
 
 
+@remembered
 def head(x, state, names):
     """One head of self-attention: (…, n, d_in) -> (…, n, d_out).
 
@@ -50,6 +54,7 @@ def head(x, state, names):
     return attention(queries, keys, values)[0]
 
 
+@remembered
 def largest_score(x, state, names, context=None):
     """The largest absolute scaled score of a head, to bring scores to a size that a check wants.
 

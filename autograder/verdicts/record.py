@@ -11,8 +11,14 @@ class VerdictError(ValueError):
     """A stored verdict cannot be read."""
 
 
+class NotRecorded(Exception):
+    """A submission cannot be recorded; the message says why, and what to do."""
+
+
 def printable(text):
     """Text without what could trick a terminal or a reader's eye: escapes, other controls, turned directions."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -109,6 +115,25 @@ class Verdict:
             return cls(**{**data, "exercises": exercises})
         except (KeyError, TypeError) as error:
             raise VerdictError(f"it is no verdict ({type(error).__name__}: {error})") from None
+
+
+@dataclass
+class Graded:
+    """A Verdict, and the outputs of the submission's cells by their place among the restored cells.
+
+    `spent` says what grading took, in seconds, by what it was spent on: it is not kept.
+    """
+
+    verdict: Verdict
+    cells: list = field(default_factory=list)
+    outputs: dict = field(default_factory=dict)
+    spent: dict = field(default_factory=dict)
+
+
+def rejected(path, wanted, problem, seed, assignment=""):
+    """The Verdict of a submission that cannot be read: 0 points for each exercise, and why."""
+    results = [without_grade(e.name, e.points, "rejected", problem) for e in wanted]
+    return Verdict(str(path), results, seed, assignment)
 
 
 def without_grade(name, max_score, status, message):

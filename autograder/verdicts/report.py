@@ -17,11 +17,12 @@ from . import store
 from .show import STATUS, code_spans, points
 
 BARS = ("0", "under ¼", "¼ to ½", "½ to ¾", "over ¾", "full")
+NAMED = 100  # students whom a list names at most; the table has them all
 MARKS = {"full": "✓", "partial": "◐", "zero": "✗", "none": "–"}
 
 
 def write(root, assignment, verdicts):
-    """Write reports/<assignment>.html from the verdicts by student; returns its path."""
+    """Write reports/<assignment>.html from pairs of a student and a verdict, in order; returns its path."""
     path = Path(root) / "reports" / f"{assignment.name}.html"
     store.write(path, render(assignment, verdicts))
     path.chmod(0o644)
@@ -29,7 +30,31 @@ def write(root, assignment, verdicts):
 
 
 def render(assignment, verdicts):
-    """The report as HTML text."""
+    """The report as HTML text. Of each verdict, only what the page says of it is kept."""
+    headline = Headline()
+    exercises = [ExerciseTally(exercise) for exercise in assignment.exercises]
+    students = []
+    for student, verdict in verdicts:
+        headline.add(student, verdict)
+        students.append(student_row(student, verdict, assignment))
+        for tally in exercises:
+            tally.add(student, verdict.exercise(tally.name))
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            title=assignment.name,
+            headline=headline.summary(),
+            exercises=[tally.summary() for tally in exercises],
+            names=[e.name for e in assignment.exercises],
+            students=students,
+            marks=MARKS,
+            named=NAMED,
+        )
+    )
+
+
+def _environment():
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -40,60 +65,112 @@ def render(assignment, verdicts):
     environment.filters["code_spans"] = lambda text: Markup(code_spans(text))
     environment.filters["points"] = lambda value: points(round(value, 2))
     environment.filters["percent"] = lambda value: f"{value:.0%}"
-    verdicts = dict(sorted(verdicts.items()))
-    return environment.get_template("report.html.j2").render(
-        title=assignment.name,
-        headline=headline(verdicts),
-        exercises=[exercise_summary(e, verdicts) for e in assignment.exercises],
-        names=[e.name for e in assignment.exercises],
-        students=[student_row(student, v, assignment) for student, v in verdicts.items()],
-        marks=MARKS,
-    )
+    return environment
 
 
-def headline(verdicts):
+class Headline:
     """The class in numbers, and what could not be graded."""
-    scores = [v.score for v in verdicts.values()]
-    reasons = {}
-    for student, verdict in verdicts.items():
+
+    def __init__(self):
+        self.scores, self.max, self.full, self.ungraded = [], 0.0, 0, 0
+        self.reasons = {}  # by status, whom it befell: with which exercises, or with none where it was all of them
+
+    def add(self, student, verdict):
+        self.scores.append(verdict.score)
+        self.max = max(self.max, verdict.max_score)
+        self.full += verdict.full
+        without = {}
         for outcome in verdict.exercises:
             if outcome.status != "graded":
-                reasons.setdefault(outcome.status, {}).setdefault(student, []).append(outcome.exercise)
-    return {
-        "students": len(verdicts),
-        "mean": statistics.fmean(scores) if scores else 0.0,
-        "median": statistics.median(scores) if scores else 0.0,
-        "max": max((v.max_score for v in verdicts.values()), default=0.0),
-        "full": sum(v.full for v in verdicts.values()),
-        "ungraded": len({student for students in reasons.values() for student in students}),
-        "reasons": [_reason(status, reasons[status], verdicts) for status in STATUS if status in reasons],
-    }
+                without.setdefault(outcome.status, []).append(outcome.exercise)
+        self.ungraded += bool(without)
+        for status, names in without.items():
+            names = [] if len(names) == len(verdict.exercises) else names
+            self.reasons.setdefault(status, []).append({"student": student, "exercises": names})
+
+    def summary(self):
+        return {
+            "students": len(self.scores),
+            "mean": statistics.fmean(self.scores) if self.scores else 0.0,
+            "median": statistics.median(self.scores) if self.scores else 0.0,
+            "max": self.max,
+            "full": self.full,
+            "ungraded": self.ungraded,
+            "reasons": [{"text": STATUS[s], "who": self.reasons[s]} for s in STATUS if s in self.reasons],
+        }
 
 
-def _reason(status, students, verdicts):
-    """Which exercises of whom share a status; of a student with no exercise graded, the name alone."""
-    who = [
-        {"student": s, "exercises": [] if len(exercises) == len(verdicts[s].exercises) else exercises}
-        for s, exercises in students.items()
-    ]
-    return {"text": STATUS[status], "who": who}
-
-
-def exercise_summary(exercise, verdicts):
+class ExerciseTally:
     """One exercise over the whole class: scores, mistakes, checks."""
-    outcomes = {student: v.exercise(exercise.name) for student, v in verdicts.items()}
-    outcomes = {student: o for student, o in outcomes.items() if o is not None}
-    scores = [o.score for o in outcomes.values()]
-    return {
-        "name": exercise.name,
-        "points": exercise.points,
-        "mean": statistics.fmean(scores) if scores else 0.0,
-        "share": statistics.fmean(scores) / exercise.points if scores and exercise.points else 0.0,
-        "graded": sum(o.status == "graded" for o in outcomes.values()),
-        "bars": distribution(scores, exercise.points),
-        "mistakes": mistakes(outcomes),
-        "checks": checks(outcomes.values()),
-    }
+
+    def __init__(self, exercise):
+        self.name, self.points = exercise.name, exercise.points
+        self.scores, self.graded = [], 0
+        self.mistakes, self.checks = {}, {}
+
+    def add(self, student, outcome):
+        if outcome is None:
+            return
+        self.scores.append(outcome.score)
+        self.graded += outcome.status == "graded"
+        for d in outcome.diagnosis:
+            found = self.mistakes.setdefault(d.id, {"id": d.id, "says": d.message, "students": []})
+            found["students"].append(student)
+        for check in outcome.checks:
+            self.checks.setdefault(check.name, CheckTally(check)).add(check)
+
+    def summary(self):
+        mean = statistics.fmean(self.scores) if self.scores else 0.0
+        return {
+            "name": self.name,
+            "points": self.points,
+            "mean": mean,
+            "share": mean / self.points if self.points else 0.0,
+            "graded": self.graded,
+            "bars": distribution(self.scores, self.points),
+            # the most common first, and those that fail most often
+            "mistakes": sorted(self.mistakes.values(), key=lambda m: (-len(m["students"]), m["id"])),
+            "checks": sorted((c.summary() for c in self.checks.values()), key=lambda c: -c["rate"]),
+        }
+
+
+class CheckTally:
+    """One check over the whole class."""
+
+    def __init__(self, first):
+        self.category, self.points = first.category, first.points
+        self.failed = self.of = 0
+        self.passed = None  # the message of who passed it
+        self.shared = self.shortest = first.message
+
+    def add(self, check):
+        self.of += 1
+        if check.passed:
+            self.passed = check.message
+            return
+        self.failed += 1
+        self.shared = os.path.commonprefix([self.shared, check.message])
+        self.shortest = min(self.shortest, check.message, key=len)
+
+    def summary(self):
+        return {
+            "sentence": self.sentence(),
+            "category": self.category,
+            "points": self.points,
+            "failed": self.failed,
+            "of": self.of,
+            "rate": self.failed / self.of,
+        }
+
+    def sentence(self):
+        """What the check asks for: the message of one who passed it, else what all the failing messages share."""
+        if self.passed is not None:
+            return self.passed
+        if self.shared == self.shortest:
+            return self.shared
+        text = self.shared + " " if self.shared.endswith(".") else self.shared
+        whole = re.match(r".*[.:?!](?=\s)", text, re.DOTALL)
+        return whole[0] if whole else self.shared.strip() + " …"
 
 
 def distribution(scores, highest):
@@ -104,49 +181,6 @@ def distribution(scores, highest):
         counts[0 if share <= 0 else 5 if share >= 1 else 1 + int(share * 4)] += 1
     tallest = max(counts) or 1
     return [{"label": label, "count": n, "height": n / tallest} for label, n in zip(BARS, counts)]
-
-
-def mistakes(outcomes):
-    """The mistakes that were named, the most common first."""
-    found = {}
-    for student, outcome in outcomes.items():
-        for diagnosis in outcome.diagnosis:
-            found.setdefault(diagnosis.id, {"says": diagnosis.message, "students": []})["students"].append(student)
-    rows = [{"id": id, **row} for id, row in found.items()]
-    return sorted(rows, key=lambda row: (-len(row["students"]), row["id"]))
-
-
-def checks(outcomes):
-    """The checks, those that fail most often first."""
-    found = {}
-    for outcome in outcomes:
-        for check in outcome.checks:
-            found.setdefault(check.name, []).append(check)
-    rows = [
-        {
-            "sentence": sentence(seen),
-            "category": seen[0].category,
-            "points": seen[0].points,
-            "failed": sum(not c.passed for c in seen),
-            "of": len(seen),
-            "rate": sum(not c.passed for c in seen) / len(seen),
-        }
-        for seen in found.values()
-    ]
-    return sorted(rows, key=lambda row: -row["rate"])
-
-
-def sentence(checks):
-    """What a check asks for: the message of one who passed it, else what all the failing messages share."""
-    passed = next((c.message for c in checks if c.passed), None)
-    if passed is not None:
-        return passed
-    messages = [c.message for c in checks]
-    shared = os.path.commonprefix(messages)
-    if shared in messages:
-        return shared
-    whole = re.match(r".*[.:?!](?=\s)", shared + " " if shared.endswith(".") else shared, re.DOTALL)
-    return whole[0] if whole else shared.strip() + " …"
 
 
 def student_row(student, verdict, assignment):

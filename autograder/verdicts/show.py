@@ -5,6 +5,7 @@ from html import escape
 
 from .record import printable
 
+MOST_ROWS = 100  # of the table that a terminal is given
 STATUS = {
     "graded": "",
     "missing": "not found",
@@ -73,14 +74,32 @@ def name_of(student):
     return printable(student).replace("\n", "\N{REPLACEMENT CHARACTER}").replace("\t", " ")
 
 
-def class_table(verdicts, assignment):
-    """Students x exercises as text: the score of each, and the mistake that was named or why there is no grade."""
-    names = [e.name for e in assignment.exercises]
-    rows = [["student", *names, "total"]]
-    for student, verdict in verdicts.items():
-        outcomes = [verdict.exercise(name) for name in names]
-        cells = [_cell(outcome) for outcome in outcomes]
-        rows.append([name_of(student), *cells, f"{points(verdict.score)} / {points(verdict.max_score)}"])
+class ClassTable:
+    """Students x exercises as text: the score of each, and the mistake that was named or why there is no grade.
+
+    Only a class of up to MOST_ROWS fits a terminal; of a larger one, the text says where to look.
+    """
+
+    def __init__(self, assignment):
+        self.number = assignment.name.split("_")[0]
+        self.names = [e.name for e in assignment.exercises]
+        self.rows = []
+        self.total = 0
+
+    def add(self, student, verdict):
+        self.total += 1
+        if self.total <= MOST_ROWS:
+            cells = [_cell(verdict.exercise(name)) for name in self.names]
+            self.rows.append([name_of(student), *cells, f"{points(verdict.score)} / {points(verdict.max_score)}"])
+
+    def text(self):
+        if self.total > MOST_ROWS:
+            return f"{self.total} submissions; `autograder report {self.number}` shows them all."
+        return _aligned([["student", *self.names, "total"], *sorted(self.rows)])
+
+
+def _aligned(rows):
+    """Rows of texts, the first a heading, as lines with columns."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows]
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
@@ -92,3 +111,19 @@ def _cell(outcome):
     text = f"{points(outcome.score)}/{points(outcome.max_score)}"
     named = ", ".join(d.id for d in outcome.diagnosis)
     return f"{text} {named or STATUS[outcome.status]}".rstrip()
+
+
+def batch_summary(batch):
+    """What became of a batch.Batch, in some lines: how many were graded or known, what failed, what took longest."""
+    lines = [
+        f"{batch.graded} graded, {len(batch.known)} unchanged since an earlier run, {len(batch.unreadable)} unreadable."
+    ]
+    failed = [f"{STATUS[status]} ({count})" for status, count in sorted(batch.statuses.items()) if status != "rejected"]
+    if failed:
+        lines.append(f"Submissions with an exercise that has no grade: {', '.join(failed)}.")
+    slowest = sorted(batch.slowest, reverse=True)
+    if slowest:
+        lines.append("Slowest:")
+    for seconds, student, what, share in slowest:
+        lines.append(f"  {seconds:6.2f} s  {name_of(student)}, {share:.2f} s of them for {what or 'nothing of note'}")
+    return "\n".join(lines)

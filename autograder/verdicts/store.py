@@ -7,7 +7,6 @@ import json
 import os
 import tempfile
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 from ..notebooks.restoring import Cell
@@ -50,34 +49,57 @@ class Store:
 
     def get(self, key):
         """The Graded of that key, or None."""
-        from ..grading import Graded
-
         try:
-            data = json.loads((self.root / "results" / key[:2] / f"{key}.json").read_text())
+            data = json.loads(self._path(key).read_text())
             cells = [Cell(**c) for c in data["cells"]]
             outputs = {int(index): outputs for index, outputs in data["outputs"].items()}
-            return Graded(record.Verdict.from_dict(data["verdict"]), cells, outputs)
+            return record.Graded(record.Verdict.from_dict(data["verdict"]), cells, outputs)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
     def put(self, key, graded):
-        cells = [{**asdict(c), "source": "", "known": None} for c in graded.cells]
+        cells = [{**vars(c), "source": "", "known": None} for c in graded.cells]  # those can be restored again
         data = {"verdict": graded.verdict.to_dict(), "cells": cells, "outputs": graded.outputs}
-        write(self.root / "results" / key[:2] / f"{key}.json", json.dumps(data))
+        write(self._path(key), json.dumps(data))
 
-    def put_latest(self, assignment, student, verdict):
-        """Remember a student's verdict on an assignment, for the report."""
-        write(self.root / "verdicts" / assignment / f"{student}.json", verdict.to_json())
+    def _path(self, key):
+        return self.root / "results" / key[:2] / f"{key}.json"
+
+    def has(self, key):
+        """Whether there is a result of that key; `get` says whether it can be read."""
+        return self._path(key).is_file()
+
+    def put_latest(self, assignment, student, verdict, recorded=None):
+        """Remember a student's verdict on an assignment, for the report, and what of it was `recorded` (JSON-able)."""
+        data = {"verdict": verdict.to_dict(), "recorded": recorded}
+        write(self.root / "verdicts" / assignment / f"{student}.json", json.dumps(data))
+
+    def latest_of(self, assignment, student):
+        """(the latest verdict of a student, what of it was recorded), or (None, None)."""
+        return _latest(self.root / "verdicts" / assignment / f"{student}.json")
+
+    def students(self, assignment):
+        """Whose verdicts on an assignment there are, in order."""
+        return sorted(path.stem for path in (self.root / "verdicts" / assignment).glob("*.json"))
+
+    def each(self, assignment):
+        """(student, verdict) one after another, in order: those of a large class do not fit into memory."""
+        for student in self.students(assignment):
+            verdict, _ = self.latest_of(assignment, student)
+            if verdict is not None:
+                yield student, verdict
 
     def latest(self, assignment):
         """The verdicts on an assignment by student."""
-        found = {}
-        for path in sorted((self.root / "verdicts" / assignment).glob("*.json")):
-            try:
-                found[path.stem] = record.Verdict.from_dict(json.loads(path.read_text()))
-            except (OSError, ValueError):
-                continue
-        return found
+        return dict(self.each(assignment))
+
+
+def _latest(path):
+    try:
+        data = json.loads(path.read_text())
+        return record.Verdict.from_dict(data["verdict"]), data["recorded"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None, None
 
 
 def write(path, text):

@@ -52,7 +52,8 @@ def serve(sock):
     os.environ["MPLCONFIGDIR"] = os.getcwd()
     shell = _shell
     names = set()
-    bench = Workbench(shell.user_ns, lambda error: place_in(error, names.__contains__), lacking.sentence_for)
+    level = False
+    bench = Workbench(shell.user_ns, lambda error: place_in(error, names.__contains__), lacking.sentence_for, _level)
     while True:
         try:
             request, tensors = wire.receive_frame(sock)
@@ -63,12 +64,16 @@ def serve(sock):
         out = []
         try:
             if request["op"] == "cell":
+                level = False
                 reply = _run_cell(shell, bench, request, names)
             elif request["op"] == "bind":
                 bench.bind(request["name"])
                 reply = {"ok": True}
             else:
-                reply, out = _on_level_ground(bench, request, tensors)
+                if not level:
+                    _level()
+                level = True
+                reply, out = bench.handle(request, tensors)
         except KeyboardInterrupt:
             reply, out = {"ok": False, "error": {"type": "KeyboardInterrupt", "message": "", "where": None}}, []
         except BaseException as error:  # SystemExit, GeneratorExit: an error like others
@@ -94,20 +99,11 @@ def _run_cell(shell, bench, request, names):
     return reply
 
 
-def _on_level_ground(bench, request, tensors):
-    """Serve a request about an answer, which is judged by its own code, whatever cells left set for the whole process.
-
-    Afterwards as well: the next request's tensors are made before it is looked at.
-    """
-    _level()
-    try:
-        return bench.handle(request, tensors)
-    finally:
-        _level()
-
-
 def _level():
-    _shell.display_formatter.active_types = ["text/plain"]  # no picture is drawn that nobody sees
+    """Undo what was set for the whole process, by cells and by answers: each answer is judged by its own code."""
+    formatter = _shell.display_formatter
+    if formatter.active_types != ["text/plain"]:  # no picture is drawn that nobody sees
+        formatter.active_types = ["text/plain"]
     warnings.simplefilter("ignore")  # nobody reads them, and turned into errors they would cost points
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)

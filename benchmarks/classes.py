@@ -1,0 +1,124 @@
+"""A course in a folder of its own, and made-up classes of any size: the demo's answers, mixed anew for everybody.
+
+An exercise is answered rightly or wrongly with equal chances, by any of the demo's students who did so; "wrong" is also
+what stays as it was released. Every answer holds a comment with the submission's number, so that no two are the same.
+Left out are those of the demo who test deadlines, end their process, cheat, or hand in more cells than there are.
+"""
+
+import json
+import os
+import random
+import shutil
+import sqlite3
+import sys
+from pathlib import Path
+
+import measuring
+
+from autograder import course, demo
+
+ROOT = Path(__file__).resolve().parent.parent
+NOT_FOR_SPEED = {"timeout", "killed", "rejected"}
+CHEATS = {"quentin"}
+KINDS = {"mixed": ("full", "wrong"), "right": ("full",), "wrong": ("wrong",)}
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": os.path.dirname(os.path.abspath(sys.executable)) + os.pathsep + os.environ["PATH"],
+    "PYTHONPATH": str(ROOT),
+    "OMP_NUM_THREADS": "1",
+}
+
+
+def build(folder):
+    """A course without students in `folder`, as `autograder build` leaves it."""
+    demo.make_folder(ROOT, folder)
+    made = measuring.run([sys.executable, "-m", "autograder", "build"], folder, ENVIRONMENT)
+    if made.code:
+        raise SystemExit(made.output)
+    return folder
+
+
+def with_class(built, folder, number, kind="mixed", lessons=True):
+    """A copy of a built course with `number` submissions, over the assignments in equal shares: its folder.
+
+    `lessons`: whether the notebooks hold the cells that only show.
+    """
+    shutil.copytree(built, folder)
+    for student, name, notebook in submissions(number, kind, lessons):
+        path = folder / "submitted" / student / name / f"{name}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(notebook, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return folder
+
+
+def submissions(number, kind="mixed", lessons=True, first=0):
+    """(student, assignment, notebook) of every submission, the first of them number `first`."""
+    releases = [(a, _release(a, lessons), _answers(a)) for a in course.assignments(ROOT).values()]
+    for index in range(first, first + number):
+        assignment, release, answers = releases[index % len(releases)]
+        chance = random.Random(index)
+        cells, expected = [], {}
+        for exercise in assignment.exercises:
+            expected[exercise.name] = None
+            answer = chance.choice(answers[exercise.name][chance.choice(KINDS[kind])])
+            if answer is not None:
+                cells.append((exercise.name, f"{answer}\n# {index}"))
+        student = f"student{index // len(releases):05}"
+        yield student, assignment.name, demo.fill_in(release, demo.Student(student, "", expected, tuple(cells)))
+
+
+def _release(assignment, lessons):
+    path = ROOT / "release" / assignment.name / f"{assignment.name}.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    if not lessons:
+        notebook["cells"] = [c for c in notebook["cells"] if "lesson" not in c["metadata"].get("tags", [])]
+    return notebook
+
+
+def _answers(assignment):
+    """{exercise: {"full": answers, "wrong": answers}}; an answer is a cell's text, or None for what was released."""
+    found = {e.name: {"full": [], "wrong": []} for e in assignment.exercises}
+    for student in demo.read_class(assignment):
+        titles = [title for title, _ in student.cells]
+        plain = len(set(titles)) == len(titles) and not any(title.startswith("new") for title in titles)
+        if not plain or student.name in CHEATS or NOT_FOR_SPEED & {e.status for e in student.expected.values()}:
+            continue
+        for name, expected in student.expected.items():
+            found[name]["full" if expected.level == "full" else "wrong"].append(dict(student.cells).get(name))
+    return found
+
+
+def grade(folder, *options):
+    """`autograder grade` of the whole class, one command for all assignments: its measuring.Cost."""
+    names = sorted({path.name for path in (folder / "submitted").glob("*/*")})
+    cost = measuring.run([sys.executable, "-m", "autograder", "grade", *names, *options], folder, ENVIRONMENT)
+    if cost.code:
+        raise SystemExit(cost.output)
+    return cost
+
+
+def scores(folder):
+    """{(student, assignment, exercise): (score, maximum)} from a course's gradebook, of all that is graded by code."""
+    with sqlite3.connect(folder / "gradebook.db") as gradebook:
+        rows = gradebook.execute(
+            "SELECT submitted_assignment.student_id, assignment.name, base_cell.name, auto_score, grade_cells.max_score"
+            " FROM grade JOIN grade_cells ON grade_cells.id = grade.cell_id JOIN base_cell ON base_cell.id = cell_id"
+            " JOIN submitted_notebook ON submitted_notebook.id = grade.notebook_id"
+            " JOIN submitted_assignment ON submitted_assignment.id = submitted_notebook.assignment_id"
+            " JOIN assignment ON assignment.id = submitted_assignment.assignment_id"
+        ).fetchall()
+    coded = {e.grade_id for e in course.exercises(ROOT).values()}
+    return {(s, a, name): (score, most) for s, a, name, score, most in rows if name in coded and score is not None}
+
+
+def share_right(folder):
+    """What share of a class's exercises got full marks, as text."""
+    found = scores(folder).values()
+    return f"{sum(score == most for score, most in found) / max(1, len(found)):.0%}"
+
+
+# the graded class of a benchmark in a word, for the notes below a table
+MAKE = (
+    "The class is made of the demo's answers, each exercise right or wrong with equal chances, all notebooks different,"
+    " the seven assignments in equal shares"
+)

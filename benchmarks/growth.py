@@ -1,0 +1,64 @@
+"""What a class costs as it grows: `python benchmarks/growth.py [--sizes 100,1000,10000] [--jobs N]`.
+
+Grades a class of every size, then again with nothing changed. A class of seven, one for each assignment, is graded
+first: what larger ones cost beyond it is the cost of one more submission, without the start.
+"""
+
+import argparse
+import shutil
+import tempfile
+from pathlib import Path
+
+import classes
+import measuring
+
+START = 7
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sizes", default="100,1000,10000", metavar="N,N,…", help="default: 100,1000,10000")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="of `autograder grade` (default: 2)")
+    options = parser.parse_args()
+    rows, start = [], None
+    with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
+        measuring.say("building the course ...")
+        built = classes.build(Path(folder) / "built")
+        for size in [START, *map(int, options.sizes.split(","))]:
+            measuring.say(f"grading {size} submissions, and again ...")
+            place = classes.with_class(built, Path(folder) / str(size), size)
+            first = classes.grade(place, "--jobs", str(options.jobs))
+            again = classes.grade(place, "--jobs", str(options.jobs))
+            start = start or first
+            rows.append(row(size, first, again, start))
+            measuring.say("  " + " | ".join(rows[-1]))
+            right = classes.share_right(place)
+            shutil.rmtree(place)
+    measuring.report(
+        f"Growth (`autograder grade --jobs {options.jobs}`)",
+        ["submissions", "wall", "CPU", "wall of one more", "CPU of one more", "memory of the head", "again", "faster"],
+        rows,
+        f"{classes.MAKE}; {right} of the exercises of the largest class are right. Whole commands, with the gradebook."
+        f" “One more” is what a class costs beyond the one of {START}, for each submission that it has more. “Again” is"
+        " a second run with nothing changed.",
+    )
+
+
+def row(size, first, again, start):
+    """A line of the table."""
+    one_more = ["", ""]
+    if more := size - START:
+        one_more = [f"{(first.wall - start.wall) / more:.3f} s", f"{(first.cpu - start.cpu) / more:.3f} s"]
+    return [
+        str(size),
+        f"{first.wall:.1f} s",
+        f"{first.cpu:.1f} s",
+        *one_more,
+        f"{first.memory:.0f} MB",
+        f"{again.wall:.1f} s",
+        f"{first.wall / again.wall:.1f} ×",
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""A batch: who is graded, who is known, what is told at the end. Graded and recorded by stand-ins, so nothing runs."""
+
+import json
+import types
+
+import pytest
+from conftest import ASSIGNMENT, hand_in
+
+from autograder import batch, classes, course
+from autograder.verdicts import record, show
+from autograder.verdicts.store import Store
+
+SPENT = {"cell 3": 0.5, "the checks of `attention`": 2.0}
+
+
+class Engine:
+    """Grades by the submission's last cell: it names a status. `before` is called before each task is asked for."""
+
+    def __init__(self, before=lambda: None):
+        self.tasks = []
+        self.before = before
+
+    def warm(self, total):
+        self.total = total
+
+    def graded(self, coming, total):
+        self.before()
+        for task in coming:
+            self.tasks.append(task.student)
+            status = "".join(json.loads(task.data)["cells"][-1]["source"]).strip()
+            yield task, record.Graded(verdict(status), [], {}, SPENT)
+
+
+class Writer:
+    """Records in a dict; refuses the student `odd`."""
+
+    def __init__(self):
+        self.recorded = {}
+
+    def held(self, student, key):
+        found, verdict = self.recorded.get(student, (None, None))
+        return verdict if found == key else None
+
+    def add(self, student, submitted, graded, key):
+        if student == "odd":
+            raise record.NotRecorded("it has no place")
+        self.recorded[student] = key, graded.verdict
+
+
+def verdict(status):
+    exercises = course.find_assignment("02").exercises
+    outcomes = [record.Exercise(e.name, e.points, e.points, "graded") for e in exercises]
+    if status != "graded":
+        outcomes[0] = record.without_grade(exercises[0].name, exercises[0].points, status, "so")
+    return record.Verdict("", outcomes, 1, ASSIGNMENT)
+
+
+@pytest.fixture
+def submit(tmp_path, release):
+    def submit(student, status="graded"):
+        release["cells"][-1]["source"] = [status]
+        return hand_in(release, tmp_path / "submitted" / student / ASSIGNMENT)
+
+    return submit
+
+
+def run(place, engine, writer, **options):
+    """(the batch after its run, what it yielded)."""
+    made = batch.Batch(place, course.find_assignment("02"), batch.students(place, ASSIGNMENT), Store(place), **options)
+    return made, list(made.run(engine, writer))
+
+
+def test_equal_submissions_are_graded_once_and_known_ones_not_again(tmp_path, submit):
+    for student in ("ada", "bela", "carl"):
+        submit(student)
+    submit("dora", "timeout")
+    hand_in(b"no notebook", tmp_path / "submitted" / "eva" / ASSIGNMENT)
+    engine, writer = Engine(), Writer()
+    made, done = run(tmp_path, engine, writer)
+    assert engine.tasks == ["ada", "dora"] and dict(done).keys() == {"ada", "bela", "carl", "dora", "eva"}
+    assert dict(done)["bela"] == dict(done)["ada"] and dict(done)["eva"].exercises[0].status == "rejected"
+    assert (made.graded, made.known, made.unreadable) == (4, [], ["eva"])
+    assert made.statuses == {"timeout": 1, "rejected": 1}
+
+    submit("carl", "error")
+    engine = Engine()
+    made, done = run(tmp_path, engine, writer)
+    assert engine.tasks == ["carl"] and [s for s, _ in made.known] == ["ada", "bela", "dora"]
+    assert dict(done)["dora"].exercises[0].status == "timeout"
+    engine = Engine()
+    run(tmp_path, engine, writer, renew=True)
+    assert engine.tasks == ["ada", "carl", "dora"]
+
+
+def test_a_known_result_that_cannot_be_read_is_made_again(tmp_path, submit):
+    submit("ada")
+    made, _ = run(tmp_path, Engine(), Writer())
+    (path,) = (tmp_path / ".autograder" / "results").rglob("*.json")
+    path.write_text(path.read_text()[:100])
+    engine = Engine()
+    made, done = run(tmp_path, engine, Writer())
+    assert engine.tasks == ["ada"] and made.graded == 1 and made.known == [] and dict(done)["ada"].full
+
+
+@pytest.mark.parametrize("how", ["another", "gone"])
+def test_a_submission_that_changes_during_the_run_gets_no_stale_grade(tmp_path, submit, how):
+    path = submit("ada")
+    submit("bela", "error")
+
+    def change():
+        path.write_bytes(path.read_bytes() + b"\n") if how == "another" else path.unlink()
+
+    writer = Writer()
+    made, done = run(tmp_path, Engine(change), writer)
+    assert dict(done).keys() == writer.recorded.keys() == {"bela"}
+    assert [student for student, _ in made.problems] == ["ada"] and "has changed during the run" in made.problems[0][1]
+
+
+def test_one_that_cannot_be_recorded_stops_nobody(tmp_path, submit, monkeypatch, capsys):
+    for student in ("ada", "odd", "zoe"):
+        submit(student, student if student == "odd" else "graded")
+    monkeypatch.setattr(classes, "_writer", lambda *args, **settings: Entered(writer))
+    writer = Writer()
+    assert classes.grade_class(tmp_path, course.find_assignment("02"), ["ada", "odd", "zoe"], Engine()) == 2
+    said, complained = capsys.readouterr()
+    assert writer.recorded.keys() == {"ada", "zoe"} and "3 graded" in said
+    assert complained.strip() == "autograder: odd: it has no place"
+
+
+class Entered(types.SimpleNamespace):
+    def __init__(self, writer):
+        super().__init__(held=writer.held, add=writer.add)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        pass
+
+
+def test_the_summary_says_what_failed_and_what_was_slow(tmp_path, submit):
+    for number in range(7):
+        submit(f"s{number}", ["graded", "timeout", "killed"][number % 3] + " " * number)
+    engine = Engine()
+    made, _ = run(tmp_path, engine, Writer())
+    text = show.batch_summary(made)
+    assert text.startswith("7 graded, 0 unchanged since an earlier run, 0 unreadable.")
+    assert text.count("2.00 s of them for the checks of `attention`") == len(made.slowest) == 5
+    assert "Submissions with an exercise that has no grade: was ended (2), ran too long (2)." in text
+
+
+def test_a_large_class_is_not_printed():
+    assignment = course.find_assignment("02")
+    table = show.ClassTable(assignment)
+    for number in range(show.MOST_ROWS):
+        table.add(f"student{number}", verdict("graded"))
+    assert table.text().count("\n") == show.MOST_ROWS + 1 and "student99" in table.text()
+    table.add("one more", verdict("graded"))
+    assert "101 submissions" in table.text() and "autograder report 02" in table.text()

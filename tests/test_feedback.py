@@ -1,0 +1,308 @@
+"""The feedback of a class: byte by byte what nbgrader's own command writes, whatever becomes of one page or process."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+from bs4 import BeautifulSoup
+from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
+from nbgrader.api import Gradebook
+
+from autograder import writers
+from autograder.classes import UsageError
+from autograder.notebooks.nbgrader_runs import Course
+from autograder.notebooks.soup import Soup, rewritten
+
+CELLS = ("setup", "attention-solution", "attention", "question-three-matrices")
+QUESTION = "question-three-matrices"
+WRONG = "def attention(query, key, value, mask=None):\n    return value, key & 1 < 2 > 3  # &amp; &nbsp <b>'\"\n"
+PRINTS = "print('\\x1b[31mred <b>', '&nbsp;')\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
+ANSWER = (
+    "*Two* <b>roles\n\n<img src=x> $a<b$ &copy; &#32;\n\n    <script>\n\n- [x](files/y.png) https://a.example?a=1&b=2"
+)
+NAMES = ["ada", "b [1]*?", "a b'\"&", "<img src=x onerror=alert(1)>", "zoë", "x.y", "late", "unreadable", "garbled"]
+# what an instructor may have in the configuration: a preprocessor, hooks, a filter, another name for GetGrades
+OWN_CONFIG = """
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+class Sign(NbGraderPreprocessor):
+    def preprocess(self, nb, resources):
+        nb.cells[0].source += f"\\n\\nSigned: {resources['nbgrader']['score']}"
+        return nb, resources
+
+c.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades", Sign, CSSHTMLHeaderPreprocessor]
+c.HTMLExporter.filters = {"markdown2html": safe_markdown, "highlight_code": lambda text, metadata: text.upper()}
+c.GenerateFeedback.post_convert_hook = lambda **about: open("hooks.txt", "a").write("x")
+c.GenerateFeedback.permissions = 640
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A course of a code exercise and a written answer, with a class that was graded, by hand as well."""
+    place = tmp_path_factory.mktemp("feedback")
+    source = load(ROOT / "source" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
+    source["cells"] = [c for c in source["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") in CELLS]
+    hand_in(source, place / "source" / ASSIGNMENT)
+    shutil.copy(ROOT / "nbgrader_config.py", place)
+    Course(place).build(ASSIGNMENT)
+    for number, name in enumerate(NAMES):
+        notebook = load(place / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
+        cell_of(notebook, QUESTION)["source"] = f"{ANSWER}\n\n{name}"
+        if number % 2:
+            cell_of(notebook, "attention-solution")["source"] = WRONG
+            cell_of(notebook, "setup")["source"] += "\n" + PRINTS
+        hand_in(notebook if name != "unreadable" else "{", place / "submitted" / name / ASSIGNMENT)
+    (place / "submitted" / "ada" / ASSIGNMENT / "notes <&>.txt").write_text("kept")
+    code, said = autograder(place, "grade", "02", "--jobs", "1")
+    assert code == 0, said
+    grade_by_hand(place)
+    return place
+
+
+def grade_by_hand(place):
+    """What a person adds: comments, scores, extra credit, a penalty."""
+    with Gradebook(f"sqlite:///{place}/gradebook.db") as book:
+        for number, name in enumerate(NAMES):
+            where = (ASSIGNMENT, ASSIGNMENT, name)
+            answer = book.find_grade(QUESTION, *where)
+            answer.manual_score, answer.needs_manual_grade = number / 3, False
+            book.find_comment(QUESTION, *where).manual_comment = f"Well **done** <b>{name}</b>\n\n`a<b` & $x$"
+            if number % 3 == 0:
+                book.find_grade("attention", *where).extra_credit = 0.1
+                book.find_comment("attention-solution", *where).auto_comment = "<script>alert(1)</script>"
+        book.find_submission_notebook(ASSIGNMENT, ASSIGNMENT, "late").late_submission_penalty = 2.5
+        book.db.commit()
+
+
+def command(place, *arguments):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(arguments, cwd=place, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def autograder(place, *arguments):
+    done = command(place, sys.executable, "-m", "autograder", *arguments)
+    assert "Traceback" not in done.stdout + done.stderr, done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+def pages(place):
+    """All files of the feedback: their bytes and permissions, by path."""
+    files = [path for path in (place / "feedback").rglob("*") if path.is_file()]
+    return {str(p.relative_to(place)): (p.read_bytes(), p.stat().st_mode) for p in files}
+
+
+def stock(place):
+    """What nbgrader's own command writes."""
+    shutil.rmtree(place / "feedback", ignore_errors=True)
+    done = command(place, os.path.join(os.path.dirname(sys.executable), "nbgrader"), "generate_feedback", ASSIGNMENT)
+    assert done.returncode == 0, done.stderr
+    written = pages(place)
+    shutil.rmtree(place / "feedback")
+    return written
+
+
+@pytest.fixture
+def copy(place, tmp_path):
+    """A copy of the course that a test may spoil, without feedback."""
+    return shutil.copytree(place, tmp_path / "copy", ignore=shutil.ignore_patterns("feedback"))
+
+
+def page(student):
+    return f"feedback/{student}/{ASSIGNMENT}/{ASSIGNMENT}.html"
+
+
+# --- the pages ------------------------------------------------------------------------------------
+
+
+def test_pages_are_what_nbgrader_writes(place):
+    expected = stock(place)
+    assert {page(name) for name in NAMES} < expected.keys() and len(expected) == len(NAMES) + 1
+    code, said = autograder(place, "report", "02", "--jobs", "2")
+    assert code == 0, said
+    written = pages(place)
+    for name in expected:
+        assert written[name] == expected[name], name
+    assert written.keys() == expected.keys()
+    late = written[page("late")][0].decode()
+    assert "Late submission penalty (Score: -2.5)" in late and "Well <strong>done</strong>" in late
+
+
+def test_pages_are_what_nbgrader_writes_with_a_configuration_of_ones_own(copy):
+    with open(copy / "nbgrader_config.py", "a") as file:
+        file.write(OWN_CONFIG)
+    expected = stock(copy)
+    assert b"SIGNED: " in expected[page("ada")][0] and b"DEF ATTENTION" in expected[page("ada")][0]
+    assert expected[page("ada")][1] & 0o777 == 0o640
+    (copy / "hooks.txt").unlink()
+    code, said = autograder(copy, "report", "02", "--jobs", "2")
+    assert code == 0, said
+    assert pages(copy) == expected
+    assert (copy / "hooks.txt").read_text() == "x" * len(NAMES)
+
+
+def test_one_broken_page_stops_no_other(copy):
+    (copy / "autograded" / "garbled" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").write_text('{"cells": 1')
+    (copy / "autograded" / "zoë" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").unlink()
+    code, said = autograder(copy, "report", "02", "--jobs", "2")
+    assert code == 2 and said.count("\n") == 3, said
+    assert "autograder: garbled: Feedback of" in said and "autograder: zoë: Feedback of" in said
+    assert {name for name in NAMES if page(name) in pages(copy)} == {*NAMES} - {"garbled", "zoë"}
+    assert (copy / "reports" / f"{ASSIGNMENT}.html").is_file()
+
+
+def test_what_would_go_wrong_for_all_is_one_sentence(copy):
+    (copy / "gradebook.db").write_bytes(b"no database at all" * 1000)
+    code, said = autograder(copy, "report", "02")
+    assert code == 2 and said.count("\n") == 1 and "The gradebook cannot be used: file is not a database" in said, said
+
+
+def test_jobs_are_a_number_from_1_up(place):
+    code, said = autograder(place, "report", "02", "--jobs", "0")
+    assert code == 2 and "--jobs takes a number from 1 up" in said
+
+
+# --- processes that end -----------------------------------------------------------------------------
+
+
+def started(place):
+    """A run of the report, and its writers once there are two."""
+    run = subprocess.Popen(
+        [sys.executable, "-c", "from autograder import writers, cli; writers.STARTS = 1; exit(cli.main())"]
+        + ["report", "02", "--jobs", "2"],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    while run.poll() is None:
+        below = psutil.Process(run.pid).children()
+        found = [p for p in below if "spawn_main" in " ".join(p.cmdline())]
+        if len(found) == 2:
+            return run, below, found
+        time.sleep(0.01)
+    raise AssertionError(run.communicate()[0])
+
+
+def ended(run, below):
+    said, _ = run.communicate(timeout=120)
+    assert not psutil.wait_procs(below, timeout=30)[1], "a process is left"
+    assert "Traceback" not in said, said
+    return run.returncode, said
+
+
+@pytest.mark.parametrize("seconds", [0.0, 3.0])
+def test_a_killed_writer_is_one_sentence(copy, seconds):
+    slowed(copy)
+    run, below, found = started(copy)
+    time.sleep(seconds)
+    found[0].kill()
+    code, said = ended(run, below)
+    assert code == 2 and said.count("\n") == 1 and "was ended from outside" in said, said
+
+
+def test_ctrl_c_leaves_no_process_and_no_page_cut_short(copy):
+    slowed(copy)
+    run, below, _ = started(copy)
+    while run.poll() is None and not pages(copy):
+        time.sleep(0.01)
+    os.killpg(run.pid, signal.SIGINT)
+    code, said = ended(run, below)
+    assert code == 130 and said.strip().endswith("run the same command again to go on."), said
+    written = [text for text, _ in pages(copy).values() if b"<html" in text]
+    assert 0 < len(written) < len(NAMES) and all(text.rstrip().endswith(b"</html>") for text in written)
+
+
+def test_writers_do_not_outlive_a_killed_head(copy):
+    slowed(copy)
+    run, below, _ = started(copy)
+    run.kill()
+    assert not psutil.wait_procs(below, timeout=30)[1]
+    run.communicate()
+
+
+def slowed(place):
+    """Let every page take a while, so that there is time to disturb."""
+    with open(place / "nbgrader_config.py", "a") as file:
+        file.write("\nimport time\nc.GenerateFeedback.pre_convert_hook = lambda **about: time.sleep(1)\n")
+
+
+def test_a_process_that_never_begins_is_one_sentence(place, monkeypatch):
+    monkeypatch.setattr(writers, "end_with", os._exit)
+    with pytest.raises(UsageError, match="ended from outside"):
+        list(writers.feedback(place, ASSIGNMENT, NAMES, 1))
+
+
+# --- pages without a tree -----------------------------------------------------------------------------
+
+# pieces of pages, sound and broken: what BeautifulSoup makes of any row of them must be what `rewritten` makes of it
+PIECES = [
+    *(
+        "<p> </p> <div class='a'> <div class=\"x\"> </div> <span> </span> <pre> </pre> <br> <br/> </br> <b></b>"
+        ' <img alt="x"/> <td\talign=left> <a> </a> <P> </P> <script> </script> <style> </style> <title> </title>'
+        " <textarea> </textarea> <template> <!--a--> <!---> <![CDATA[x]]> <?php?> < > & &lt; &gt;x &amp; &amp;lt;"
+        " &quot; &#39; &nbsp; &copy; &bogus; &copy &#32; &#x41; &#0; x <1 a<b </ </> <svg> </svg> <a/> \x00 \u202e"
+    ).split(" "),
+    *(" ", "\n", "  \n ", "\t", "\f", "text", "'", '"', "a b", "<p\n>", '<p class="a>b">', '<p class=" x  y ">'),
+    *("<!-- a > b -->", "<!-- x -->", "<!-- -->", "<style>p > a{}", "<!DOCTYPE html>", "<hr />", "<details open>"),
+    *('<img src="a.png">', '<a href="x?a=1&amp;b=2&copy">', '<p b="1" a="2" b="3">', "<pre><b> </b>"),
+]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_text_is_rewritten_as_beautiful_soup_does_or_left_to_it(seed):
+    draw = random.Random(seed)
+    for _ in range(300):
+        html = "".join(draw.choice(PIECES) for _ in range(draw.randint(1, 8)))
+        made = rewritten(html)
+        assert made is None or made == str(BeautifulSoup(html, "html.parser")), html
+        if draw.random() < 0.5:  # and with everything closed, which it does not leave to others
+            html = (
+                f'<div class=" a  b">{draw.choice(["", " ", "x &amp; &quot;y&quot; > z", "&nbsp;&copy"])}{html}</div>'
+            )
+            made = rewritten(html)
+            assert made is None or made == str(BeautifulSoup(html, "html.parser")), html
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<!DOCTYPE html>\n<html lang="en"><title>x</title><style>p > a {}</style><script> </script></html>',
+        '<div class=" highlight hl"><pre><span></span><span class="n">a</span> &lt; &quot;b&#39;\n\n</pre> \n\n</div>',
+        "<ul> <li>1 &gt; 0 > -1 &copy; &amp;amp;</li>\n \n<li><br><br/></li></ul><!-- a comment -->",
+        '<img src="data:image/png;base64,AAAA" alt="x"><a href="https://a.example?a=1&amp;b=2" title="">x</a>',
+    ],
+)
+def test_ordinary_pages_need_no_tree(html):
+    assert rewritten(html) == str(BeautifulSoup(html, "html.parser"))
+
+
+@pytest.mark.parametrize("selector", [*Soup.NEEDS, "p.other"])
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>x</p>",
+        '<p class="other">x</p><img src="a" alt="">',
+        '<IMG src="a"/><img alt="x">',
+        "<img src='alt=\"'>",
+        '<div class="jp-Notebook"><div class="jp-Cell-inputWrapper">x</div></div>',
+        '<div class="jp-Notebook"><div class="jp-OutputArea-output">x</div></div>',
+    ],
+)
+def test_what_is_found_and_changed_is_what_beautiful_soup_finds(html, selector):
+    written = []
+    for make in (Soup, BeautifulSoup):
+        soup = make(html, features="html.parser")
+        found = soup.select(selector)
+        for element in found:
+            element.attrs["alt"] = "changed"
+        written.append((len(found), str(soup)))
+    assert written[0] == written[1]
