@@ -48,11 +48,12 @@ class Graded:
 class Grader:
     """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
 
-    Use as a context manager, or call `close()`. Raises jail.SandboxError where there is no sandbox.
+    Use as a context manager, or call `close()`. `parent` is a sandbox that was made before (see `warm.launched`).
+    Raises jail.SandboxError where there is no sandbox.
     """
 
-    def __init__(self, limits=None, device="cpu", unsafe=False):
-        self.parent = WarmParent(limits or Limits(), device, unsafe)
+    def __init__(self, limits=None, device="cpu", unsafe=False, parent=None):
+        self.parent = parent or WarmParent(limits or Limits(), device, unsafe)
         self.graders = Graders()
         self.diagnostician = Diagnostician(self.graders)
 

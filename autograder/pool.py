@@ -9,6 +9,7 @@ from collections import Counter, deque
 from multiprocessing import connection, get_context
 
 from . import tasks
+from .sandbox import warm
 from .sandbox.jail import SandboxError
 from .tasks import ATTEMPTS
 
@@ -121,9 +122,10 @@ def _work(pipe, head, device, unsafe):
     if os.getppid() != head:
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    parent = warm.launched(device, unsafe)
     from .grading import Grader
 
-    with Grader(device=device, unsafe=unsafe) as grader, contextlib.suppress(EOFError, ConnectionError):
+    with Grader(parent=parent) as grader, contextlib.suppress(EOFError, ConnectionError):
         pipe.send(READY)
         while True:
             pipe.send(tasks.grade(grader, pipe.recv()))
