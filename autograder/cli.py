@@ -153,12 +153,15 @@ def check(options):
     if options.exercise and options.exercise not in course.exercises():
         raise UsageError(f"There is no exercise {options.exercise!r}: the course has {', '.join(course.exercises())}.")
     refuse_without_sandbox(options)
+    from .sandbox import warm
+
+    parent = warm.launched(device(options), options.unsafe)
     from .grading import Grader, new_seed
     from .verdicts import show
 
     full = True
     seed = new_seed() if options.seed is None else options.seed
-    with Grader(device=device(options), unsafe=options.unsafe) as grader:
+    with Grader(parent=parent) as grader:
         for path in (bar := progress("checking", options.paths)):
             verdict = grader.grade_file(path, options.exercise, seed).verdict
             full = full and verdict.full

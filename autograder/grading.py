@@ -40,11 +40,12 @@ def new_seed():
 class Grader:
     """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
 
-    Use as a context manager, or call `close()`. Raises jail.SandboxError where there is no sandbox.
+    Use as a context manager, or call `close()`. `parent` is a sandbox that was made before (see `warm.launched`).
+    Raises jail.SandboxError where there is no sandbox.
     """
 
-    def __init__(self, limits=None, device="cpu", unsafe=False):
-        self.parent = WarmParent(limits or Limits(), device, unsafe)
+    def __init__(self, limits=None, device="cpu", unsafe=False, parent=None):
+        self.parent = parent or WarmParent(limits or Limits(), device, unsafe)
         self.graders = Graders()
         self.diagnostician = Diagnostician(self.graders)
 
@@ -364,9 +365,8 @@ class Workspace:
         late = f"its checks took longer than {limits.exercise:g} s in all" if left < limits.call else None
         if self.child is None or left <= 0:
             raise Stopped("timeout", late or "it is not there any more")
-        calls = 1 + len(message.get("before", ()))
         try:
-            reply, answer = self.child.request(message, tensors, seconds=min(limits.call * calls, left))
+            reply, answer = self.child.request(message, tensors, seconds=min(limits.call, left))
         except Interrupted as problem:
             raise Stopped("timeout", late or str(problem)) from None
         except ChildGone as problem:

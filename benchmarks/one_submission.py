@@ -22,7 +22,7 @@ from autograder import course, demo, reference
 from autograder.graders.session import Graders
 from autograder.grading import Grader, Workspace, new_seed
 from autograder.notebooks import reading, restoring
-from autograder.sandbox import warm
+from autograder.sandbox import talk, warm
 from autograder.sandbox.inside import wire
 from autograder.verdicts import record
 
@@ -73,9 +73,9 @@ class Inside:
         self.child = None
         self.seen = 0.0
         self.begun = False
-        for owner, name, stage in ((warm.Child, "greeted", "lock"), (Workspace, "run", "cells")):
+        for owner, name, stage in ((talk.Child, "greeted", "lock"), (Workspace, "run", "cells")):
             self.mark(owner, name, stage)
-        kill = warm.Child.kill
+        kill = talk.Child.kill
 
         def kill_and_note(child):
             ended = kill(child)
@@ -84,7 +84,7 @@ class Inside:
                 self.child = None
             return ended
 
-        warm.Child.kill = kill_and_note
+        talk.Child.kill = kill_and_note
 
     def mark(self, owner, name, stage):
         """When `owner.name` returns, what the child has used since the last mark was for `stage`."""
@@ -160,7 +160,7 @@ def put_clocks(clock):
         (Graders, "run", "graders"),
         (Grader, "_diagnose", "diagnosis"),
         (record.Verdict, "to_json", "verdict"),
-        (warm.Child, "kill", "end"),
+        (talk.Child, "kill", "end"),
     ):
         clock.stage(owner, name, stage)
     for name in ("pack", "unpack", "send_frame", "receive_frame"):

@@ -10,7 +10,8 @@ from unittest import mock
 
 from autograder.sandbox import jail
 from autograder.sandbox.inside import lockdown
-from autograder.sandbox.warm import Child, WarmParent
+from autograder.sandbox.talk import Child
+from autograder.sandbox.warm import WarmParent
 
 OF_PARENTS = ("bubblewrap", "another user", "undumpable")  # a warm parent is started with them
 OF_CHILDREN = ("Landlock", "system calls", "limits")  # a child takes them on, or not

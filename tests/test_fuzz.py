@@ -33,7 +33,7 @@ from autograder.notebooks.restoring import restore
 from autograder.sandbox import jail
 from autograder.sandbox.inside import wire
 from autograder.sandbox.inside.workbench import Workbench
-from autograder.sandbox.warm import Child
+from autograder.sandbox.talk import Child
 from autograder.verdicts import record, show
 
 MANY = int(os.environ.get("FUZZ", "0"))

@@ -13,7 +13,7 @@ from conftest import ROOT, hand_in
 
 from autograder import batch, course, pool
 from autograder.grading import Grader, new_seed
-from autograder.sandbox import warm
+from autograder.sandbox import talk
 from autograder.sandbox.jail import Limits
 from autograder.verdicts.store import Store
 
@@ -22,7 +22,7 @@ SEED = new_seed()  # one for all, as for a class: the misconceptions' values are
 
 @pytest.fixture(scope="module")
 def hostile_grader():
-    with Grader(attacks.LIMITS) as grader, mock.patch.object(warm, "GRACE", 0.5):
+    with Grader(attacks.LIMITS) as grader, mock.patch.object(talk, "GRACE", 0.5):
         yield grader
 
 

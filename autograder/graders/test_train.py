@@ -12,6 +12,7 @@ import torch
 from autograder.graders.kit import CheckFailed, check, close, frequencies, kind_of, number
 from autograder.graders.submission import Counts
 from autograder.reference import language
+from autograder.reference.remembered import remembered
 from autograder.sandbox.inside.wire import Generator
 
 V, BLOCK, MEMORY, WIDTH, HIDDEN = 5, 4, 2, 3, 4
@@ -47,8 +48,7 @@ class Model:
 
     def losses(self, data, state):
         """(n - block_size, block_size): the losses in train mode in all blocks of a text, under these weights."""
-        inputs, targets = language.blocks(data, self.block_size)
-        return language.losses(self.in_train * language.window_logits(inputs, state, self.memory), targets)
+        return losses_in_blocks(data, state, self.block_size, self.memory, self.in_train)
 
     def loss(self, data):
         """The mean of them under the first weights, (1,)."""
@@ -56,8 +56,25 @@ class Model:
 
     def trained(self, data, steps, lr):
         """(the loss before each step, the weights after the last) for a text of one block, by AdamW's definition."""
-        losses, state = language.adamw(self.state, lambda state: self.losses(data, state).mean(), steps, lr)
-        return torch.tensor(losses, dtype=torch.float64), state
+        return trained(data, self.state, self.block_size, self.memory, self.in_train, steps, lr)
+
+
+@remembered
+def losses_in_blocks(data, state, block_size, memory, in_train):
+    """What `Model.losses` says."""
+    inputs, targets = language.blocks(data, block_size)
+    return language.losses(in_train * language.window_logits(inputs, state, memory), targets)
+
+
+@remembered
+def trained(data, state, block_size, memory, in_train, steps, lr):
+    """What `Model.trained` says."""
+
+    def mean(state):
+        return losses_in_blocks(data, state, block_size, memory, in_train).mean()
+
+    losses, state = language.adamw(state, mean, steps, lr)
+    return torch.tensor(losses, dtype=torch.float64), state
 
 
 def text_of(draw, n, v=V):

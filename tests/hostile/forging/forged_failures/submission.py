@@ -6,11 +6,11 @@ wire = next(module for name, module in sys.modules.items() if name.endswith("ins
 import itertools
 
 send = wire.send_frame
-handles = itertools.cycle([-1, 10**4000, "0", None, True, [0], 1.5])
+places = itertools.cycle([-1, 10**4000, "0", None, True, [0], 1.5])
 
 def lie(sock, message, tensors=(), deadline=None):
-    if "handle" in message:
-        message = {**message, "handle": next(handles), "type": {"a": 1}}
+    if not message.get("ok"):
+        message = {**message, "failed": next(places)}
     send(sock, message, tensors)
 
 class SelfAttention(torch.nn.Module):
