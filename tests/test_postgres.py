@@ -18,7 +18,7 @@ from nbgrader.plugins.export import CsvExportPlugin
 
 from autograder import classes, cli
 from autograder.notebooks.nbgrader_runs import Course
-from autograder.verdicts.store import course_version
+from autograder.verdicts.store import course_parts
 
 NAMES = ("08_small", tiny.NAME)
 ROUNDS = int(os.environ.get("ROUNDS", "1"))  # of two heads at once; in the first one they meet for sure
@@ -94,12 +94,12 @@ def working_in(place):
     """Work in a course, as a process that was started in it does."""
     before = os.getcwd()
     os.chdir(place)
-    course_version.cache_clear()
+    course_parts.cache_clear()
     try:
         yield
     finally:
         os.chdir(before)
-        course_version.cache_clear()
+        course_parts.cache_clear()
 
 
 def graded(runs):
