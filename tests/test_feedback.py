@@ -182,6 +182,7 @@ def started(place):
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the tests may run where it is ignored
     )
     while run.poll() is None:
         below = psutil.Process(run.pid).children()
