@@ -9,17 +9,19 @@ PR_SET_PDEATHSIG = 1
 
 
 def end_with(head):
-    """Let this process end when the one that started it, of that number, ends."""
+    """Let this process end when the one that started it, of that number, ends; Ctrl-C is for that one alone."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != head:
         os._exit(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 @contextlib.contextmanager
 def without_interrupts():
-    """Ignore Ctrl-C; processes that are started meanwhile do so for good."""
-    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Let Ctrl-C wait; processes that are started meanwhile do not get it before `end_with` says what is to be done."""
+    usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
+        signal.pthread_sigmask(signal.SIG_SETMASK, usual)
