@@ -40,7 +40,8 @@ def main():
     if options.report:
         return write_report(Path(options.report))
     with tempfile.TemporaryDirectory() as folder:
-        class_reports(Path(folder), options.classes)
+        if options.classes:
+            class_reports(Path(folder), options.classes)
         if options.students:
             feedback(Path(folder), options.students, options.runs, options.jobs)
 
