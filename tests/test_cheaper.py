@@ -194,7 +194,7 @@ def test_tensors_are_written_as_safetensors_reads_them(dtype):
         "files =!ls\nb = 1",
         "!ls\nx",
         "torch.softmax?\nx = 1",
-        "x = 1\ntorch.softmax??  \ny",
+        "x = 1\ntorch.softmax??\ny",
         "?torch\nx = 1",
         "/print 1\nx",
         ",print a\nx",
