@@ -166,8 +166,7 @@ class Submission:
         if succeeded:
             return reply, tensors
         error = student_error(reply)
-        if message["op"] != "devices":
-            self.transcript.add("error", error.type, _told(error))
+        self.transcript.add("error", error.type, _told(error))
         raise error
 
 
