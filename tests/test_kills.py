@@ -34,9 +34,7 @@ def place(tmp_path_factory, db_url):
     """A course with a class, graded by a run that nothing disturbs."""
     place = tmp_path_factory.mktemp("killed")
     release = tiny.course(place, db_url=db_url)
-    for number in range(STUDENTS):
-        answer = list(tiny.ANSWERS)[number % len(tiny.ANSWERS)]
-        tiny.submit(place, release, f"student{number:02d}", answer, "time.sleep(0.2)\nprint('x' * 19_000)")
+    tiny.submit_all(place, release, STUDENTS, "time.sleep(0.2)\nprint('x' * 19_000)")
     code, said = tiny.ended(tiny.start(place, "--jobs", 2))
     assert code == 0 and f"{STUDENTS} graded, 0 unchanged" in said, said
     return place

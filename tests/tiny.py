@@ -52,6 +52,12 @@ def submit(place, release, student, answer="right", cell="", name=NAME):
     return hand_in(release, place / "submitted" / student / name, f"{name}.ipynb")
 
 
+def submit_all(place, release, number, cell):
+    """Hand in for `number` students, all kinds of answers in turn, with `cell` run before each."""
+    for student in range(number):
+        submit(place, release, f"student{student:02d}", list(ANSWERS)[student % len(ANSWERS)], cell)
+
+
 def start(place, *arguments, command="grade", name=NAME, before=()):
     """Start `autograder grade` on the course: a Popen. It is the leader of a process group of its own."""
     return subprocess.Popen(

@@ -73,8 +73,8 @@ class Row:
     key: str
 
     def recorded(self):
-        """What tells whether the very same was recorded already, as JSON would give it back."""
-        return json.loads(json.dumps([self.key, self.grades, self.comments, str(self.timestamp)]))
+        """What tells whether the very same was recorded already; JSON gives it back as it is."""
+        return {"key": self.key, "grades": self.grades, "timestamp": str(self.timestamp)}
 
 
 class Writer:
@@ -84,7 +84,6 @@ class Writer:
     """
 
     def __init__(self, runs, assignment, results):
-        self.runs = runs
         self.assignment = assignment
         self.results = results
         self.converter = runs.autograding()
@@ -126,12 +125,12 @@ class Writer:
         """
         verdict, recorded = self.results.latest_of(self.assignment.name, student)
         timestamp = self._timestamp(student)
-        if not recorded or recorded[0] != key or recorded[3] != str(timestamp):
+        if not isinstance(recorded, dict) or (recorded["key"], recorded["timestamp"]) != (key, str(timestamp)):
             return None
         if self._beside(student) - {"timestamp.txt"}:
             return None
         there = self._in_gradebook.get(student)
-        if there is None or there.grades != recorded[1] or there.penalty is not None:
+        if there is None or there.grades != recorded["grades"] or there.penalty is not None:
             return None
         path = os.path.join(self._folder("autograded", student), f"{self.assignment.name}.ipynb")
         return verdict if not self._is_late(timestamp, there.extension) and os.path.isfile(path) else None
@@ -322,16 +321,16 @@ class Writer:
             database.execute(insert(SubmittedNotebook.__table__), new)
         notebooks.update({n["assignment_id"]: n["id"] for n in new})
         by_student = {student: notebooks[submission] for student, submission in submissions.items()}
+        grades = [(by_student[row.student], row.grades) for row in rows]
+        comments = [(by_student[row.student], row.comments) for row in rows]
         if name != self.assignment.name:
-            rows = [Row(row.student, {}, {}, None, None, "") for row in rows]
+            grades = comments = [(notebook, {}) for notebook in by_student.values()]
         else:
             table = SubmittedNotebook.__table__
             database.execute(
                 update(table).where(table.c.id.in_(list(by_student.values()))).values(late_submission_penalty=None)
             )
         grade_cells, comment_cells = self.cells[name]
-        grades = [(by_student[row.student], row.grades) for row in rows]
-        comments = [(by_student[row.student], row.comments) for row in rows]
         _put(database, Grade.__table__, grade_cells, grades, _graded)
         _put(database, Comment.__table__, comment_cells, comments, _commented)
 
