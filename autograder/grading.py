@@ -166,12 +166,21 @@ class Grader:
         used = workspace.names_used_by(exercise.name) if bases else set()
         shaky = []
         for base in bases:
-            if base in used and workspace.child and workspace.kinds([base])[base] != "missing":
-                under = self.graders.run(base, workspace, run.seed)
-                if under.stopped or under.failed():
-                    says = f"`{base}`, on which this stands, is not right either: mend that first."
-                    shaky.append(record.Diagnosis(f"stands-on-{base}", says))
+            if base in used and self._is_shaky(workspace, base, run.seed):
+                says = f"`{base}`, on which this stands, is not right either: mend that first."
+                shaky.append(record.Diagnosis(f"stands-on-{base}", says))
         return shaky + self.diagnostician.diagnose(run)
+
+    def _is_shaky(self, workspace, base, seed):
+        """Whether a base fails a check of its own; found out once, however many exercises stand on it."""
+        if base not in workspace.shaky:
+            if not workspace.child or workspace.kinds([base])[base] == "missing":
+                return False
+            under = self.graders.run(base, workspace, seed)
+            if under.stopped:
+                return True
+            workspace.shaky[base] = bool(under.failed())
+        return workspace.shaky[base]
 
 
 def kits_mistake(error):
@@ -228,6 +237,7 @@ class Workspace:
         self.answered = 0
         self.errors = {}
         self.left_out = {}
+        self.shaky = {}  # whether a base is wrong, as far as it was asked for
         self.restarts = 0
         self.unexplained = False  # whether a child was ended by nobody knows whom
         self.used = {"cpu": 0.0, "memory": 0}

@@ -53,6 +53,15 @@ def test_a_wrong_attention_is_said_first(grader, demo_student):
     assert results["EncoderHead"].status == "error"
 
 
+def test_what_two_exercises_stand_on_is_graded_once(grader, demo_student, monkeypatch):
+    graded, run = [], grader.graders.run
+    monkeypatch.setattr(
+        grader.graders, "run", lambda name, *args, **options: graded.append(name) or run(name, *args, **options)
+    )
+    grader.grade_file(demo_student("hugo"), seed=1)
+    assert graded.count("attention") == 1
+
+
 @pytest.mark.parametrize("id", ["causal", "no-scale", "context-mask-ignored", "nothing-left-is-nan"])
 def test_one_mistake_does_not_cost_everything(id):
     graders = Graders()

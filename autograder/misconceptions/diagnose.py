@@ -34,16 +34,10 @@ class Diagnostician:
         """The misconceptions of a finished session.Run: at most three record.Diagnosis, the best first."""
         if run.stopped or not run.failed():
             return []
-        telling = {check.name for check in run.failed() if _is_telling(run.transcripts[check.name])}
-        whole, parts = [], []
-        for known in self._bank(run.exercise, run.seed):
-            fails, explains = known.compared_with(run, parts_will_do=len(telling) >= 2)
-            if fails and explains == fails:
-                whole.append((known.misconception, explains))
-                continue
-            seen = explains & telling
-            if len(seen) >= max(2, SHARE * len(fails)):
-                parts.append((known.misconception, seen))
+        known = self._bank(run.exercise, run.seed)
+        whole = _those_that_explain_all_they_fail(known, run)
+        explained = set().union(*(explains for _, explains in whole))
+        parts = _those_that_explain_a_part(known, run, explained)
         return [record.Diagnosis(m.id, m.says) for m in _best(whole, parts)]
 
     def _bank(self, exercise, seed):
@@ -62,7 +56,8 @@ class Known:
     """What a misconception does under the checks: found out check by check, as far as it was asked for, and kept.
 
     `speak_against` counts which checks have spoken against one, for all of a bank: these are asked first, since one
-    check is often failed by nearly all misconceptions.
+    check is often failed by nearly all misconceptions. Checks that the student was spared (no GPU in the sandbox) do
+    not count.
     """
 
     def __init__(self, misconception, graders, seed, speak_against):
@@ -72,29 +67,43 @@ class Known:
         self.speak_against = speak_against
         self.found = {}
 
-    def compared_with(self, run, parts_will_do):
+    def fails_alike(self, run):
+        """The checks that it fails, if these are among those that the student fails, with the same seen in each.
+
+        Else the empty set, after as few checks as settle it.
+        """
+        fails = set()
+        for check in sorted(run.checks, key=self._costs_least):
+            failed, transcript = self._at(check.name)
+            if failed and (check.passed or not _alike(run.transcripts[check.name], transcript)):
+                self.speak_against[check.name] += 1
+                return set()
+            if failed:
+                fails.add(check.name)
+        return fails
+
+    def fails_partly_alike(self, run, wanted):
         """(the checks that it fails, those of them in which the student's run is the same), or two empty sets.
 
-        Empty as soon as it is settled that it will not be named: it fails a check that the student passed, or it
-        differs somewhere and no part will do. Checks that the student was spared (no GPU in the sandbox) do not count.
+        Empty if it fails a check that the student passed, or if none of the checks `wanted` is among the latter.
         """
-        nothing = set(), set()
-        passed = [check.name for check in run.checks if check.passed]
-        for check in sorted(passed, key=lambda name: (name not in self.found, -self.speak_against[name])):
-            if self._at(check)[0]:
-                self.speak_against[check] += 1
-                return nothing
+        passed = sorted((check for check in run.checks if check.passed), key=self._costs_least)
+        if any(self._at(check.name)[0] for check in passed):
+            return set(), set()
         fails, explains = set(), set()
-        for check in run.failed():
+        for check in sorted(run.failed(), key=lambda check: check.name not in wanted):
+            if check.name not in wanted and not explains:
+                break
             failed, transcript = self._at(check.name)
-            if not failed:
-                continue
-            fails.add(check.name)
-            if _alike(run.transcripts[check.name], transcript):
-                explains.add(check.name)
-            elif not parts_will_do:
-                return nothing
+            if failed:
+                fails.add(check.name)
+                if _alike(run.transcripts[check.name], transcript):
+                    explains.add(check.name)
         return fails, explains
+
+    def _costs_least(self, check):
+        """The order of checks in which most is settled for the least: what is known, then what settled most so far."""
+        return check.name not in self.found, -self.speak_against[check.name]
 
     def _at(self, check):
         """(whether it fails that check, its transcript of it)."""
@@ -108,6 +117,33 @@ class Known:
 def diagnose(run, graders):
     """The diagnosis of one run, by a Diagnostician that is not kept."""
     return Diagnostician(graders).diagnose(run)
+
+
+def _those_that_explain_all_they_fail(known, run):
+    """[(misconception, the checks that it explains)], up to the first that explains all: no other would be named."""
+    every = {check.name for check in run.failed()}
+    found = []
+    for one in known:
+        if explains := one.fails_alike(run):
+            found.append((one.misconception, explains))
+            if explains == every:
+                break
+    return found
+
+
+def _those_that_explain_a_part(known, run, explained):
+    """[(misconception, the telling checks that it explains)], if each adds to what is `explained` by whole ones."""
+    telling = {check.name for check in run.failed() if _is_telling(run.transcripts[check.name])}
+    wanted = telling - explained
+    if len(telling) < 2 or not wanted:
+        return []
+    found = []
+    for one in known:
+        fails, explains = one.fails_partly_alike(run, wanted)
+        seen = explains & telling
+        if explains != fails and len(seen) >= max(2, SHARE * len(fails)):
+            found.append((one.misconception, seen))
+    return found
 
 
 def _alike(one, other):
