@@ -38,22 +38,23 @@ def build(folder):
     return folder
 
 
-def with_class(built, folder, number, kind="mixed", lessons=True):
+def with_class(built, folder, number, kind="mixed", lessons=True, names=()):
     """A copy of a built course with `number` submissions, over the assignments in equal shares: its folder.
 
-    `lessons`: whether the notebooks hold the cells that only show.
+    `lessons`: whether the notebooks hold the cells that only show. `names`: of some assignments, instead of all.
     """
     shutil.copytree(built, folder)
-    for student, name, notebook in submissions(number, kind, lessons):
+    for student, name, notebook in submissions(number, kind, lessons, names=names):
         path = folder / "submitted" / student / name / f"{name}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(notebook, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return folder
 
 
-def submissions(number, kind="mixed", lessons=True, first=0):
+def submissions(number, kind="mixed", lessons=True, first=0, names=()):
     """(student, assignment, notebook) of every submission, the first of them number `first`."""
-    releases = [(a, _release(a, lessons), _answers(a)) for a in course.assignments(ROOT).values()]
+    known = course.assignments(ROOT)
+    releases = [(a, _release(a, lessons), _answers(a)) for a in (known[name] for name in names or known)]
     for index in range(first, first + number):
         assignment, release, answers = releases[index % len(releases)]
         chance = random.Random(index)
@@ -118,7 +119,7 @@ def share_right(folder):
 
 
 # the graded class of a benchmark in a word, for the notes below a table
-MAKE = (
-    "The class is made of the demo's answers, each exercise right or wrong with equal chances, all notebooks different,"
-    " the seven assignments in equal shares"
+MAKE_OF_ANY = (
+    "The class is made of the demo's answers, each exercise right or wrong with equal chances, all notebooks different"
 )
+MAKE = f"{MAKE_OF_ANY}, the seven assignments in equal shares"

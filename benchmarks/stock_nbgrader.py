@@ -10,7 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HIDDEN_TESTS = re.compile(r"\n*### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
 ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n.*?### END ORIGINAL", re.DOTALL)
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), "nbgrader")
+PROGRAMS = os.path.dirname(os.path.abspath(sys.executable))
+PROGRAM = os.path.join(PROGRAMS, "nbgrader")
+ENVIRONMENT = {**os.environ, "PATH": PROGRAMS + os.pathsep + os.environ["PATH"]}  # nbgrader starts `alembic` from PATH
 CONFIG = """c = get_config()
 c.CourseDirectory.course_id = "stock"
 c.Execute.timeout = 300  # for a slow machine; 30 s if not given
@@ -63,4 +65,5 @@ def generate(place, assignments, tests=visible_checks):
 
 def nbgrader(place, *arguments):
     """Run a command of stock nbgrader to its end."""
-    return subprocess.run([PROGRAM, *arguments], cwd=place, capture_output=True, text=True, timeout=600)
+    command = [PROGRAM, *arguments]
+    return subprocess.run(command, cwd=place, env=ENVIRONMENT, capture_output=True, text=True, timeout=600)

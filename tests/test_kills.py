@@ -247,6 +247,21 @@ def test_a_read_only_folder_is_one_sentence(place, tmp_path):
     assert said.count("\n") == 2 and "Read-only file system" in said and "exit code 2" in said, said
 
 
+# --- names ----------------------------------------------------------------------------------------
+
+
+def test_whoever_has_an_odd_name_gets_a_row(tmp_path):
+    """nbgrader's own autograde finds no submission of such a student, and says nothing of it."""
+    release = tiny.course(tmp_path)
+    names = ["line\nbreak", "tab\there", "ünïcode ❤", "-rf", "semi;colon $(x)", "quote'\"d"]
+    for name in names:
+        tiny.submit(tmp_path, release, name)
+    code, said = tiny.ended(tiny.start(tmp_path, "--jobs", 1))
+    assert code == 0 and f"{len(names)} graded" in said, said
+    rows, _ = tiny.gradebook(tmp_path)
+    assert rows.keys() == set(names) and set(rows.values()) == {max(rows.values())} != {0.0}
+
+
 # --- workers that die of a submission -------------------------------------------------------------
 
 

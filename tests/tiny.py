@@ -48,7 +48,7 @@ def configure(place, db_url=None):
 def submit(place, release, student, answer="right", cell="", name=NAME):
     """Hand in an answer for a student: one of ANSWERS, with `cell` run before it."""
     code = f"def causal_mask(t, device=None):\n    return {ANSWERS[answer]}\n"
-    cell_of(release, "causal_mask-solution")["source"] = f"# {student}\n{cell}\n{code}"
+    cell_of(release, "causal_mask-solution")["source"] = f"# {student!r}\n{cell}\n{code}"
     return hand_in(release, place / "submitted" / student / name, f"{name}.ipynb")
 
 
