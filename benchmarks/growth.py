@@ -1,8 +1,8 @@
 """What a class costs as it grows: `python benchmarks/growth.py [NN ...] [--sizes 100,1000,10000] [--jobs N]`.
 
-Grades a class of every size, then again with nothing changed. A small class is graded first: what larger ones cost
-beyond it is the cost of one more submission, without the start and without what is found out about misconceptions once
-per batch. Ten thousand submissions to all assignments take about an hour, to 01 alone 20 minutes.
+Grades a class of every size, then again with nothing changed. What each costs beyond the one before it is the cost of
+one more submission, without the start and without what is found out about misconceptions once per batch. Ten thousand
+submissions to all assignments take about an hour, to 01 alone 20 minutes.
 """
 
 import argparse
@@ -15,8 +15,6 @@ import measuring
 
 from autograder import course
 
-START = 70
-
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -25,17 +23,17 @@ def main():
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="of `autograder grade` (default: 2)")
     options = parser.parse_args()
     names = [course.find_assignment(name).name for name in options.assignments]
-    rows, start = [], None
+    rows, smaller = [], None
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         measuring.say("building the course ...")
         built = classes.build(Path(folder) / "built")
-        for size in [START, *map(int, options.sizes.split(","))]:
+        for size in map(int, options.sizes.split(",")):
             measuring.say(f"grading {size} submissions, and again ...")
             place = classes.with_class(built, Path(folder) / str(size), size, names=names)
             first = classes.grade(place, "--jobs", str(options.jobs))
             again = classes.grade(place, "--jobs", str(options.jobs))
-            start = start or first
-            rows.append(row(size, first, again, start))
+            rows.append(row(size, first, again, smaller))
+            smaller = size, first
             measuring.say("  " + " | ".join(rows[-1]))
             right = classes.share_right(place)
             shutil.rmtree(place)
@@ -45,16 +43,17 @@ def main():
         rows,
         f"{classes.MAKE_OF_ANY if names else classes.MAKE}; {right} of the exercises of the largest class"
         " are right. Whole commands, with the gradebook."
-        f" “One more” is what a class costs beyond the one of {START}, for each submission that it has more. “Again” is"
-        " a second run with nothing changed.",
+        " “One more” is what a class costs beyond that of the line above, for each submission that it has more. “Again”"
+        " is a second run with nothing changed.",
     )
 
 
-def row(size, first, again, start):
-    """A line of the table."""
+def row(size, first, again, smaller):
+    """A line of the table; `smaller` is (the size, the Cost) of the line above, or None."""
     one_more = ["", ""]
-    if more := size - START:
-        one_more = [f"{(first.wall - start.wall) / more:.3f} s", f"{(first.cpu - start.cpu) / more:.3f} s"]
+    if smaller:
+        more, less = size - smaller[0], smaller[1]
+        one_more = [f"{(first.wall - less.wall) / more:.3f} s", f"{(first.cpu - less.cpu) / more:.3f} s"]
     return [
         str(size),
         f"{first.wall:.1f} s",
