@@ -3,6 +3,7 @@
 import base64
 import binascii
 import contextlib
+import itertools
 import json
 import logging
 import os
@@ -239,6 +240,7 @@ class Workspace:
         self.left_out = {}
         self.shaky = {}  # whether a base is wrong, as far as it was asked for
         self.restarts = 0
+        self.foresees = True  # whether several requests may be made at once
         self.unexplained = False  # whether a child was ended by nobody knows whom
         self.used = {"cpu": 0.0, "memory": 0}
         self.spent = Counter()  # wall-clock seconds, by what they were spent on
@@ -385,10 +387,50 @@ class Workspace:
             raise Stopped(problem.status, late if late and problem.status == "timeout" else str(problem)) from None
         except wire.WireError as problem:  # what we were about to send was too large
             raise Stopped("killed", str(problem)) from None
-        self.answered += sum(t.numel() * t.element_size() for t in answer)
-        if self.answered > MAX_ANSWERS:  # the transcripts keep what a check has seen
+        if not self._has_room_for(answer):
             raise Stopped("killed", f"its answers hold more than {MAX_ANSWERS // 2**20} MiB in all")
         return reply, answer
+
+    def ask_all(self, requests, seconds):
+        """Serve requests, [(message, tensors)], at once: [(reply, tensors)], or None if that takes long or goes wrong.
+
+        Then a submission is asked request by request to its end, so that what goes wrong does so in its own check.
+        """
+        left = self.exercise_ends - time.monotonic() if self.exercise_ends else seconds
+        if not self.foresees or self.child is None or left <= 0:
+            return None
+        tensors = [tensor for _, given in requests for tensor in given]
+        message = {"op": "all", "requests": [m for m, _ in requests], "tensors": [len(given) for _, given in requests]}
+        try:
+            reply, answer = self.child.request(message, tensors, seconds=min(seconds, left))
+            answers = apart(reply, answer, len(requests))
+        except (Interrupted, wire.WireError):
+            self.foresees = False
+            return None
+        except ChildGone:
+            self.foresees = False
+            self._lose()
+            self.run()
+            return None
+        return answers if self._has_room_for(answer) else None
+
+    def _has_room_for(self, answer):
+        """Whether all answers so far, with this one, are no more than may be kept: the transcripts hold them."""
+        self.answered += sum(t.numel() * t.element_size() for t in answer)
+        return self.answered <= MAX_ANSWERS
+
+
+def apart(reply, tensors, number):
+    """The replies to `number` requests that came in one: [(reply, tensors)]. Raises WireError for anything else."""
+    replies, shares = reply.get("replies"), reply.get("tensors")
+    if not isinstance(replies, list) or not isinstance(shares, list) or not len(replies) == len(shares) == number:
+        raise wire.WireError("there are not as many replies as requests")
+    if not all(isinstance(r, dict) for r in replies) or not all(type(n) is int and n >= 0 for n in shares):
+        raise wire.WireError("a reply is no object")
+    if sum(shares) != len(tensors):
+        raise wire.WireError("there are not as many tensors as the replies hold")
+    tensors = iter(tensors)
+    return [(one, list(itertools.islice(tensors, share))) for one, share in zip(replies, shares)]
 
 
 def _defines(cell, name):

@@ -10,6 +10,7 @@ import pytest
 
 from ..sandbox.inside import wire
 from ..verdicts import record
+from .foresight import Asked, Foresight, Unforeseen
 from .kit import CheckFailed, Draw
 from .submission import StudentError, Submission, Transcript
 
@@ -84,6 +85,7 @@ class Graders:
         code = pytest.main(options, plugins=[collector])
         if code != pytest.ExitCode.OK:
             raise RuntimeError(f"the graders cannot be collected: pytest ended with {code!r}: {collector.problem}")
+        self.foresight = Foresight()
         self.checks = {}
         for item in collector.items:
             check = collected(item)
@@ -97,11 +99,11 @@ class Graders:
         if exercise not in self.checks:
             raise LookupError(f"there is no grader for {exercise}")
         run = Run(exercise, transport, seed, only)
+        foreseen = self.foresight.answers(exercise, seed, transport) if only is None else {}
         for check in self.checks[exercise]:
             if only not in (None, check.name):
                 continue
-            transcript = run.transcripts[check.name] = Transcript()
-            outcome = check.call(Submission(transport, transcript), seed)
+            outcome, run.transcripts[check.name] = self._made(check, foreseen.get(check.name), transport, seed)
             if isinstance(outcome, Stopped):
                 run.stopped = Stopped(outcome.status, f"{outcome}, in the check “{check.sentence}”")
                 break
@@ -110,6 +112,19 @@ class Graders:
                 continue
             run.checks.append(judge(check, outcome))
         return run
+
+    def _made(self, check, foreseen, transport, seed):
+        """(how a check ended, its transcript): with the answers that were foreseen, or request by request."""
+        if foreseen:
+            transcript = Transcript()
+            outcome = check.call(Submission(foreseen, transcript), seed)
+            if not isinstance(outcome, Unforeseen):
+                return outcome, transcript
+        asked, transcript = Asked(transport), Transcript()
+        outcome = check.call(Submission(asked, transcript), seed)
+        if (outcome is None or isinstance(outcome, pytest.skip.Exception)) and hasattr(transport, "ask_all"):
+            self.foresight.keep(check.exercise, seed, check.name, asked)
+        return outcome, transcript
 
 
 class _Collector:

@@ -96,11 +96,10 @@ class Submission:
     the sandbox and back costs more than most of what is done there. `settle` asks for it at once.
     """
 
-    handles = itertools.count()
-
     def __init__(self, transport, transcript=None):
         self.transport = transport
         self.transcript = transcript if transcript is not None else Transcript()
+        self.handles = itertools.count()  # from 0 for each check, so that each asks for the same again
         self.last = None
         self.waiting = []  # requests, with what the transcript is to say if they succeed
         self.tensors = []  # of what is waiting, and of the next request

@@ -70,7 +70,7 @@ class Workbench:
     Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `attribute`, `state`,
     `load`, `freeze`, `mode`, `training`, `seen`, `move`, `devices`. Their "target" is a name, the number of an object
     that was built (the "handle" of that request), or `[target, name]` for a method. A request may hold others, whose
-    replies nobody wants, to be served "before" it.
+    replies nobody wants, to be served "before" it. `all` holds several whole "requests", see `_handle_all`.
     A reply is `{"ok": True, ...}`, or `{"ok": False, "error": {"type", "message", "where"}}` when the submission's own
     code raised; "failed" is then the place of the request among those before, or None.
     """
@@ -90,6 +90,8 @@ class Workbench:
 
     def handle(self, request, tensors):
         """Serve one request: `(reply, tensors of the reply)`. Exceptions of the submission become replies."""
+        if request["op"] == "all":
+            return self._handle_all(request, tensors)
         out, place = [], None
         try:
             for place, earlier in enumerate(request.get("before", [])):  # noqa: B007  what an error is told with
@@ -101,6 +103,20 @@ class Workbench:
         except Exception as error:
             return {"ok": False, "error": self.describe(error), "failed": place}, []
         return {"ok": True, **reply}, out
+
+    def _handle_all(self, request, tensors):
+        """Serve several "requests", each with its share of the tensors (so many as "tensors" says), one after another.
+
+        The reply holds their "replies" and how many "tensors" belong to each.
+        """
+        replies, shares, out, start = [], [], [], 0
+        for one, share in zip(request["requests"], request["tensors"]):
+            reply, answer = self.handle(one, tensors[start : start + share])
+            start += share
+            replies.append(reply)
+            shares.append(len(answer))
+            out += answer
+        return {"ok": True, "replies": replies, "tensors": shares}, out
 
     def _serve(self, request, tensors, out):
         try:

@@ -6,7 +6,7 @@ wire = next(module for name, module in sys.modules.items() if name.endswith("ins
 pack, send = wire.tensors_to_bytes, wire.send_frame
 
 def lie(sock, message, tensors=(), deadline=None):
-    if "value" in message:
+    if "value" in message or "replies" in message:
         tensors = [torch.zeros(0)] * 60000
     send(sock, message, tensors)
 

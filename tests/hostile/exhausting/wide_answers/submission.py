@@ -6,8 +6,9 @@ wire = next(module for name, module in sys.modules.items() if name.endswith("ins
 send = wire.send_frame
 
 def lie(sock, message, tensors=(), deadline=None):
-    if "value" in message:
-        message["value"] = {"list": [{"list": []}] * 100000}
+    for reply in message.get("replies", [message]):
+        if "value" in reply:
+            reply["value"] = {"list": [{"list": []}] * 100000}
     send(sock, message, tensors)
 
 wire.send_frame = lie

@@ -12,9 +12,10 @@ errors = itertools.cycle([
 ])
 
 def lie(sock, message, tensors=(), deadline=None):
-    if "value" in message:
-        message = {"n": message["n"], "ok": 0, "error": next(errors)}
-    send(sock, message)
+    for reply in message.get("replies", [message]):
+        if "value" in reply:
+            reply.update({"ok": 0, "error": next(errors)})
+    send(sock, message, tensors if "replies" in message else ())
 
 wire.send_frame = lie
 print("ready to lie")

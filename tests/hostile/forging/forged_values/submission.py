@@ -13,9 +13,10 @@ values = itertools.cycle([
 ])
 
 def lie(sock, message, tensors=(), deadline=None):
-    if "value" in message:
-        message = {**message, "value": next(values), "devices": {"a": 1}, "products": "many", "gradients": 3}
-    send(sock, message)
+    for reply in message.get("replies", [message]):
+        if "value" in reply:
+            reply.update({"value": next(values), "devices": {"a": 1}, "products": "many", "gradients": 3})
+    send(sock, message, tensors if "replies" in message else ())
 
 wire.send_frame = lie
 print("ready to lie")

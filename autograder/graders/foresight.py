@@ -1,0 +1,103 @@
+"""Asks for all that the checks of an exercise will ask for in one request, where that is known.
+
+All submissions of a batch get the same inputs, so a check that is passed has asked for the same each time. What it
+asked of the first that passed it is kept; of later ones it is asked for before the checks are made, which then find the
+answers there. Most of what a request costs is the way to the sandbox and back.
+
+A check that asks for something else than was foreseen is made once more, request by request. It gets no other answers
+than it would have had, since whatever it had asked for so far was answered before the rest.
+"""
+
+import time
+from collections import OrderedDict
+
+import torch
+
+KEPT = 64  # exercises and seeds
+PATIENCE = 1.0  # seconds for all answers, or
+TIMES = 20.0  # times as long as those took that were waited for, whichever is longer
+
+
+class Unforeseen(Exception):
+    """A check asks for something else than the one did that is remembered."""
+
+
+class Foresight:
+    """What the checks of exercises ask for, by exercise and seed."""
+
+    def __init__(self):
+        self.known = OrderedDict()
+
+    def answers(self, exercise, seed, transport):
+        """{check: a Foreseen transport}, for the checks that are known, of a transport that can serve requests at once.
+
+        Empty if it cannot, or if not all could be answered; whoever it was that stopped it is then asked one by one.
+        """
+        known = self.known.get((exercise, seed))
+        if not known or not hasattr(transport, "ask_all"):
+            return {}
+        requests = [request for asked in known.values() for request in asked.requests]
+        patience = max(PATIENCE, TIMES * sum(asked.seconds for asked in known.values()))
+        answers = transport.ask_all(requests, patience)
+        if answers is None:
+            return {}
+        answers = iter(answers)
+        return {
+            check: Foreseen(transport, [(*request, *next(answers)) for request in asked.requests])
+            for check, asked in known.items()
+        }
+
+    def keep(self, exercise, seed, check, asked):
+        """Remember what a check asked for that was passed."""
+        self.known.setdefault((exercise, seed), {})[check] = asked
+        self.known.move_to_end((exercise, seed))
+        while len(self.known) > KEPT:
+            self.known.popitem(last=False)
+
+
+class Asked:
+    """A transport that remembers what is asked: [(message, tensors)], and the seconds until all was answered."""
+
+    def __init__(self, transport):
+        self.transport = transport
+        self.requests = []
+        self.seconds = 0.0
+
+    def ask(self, message, tensors):
+        self.requests.append((message, tensors))
+        started = time.monotonic()
+        try:
+            return self.transport.ask(message, tensors)
+        finally:
+            self.seconds += time.monotonic() - started
+
+    def source(self, name):
+        return self.transport.source(name)
+
+
+class Foreseen:
+    """A transport that has the answers already: [(message, tensors, reply, its tensors)]."""
+
+    def __init__(self, transport, answered):
+        self.transport = transport
+        self.answered = iter(answered)
+
+    def ask(self, message, tensors):
+        known, given, reply, answer = next(self.answered, (None, (), None, None))
+        if message != known or len(tensors) != len(given) or not all(map(_identical, tensors, given)):
+            raise Unforeseen
+        return reply, answer
+
+    def source(self, name):
+        return self.transport.source(name)
+
+
+def _identical(one, other):
+    """Whether two tensors as they are sent, contiguous and on the CPU, are the same bit by bit."""
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    return torch.equal(one, other) or torch.equal(_bits(one), _bits(other))
+
+
+def _bits(tensor):
+    return tensor.flatten().view(torch.uint8)
