@@ -404,13 +404,11 @@ class Workspace:
         try:
             reply, answer = self.child.request(message, tensors, seconds=min(seconds, left))
             answers = apart(reply, answer, len(requests))
-        except (Interrupted, wire.WireError):
+        except (Interrupted, wire.WireError, ChildGone) as problem:
             self.foresees = False
-            return None
-        except ChildGone:
-            self.foresees = False
-            self._lose()
-            self.run()
+            if isinstance(problem, ChildGone):
+                self._lose()
+                self.run()
             return None
         return answers if self._has_room_for(answer) else None
 

@@ -267,6 +267,10 @@ def test_mangled_answers_get_a_verdict(graders):
     """From the request to the Verdict: connection, proxies, graders, diagnosis and the workspace that forks anew."""
     known = course.exercises(ROOT)
     cells = restore(reading.read_notebook(json.dumps(BASES["release"]).encode()), (), None)[:3]
+
+    def asked_of(code):
+        return known["SelfAttention" if code == "SelfAttention" else "attention"]
+
     plans = st.dictionaries(st.integers(1, 40), reply_mutations, min_size=1, max_size=4)
 
     @examples(150)
@@ -278,7 +282,7 @@ def test_mangled_answers_get_a_verdict(graders):
             plan = {1 + number % 8: mutation for number, mutation in plan.items()}
         mutator = Mutator(plan)
         graders.parent = FakeParent(CODE[code], mutator, step)
-        wanted = known["SelfAttention" if code == "SelfAttention" else "attention"]
+        wanted = asked_of(code)
         graded = graders.grade_cells(cells, [wanted], 1)
         graders.parent.close()
         is_a_verdict(graded.verdict, [wanted.name])
@@ -289,7 +293,7 @@ def test_mangled_answers_get_a_verdict(graders):
     parent = graders.parent
     for code in ("right", "SelfAttention"):
         graders.parent = FakeParent(CODE[code])
-        wanted = known["SelfAttention" if code == "SelfAttention" else "attention"]
+        wanted = asked_of(code)
         assert graders.grade_cells(cells, [wanted], 1).verdict.full
         graders.parent.close()
     known_requests = dict(graders.graders.foresight.known)

@@ -321,11 +321,11 @@ class Writer:
             database.execute(insert(SubmittedNotebook.__table__), new)
         notebooks.update({n["assignment_id"]: n["id"] for n in new})
         by_student = {student: notebooks[submission] for student, submission in submissions.items()}
-        grades = [(by_student[row.student], row.grades) for row in rows]
-        comments = [(by_student[row.student], row.comments) for row in rows]
         if name != self.assignment.name:
             grades = comments = [(notebook, {}) for notebook in by_student.values()]
         else:
+            grades = [(by_student[row.student], row.grades) for row in rows]
+            comments = [(by_student[row.student], row.comments) for row in rows]
             table = SubmittedNotebook.__table__
             database.execute(
                 update(table).where(table.c.id.in_(list(by_student.values()))).values(late_submission_penalty=None)
