@@ -8,6 +8,7 @@ import torch
 from conftest import ROOT
 
 from autograder import course, demo, grading
+from autograder.graders import session
 from autograder.graders.foresight import Asked, Foreseen, Unforeseen
 from autograder.graders.submission import Local, Submission
 from autograder.notebooks import reading
@@ -58,6 +59,47 @@ def test_the_second_right_answer_is_asked_once(grader, right, requests):
     assert requests.count("all") == 1 and "call" not in requests
 
 
+@pytest.fixture
+def made(monkeypatch):
+    """The names of all checks that are made, in order."""
+    names, call = [], session.Collected.call
+
+    def noted(check, *args):
+        names.append(check.name)
+        return call(check, *args)
+
+    monkeypatch.setattr(session.Collected, "call", noted)
+    return names
+
+
+@pytest.mark.parametrize("mistake", [None, ("weights * allowed", "weights")])
+def test_what_was_found_of_the_same_answers_is_kept(grader, right, made, mistake):
+    assert graded(grader, right)["score"] == graded(grader, right)["max_score"]
+    source = right.replace(*mistake) if mistake else right
+    first = graded(grader, source)
+    made.clear()
+    assert graded(grader, f"{source}\n# other words") == first and made == []
+    assert (first["score"] < first["max_score"]) == bool(first["diagnosis"]) == bool(mistake)
+    assert graded(grader, source, SEED + 1)["score"] == first["score"] and len(made) > 10
+
+
+def test_what_depends_on_the_text_is_not_kept(grader, made):
+    """`softmax` must be written by hand, which only its text shows: the same answers do not mean the same points."""
+    by_hand = "import torch\ndef softmax(scores, dim=-1):\n    return torch.{}softmax(scores, dim)\n"
+    exercise = course.exercises(ROOT)["softmax"]
+
+    def verdict(source):
+        cells = [grading.Cell("code", source, "")]
+        return grader.grade_cells(cells, [exercise], SEED).verdict.to_dict()["exercises"][0]
+
+    honest = (ROOT / "tests" / "honest" / "softmax").glob("*.py")
+    assert all(verdict(path.read_text())["score"] for path in honest)
+    first = verdict(by_hand.format(""))
+    made.clear()
+    assert verdict(by_hand.format("")) == first
+    assert made
+
+
 @pytest.mark.parametrize("name", list(course.assignments(ROOT)))
 def test_verdicts_are_what_they_are_without(grader, name, one_by_one):
     """Of a class of the demo: right, wrong in many ways, ending its process."""
@@ -74,10 +116,10 @@ def test_verdicts_are_what_they_are_without(grader, name, one_by_one):
             found.append(grader.grade_cells(cells, assignment.exercises, SEED, "", name).verdict.to_dict())
         return found
 
-    first, foreseen = verdicts(), verdicts()
+    first, foreseen, kept = verdicts(), verdicts(), verdicts()
     one_by_one()
     plain = verdicts()
-    assert foreseen == plain and first == plain
+    assert foreseen == plain and first == plain and kept == plain
     assert any(check["passed"] for check in checks_of(plain)) and not all(check["passed"] for check in checks_of(plain))
 
 
@@ -113,17 +155,49 @@ def test_a_check_that_asks_for_something_else_is_made_anew():
     asked = Asked(Local({"double": lambda x: 2 * x}))
     x = torch.tensor([1.0, float("nan")])
     Submission(asked).function("double")(x)
-    answered = [(*request, {"ok": True, "value": {"value": "known"}}, []) for request in asked.requests]
-    assert Submission(Foreseen(None, answered)).function("double")(x.clone()) == "known"
+    answers = [({"ok": True, "value": {"value": "known"}}, []) for _ in asked.requests]
+    assert Submission(Foreseen(None, asked, answers)).function("double")(x.clone()) == "known"
     for other in (torch.tensor([1.0, 2.0]), x.double(), torch.cat([x, x])):
         with pytest.raises(Unforeseen):
-            Submission(Foreseen(None, answered)).function("double")(other)
+            Submission(Foreseen(None, asked, answers)).function("double")(other)
     with pytest.raises(Unforeseen):
-        Submission(Foreseen(None, answered)).function("triple")(x)
-    again = Submission(Foreseen(None, answered)).function("double")
+        Submission(Foreseen(None, asked, answers)).function("triple")(x)
+    again = Submission(Foreseen(None, asked, answers)).function("double")
     again(x)
     with pytest.raises(Unforeseen):
         again(x)
+
+
+def test_answers_are_told_apart():
+    """By every bit, by which reply they belong to, and by what kind of number they are."""
+
+    def key(*answers):
+        asked = Asked(None)
+        asked.requests = [({}, [])] * len(answers)
+        return Foreseen(None, asked, list(answers)).key
+
+    x = torch.tensor([0.0, 1.0])
+    other = [x.double(), x[None], torch.tensor([-0.0, 1.0]), x.to(torch.int32), x.bfloat16(), torch.empty(0)]
+    answers = [[({"ok": True}, [t])] for t in (x, *other)]
+    answers += [[({"ok": True}, [x]), ({}, [])], [({"ok": True}, []), ({}, [x])], [({"ok": False}, [x])]]
+    keys = [key(*one) for one in answers]
+    assert len(set(keys)) == len(keys) and keys == [key(*one) for one in answers]
+
+
+def test_odd_answers_are_not_kept():
+    deep = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    asked = Asked(None)
+    asked.requests, asked.size = [({}, [])], 8
+    for reply, tensors in ((deep, []), ({"ok": True}, [torch.zeros(100)])):
+        foreseen = Foreseen(None, asked, [(reply, tensors)])
+        if foreseen.is_all:
+            foreseen.keep("found")
+        assert not asked.findings
+    for number in range(100):
+        Foreseen(None, asked, [({"ok": number}, [])]).keep("found")
+    assert 0 < len(asked.findings) < 100
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Runs the graders: pytest collects them once, and their checks are then called for one exercise after another."""
 
+import copy
 import inspect
 import traceback
 from collections.abc import Callable
@@ -27,7 +28,10 @@ class Stopped(Exception):
 
 @dataclass
 class Run:
-    """One exercise of one submission, as it is graded: its checks in order (or `only` one), and what each saw."""
+    """One exercise of one submission, as it is graded: its checks in order (or `only` one), and what each saw.
+
+    `answers` holds, for checks that saw nothing but foreseen answers, what tells these from others.
+    """
 
     exercise: str
     transport: object
@@ -36,6 +40,7 @@ class Run:
     checks: list = field(default_factory=list)
     skipped: list = field(default_factory=list)
     transcripts: dict = field(default_factory=dict)
+    answers: dict = field(default_factory=dict)
     stopped: Stopped = None
 
     def failed(self):
@@ -103,28 +108,40 @@ class Graders:
         for check in self.checks[exercise]:
             if only not in (None, check.name):
                 continue
-            outcome, run.transcripts[check.name] = self._made(check, foreseen.get(check.name), transport, seed)
+            outcome, run.transcripts[check.name] = self._made(check, foreseen.get(check.name), run)
             if isinstance(outcome, Stopped):
                 run.stopped = Stopped(outcome.status, f"{outcome}, in the check “{check.sentence}”")
                 break
-            if isinstance(outcome, pytest.skip.Exception):
-                run.skipped.append({"name": check.name, "message": f"Skipped: {outcome}."})
-                continue
-            run.checks.append(judge(check, outcome))
+            (run.checks if isinstance(outcome, record.Check) else run.skipped).append(copy.copy(outcome))
         return run
 
-    def _made(self, check, foreseen, transport, seed):
-        """(how a check ended, its transcript): with the answers that were foreseen, or request by request."""
-        if foreseen:
+    def _made(self, check, foreseen, run):
+        """(what came of a check, its transcript): with the answers that were foreseen, or request by request.
+
+        See `judge` for what comes of it.
+        """
+        finding = self._foreseen(check, foreseen, run) if foreseen else None
+        if finding:
+            return finding
+        asked, transcript = Asked(run.transport), Transcript()
+        outcome = check.call(Submission(asked, transcript), run.seed)
+        if (outcome is None or isinstance(outcome, pytest.skip.Exception)) and hasattr(run.transport, "ask_all"):
+            self.foresight.keep(check.exercise, run.seed, check.name, asked)
+        return judge(check, outcome), transcript
+
+    def _foreseen(self, check, foreseen, run):
+        """What `_made` says, by foreseen answers alone; None if the check asks for others."""
+        finding = foreseen.finding()
+        if not finding:
             transcript = Transcript()
-            outcome = check.call(Submission(foreseen, transcript), seed)
-            if not isinstance(outcome, Unforeseen):
-                return outcome, transcript
-        asked, transcript = Asked(transport), Transcript()
-        outcome = check.call(Submission(asked, transcript), seed)
-        if (outcome is None or isinstance(outcome, pytest.skip.Exception)) and hasattr(transport, "ask_all"):
-            self.foresight.keep(check.exercise, seed, check.name, asked)
-        return outcome, transcript
+            outcome = check.call(Submission(foreseen, transcript), run.seed)
+            if isinstance(outcome, Unforeseen):
+                return None
+            finding = judge(check, outcome), transcript
+            foreseen.keep(finding)
+        if foreseen.is_all:
+            run.answers[check.name] = foreseen.asked, foreseen.key
+        return finding
 
 
 class _Collector:
@@ -156,7 +173,14 @@ def collected(item):
 
 
 def judge(check, outcome):
-    """The record.Check of a check that ended with `outcome` (an exception, or None)."""
+    """What comes of a check that ended with `outcome` (an exception, or None): a record.Check, or what was skipped.
+
+    A Stopped stays one.
+    """
+    if isinstance(outcome, Stopped):
+        return outcome
+    if isinstance(outcome, pytest.skip.Exception):
+        return {"name": check.name, "message": f"Skipped: {outcome}."}
     if outcome is None:
         message = check.sentence
     elif isinstance(outcome, CheckFailed):

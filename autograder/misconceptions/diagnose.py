@@ -21,6 +21,7 @@ from . import bank
 MOST = 3
 SHARE = 0.2
 KEPT = 32
+KEPT_NAMES = 64  # of each bank
 
 
 class Diagnostician:
@@ -34,18 +35,24 @@ class Diagnostician:
         """The misconceptions of a finished session.Run: at most three record.Diagnosis, the best first."""
         if run.stopped or not run.failed():
             return []
-        known = self._bank(run.exercise, run.seed)
-        whole = _those_that_explain_all_they_fail(known, run)
-        explained = set().union(*(explains for _, explains in whole))
-        parts = _those_that_explain_a_part(known, run, explained)
-        return [record.Diagnosis(m.id, m.says) for m in _best(whole, parts)]
+        known, named = self._bank(run.exercise, run.seed)
+        answers = tuple(run.answers.get(check.name) for check in run.checks)
+        if None in answers:
+            return _names(known, run)
+        if answers not in named:
+            named[answers] = _names(known, run)
+            if len(named) > KEPT_NAMES:
+                named.popitem(last=False)
+        named.move_to_end(answers)
+        return list(named[answers])
 
     def _bank(self, exercise, seed):
-        """Every misconception of the exercise, with what is known of it so far."""
+        """(every misconception of the exercise, with what is known of it so far, diagnoses by the answers given)."""
         key = exercise, seed
         if key not in self.known:
             speak_against = Counter()
-            self.known[key] = [Known(m, self.graders, seed, speak_against) for m in bank(exercise).values()]
+            known = [Known(m, self.graders, seed, speak_against) for m in bank(exercise).values()]
+            self.known[key] = known, OrderedDict()
             while len(self.known) > KEPT:
                 self.known.popitem(last=False)
         self.known.move_to_end(key)
@@ -117,6 +124,14 @@ class Known:
 def diagnose(run, graders):
     """The diagnosis of one run, by a Diagnostician that is not kept."""
     return Diagnostician(graders).diagnose(run)
+
+
+def _names(known, run):
+    """The diagnoses of a run, out of a bank."""
+    whole = _those_that_explain_all_they_fail(known, run)
+    explained = set().union(*(explains for _, explains in whole))
+    parts = _those_that_explain_a_part(known, run, explained)
+    return [record.Diagnosis(m.id, m.says) for m in _best(whole, parts)]
 
 
 def _those_that_explain_all_they_fail(known, run):
