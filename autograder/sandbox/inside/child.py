@@ -29,6 +29,7 @@ def warm_up(quick):
     _know_the_processor()
     _shell = shells.Shell.instance()
     _shell.enable_pictures()
+    _shell.run_one("pass", "nothing")  # what IPython does for its first cell, each child would do anew
 
 
 def _know_the_processor():
