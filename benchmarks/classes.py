@@ -1,7 +1,8 @@
-"""A course in a folder of its own, and made-up classes of any size: the demo's answers, mixed anew for everybody.
+"""A course in a folder of its own, and made-up classes of any size: answers of the demo and the tests, mixed anew.
 
-An exercise is answered rightly or wrongly with equal chances, by any of the demo's students who did so; "wrong" is also
-what stays as it was released. Every answer holds a comment with the submission's number, so that no two are the same.
+An exercise is answered rightly or wrongly with equal chances: rightly in any of the styles that the tests hold or by
+any of the demo's students who did so, wrongly by any of those who did so; "wrong" is also what stays as it was
+released. Every answer holds a comment with the submission's number, so that no two are the same.
 Left out are those of the demo who test deadlines, end their process, cheat, or hand in more cells than there are.
 """
 
@@ -78,7 +79,7 @@ def _release(assignment, lessons):
 
 def _answers(assignment):
     """{exercise: {"full": answers, "wrong": answers}}; an answer is a cell's text, or None for what was released."""
-    found = {e.name: {"full": [], "wrong": []} for e in assignment.exercises}
+    found = {e.name: {"full": _styles(e.name), "wrong": []} for e in assignment.exercises}
     for student in demo.read_class(assignment):
         titles = [title for title, _ in student.cells]
         plain = len(set(titles)) == len(titles) and not any(title.startswith("new") for title in titles)
@@ -87,6 +88,11 @@ def _answers(assignment):
         for name, expected in student.expected.items():
             found[name]["full" if expected.level == "full" else "wrong"].append(dict(student.cells).get(name))
     return found
+
+
+def _styles(exercise):
+    """Right answers in other styles than the solution's."""
+    return [path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests" / "honest" / exercise).glob("*.py"))]
 
 
 def grade(folder, *options):
@@ -119,7 +125,5 @@ def share_right(folder):
 
 
 # the graded class of a benchmark in a word, for the notes below a table
-MAKE_OF_ANY = (
-    "The class is made of the demo's answers, each exercise right or wrong with equal chances, all notebooks different"
-)
+MAKE_OF_ANY = "Each exercise is right, in one of many styles, or wrong with equal chances; all notebooks are different"
 MAKE = f"{MAKE_OF_ANY}, the seven assignments in equal shares"

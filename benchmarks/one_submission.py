@@ -1,9 +1,10 @@
 """What grading one submission costs, stage by stage: `python benchmarks/one_submission.py [NN ...] [--runs N]`.
 
-For every assignment a right submission (the solution) and a wrong one (a student of the demo's class) are graded with
-one warm sandbox: once on inputs that are new (which pays what a batch pays once), then N times on the same ones. Prints
-means per submission as Markdown: CPU time of the grading process and of the sandbox (its warm parent and the child,
-looked at from outside), and wall time.
+For every assignment a right submission (the solution) and then a wrong one (a student of the demo's class) are graded
+with one warm sandbox: once (which pays what a batch pays once), then N times on the same inputs. Prints means per
+submission as Markdown: CPU time of the grading process and of the sandbox (its warm parent and the child, looked at
+from outside), and wall time. With `--new-answers`, answers count as others than those of the time before, as if no two
+submissions of a class gave the same.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import json
 import os
 import pkgutil
 import resource
+import secrets
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -19,6 +21,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch, as `autograder` itself does
 
 from autograder import course, demo, reference
+from autograder.graders import foresight
 from autograder.graders.session import Graders
 from autograder.grading import Grader, Workspace, new_seed
 from autograder.notebooks import reading, restoring
@@ -129,7 +132,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("assignments", nargs="*", metavar="NN")
     parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--new-answers", action="store_true", help="let no answers be the same as others")
     options = parser.parse_args()
+    if options.new_answers:
+        plain = foresight._digest
+        foresight._digest = lambda answers: plain(answers) + secrets.token_bytes(16)
     chosen = [course.find_assignment(name) for name in options.assignments] or list(course.assignments().values())
     clock, inside = Clock(), Inside()
     put_clocks(clock)
@@ -142,8 +149,9 @@ def main():
         print(f"CPU {cpu:.1f} s here, {cpu_of(parent):.1f} s inside.\n")
         columns = {}
         for assignment in chosen:
+            seed = new_seed()
             for kind, data in submissions(assignment).items():
-                grade = grading_of(grader, assignment, data)
+                grade = grading_of(grader, assignment, data, seed)
                 columns[f"{assignment.name[:2]} {kind}"] = measure(grade, options.runs, clock, inside, parent)
     show(columns)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -182,9 +190,8 @@ def submissions(assignment):
     return {"right": right.read_bytes(), "wrong": json.dumps(wrong).encode()}
 
 
-def grading_of(grader, assignment, data):
+def grading_of(grader, assignment, data, seed):
     """What is measured: from a notebook's bytes to its verdict, on inputs that stay the same."""
-    seed = new_seed()
 
     def grade():
         cells = restoring.restore(reading.read_notebook(data), assignment.cells, assignment)
