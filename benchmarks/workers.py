@@ -1,7 +1,13 @@
-"""One worker against two, on the same class: `python benchmarks/workers.py [--submissions N] [--jobs 1,2]`."""
+"""One worker against two, on the same class: `python benchmarks/workers.py [--submissions N] [--jobs 1,2]`.
+
+Last, what this machine's cores can do at all: a command with one worker, alone and beside another like it, on courses
+of their own.
+"""
 
 import argparse
+import shutil
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import classes
@@ -24,12 +30,27 @@ def main():
             first = first or cost
             rows.append(row(jobs, options.submissions, cost, first))
         right = classes.share_right(place)
+        measuring.say("two commands with one worker each, alone and at once ...")
+        rate = of_two_at_once(built, Path(folder), max(70, options.submissions // 5))
     measuring.report(
         f"Workers (`autograder grade`, {options.submissions} submissions)",
         ["workers", "wall", "per second", "as fast as the first line", "CPU of one"],
         rows,
         f"{classes.MAKE}; {right} of the exercises are right. Whole commands, with their start and the gradebook.",
+        f"Two commands that have nothing in common do {rate:.2f} × as much at once as one after another here.",
     )
+
+
+def of_two_at_once(built, folder, number):
+    """How much more two commands on courses of their own do at once than one after another, both with one worker."""
+    places = [classes.with_class(built, folder / name, number) for name in ("one", "other")]
+    again = [Path(shutil.copytree(place, place.with_name(f"{place.name}-again"))) for place in places]
+
+    def wall(place):
+        return classes.grade(place, "--jobs", "1").wall
+
+    with ThreadPoolExecutor(2) as both:
+        return sum(map(wall, places)) / max(both.map(wall, again))
 
 
 def row(jobs, number, cost, first):
