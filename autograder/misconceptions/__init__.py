@@ -1,11 +1,15 @@
 """What goes wrong: named wrong implementations, each with the sentence that a student reads.
 
 One module per exercise, of the exercise's name. Each wrong implementation is a function or class marked with
-`@misconception(id, says)`; `namespace` makes of it what a student's notebook would hold.
+`@misconception(id, says)`; `namespace` makes of it what a student's notebook would hold. `fails.json`, which
+`make matrix` writes, holds the checks that each of them fails, whatever inputs are drawn.
 """
 
+import functools
 import importlib
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -46,3 +50,10 @@ def bank(exercise):
     except ModuleNotFoundError:
         return {}
     return module.BANK
+
+
+@functools.cache
+def sure_failures(exercise):
+    """{id: the names of the checks that the misconception fails on any inputs} of an exercise."""
+    table = json.loads(Path(__file__).with_name("fails.json").read_text(encoding="utf-8"))
+    return {id: frozenset(checks.split()) for id, checks in table.get(exercise, {}).items()}

@@ -9,14 +9,14 @@ calls give the values of "no scale"), a part will do: still every check that the
 the values must be the same in at least `SHARE` of them. One that a passed check speaks against is never named.
 """
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 
 import torch
 from torch.utils._pytree import tree_leaves
 
 from ..graders.submission import Local, same
 from ..verdicts import record
-from . import bank
+from . import bank, sure_failures
 
 MOST = 3
 SHARE = 0.2
@@ -50,8 +50,8 @@ class Diagnostician:
         """(every misconception of the exercise, with what is known of it so far, diagnoses by the answers given)."""
         key = exercise, seed
         if key not in self.known:
-            speak_against = Counter()
-            known = [Known(m, self.graders, seed, speak_against) for m in bank(exercise).values()]
+            sure = sure_failures(exercise)
+            known = [Known(m, self.graders, seed, sure.get(m.id, frozenset())) for m in bank(exercise).values()]
             self.known[key] = known, OrderedDict()
             while len(self.known) > KEPT:
                 self.known.popitem(last=False)
@@ -62,16 +62,16 @@ class Diagnostician:
 class Known:
     """What a misconception does under the checks: found out check by check, as far as it was asked for, and kept.
 
-    `speak_against` counts which checks have spoken against one, for all of a bank: these are asked first, since one
-    check is often failed by nearly all misconceptions. Checks that the student was spared (no GPU in the sandbox) do
-    not count.
+    Of the checks that it is `sure` to fail, whatever is drawn, none may be passed by who is to be told of it: most
+    misconceptions are ruled out by that, without being run. Checks that the student was spared (no GPU in the sandbox)
+    do not count.
     """
 
-    def __init__(self, misconception, graders, seed, speak_against):
+    def __init__(self, misconception, graders, seed, sure):
         self.misconception = misconception
         self.graders = graders
         self.seed = seed
-        self.speak_against = speak_against
+        self.sure = sure
         self.found = {}
 
     def fails_alike(self, run):
@@ -79,11 +79,12 @@ class Known:
 
         Else the empty set, after as few checks as settle it.
         """
+        if self._is_ruled_out(run):
+            return set()
         fails = set()
         for check in sorted(run.checks, key=self._costs_least):
             failed, transcript = self._at(check.name)
             if failed and (check.passed or not _alike(run.transcripts[check.name], transcript)):
-                self.speak_against[check.name] += 1
                 return set()
             if failed:
                 fails.add(check.name)
@@ -94,23 +95,27 @@ class Known:
 
         Empty if it fails a check that the student passed, or if none of the checks `wanted` is among the latter.
         """
-        passed = sorted((check for check in run.checks if check.passed), key=self._costs_least)
-        if any(self._at(check.name)[0] for check in passed):
+        if self._is_ruled_out(run) or not wanted & self.sure:
             return set(), set()
         fails, explains = set(), set()
-        for check in sorted(run.failed(), key=lambda check: check.name not in wanted):
+        for check in sorted(run.failed(), key=lambda check: (check.name not in wanted, self._costs_least(check))):
             if check.name not in wanted and not explains:
-                break
+                return set(), set()
             failed, transcript = self._at(check.name)
             if failed:
                 fails.add(check.name)
                 if _alike(run.transcripts[check.name], transcript):
                     explains.add(check.name)
+        if not explains or any(self._at(check.name)[0] for check in run.checks if check.passed):
+            return set(), set()
         return fails, explains
 
+    def _is_ruled_out(self, run):
+        return any(check.passed and check.name in self.sure for check in run.checks)
+
     def _costs_least(self, check):
-        """The order of checks in which most is settled for the least: what is known, then what settled most so far."""
-        return check.name not in self.found, -self.speak_against[check.name]
+        """The order of checks in which most is settled for the least: what is known, then what it is sure to fail."""
+        return check.name not in self.found, check.name not in self.sure
 
     def _at(self, check):
         """(whether it fails that check, its transcript of it)."""

@@ -1,11 +1,15 @@
-"""The table misconceptions x checks: which check catches which. `make matrix` prints it."""
+"""The table misconceptions x checks: which check catches which. `make matrix` prints it, and writes `fails.json`."""
 
+import functools
+import json
 import sys
+from pathlib import Path
 
 from .. import course
 from . import bank
 
 SEED = 1
+OTHER_SEEDS = 2, 3
 HEAD = """# Which check catches which misconception
 
 Made by `make matrix`. A row is a wrong implementation, a column a check: ✗ where the check fails. A check that catches
@@ -37,13 +41,27 @@ def table(exercise, run):
     return "\n".join(lines) + "\n"
 
 
+def sure_failures(runs):
+    """The names of the checks, as one text, that a misconception failed in each of several runs."""
+    names = [check.name for check in runs[0].failed()]
+    return " ".join(name for name in names if all(name in {c.name for c in run.failed()} for run in runs))
+
+
 def main():
-    """Print the table."""
+    """Print the table, and write which checks fail on all inputs that were tried."""
     from ..graders.session import Graders
     from ..graders.submission import Local
 
     graders = Graders()
-    sys.stdout.write(render(lambda e, id: graders.run(e, Local(bank(e)[id].namespace()), SEED)))
+
+    @functools.cache
+    def run(exercise, id, seed=SEED):
+        return graders.run(exercise, Local(bank(exercise)[id].namespace()), seed)
+
+    sys.stdout.write(render(run))
+    seeds = SEED, *OTHER_SEEDS
+    table = {e: {id: sure_failures([run(e, id, s) for s in seeds]) for id in bank(e)} for e in course.exercises()}
+    Path(__file__).with_name("fails.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
