@@ -155,7 +155,7 @@ def check(options):
     refuse_without_sandbox(options)
     from .sandbox import warm
 
-    parent = warm.launched(device(options), options.unsafe, quick=len(options.paths) < 4)
+    parent = warm.launched(device(options), options.unsafe)
     from .grading import Grader, new_seed
     from .verdicts import show
 

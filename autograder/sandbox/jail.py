@@ -41,11 +41,10 @@ class Limits:
     notebook: float = 240.0
 
 
-def command(limits, control_fd, device="cpu", unsafe=None, quick=False):
+def command(limits, control_fd, device="cpu", unsafe=None):
     """The argument list that starts a warm parent, with `control_fd` inherited. Raises SandboxError.
 
     `unsafe` names an empty folder to work in: then there is no bubblewrap, and Landlock, seccomp and limits are all.
-    `quick` leaves out what takes long to import and few submissions use.
     """
     python = [os.path.abspath(sys.executable), "-I", "-B", "-X", "utf8"]
     settings = {
@@ -58,7 +57,6 @@ def command(limits, control_fd, device="cpu", unsafe=None, quick=False):
         "tgkill": seccomp.number_of("tgkill"),
         "cpu_seconds": limits.cpu_seconds,
         "file_bytes": limits.file_bytes,
-        "quick": quick,
     }
     kit = os.path.dirname(INSIDE) if unsafe else os.path.dirname(KIT)
     name = os.path.basename(INSIDE if unsafe else KIT)

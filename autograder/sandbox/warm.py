@@ -39,15 +39,13 @@ class Interrupted(Exception):
 class WarmParent:
     """A sandbox with torch imported, from which `fork()` makes a fresh child in milliseconds.
 
-    Use it as a context manager, or call `close()`. One child lives at a time. A `quick` one starts two seconds sooner,
-    which each submission spends that uses one of torch's optimisers: for a few submissions.
+    Use it as a context manager, or call `close()`. One child lives at a time.
     """
 
-    def __init__(self, limits=None, device="cpu", unsafe=False, quick=False):
+    def __init__(self, limits=None, device="cpu", unsafe=False):
         self.limits = limits or jail.Limits()
         self.device = device
         self.unsafe = unsafe
-        self.quick = quick
         self.process = None
         self.ready = False
 
@@ -64,8 +62,7 @@ class WarmParent:
         self.ready = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.folder = tempfile.TemporaryDirectory(prefix="autograder-") if self.unsafe else None
-        folder = self.folder and self.folder.name
-        command = jail.command(self.limits, theirs.fileno(), self.device, folder, self.quick)
+        command = jail.command(self.limits, theirs.fileno(), self.device, self.folder and self.folder.name)
         environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8"}
         self.process = subprocess.Popen(
             command,
@@ -160,9 +157,9 @@ class WarmParent:
         return lines[-1] if lines else "it said nothing"
 
 
-def launched(device="cpu", unsafe=False, quick=False):
+def launched(device="cpu", unsafe=False):
     """A WarmParent that is starting already, for who imports torch meanwhile."""
-    parent = WarmParent(device=device, unsafe=unsafe, quick=quick)
+    parent = WarmParent(device=device, unsafe=unsafe)
     with contextlib.suppress(jail.SandboxError):  # it will be raised when a child is asked for
         parent.launch()
     return parent

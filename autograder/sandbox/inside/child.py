@@ -10,6 +10,7 @@ import warnings
 import IPython.core.completer  # noqa: F401  imported here, once, and not by every child
 import numpy  # noqa: F401
 import torch
+import torch._dynamo  # noqa: F401  the first optimiser would import it
 import torch.optim
 import torch.testing  # noqa: F401
 import tqdm.auto  # noqa: F401
@@ -21,11 +22,9 @@ from .workbench import Workbench, place_in
 _shell = None
 
 
-def warm_up(quick):
+def warm_up():
     """Make the shell that every child gets a copy of. No torch operation runs and no thread starts here."""
     global _shell
-    if not quick:
-        import torch._dynamo  # noqa: F401  as long as all else together: torch's optimisers import it when first made
     _know_the_processor()
     _shell = shells.Shell.instance()
     _shell.enable_pictures()

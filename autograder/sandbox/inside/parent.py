@@ -38,7 +38,7 @@ def main(control_fd, settings):
         cpu_seconds=settings["cpu_seconds"],
         file_bytes=settings["file_bytes"],
     )
-    child.warm_up(settings["quick"])
+    child.warm_up()
     gc.collect()
     gc.freeze()
     _send(control, {"ok": True})
