@@ -3,9 +3,11 @@
 What a test cell of a stock course calls in the student's kernel, and what grading costs at the least.
 """
 
+import contextlib
 import functools
 import importlib
 import inspect
+import io
 import warnings
 
 import pytest
@@ -52,7 +54,8 @@ def passes(exercise, name, namespace, cells, seed=SEED):
     if not callable(namespace.get(exercise)):
         return False
     check, _ = checks(exercise)[name]
-    with warnings.catch_warnings():  # on stderr, they would cost all points in stock nbgrader
+    stderr = contextlib.redirect_stderr(io.StringIO())  # what stands there costs all points in stock nbgrader
+    with warnings.catch_warnings(), stderr:
         warnings.simplefilter("ignore")
         try:
             check(Submission(Here(namespace, cells)), Draw(seed, f"{exercise}/{name}"))
