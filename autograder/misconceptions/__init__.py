@@ -2,7 +2,7 @@
 
 One module per exercise, of the exercise's name. Each wrong implementation is a function or class marked with
 `@misconception(id, says)`; `namespace` makes of it what a student's notebook would hold. `fails.json`, which
-`make matrix` writes, holds the checks that each of them fails, whatever inputs are drawn.
+`make matrix` writes, holds the checks that each of them failed on all inputs that were tried: what to look at first.
 """
 
 import functools
@@ -53,7 +53,7 @@ def bank(exercise):
 
 
 @functools.cache
-def sure_failures(exercise):
-    """{id: the names of the checks that the misconception fails on any inputs} of an exercise."""
+def usual_failures(exercise):
+    """{id: the names of the checks that the misconception usually fails} of an exercise."""
     table = json.loads(Path(__file__).with_name("fails.json").read_text(encoding="utf-8"))
     return {id: frozenset(checks.split()) for id, checks in table.get(exercise, {}).items()}

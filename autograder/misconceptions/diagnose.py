@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves
 
 from ..graders.submission import Local, same
 from ..verdicts import record
-from . import bank, sure_failures
+from . import bank, usual_failures
 
 MOST = 3
 SHARE = 0.2
@@ -50,8 +50,8 @@ class Diagnostician:
         """(every misconception of the exercise, with what is known of it so far, diagnoses by the answers given)."""
         key = exercise, seed
         if key not in self.known:
-            sure = sure_failures(exercise)
-            known = [Known(m, self.graders, seed, sure.get(m.id, frozenset())) for m in bank(exercise).values()]
+            usual = usual_failures(exercise)
+            known = [Known(m, self.graders, seed, usual.get(m.id, frozenset())) for m in bank(exercise).values()]
             self.known[key] = known, OrderedDict()
             while len(self.known) > KEPT:
                 self.known.popitem(last=False)
@@ -62,16 +62,15 @@ class Diagnostician:
 class Known:
     """What a misconception does under the checks: found out check by check, as far as it was asked for, and kept.
 
-    Of the checks that it is `sure` to fail, whatever is drawn, none may be passed by who is to be told of it: most
-    misconceptions are ruled out by that, without being run. Checks that the student was spared (no GPU in the sandbox)
-    do not count.
+    Those that it failed on all inputs that were tried are `usual`. Most misconceptions are ruled out by the first one
+    of them that the student passed. Checks that the student was spared (no GPU in the sandbox) do not count.
     """
 
-    def __init__(self, misconception, graders, seed, sure):
+    def __init__(self, misconception, graders, seed, usual):
         self.misconception = misconception
         self.graders = graders
         self.seed = seed
-        self.sure = sure
+        self.usual = usual
         self.found = {}
 
     def fails_alike(self, run):
@@ -79,10 +78,8 @@ class Known:
 
         Else the empty set, after as few checks as settle it.
         """
-        if self._is_ruled_out(run):
-            return set()
         fails = set()
-        for check in sorted(run.checks, key=self._costs_least):
+        for check in sorted(run.checks, key=self._settles_most):
             failed, transcript = self._at(check.name)
             if failed and (check.passed or not _alike(run.transcripts[check.name], transcript)):
                 return set()
@@ -95,10 +92,11 @@ class Known:
 
         Empty if it fails a check that the student passed, or if none of the checks `wanted` is among the latter.
         """
-        if self._is_ruled_out(run) or not wanted & self.sure:
+        passed = [check for check in run.checks if check.passed]
+        if any(self._at(check.name)[0] for check in passed if check.name in self.usual):
             return set(), set()
         fails, explains = set(), set()
-        for check in sorted(run.failed(), key=lambda check: (check.name not in wanted, self._costs_least(check))):
+        for check in sorted(run.failed(), key=lambda check: (check.name not in wanted, self._settles_most(check))):
             if check.name not in wanted and not explains:
                 return set(), set()
             failed, transcript = self._at(check.name)
@@ -106,16 +104,16 @@ class Known:
                 fails.add(check.name)
                 if _alike(run.transcripts[check.name], transcript):
                     explains.add(check.name)
-        if not explains or any(self._at(check.name)[0] for check in run.checks if check.passed):
+        if not explains or any(self._at(check.name)[0] for check in passed):
             return set(), set()
         return fails, explains
 
-    def _is_ruled_out(self, run):
-        return any(check.passed and check.name in self.sure for check in run.checks)
+    def _settles_most(self, check):
+        """The order of checks in which most is settled for the least: what is known, then what it usually fails.
 
-    def _costs_least(self, check):
-        """The order of checks in which most is settled for the least: what is known, then what it is sure to fail."""
-        return check.name not in self.found, check.name not in self.sure
+        Of these, what the student passed comes first.
+        """
+        return check.name not in self.found, check.name not in self.usual, not check.passed
 
     def _at(self, check):
         """(whether it fails that check, its transcript of it)."""

@@ -41,7 +41,7 @@ def table(exercise, run):
     return "\n".join(lines) + "\n"
 
 
-def sure_failures(runs):
+def usual_failures(runs):
     """The names of the checks, as one text, that a misconception failed in each of several runs."""
     names = [check.name for check in runs[0].failed()]
     return " ".join(name for name in names if all(name in {c.name for c in run.failed()} for run in runs))
@@ -60,7 +60,7 @@ def main():
 
     sys.stdout.write(render(run))
     seeds = SEED, *OTHER_SEEDS
-    table = {e: {id: sure_failures([run(e, id, s) for s in seeds]) for id in bank(e)} for e in course.exercises()}
+    table = {e: {id: usual_failures([run(e, id, s) for s in seeds]) for id in bank(e)} for e in course.exercises()}
     Path(__file__).with_name("fails.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
 
 
