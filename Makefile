@@ -21,7 +21,7 @@ setup: $(STAMP) packages
 build: setup
 	$(BIN)/autograder build
 
-# which check catches which misconception
+# which check catches which misconception: a page, and misconceptions/fails.json; some minutes
 matrix: setup
 	$(BIN)/python -m autograder.misconceptions.matrix | tee docs/matrix.md
 

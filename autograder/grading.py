@@ -414,7 +414,7 @@ class Workspace:
 
     def _has_room_for(self, answer):
         """Whether all answers so far, with this one, are no more than may be kept: the transcripts hold them."""
-        self.answered += sum(t.numel() * t.element_size() for t in answer)
+        self.answered += wire.size_of(answer)
         return self.answered <= MAX_ANSWERS
 
 

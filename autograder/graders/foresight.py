@@ -18,6 +18,7 @@ from collections import OrderedDict
 
 import torch
 
+from .. import recent
 from ..sandbox.inside import wire
 
 KEPT = 64  # exercises and seeds
@@ -56,10 +57,9 @@ class Foresight:
 
     def keep(self, exercise, seed, check, asked):
         """Remember what a check asked for that was passed."""
-        self.known.setdefault((exercise, seed), {})[check] = asked
-        self.known.move_to_end((exercise, seed))
-        while len(self.known) > KEPT:
-            self.known.popitem(last=False)
+        known = self.known.get((exercise, seed), {})
+        known[check] = asked
+        recent.keep(self.known, (exercise, seed), known, KEPT)
 
 
 class Asked:
@@ -82,7 +82,7 @@ class Asked:
             reply, answer = self.transport.ask(message, tensors)
         finally:
             self.seconds += time.monotonic() - started
-        self.size += _size(answer)
+        self.size += wire.size_of(answer)
         return reply, answer
 
     def source(self, name):
@@ -116,20 +116,12 @@ class Foreseen:
     def finding(self):
         """What was kept of a check that got these very answers, or None."""
         found = self.asked.findings.get(self.key)
-        if found:
-            self.asked.findings.move_to_end(self.key)
-        return found
+        return found and recent.keep(self.asked.findings, self.key, found, KEPT_FINDINGS)
 
     def keep(self, finding):
         """Keep what the check found, unless it saw more than the answers, or they are far larger than right ones."""
-        if self.is_all and sum(_size(answer) for _, answer in self.answers) <= 2 * self.asked.size:
-            self.asked.findings[self.key] = finding
-            if len(self.asked.findings) > KEPT_FINDINGS:
-                self.asked.findings.popitem(last=False)
-
-
-def _size(tensors):
-    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+        if self.is_all and sum(wire.size_of(answer) for _, answer in self.answers) <= 2 * self.asked.size:
+            recent.keep(self.asked.findings, self.key, finding, KEPT_FINDINGS)
 
 
 def _digest(answers):

@@ -56,11 +56,7 @@ class Model:
 
     def tells(self, data):
         """Whether the loss in a text of one block is far from that of wrong targets, and of its last token alone."""
-        inputs, targets = language.blocks(data, self.block_size)
-        logits = self.in_train * language.window_logits(inputs, self.state, self.memory)
-        wrong = [language.losses(logits, other).mean() for other in (inputs, targets.roll(1, 1), targets.roll(-1, 1))]
-        right = language.losses(logits, targets)
-        return all((one - right.mean()).abs() > 0.05 * right.mean() for one in (*wrong, right[:, -1].mean()))
+        return tells(data, self.state, self.block_size, self.memory, self.in_train)
 
     def trained(self, data, steps, lr):
         """(the loss before each step, the weights after the last) for a text of one block, by AdamW's definition."""
@@ -72,6 +68,16 @@ def losses_in_blocks(data, state, block_size, memory, in_train):
     """What `Model.losses` says."""
     inputs, targets = language.blocks(data, block_size)
     return language.losses(in_train * language.window_logits(inputs, state, memory), targets)
+
+
+@remembered
+def tells(data, state, block_size, memory, in_train):
+    """What `Model.tells` says."""
+    inputs, targets = language.blocks(data, block_size)
+    logits = in_train * language.window_logits(inputs, state, memory)
+    wrong = [language.losses(logits, other).mean() for other in (inputs, targets.roll(1, 1), targets.roll(-1, 1))]
+    right = language.losses(logits, targets)
+    return all((one - right.mean()).abs() > 0.05 * right.mean() for one in (*wrong, right[:, -1].mean()))
 
 
 @remembered

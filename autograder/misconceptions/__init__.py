@@ -11,6 +11,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+FAILS = Path(__file__).with_name("fails.json")
+
 
 @dataclass(frozen=True)
 class Misconception:
@@ -55,5 +57,5 @@ def bank(exercise):
 @functools.cache
 def usual_failures(exercise):
     """{id: the names of the checks that the misconception usually fails} of an exercise."""
-    table = json.loads(Path(__file__).with_name("fails.json").read_text(encoding="utf-8"))
+    table = json.loads(FAILS.read_text(encoding="utf-8"))
     return {id: frozenset(checks.split()) for id, checks in table.get(exercise, {}).items()}

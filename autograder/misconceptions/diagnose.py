@@ -14,6 +14,7 @@ from collections import OrderedDict
 import torch
 from torch.utils._pytree import tree_leaves
 
+from .. import recent
 from ..graders.submission import Local, same
 from ..verdicts import record
 from . import bank, usual_failures
@@ -39,24 +40,17 @@ class Diagnostician:
         answers = tuple(run.answers.get(check.name) for check in run.checks)
         if None in answers:
             return _names(known, run)
-        if answers not in named:
-            named[answers] = _names(known, run)
-            if len(named) > KEPT_NAMES:
-                named.popitem(last=False)
-        named.move_to_end(answers)
-        return list(named[answers])
+        found = named[answers] if answers in named else _names(known, run)
+        return list(recent.keep(named, answers, found, KEPT_NAMES))
 
     def _bank(self, exercise, seed):
         """(every misconception of the exercise, with what is known of it so far, diagnoses by the answers given)."""
-        key = exercise, seed
-        if key not in self.known:
+        made = self.known.get((exercise, seed))
+        if made is None:
             usual = usual_failures(exercise)
             known = [Known(m, self.graders, seed, usual.get(m.id, frozenset())) for m in bank(exercise).values()]
-            self.known[key] = known, OrderedDict()
-            while len(self.known) > KEPT:
-                self.known.popitem(last=False)
-        self.known.move_to_end(key)
-        return self.known[key]
+            made = known, OrderedDict()
+        return recent.keep(self.known, (exercise, seed), made, KEPT)
 
 
 class Known:

@@ -3,10 +3,9 @@
 import functools
 import json
 import sys
-from pathlib import Path
 
 from .. import course
-from . import bank
+from . import FAILS, bank
 
 SEED = 1
 OTHER_SEEDS = 2, 3
@@ -41,7 +40,7 @@ def table(exercise, run):
     return "\n".join(lines) + "\n"
 
 
-def usual_failures(runs):
+def failed_in_all(runs):
     """The names of the checks, as one text, that a misconception failed in each of several runs."""
     names = [check.name for check in runs[0].failed()]
     return " ".join(name for name in names if all(name in {c.name for c in run.failed()} for run in runs))
@@ -60,8 +59,8 @@ def main():
 
     sys.stdout.write(render(run))
     seeds = SEED, *OTHER_SEEDS
-    table = {e: {id: usual_failures([run(e, id, s) for s in seeds]) for id in bank(e)} for e in course.exercises()}
-    Path(__file__).with_name("fails.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+    table = {e: {id: failed_in_all([run(e, id, s) for s in seeds]) for id in bank(e)} for e in course.exercises()}
+    FAILS.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

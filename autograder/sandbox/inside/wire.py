@@ -145,6 +145,11 @@ def tensors_to_bytes(tensors):
     return b"".join([len(header).to_bytes(8, "little"), header, *parts])
 
 
+def size_of(tensors):
+    """The bytes that the elements of tensors take."""
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+
 def _read(sock, length, deadline):
     chunks = []
     while length:
