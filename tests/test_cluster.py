@@ -43,7 +43,7 @@ class Cluster:
         self.started = []
         self.file = folder / "scheduler.json"
         self.start("scheduler", "--port", 0, "--scheduler-file", self.file, course=folder)
-        while not self.file.exists():
+        while not (self.file.exists() and self.file.read_text().endswith("}")):  # it is not written at once
             assert self.started[0].poll() is None, "the scheduler has ended"
             time.sleep(0.05)
         self.address = json.loads(self.file.read_text())["address"]

@@ -23,7 +23,7 @@ from autograder.sandbox.jail import SandboxError
 from autograder.tasks import Task
 from autograder.verdicts.store import NEW, Store
 
-KILLS = int(os.environ.get("KILLS", "20"))
+KILLS = int(os.environ.get("KILLS", "10"))
 STUDENTS = 16
 # who is killed, over and over; each in a run that the ones before it have left alive
 PLAN = ("child", "parent", "child", "head", "child", "worker", "child", "child", "child", "writer")
