@@ -47,6 +47,25 @@ print(tuple(layer.weight.grad.shape))
     assert run(source) == ("(1, 3)\n", None)
 
 
+def test_what_takes_long_to_import_is_imported_for_who_asks_for_it(run):
+    """torch._dynamo takes as long as torch: neither an optimiser nor what runs on `meta` needs it."""
+    source = """
+import sys, torch
+layer = torch.nn.Linear(3, 1)
+optimiser = torch.optim.AdamW(layer.parameters())
+layer(torch.ones(2, 3)).sum().backward()
+optimiser.step()
+known = set(sys.modules)
+scores = torch.ones(3, 3, device="meta", requires_grad=True)
+torch.softmax(scores.masked_fill(torch.ones(3, 3, dtype=torch.bool, device="meta"), 0.0), -1).sum().backward()
+print([name for name in sys.modules if name not in known or name.startswith("torch._dynamo.")])
+import torch._dynamo.config
+print(torch._dynamo.config.recompile_limit > 0, "torch._dynamo.convert_frame" in sys.modules)
+optimiser.step()
+"""
+    assert run(source, seconds=60.0) == ("[]\nTrue True\n", None)
+
+
 @pytest.mark.parametrize(
     "path",
     [

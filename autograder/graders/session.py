@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..sandbox.inside import wire
+from ..sandbox.inside import uncompiled, wire
 from ..verdicts import record
 from .foresight import Asked, Foresight, Unforeseen
 from .kit import CheckFailed, Draw
@@ -82,6 +82,7 @@ class Graders:
     """The graders, collected. `run()` may be called from one thread at a time."""
 
     def __init__(self):
+        uncompiled.put()
         collector = _Collector()
         options = ["--collect-only", "-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:logging"]
         options += ["-p", "no:warnings", "-p", "no:capture", "-p", "no:faulthandler", "-p", "no:doctest"]

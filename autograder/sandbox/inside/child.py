@@ -10,12 +10,12 @@ import warnings
 import IPython.core.completer  # noqa: F401  imported here, once, and not by every child
 import numpy  # noqa: F401
 import torch
-import torch._dynamo  # noqa: F401  the first optimiser would import it
+import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first operation on meta would import it
 import torch.optim
 import torch.testing  # noqa: F401
 import tqdm.auto  # noqa: F401
 
-from . import lacking, wire
+from . import lacking, uncompiled, wire
 from . import shell as shells
 from .workbench import Workbench, place_in
 
@@ -25,6 +25,7 @@ _shell = None
 def warm_up():
     """Make the shell that every child gets a copy of. No torch operation runs and no thread starts here."""
     global _shell
+    uncompiled.put()
     _know_the_processor()
     _shell = shells.Shell.instance()
     _shell.enable_pictures()

@@ -1,0 +1,43 @@
+"""A stand-in for torch._dynamo, for processes that compile nothing: it takes as long to import as all else of torch.
+
+torch asks for it in every optimiser, and in operations on `meta`, only to say that they are not to be compiled. Whoever
+asks for more of it gets the real one.
+"""
+
+import importlib
+import sys
+import types
+
+import torch
+
+NAME = "torch._dynamo"
+
+
+class StandIn(types.ModuleType):
+    """What torch itself calls of torch._dynamo where nothing is compiled."""
+
+    @staticmethod
+    def disable(fn, *args, **kwargs):
+        return fn
+
+    @staticmethod
+    def graph_break(*args, **kwargs):
+        pass
+
+    def __getattr__(self, name):
+        if name.startswith("__") and name != "__path__":  # whoever looks through all modules wants nothing of this one
+            raise AttributeError(name)
+        return getattr(real(), name)
+
+
+def real():
+    """The real torch._dynamo, from now on in its place."""
+    if isinstance(sys.modules.get(NAME), StandIn):
+        del sys.modules[NAME], torch._dynamo
+    return importlib.import_module(NAME)
+
+
+def put():
+    """Put a stand-in where torch._dynamo will be looked for, if it is not there yet."""
+    if NAME not in sys.modules:
+        torch._dynamo = sys.modules[NAME] = StandIn(NAME)
