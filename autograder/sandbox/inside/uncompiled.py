@@ -1,4 +1,4 @@
-"""A stand-in for torch._dynamo, for processes that compile nothing: it takes as long to import as all else of torch.
+"""A stand-in for torch._dynamo, for processes that compile nothing: to import it takes more than half as long as torch.
 
 torch asks for it in every optimiser, and in operations on `meta`, only to say that they are not to be compiled. Whoever
 asks for more of it gets the real one.
