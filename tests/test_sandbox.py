@@ -11,6 +11,14 @@ from autograder.sandbox import jail
 from autograder.sandbox.warm import ChildGone, Interrupted, WarmParent
 
 LIMITS = jail.Limits(memory=3 * 2**30, file_bytes=2**20, disk=4 * 2**20, cpu_seconds=8, cell=2.0, call=2.0)
+# a step of training, above what a cell does then
+STEP = """
+import torch
+layer = torch.nn.Linear(3, 1)
+optimiser = torch.optim.AdamW(layer.parameters())
+layer(torch.ones(2, 3)).sum().backward()
+optimiser.step()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -36,25 +44,13 @@ def run(parent):
 
 def test_it_computes(run):
     """An honest cell works: torch, autograd, an optimiser."""
-    source = """
-import torch
-layer = torch.nn.Linear(3, 1)
-optimiser = torch.optim.AdamW(layer.parameters())
-layer(torch.ones(2, 3)).sum().backward()
-optimiser.step()
-print(tuple(layer.weight.grad.shape))
-"""
-    assert run(source) == ("(1, 3)\n", None)
+    assert run(STEP + "print(tuple(layer.weight.grad.shape))") == ("(1, 3)\n", None)
 
 
 def test_what_takes_long_to_import_is_imported_for_who_asks_for_it(run):
     """torch._dynamo takes over half as long as torch: neither an optimiser nor what runs on `meta` needs it."""
     source = """
-import sys, torch
-layer = torch.nn.Linear(3, 1)
-optimiser = torch.optim.AdamW(layer.parameters())
-layer(torch.ones(2, 3)).sum().backward()
-optimiser.step()
+import sys
 known = set(sys.modules)
 scores = torch.ones(3, 3, device="meta", requires_grad=True)
 torch.softmax(scores.masked_fill(torch.ones(3, 3, dtype=torch.bool, device="meta"), 0.0), -1).sum().backward()
@@ -63,7 +59,7 @@ import torch._dynamo.config
 print(torch._dynamo.config.recompile_limit > 0, "torch._dynamo.convert_frame" in sys.modules)
 optimiser.step()
 """
-    assert run(source, seconds=60.0) == ("[]\nTrue True\n", None)
+    assert run(STEP + source, seconds=60.0) == ("[]\nTrue True\n", None)
 
 
 @pytest.mark.parametrize(
