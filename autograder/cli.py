@@ -153,15 +153,14 @@ def check(options):
     if options.exercise and options.exercise not in course.exercises():
         raise UsageError(f"There is no exercise {options.exercise!r}: the course has {', '.join(course.exercises())}.")
     refuse_without_sandbox(options)
-    from .sandbox import warm
-
-    parent = warm.launched(device(options), options.unsafe)
-    from .grading import Grader, new_seed
+    from . import starting
     from .verdicts import show
 
     full = True
-    seed = new_seed() if options.seed is None else options.seed
-    with Grader(parent=parent) as grader:
+    with starting.grader(device(options), options.unsafe) as grader:
+        from .grading import new_seed
+
+        seed = new_seed() if options.seed is None else options.seed
         for path in (bar := progress("checking", options.paths)):
             verdict = grader.grade_file(path, options.exercise, seed).verdict
             full = full and verdict.full

@@ -334,14 +334,12 @@ class WarmGrader(distributed.WorkerPlugin):
         return answer.result()
 
     def _grade(self, task):
-        from . import tasks
+        from . import starting, tasks
         from .sandbox.jail import SandboxError
 
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         if self.grader is None:
-            from .grading import Grader
-
-            self.grader = Grader(device=self.device, unsafe=self.unsafe)
+            self.grader = starting.grader(self.device, self.unsafe)
         answer = tasks.grade(self.grader, task)
         return SandboxError(f"On the worker {self.address}: {answer}") if isinstance(answer, SandboxError) else answer
 

@@ -41,7 +41,7 @@ def new_seed():
 class Grader:
     """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
 
-    Use as a context manager, or call `close()`. `parent` is a sandbox that was made before (see `warm.launched`).
+    Use as a context manager, or call `close()`. `parent` is a sandbox that was made before (see `starting.grader`).
     Raises jail.SandboxError where there is no sandbox.
     """
 

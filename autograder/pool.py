@@ -6,9 +6,8 @@ import time
 from collections import Counter, deque
 from multiprocessing import connection, get_context
 
-from . import tasks
+from . import starting, tasks
 from .processes import end_with, without_interrupts
-from .sandbox import warm
 from .sandbox.jail import SandboxError
 from .tasks import ATTEMPTS
 
@@ -138,10 +137,7 @@ def _work(pipe, head, device, unsafe):
     """What a worker does: grade tasks until the head closes the pipe, or is gone."""
     end_with(head)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    parent = warm.launched(device, unsafe)
-    from .grading import Grader
-
-    with Grader(parent=parent) as grader, contextlib.suppress(EOFError, ConnectionError):
+    with starting.grader(device, unsafe) as grader, contextlib.suppress(EOFError, ConnectionError):
         pipe.send(READY)
         while True:
             pipe.send(tasks.grade(grader, pipe.recv()))

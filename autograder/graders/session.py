@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first check on meta would import it, and be waited for
 
 from ..sandbox.inside import uncompiled, wire
 from ..verdicts import record

@@ -13,7 +13,7 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from traitlets import Bool, Unicode
 
-from .. import course
+from .. import course, starting
 from ..verdicts import record, show, store
 from . import reading
 from .restoring import ADDED, Cell, restore
@@ -173,9 +173,7 @@ def write_outputs(notebook_cells, cells, graded):
 @functools.lru_cache(maxsize=1)
 def warm_grader(unsafe, device):
     """One sandbox for all submissions of this process."""
-    from ..grading import Grader
-
-    grader = Grader(unsafe=unsafe, device=device)
+    grader = starting.grader(device, unsafe)
     atexit.register(grader.close)
     return grader
 

@@ -28,6 +28,7 @@ def main(control_fd, settings):
     if lockdown.landlock_version() < 1:
         _send(control, {"ok": False, "message": "the kernel has no Landlock (Linux 5.13 or later, enabled, has)"})
         return
+    gc.disable()  # nothing of what is imported will ever be garbage
     from . import child  # torch, IPython, matplotlib: the seconds that are spent only once
 
     lock = lockdown.Lockdown(
@@ -41,6 +42,7 @@ def main(control_fd, settings):
     child.warm_up()
     gc.collect()
     gc.freeze()
+    gc.enable()
     _send(control, {"ok": True})
     pid, work = None, settings["work"]
     while True:
