@@ -24,6 +24,7 @@ from .sandbox.inside import wire
 from .sandbox.jail import Limits, SandboxError
 from .sandbox.warm import ChildGone, Interrupted, WarmParent
 from .verdicts import record
+from .watchdog import Endless, watching
 
 MAX_RESTARTS = 8
 ATTEMPTS = 3  # for a submission whose process was ended, perhaps by somebody else
@@ -137,12 +138,16 @@ class Grader:
                 return without(*workspace.why_missing(exercise.name))
             if kind == "other":
                 return without("error", f"`{exercise.name}` should be a function or class, but it is something else.")
-            run = self.graders.run(exercise.name, workspace, seed)
+            with watching():
+                run = self.graders.run(exercise.name, workspace, seed)
             if run.stopped:
                 return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
             diagnosis = self._diagnose(workspace, exercise, run) if run.failed() else []
         except ChildGone as problem:
             return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
+        except Endless as mistake:
+            workspace.start_anew()
+            return without("error", kits_mistake(mistake))
         finally:
             workspace.end_exercise()
         score = sum(c.points for c in run.checks if c.passed)
@@ -153,8 +158,13 @@ class Grader:
     def _diagnose(self, workspace, exercise, run):
         """The diagnosis of a run that failed; whatever goes wrong with it, the points stay."""
         try:
-            return self._diagnosis(workspace, exercise, run)
+            with watching():
+                return self._diagnosis(workspace, exercise, run)
         except ChildGone:
+            return []
+        except Endless as mistake:
+            workspace.start_anew()
+            kits_mistake(mistake)
             return []
         except Exception as mistake:
             kits_mistake(mistake)
@@ -310,6 +320,11 @@ class Workspace:
             self.child = None
 
     def close(self):
+        self._lose()
+
+    def start_anew(self):
+        """End the sandbox, with which one may have stopped to talk in the middle of a word."""
+        self.parent.close()
         self._lose()
 
     @contextlib.contextmanager

@@ -11,7 +11,7 @@ from .processes import end_with, without_interrupts
 from .sandbox.jail import SandboxError
 from .tasks import ATTEMPTS
 
-PATIENCE = 3600.0  # seconds for one submission: far beyond all deadlines that a worker keeps itself
+PATIENCE = 3600.0  # seconds for one submission: beyond all deadlines that a worker keeps itself (see `watchdog`)
 READY = "ready"
 
 
@@ -44,7 +44,8 @@ class Pool:
         """(task, Graded) in the order in which they are done; every task comes out, whatever becomes of the workers.
 
         `coming` is an iterator of at most `total` tasks, which is asked for one when a worker is free for it. A worker
-        that dies is replaced, and its task is given to another one; a task that ATTEMPTS workers died of gets 0.
+        that dies is replaced, and its task is given to another one; a task that ATTEMPTS workers died of gets 0, and
+        so does one that a worker did not end at all.
         Raises SandboxError where there is no sandbox.
         """
         waiting, deaths = deque(), Counter()
@@ -67,7 +68,7 @@ class Pool:
                     self.workers.remove(worker)
                     worker.end()
                     culprit = task and task.key
-                    deaths[culprit] += 1
+                    deaths[culprit] += ATTEMPTS if worker.silent else 1
                     if task is None and deaths[culprit] > ATTEMPTS * self.jobs:
                         raise SandboxError("The grading processes end before they begin.")
                     if task is not None and deaths[culprit] < ATTEMPTS:
@@ -97,6 +98,7 @@ class _Worker:
     def __init__(self, device, unsafe):
         self.task = None
         self.asked = True  # it owes an answer: READY, or the Graded of its task
+        self.silent = False  # whether it owed it for too long
         self.until = time.monotonic() + PATIENCE
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
@@ -120,7 +122,8 @@ class _Worker:
         """What it answers, or None if it is dead or as good as dead."""
         self.task, self.asked = None, False
         try:
-            return self.connection.recv() if self.connection.poll() else None
+            self.silent = not self.connection.poll()
+            return None if self.silent else self.connection.recv()
         except (EOFError, OSError):
             return None
 

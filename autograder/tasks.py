@@ -49,5 +49,5 @@ def failed(task, status, message):
 
 
 def died(task):
-    """The Graded of a task that ATTEMPTS workers died of."""
-    return failed(task, "killed", "Whenever it was graded, the grading process ended.")
+    """The Graded of a task that ATTEMPTS workers died of, or that one did not end."""
+    return failed(task, "killed", "Whenever it was graded, the grading process ended, or had to be ended.")

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import psutil
 import pytest
@@ -266,10 +267,11 @@ def test_whoever_has_an_odd_name_gets_a_row(tmp_path):
 
 
 def test_a_batch_ends_whatever_becomes_of_its_workers(monkeypatch):
-    give = pool._Worker.give
+    give, given = pool._Worker.give, Counter()
 
     def impatient(worker, task):
         give(worker, task)
+        given[task.student] += 1
         if task.student == "silent":
             worker.until = time.monotonic() + 0.5
 
@@ -284,6 +286,7 @@ def test_a_batch_ends_whatever_becomes_of_its_workers(monkeypatch):
         verdict = done.pop(name).verdict
         assert {e.status for e in verdict.exercises} == {"killed"} and verdict.score == 0 < verdict.max_score
     assert done == {name: f"graded {name}" for name in ("ada", "bela", "carl")}
+    assert (given["evil"], given["silent"]) == (2, 1)  # who did not end the first time would take as long again
 
 
 def test_workers_that_never_begin_are_one_sentence(monkeypatch):
