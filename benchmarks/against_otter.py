@@ -132,7 +132,11 @@ def report(options, here, there, ours, otters, right):
         ]
         for name, cost in ((f"`otter run` ({OTTER})", there), (f"`autograder grade --jobs {options.jobs}`", here))
     ]
-    same = sum(abs(ours[where] - otters[where]) < 1e-9 for where in ours)
+    differing = [
+        f"- {student}, {name}: {ours[student, name]:g} here, {otters[student, name]:g} with Otter"
+        for student, name in ours
+        if abs(ours[student, name] - otters[student, name]) > 1e-9
+    ]
     measuring.report(
         f"This kit and Otter ({number} submissions)",
         ["", "wall", "per second", "CPU of one", "as fast as Otter"],
@@ -140,7 +144,8 @@ def report(options, here, there, ours, otters, right):
         f"{classes.MAKE}; {right} of the exercises are right. Otter: one `otter run` per notebook, whose tests run the"
         " checks of this kit's graders in the kernel by a plain function; no sandbox, no diagnosis, no gradebook. This"
         " kit: whole commands, with their start and the gradebook. No lesson cells on either side.",
-        f"{same} of {len(ours)} submissions have the same points on both sides.",
+        f"{len(ours) - len(differing)} of {len(ours)} submissions have the same points on both sides.",
+        *differing,
     )
 
 
