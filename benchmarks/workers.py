@@ -1,7 +1,7 @@
-"""One worker against two, on the same class: `python benchmarks/workers.py [--submissions N] [--jobs 1,2]`.
+"""One worker against two, on the same class, in turn: `python benchmarks/workers.py [--submissions N] [--rounds N]`.
 
-Last, what this machine's cores can do at all: a command with one worker, alone and beside another like it, on courses
-of their own.
+Each round also measures what this machine's cores can do at all: a command with one worker, alone and beside another
+like it, on courses of their own.
 """
 
 import argparse
@@ -18,26 +18,30 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--submissions", type=int, default=700, metavar="N", help="size of the class (default: 700)")
     parser.add_argument("--jobs", default="1,2", metavar="N,N", help="numbers of workers, in order (default: 1,2)")
+    parser.add_argument("--rounds", type=int, default=1, metavar="N", help="how often, in turn (default: 1)")
     options = parser.parse_args()
-    rows, first = [], None
+    numbers = [int(jobs) for jobs in options.jobs.split(",")]
+    costs, rates = {jobs: [] for jobs in numbers}, []
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         measuring.say("building the course ...")
         built = classes.build(Path(folder) / "built")
-        for jobs in map(int, options.jobs.split(",")):
-            measuring.say(f"grading {options.submissions} submissions with {jobs} at work ...")
-            place = classes.with_class(built, Path(folder) / f"with-{jobs}", options.submissions)
-            cost = classes.grade(place, "--jobs", str(jobs))
-            first = first or cost
-            rows.append(row(jobs, options.submissions, cost, first))
+        for n in range(options.rounds):
+            here = Path(folder) / f"round-{n}"
+            for jobs in numbers:
+                measuring.say(f"grading {options.submissions} submissions with {jobs} at work ...")
+                place = classes.with_class(built, here / f"with-{jobs}", options.submissions)
+                costs[jobs].append(classes.grade(place, "--jobs", str(jobs)))
+            measuring.say("two commands with one worker each, alone and at once ...")
+            rates.append(of_two_at_once(built, here, max(70, options.submissions // 5)))
         right = classes.share_right(place)
-        measuring.say("two commands with one worker each, alone and at once ...")
-        rate = of_two_at_once(built, Path(folder), max(70, options.submissions // 5))
+    first = costs[numbers[0]]
     measuring.report(
-        f"Workers (`autograder grade`, {options.submissions} submissions)",
-        ["workers", "wall", "per second", "as fast as the first line", "CPU of one"],
-        rows,
+        f"Workers (`autograder grade`, {options.submissions} submissions, {options.rounds} rounds)",
+        ["workers", "wall", "per second", "as fast as the first line", "in each round", "CPU of one"],
+        [row(jobs, options.submissions, costs[jobs], first) for jobs in numbers],
         f"{classes.MAKE}; {right} of the exercises are right. Whole commands, with their start and the gradebook.",
-        f"Two commands that have nothing in common do {rate:.2f} × as much at once as one after another here.",
+        f"Two commands that have nothing in common do {', '.join(f'{rate:.2f}' for rate in rates)} × as much at once as"
+        " one after another here.",
     )
 
 
@@ -53,10 +57,13 @@ def of_two_at_once(built, folder, number):
         return sum(map(wall, places)) / max(both.map(wall, again))
 
 
-def row(jobs, number, cost, first):
-    """A line of the table."""
-    rate = f"{number / cost.wall:.2f}"
-    return [str(jobs), f"{cost.wall:.1f} s", rate, f"{first.wall / cost.wall:.2f} ×", f"{cost.cpu / number:.3f} s"]
+def row(jobs, number, costs, first):
+    """A line of the table: means, and how the rounds went."""
+    every, alone = measuring.total(costs), measuring.total(first)
+    each = ", ".join(f"{one.wall / cost.wall:.2f}" for one, cost in zip(first, costs))
+    rate = f"{number * len(costs) / every.wall:.2f}"
+    cpu = f"{every.cpu / number / len(costs):.3f} s"
+    return [str(jobs), f"{every.wall / len(costs):.1f} s", rate, f"{alone.wall / every.wall:.2f} ×", each, cpu]
 
 
 if __name__ == "__main__":

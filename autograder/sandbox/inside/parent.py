@@ -40,7 +40,6 @@ def main(control_fd, settings):
         file_bytes=settings["file_bytes"],
     )
     child.warm_up()
-    gc.collect()
     gc.freeze()
     gc.enable()
     _send(control, {"ok": True})
