@@ -21,7 +21,7 @@ from .misconceptions.diagnose import Diagnostician
 from .notebooks import reading
 from .notebooks.restoring import Cell, restore
 from .sandbox.inside import wire
-from .sandbox.jail import Limits, SandboxError
+from .sandbox.jail import SandboxError
 from .sandbox.warm import ChildGone, Interrupted, WarmParent
 from .verdicts import record
 from .watchdog import Endless, watching
@@ -42,12 +42,12 @@ def new_seed():
 class Grader:
     """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
 
-    Use as a context manager, or call `close()`. `parent` is a sandbox that was made before (see `starting.grader`).
+    Use as a context manager, or call `close()`. `parent` is its sandbox, if not the usual one (see `starting.grader`).
     Raises jail.SandboxError where there is no sandbox.
     """
 
-    def __init__(self, limits=None, device="cpu", unsafe=False, parent=None):
-        self.parent = parent or WarmParent(limits or Limits(), device, unsafe)
+    def __init__(self, parent=None):
+        self.parent = parent or WarmParent()
         self.graders = Graders()
         self.diagnostician = Diagnostician(self.graders)
 
@@ -138,7 +138,7 @@ class Grader:
                 return without(*workspace.why_missing(exercise.name))
             if kind == "other":
                 return without("error", f"`{exercise.name}` should be a function or class, but it is something else.")
-            with watching():
+            with workspace.watched():
                 run = self.graders.run(exercise.name, workspace, seed)
             if run.stopped:
                 return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
@@ -146,7 +146,6 @@ class Grader:
         except ChildGone as problem:
             return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
         except Endless as mistake:
-            workspace.start_anew()
             return without("error", kits_mistake(mistake))
         finally:
             workspace.end_exercise()
@@ -158,15 +157,11 @@ class Grader:
     def _diagnose(self, workspace, exercise, run):
         """The diagnosis of a run that failed; whatever goes wrong with it, the points stay."""
         try:
-            with watching():
+            with workspace.watched():
                 return self._diagnosis(workspace, exercise, run)
         except ChildGone:
             return []
-        except Endless as mistake:
-            workspace.start_anew()
-            kits_mistake(mistake)
-            return []
-        except Exception as mistake:
+        except (Endless, Exception) as mistake:
             kits_mistake(mistake)
             return []
 
@@ -322,10 +317,16 @@ class Workspace:
     def close(self):
         self._lose()
 
-    def start_anew(self):
-        """End the sandbox, with which one may have stopped to talk in the middle of a word."""
-        self.parent.close()
-        self._lose()
+    @contextlib.contextmanager
+    def watched(self):
+        """Raise Endless as `watching` does; the sandbox has ended then: the talk may have stopped in mid-word."""
+        try:
+            with watching():
+                yield
+        except Endless:
+            self.parent.close()
+            self._lose()
+            raise
 
     @contextlib.contextmanager
     def clock(self, what):

@@ -20,7 +20,7 @@ def grader(device="cpu", unsafe=False):
     try:
         from .grading import Grader
 
-        made = Grader(parent=parent)
+        made = Grader(parent)
         gc.freeze()
     finally:
         if enabled:

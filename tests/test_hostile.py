@@ -15,6 +15,7 @@ from autograder import batch, course, pool
 from autograder.grading import Grader, new_seed
 from autograder.sandbox import talk
 from autograder.sandbox.jail import Limits
+from autograder.sandbox.warm import WarmParent
 from autograder.verdicts.store import Store
 
 SEED = new_seed()  # one for all, as for a class: the misconceptions' values are computed once
@@ -23,7 +24,7 @@ SEED = new_seed()  # one for all, as for a class: the misconceptions' values are
 @pytest.fixture(scope="module")
 def hostile_grader():
     """It has graded right answers already, as in a class, so that it knows what checks will ask for."""
-    with Grader(attacks.LIMITS) as grader, mock.patch.object(talk, "GRACE", 0.5):
+    with Grader(WarmParent(attacks.LIMITS)) as grader, mock.patch.object(talk, "GRACE", 0.5):
         for name in course.assignments(ROOT):
             assert grader.grade_file(ROOT / "solutions" / name / f"{name}.ipynb", seed=SEED).verdict.full
         yield grader
