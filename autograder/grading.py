@@ -3,7 +3,6 @@
 import base64
 import binascii
 import contextlib
-import itertools
 import json
 import logging
 import os
@@ -16,10 +15,11 @@ from collections import Counter
 from . import course
 from .graders.session import Graders, Stopped
 from .graders.sources import Source, names_in
-from .graders.submission import student_error
+from .graders.submission import StudentError
 from .misconceptions.diagnose import Diagnostician
 from .notebooks import reading
 from .notebooks.restoring import Cell, restore
+from .sandbox import replies
 from .sandbox.inside import wire
 from .sandbox.jail import SandboxError
 from .sandbox.warm import ChildGone, Interrupted, WarmParent
@@ -27,9 +27,10 @@ from .verdicts import record
 from .watchdog import Endless, watching
 
 MAX_RESTARTS = 8
+PAYS = 3  # submissions with the same inputs, after which it pays to learn what checks ask for
 ATTEMPTS = 3  # for a submission whose process was ended, perhaps by somebody else
 MAX_SHOWN = 6 * 2**20  # bytes of outputs kept of a notebook; a cell's own cap is below
-MAX_ANSWERS = 64 * 2**20  # bytes of tensors in all answers of one exercise; right ones send some 10 kB
+MAX_ANSWERS = 16 * 2**20  # bytes of tensors in all answers of one exercise; right ones send half a megabyte at most
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +51,8 @@ class Grader:
         self.parent = parent or WarmParent()
         self.graders = Graders()
         self.diagnostician = Diagnostician(self.graders)
+        self.met = Counter()  # how many submissions of an assignment had the inputs of a seed
+        self.learnt = set()  # (assignment, seed)
 
     def __enter__(self):
         return self
@@ -93,15 +96,42 @@ class Grader:
         A process that was ended by nobody knows whom (a SIGKILL, the death of the sandbox) may have been ended by the
         submission, or by a machine out of memory: the submission is then graded again, and the last attempt counts.
         """
+        self._learn_what_pays(seed)
         for _ in range(ATTEMPTS):
             workspace = Workspace(self.parent, cells)
             results = self._grade_workspace(workspace, wanted, candidates, seed)
             if not workspace.unexplained:
                 break
             log.warning("a sandboxed process was ended, perhaps from outside")
+        self.met.update({(course.exercises()[e.exercise].assignment, seed) for e in results})
         return record.Graded(
             record.Verdict(path, results, seed, assignment), cells, workspace.outputs, dict(workspace.spent)
         )
+
+    def _learn_what_pays(self, seed):
+        """Learn what is asked of each submission to an assignment, once enough of them had the same inputs."""
+        for (name, of), many in self.met.items():
+            if of == seed and many >= PAYS and (name, seed) not in self.learnt:
+                self.learn(name, seed)
+
+    def learn(self, name, seed):
+        """Learn from an assignment's own solutions what its checks ask for, so that it is asked for at once.
+
+        Never from a submission: what one student hands in changes nothing of what another one is asked.
+        """
+        self.learnt.add((name, seed))
+        assignment = course.assignments()[name]
+        workspace = Workspace(self.parent, read_cells(assignment.path))
+        try:
+            for exercise in assignment.exercises:
+                workspace.begin_exercise()
+                self.graders.run(exercise.name, workspace, seed, learning=True)
+        except SandboxError:
+            raise
+        except Exception as problem:  # then it is asked for request by request, as before
+            log.warning("what is asked of %s could not be learnt (%r)", name, problem)
+        finally:
+            workspace.close()
 
     def _grade_workspace(self, workspace, wanted, candidates, seed):
         """The outcome of every exercise."""
@@ -278,8 +308,8 @@ class Workspace:
                 )
                 self._keep(index, clean_outputs(reply.get("outputs")))
                 self.errors.pop(index, None)
-                if "error" in reply or reply.get("ok") is not True:
-                    self.errors[index] = student_error(reply)
+                if "error" in reply or not replies.succeeded(reply):
+                    self.errors[index] = StudentError(replies.failure(reply))
         except Interrupted as problem:
             self._stop_at(index, "TimeoutError", f"the cell was stopped: {problem}", keep=True)
         except ChildGone as problem:
@@ -356,9 +386,7 @@ class Workspace:
         except (Interrupted, ChildGone) as problem:
             self._lose()
             raise ChildGone(getattr(problem, "status", "timeout"), str(problem)) from None
-        kinds = reply.get("kinds")
-        kinds = kinds if isinstance(kinds, dict) else {}
-        return {n: kinds.get(n) if kinds.get(n) in ("class", "callable", "other") else "missing" for n in names}
+        return replies.kinds(reply, names)
 
     def why_missing(self, name):
         """(status, message) for a name that is not defined after all cells have run."""
@@ -419,7 +447,7 @@ class Workspace:
         message = {"op": "all", "requests": [m for m, _ in requests], "tensors": [len(given) for _, given in requests]}
         try:
             reply, answer = self.child.request(message, tensors, seconds=min(seconds, left))
-            answers = apart(reply, answer, len(requests))
+            answers = replies.apart(reply, answer, len(requests))
         except (Interrupted, wire.WireError, ChildGone) as problem:
             self.foresees = False
             if isinstance(problem, ChildGone):
@@ -432,19 +460,6 @@ class Workspace:
         """Whether all answers so far, with this one, are no more than may be kept: the transcripts hold them."""
         self.answered += wire.size_of(answer)
         return self.answered <= MAX_ANSWERS
-
-
-def apart(reply, tensors, number):
-    """The replies to `number` requests that came in one: [(reply, tensors)]. Raises WireError for anything else."""
-    replies, shares = reply.get("replies"), reply.get("tensors")
-    if not isinstance(replies, list) or not isinstance(shares, list) or not len(replies) == len(shares) == number:
-        raise wire.WireError("there are not as many replies as requests")
-    if not all(isinstance(r, dict) for r in replies) or not all(type(n) is int and n >= 0 for n in shares):
-        raise wire.WireError("a reply is no object")
-    if sum(shares) != len(tensors):
-        raise wire.WireError("there are not as many tensors as the replies hold")
-    tensors = iter(tensors)
-    return [(one, list(itertools.islice(tensors, share))) for one, share in zip(replies, shares)]
 
 
 def _defines(cell, name):

@@ -36,10 +36,10 @@ def fill():
 def test_modules_can_be_arguments(fill):
     layer, mha = fill.build("Layer"), fill.torch_module("MultiheadAttention", embed_dim=4, num_heads=2)
     fill.function("fill").do(layer, mha)
-    assert fill.last["replaced"] is False
+    assert fill.last.replaced is False
     assert torch.equal(layer.parameters()["weight"], mha.parameters()["out_proj.weight"])
     fill.function("fill").do(layer, other=mha, how="replace")
-    assert fill.last["replaced"] is True
+    assert fill.last.replaced is True
     assert fill.function("fill").refused(layer, layer).type == "AttributeError"
 
 
@@ -51,9 +51,9 @@ def test_parameters_can_be_frozen(fill):
 
 def test_products_are_counted(fill):
     fill.function("products").counted(torch.eye(3))
-    assert fill.last["products"] == 3
+    assert fill.last.products == 3
     fill.function("products")(torch.eye(3))
-    assert fill.last["products"] == 0
+    assert fill.last.products == 0
 
 
 def test_weights_that_may_be_missing(fill):

@@ -67,9 +67,9 @@ def test_generators_can_be_arguments(here):
     draws = [here.function("look")(model, idx, wire.Generator(seed))[2] for seed in (1, 1, 2)]
     assert torch.equal(draws[0], draws[1]) and not torch.equal(draws[0], draws[2])
     assert torch.equal(draws[0], torch.rand(3, generator=torch.Generator().manual_seed(1)))
-    assert here.last["drew"] is False
+    assert here.last.drew is False
     here.function("look")(model, idx)
-    assert here.last["drew"] is True
+    assert here.last.drew is True
 
 
 def test_no_generator_is_taken_from_the_sandbox():

@@ -322,6 +322,6 @@ def test_cuda(submission, draw, layout):
     for dtype in (torch.float32, torch.float16):
         state, (v, q) = layout.weights(draw, dtype=dtype), pair_of_inputs(draw, dtype=dtype, scale=0.5)
         got = layout.module(submission, state, dtype).to(device="cuda").on("cuda", v, q)
-        if submission.last["devices"] != ["cuda"]:
+        if submission.last.devices != ["cuda"]:
             raise CheckFailed("The output is not on the GPU, where the input is.")
         all_close(got, layout.right(v, q, state), dtype=dtype)

@@ -341,7 +341,7 @@ def test_cuda(submission, draw, layout):
         state, given = heads.weights(draw, sizes, dtype=dtype), both(draw, sizes, dtype=dtype)
         module = layout.module(submission, state, sizes, dtype).to(device="cuda")
         plain = module.on("cuda", *given)
-        if submission.last["devices"] != ["cuda"]:
+        if submission.last.devices != ["cuda"]:
             raise CheckFailed("The output is not on the GPU, where the inputs are.")
         masked = module.on("cuda", *given, BETWEEN)
         close(plain, layout.right(*given, state, sizes), dtype=dtype)

@@ -1,28 +1,21 @@
 """Asks for all that the checks of an exercise will ask for in one request, where that is known.
 
 All submissions of a batch get the same inputs, so a check that is passed has asked for the same each time. What it
-asked of the first that passed it is kept; of later ones it is asked for before the checks are made, which then find the
-answers there. Most of what a request costs is the way to the sandbox and back.
+asks of the course's own solution is kept; of submissions it is asked for before the checks are made, which then find
+the answers there. Most of what a request costs is the way to the sandbox and back. Nothing is learnt from a submission.
 
 A check that asks for something else than was foreseen is made once more, request by request. It gets no other answers
 than it would have had, since whatever it had asked for so far was answered before the rest.
-
-What a check finds depends on nothing but the seed and the answers that it gets. So what it found is kept too, by all of
-these answers, bit by bit: most right submissions of a class give the same, and many of the wrong ones.
 """
 
-import hashlib
-import json
 import time
 from collections import OrderedDict
 
 import torch
 
 from .. import recent
-from ..sandbox.inside import wire
 
 KEPT = 64  # exercises and seeds
-KEPT_FINDINGS = 16  # of each check, those that were met last
 PATIENCE = 1.0  # seconds for all answers, or
 TIMES = 20.0  # times as long as those took that were waited for, whichever is longer
 
@@ -56,52 +49,40 @@ class Foresight:
         }
 
     def keep(self, exercise, seed, check, asked):
-        """Remember what a check asked for that was passed."""
+        """Remember what a check asked for that the course's own solution passed."""
         known = self.known.get((exercise, seed), {})
         known[check] = asked
         recent.keep(self.known, (exercise, seed), known, KEPT)
 
 
 class Asked:
-    """A transport that remembers what a check asks for: `requests`, [(message, tensors)].
-
-    Also the `seconds` until all was answered, the bytes (`size`) of the answers, and what was found of other answers.
+    """A transport that remembers what a check asks for: `requests`, [(message, tensors)], and how many `seconds` passed
+    until all was answered.
     """
 
     def __init__(self, transport):
         self.transport = transport
         self.requests = []
         self.seconds = 0.0
-        self.size = 0
-        self.findings = OrderedDict()
 
     def ask(self, message, tensors):
         self.requests.append((message, tensors))
         started = time.monotonic()
         try:
-            reply, answer = self.transport.ask(message, tensors)
+            return self.transport.ask(message, tensors)
         finally:
             self.seconds += time.monotonic() - started
-        self.size += wire.size_of(answer)
-        return reply, answer
 
     def source(self, name):
         return self.transport.source(name)
 
 
 class Foreseen:
-    """A transport that has the answers to what was `asked` already: [(reply, its tensors)].
-
-    `key` tells these answers from others to the same.
-    """
+    """A transport that has the answers to what was `asked` already: [(reply, its tensors)]."""
 
     def __init__(self, transport, asked, answers):
         self.transport = transport
-        self.asked = asked
-        self.answers = answers
-        self.waiting = iter([(*request, *answer) for request, answer in zip(asked.requests, answers)])
-        self.key = _digest(answers)
-        self.is_all = self.key is not None  # whether what the check finds depends on these answers alone
+        self.waiting = iter([(*request, *answer) for request, answer in zip(asked.requests, answers, strict=True)])
 
     def ask(self, message, tensors):
         known, given, reply, answer = next(self.waiting, (None, (), None, None))
@@ -110,29 +91,7 @@ class Foreseen:
         return reply, answer
 
     def source(self, name):
-        self.is_all = False
         return self.transport.source(name)
-
-    def finding(self):
-        """What was kept of a check that got these very answers, or None."""
-        found = self.asked.findings.get(self.key)
-        return found and recent.keep(self.asked.findings, self.key, found, KEPT_FINDINGS)
-
-    def keep(self, finding):
-        """Keep what the check found, unless it saw more than the answers, or they are far larger than right ones."""
-        if self.is_all and sum(wire.size_of(answer) for _, answer in self.answers) <= 2 * self.asked.size:
-            recent.keep(self.asked.findings, self.key, finding, KEPT_FINDINGS)
-
-
-def _digest(answers):
-    """A number for answers, the same for the same alone: replies, and the bits of their tensors. None for odd ones."""
-    try:
-        replies = json.dumps([(reply, len(tensors)) for reply, tensors in answers])
-    except RecursionError:  # it was read, but only just
-        return None
-    digest = hashlib.blake2b(replies.encode(), digest_size=16)
-    digest.update(wire.tensors_to_bytes([tensor for _, tensors in answers for tensor in tensors]))
-    return digest.digest()
 
 
 def _identical(one, other):

@@ -295,7 +295,7 @@ def test_cuda(submission, draw, layout):
     for dtype in (torch.float32, torch.float16):
         state, x = weights(draw, layout.sizes, dtype=dtype), tokens(draw, layout.sizes, dtype=dtype)
         got = layout.module(submission, state, layout.sizes, dtype).to(device="cuda").on("cuda", x)
-        if submission.last["devices"] != ["cuda"]:
+        if submission.last.devices != ["cuda"]:
             raise CheckFailed("The output is not on the GPU, where the input is.")
         close(got, layout.right(x, state, layout.sizes), dtype=dtype)
 

@@ -219,7 +219,7 @@ def refuses(error, what, *words):
 
 def unchanged(submission):
     """Raises CheckFailed if the last call changed a tensor that it was given (witnessed)."""
-    if submission.last["changed"]:
+    if submission.last.changed:
         raise CheckFailed("It changed one of its inputs in place; whoever called it still needs that tensor as it was.")
 
 
@@ -268,6 +268,22 @@ def kind_of(value):
 def number(value):
     """A number that came in a tensor, as one."""
     return value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value
+
+
+def length(value):
+    """How many parts a list, a tuple or a tensor (n,) has; None for anything else."""
+    is_row = isinstance(value, torch.Tensor) and value.dim() == 1 and value.device.type != "meta"
+    return len(value) if is_row or isinstance(value, (list, tuple)) else None
+
+
+def numbers(value, many):
+    """The parts of a list, a tuple or a tensor (n,) of `many` parts, as plain numbers where they are numbers.
+
+    How many there are is looked at first: of an answer of millions, no list is made. Raises CheckFailed.
+    """
+    if length(value) != many:
+        raise CheckFailed(f"There should be {many} numbers in a row; what came is {kind_of(value)}.")
+    return [number(one) for one in (value.tolist() if isinstance(value, torch.Tensor) else value)]
 
 
 def sentence_start(text):

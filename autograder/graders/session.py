@@ -1,6 +1,5 @@
 """Runs the graders: pytest collects them once, and their checks are then called for one exercise after another."""
 
-import copy
 import inspect
 import traceback
 from collections.abc import Callable
@@ -29,10 +28,7 @@ class Stopped(Exception):
 
 @dataclass
 class Run:
-    """One exercise of one submission, as it is graded: its checks in order (or `only` one), and what each saw.
-
-    `answers` holds, for checks that saw nothing but foreseen answers, what tells these from others.
-    """
+    """One exercise of one submission, as it is graded: its checks in order (or `only` one), and what each saw."""
 
     exercise: str
     transport: object
@@ -41,7 +37,6 @@ class Run:
     checks: list = field(default_factory=list)
     skipped: list = field(default_factory=list)
     transcripts: dict = field(default_factory=dict)
-    answers: dict = field(default_factory=dict)
     stopped: Stopped = None
 
     def failed(self):
@@ -98,10 +93,11 @@ class Graders:
             check = collected(item)
             self.checks.setdefault(check.exercise, []).append(check)
 
-    def run(self, exercise, transport, seed, only=None):
+    def run(self, exercise, transport, seed, only=None, learning=False):
         """Grade one exercise: a Run, of all checks or of the one named `only`.
 
-        `transport` serves the workbench's requests (see `submission.Submission`).
+        `transport` serves the workbench's requests (see `submission.Submission`). With `learning`, what the checks ask
+        for is remembered, to be asked for at once from then on: for the course's own solutions, and for nothing else.
         """
         if exercise not in self.checks:
             raise LookupError(f"there is no grader for {exercise}")
@@ -110,40 +106,28 @@ class Graders:
         for check in self.checks[exercise]:
             if only not in (None, check.name):
                 continue
-            outcome, run.transcripts[check.name] = self._made(check, foreseen.get(check.name), run)
+            outcome, run.transcripts[check.name] = self._made(check, foreseen.get(check.name), run, learning)
             if isinstance(outcome, Stopped):
                 run.stopped = Stopped(outcome.status, f"{outcome}, in the check “{check.sentence}”")
                 break
-            (run.checks if isinstance(outcome, record.Check) else run.skipped).append(copy.copy(outcome))
+            (run.checks if isinstance(outcome, record.Check) else run.skipped).append(outcome)
         return run
 
-    def _made(self, check, foreseen, run):
+    def _made(self, check, foreseen, run, learning):
         """(what came of a check, its transcript): with the answers that were foreseen, or request by request.
 
         See `judge` for what comes of it.
         """
-        finding = self._foreseen(check, foreseen, run) if foreseen else None
-        if finding:
-            return finding
-        asked, transcript = Asked(run.transport), Transcript()
-        outcome = check.call(Submission(asked, transcript), run.seed)
-        if (outcome is None or isinstance(outcome, pytest.skip.Exception)) and hasattr(run.transport, "ask_all"):
-            self.foresight.keep(check.exercise, run.seed, check.name, asked)
-        return judge(check, outcome), transcript
-
-    def _foreseen(self, check, foreseen, run):
-        """What `_made` says, by foreseen answers alone; None if the check asks for others."""
-        finding = foreseen.finding()
-        if not finding:
+        if foreseen:
             transcript = Transcript()
             outcome = check.call(Submission(foreseen, transcript), run.seed)
-            if isinstance(outcome, Unforeseen):
-                return None
-            finding = judge(check, outcome), transcript
-            foreseen.keep(finding)
-        if foreseen.is_all:
-            run.answers[check.name] = foreseen.asked, foreseen.key
-        return finding
+            if not isinstance(outcome, Unforeseen):
+                return judge(check, outcome), transcript
+        asked, transcript = Asked(run.transport), Transcript()
+        outcome = check.call(Submission(asked, transcript), run.seed)
+        if learning and (outcome is None or isinstance(outcome, pytest.skip.Exception)):
+            self.foresight.keep(check.exercise, run.seed, check.name, asked)
+        return judge(check, outcome), transcript
 
 
 class _Collector:

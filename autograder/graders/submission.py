@@ -16,8 +16,9 @@ from textwrap import dedent
 
 import torch
 
+from ..sandbox import replies
 from ..sandbox.inside import wire
-from ..sandbox.inside.workbench import Workbench
+from ..sandbox.inside.workbench import Workbench, tensors_in
 from .sources import Source
 
 Gradients = namedtuple("Gradients", "value inputs parameters")
@@ -26,11 +27,12 @@ Gradients = namedtuple("Gradients", "value inputs parameters")
 class StudentError(Exception):
     """The submission's own code raised. `type` and `message` are its exception's; `where` is a place or None."""
 
-    def __init__(self, type, message, where=None):
-        super().__init__(f"{type}: {message}")
-        self.type = type
-        self.message = message
-        self.where = where
+    def __init__(self, failure):
+        """`failure` is a replies.Failure."""
+        super().__init__(f"{failure.type}: {failure.message}")
+        self.type = failure.type
+        self.message = failure.message
+        self.where = failure.where
 
     def sentence(self):
         """What happened and where, for the student."""
@@ -132,7 +134,7 @@ class Submission:
     def devices(self):
         """The devices that the submission can be run on here."""
         reply, _ = self.ask({"op": "devices"})
-        return [d for d in ("cpu", "meta", "cuda") if d in reply.get("devices", [])]
+        return replies.devices(reply)
 
     def note(self, *seen):
         """What a check makes of values that it got by `Proxy.sample`, and tells one mistake from another."""
@@ -155,16 +157,14 @@ class Submission:
         """Make all requests that wait, and this one: its reply and the tensors of it. Raises StudentError."""
         waiting, tensors = self.waiting, self.tensors
         self.waiting, self.tensors = [], []
-        reply, tensors = self.transport.ask({**message, "before": [earlier for earlier, _ in waiting]}, tensors)
-        succeeded = reply.get("ok") is True
-        failed = len(waiting) if succeeded else reply.get("failed")
-        done = failed if type(failed) is int and failed in range(len(waiting)) else len(waiting)
-        for _, entry in waiting[:done]:
+        reply, answer = self.transport.ask({**message, "before": [earlier for earlier, _ in waiting]}, tensors)
+        failure = None if replies.succeeded(reply) else replies.failure(reply, len(waiting))
+        for _, entry in waiting[: failure.done if failure else None]:
             if entry:
                 self.transcript.add(*entry)
-        if succeeded:
-            return reply, tensors
-        error = student_error(reply)
+        if failure is None:
+            return reply, replies.bounded(answer)
+        error = StudentError(failure)
         self.transcript.add("error", error.type, _told(error))
         raise error
 
@@ -179,30 +179,17 @@ def _told(error):
     return re.sub(r"^[\w.<>]+\(\) ", "", error.message)
 
 
-def student_error(reply):
-    """The StudentError in a reply; what is malformed in it is left out."""
-    error = reply.get("error")
-    error = error if isinstance(error, dict) else {}
-    where = error.get("where")
-    if isinstance(where, dict) and type(where.get("line")) is int:
-        where = {"file": str(where.get("file"))[:100], "line": where["line"], "code": str(where.get("code"))[:200]}
-    else:
-        where = None
-    return StudentError(str(error.get("type", "an error"))[:100], str(error.get("message", ""))[:1000], where)
-
-
 class Proxy:
     """A function, an object or a method of the submission.
 
-    Arguments of a call may be proxies of modules, and `wire.Generator`s. After a call, `submission.last` holds
-    `devices` (of the tensors that came back), `changed` (whether a tensor that was given was changed in place),
-    `replaced` (whether a module that was given has other parameter objects than before), `drew` (whether torch's own
-    generator was drawn from or seeded) and `products` (see `counted`).
+    Arguments of a call may be proxies of modules, and `wire.Generator`s. After a call, `submission.last` is the
+    replies.Call that tells of it.
     """
 
     def __init__(self, submission, target):
         self.submission = submission
         self.target = target
+        self.named = {}  # the shapes, by name, of the parameters that it must have, since weights were loaded into them
 
     def __call__(self, *args, **kwargs):
         """Call it. Raises StudentError."""
@@ -224,7 +211,7 @@ class Proxy:
         return self._call(args, kwargs, {"device": device})
 
     def counted(self, *args, **kwargs):
-        """Call it; `submission.last["products"]` is then the number of products and softmaxes (witnessed)."""
+        """Call it; `submission.last.products` is then the number of products and softmaxes (witnessed)."""
         return self._call(args, kwargs, {"count": True})
 
     def do(self, *args, **kwargs):
@@ -264,7 +251,7 @@ class Proxy:
     def attribute(self, name):
         """The value of the attribute `name` of this object. Raises StudentError if it has none."""
         reply, tensors = self.submission.ask({"op": "attribute", "target": [self.target, name]})
-        value = wire.unpack(reply.get("value"), tensors)
+        value = replies.attribute(reply, tensors)
         self.submission.transcript.add("value", value)
         return value
 
@@ -273,6 +260,7 @@ class Proxy:
 
         A name that the module lacks is an error, unless it is among `optional`.
         """
+        self.named = {name: weights.shape for name, weights in state.items() if name not in optional}
         state = self.submission.pack(state)
         self.submission.tell({"op": "load", "target": self.target, "state": state, "optional": list(optional)})
 
@@ -283,21 +271,17 @@ class Proxy:
     def parameters(self, telling=False):
         """The parameters by name, as tensors. `telling`: what was seen is their values, not shapes alone."""
         reply, tensors = self.submission.ask({"op": "state", "target": self.target})
-        parameters = wire.unpack(reply.get("parameters"), tensors)
-        if not isinstance(parameters, dict):
-            raise wire.WireError("the parameters are no dict")
-        seen = parameters if telling else {n: list(getattr(p, "shape", [])) for n, p in parameters.items()}
+        parameters = replies.parameters(reply, tensors, self.named)
+        seen = parameters if telling else {name: list(p.shape) for name, p in parameters.items()}
         self.submission.transcript.add("parameters", seen)
         return parameters
 
     def frozen(self):
         """The names of the parameters that ask for no gradient."""
         reply, tensors = self.submission.ask({"op": "state", "target": self.target})
-        names = wire.unpack(reply.get("frozen"), tensors)
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise wire.WireError("the names of frozen parameters are no list")
+        names = replies.frozen(reply, tensors)
         self.submission.transcript.add("frozen", sorted(names))
-        return set(names)
+        return names
 
     def handle(self):
         """What stands for this module among the arguments of a call."""
@@ -312,7 +296,8 @@ class Proxy:
 
     def training(self):
         """Whether the module is in train mode (witnessed)."""
-        training = bool(self.submission.ask({"op": "training", "target": self.target})[0].get("training"))
+        reply, _ = self.submission.ask({"op": "training", "target": self.target})
+        training = replies.training(reply)
         self.submission.transcript.add("training", training)
         return training
 
@@ -323,13 +308,7 @@ class Proxy:
         anything else.
         """
         reply, tensors = self.submission.ask({"op": "seen", "target": self.target})
-        seen = wire.unpack(reply.get("seen"), tensors)
-        kinds = {"idx": torch.Tensor, "targets": (torch.Tensor, type(None)), "training": bool, "graph": bool}
-        if not isinstance(seen, list) or not all(
-            isinstance(call, dict) and call.keys() == kinds.keys() and all(isinstance(call[n], kinds[n]) for n in kinds)
-            for call in seen
-        ):
-            raise wire.WireError("what a model saw is not what it notes")
+        seen = replies.seen(reply, tensors)
         self.submission.transcript.add("seen", [(list(c["idx"].shape), c["training"], c["graph"]) for c in seen])
         return seen
 
@@ -353,29 +332,16 @@ class Proxy:
         if upstream is not None:
             message["upstream"] = pack(upstream)
         reply, tensors = self.submission.ask(message)
-        value = wire.unpack(reply.get("value"), tensors)
-        changed, devices = reply.get("changed"), reply.get("devices")
-        self.submission.last = {
-            "changed": bool(changed),
-            "devices": [str(d)[:20] for d in devices[:10]] if isinstance(devices, list) else [],
-            "replaced": bool(reply.get("replaced")),
-            "drew": bool(reply.get("drew")),
-            "products": reply.get("products") if type(reply.get("products")) is int else 0,
-        }
+        made = replies.call(reply, tensors, tensors_in((args, kwargs)), upstream is not None, self.named)
+        self.submission.last = made
         transcript = self.submission.transcript
         if keep:
-            transcript.add("value", value)
-        transcript.add("changed", bool(changed))
+            transcript.add("value", made.value)
+        transcript.add("changed", made.changed)
         if upstream is None:
-            return value
-        gradients = reply.get("gradients")
-        gradients = gradients if isinstance(gradients, dict) else {}
-        inputs = wire.unpack(gradients.get("inputs"), tensors)
-        parameters = wire.unpack(gradients.get("parameters"), tensors)
-        if not isinstance(inputs, list) or not isinstance(parameters, dict):
-            raise wire.WireError("the gradients are not where they should be")
-        transcript.add("gradients", inputs, parameters)
-        return Gradients(value, inputs, parameters)
+            return made.value
+        transcript.add("gradients", made.inputs, made.parameters)
+        return Gradients(made.value, made.inputs, made.parameters)
 
 
 def largest(tensor):

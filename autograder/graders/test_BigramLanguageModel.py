@@ -386,7 +386,7 @@ def test_cuda(submission, draw):
         state, idx, targets = weights(draw, USUAL, dtype), tokens(draw, USUAL), tokens(draw, USUAL)
         model = build(submission, state, USUAL, dtype=dtype).to(device="cuda")
         got = logits_of(model.on("cuda", idx))
-        if submission.last["devices"] != ["cuda"]:
+        if submission.last.devices != ["cuda"]:
             raise CheckFailed("The logits are not on the GPU, where the tokens are.")
         loss, expected = loss_of(model.on("cuda", idx, targets)), reference.logits(idx, state)
         close(got, expected, "the logits", dtype=dtype)

@@ -315,7 +315,7 @@ def test_cuda(submission, draw):
         state, x = weights(draw, dtype=dtype), draw.normal(B, N, D_IN, dtype=dtype)
         module = layer(submission, state, dtype=dtype).to(device="cuda")
         plain = module.on("cuda", x)
-        if submission.last["devices"] != ["cuda"]:
+        if submission.last.devices != ["cuda"]:
             raise CheckFailed("The output is not on the GPU, where the input is.")
         padded = module.on("cuda", x, BETWEEN)
         close(plain, right(x, state), dtype=dtype)

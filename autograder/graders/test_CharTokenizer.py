@@ -6,7 +6,7 @@ open.
 
 import torch
 
-from autograder.graders.kit import CheckFailed, check, kind_of, number, refuses
+from autograder.graders.kit import CheckFailed, check, kind_of, length, numbers, refuses
 from autograder.reference import language
 from autograder.sandbox.inside.wire import Opaque
 
@@ -26,17 +26,16 @@ def ids_of(got, text, made_from):
     """Raises CheckFailed unless these are the ids of the text's characters, of any type of number."""
     known = language.vocabulary(made_from)
     right = [known.index(character) for character in text]
-    got = got.tolist() if isinstance(got, torch.Tensor) and got.dim() == 1 else got
-    if not isinstance(got, (list, tuple)):
+    many = length(got)
+    if many is None:
         raise CheckFailed(f"`encode` should return a list of ids, but it returned {kind_of(got)}.")
-    got = [number(one) for one in got]
-    if got != right:
-        if len(got) != len(right):
-            says = f"{len(got)} ids came for {len(right)} characters"
-        else:
-            i = next(i for i in range(len(right)) if got[i] != right[i])
-            says = f"the id of {text[i]!r} should be {right[i]}, but it is {str(got[i])[:40]}"
-        raise CheckFailed(f"Of a text of {len(known)} different characters: {says}.")
+    of = f"Of a text of {len(known)} different characters"
+    if many != len(right):
+        raise CheckFailed(f"{of}: {many} ids came for {len(right)} characters.")
+    for character, one, wanted in zip(text, numbers(got, many), right, strict=True):
+        if one != wanted:
+            says = f"the id of {character!r} should be {wanted}, but it is {str(one)[:40]}"
+            raise CheckFailed(f"{of}: {says}.")
 
 
 def same_text(got, right):

@@ -299,6 +299,6 @@ def test_cuda(submission, draw):
         built = module(submission, state, dtype=dtype).to(device="cuda")
         for given in ((), hidden):
             got = built.on("cuda", v, q, *given)
-            if submission.last["devices"] != ["cuda"]:
+            if submission.last.devices != ["cuda"]:
                 raise CheckFailed("The output is not on the GPU, where the inputs are.")
             both_close(got, reference.streams(v, q, state, USUAL.heads, *given), dtype=dtype)

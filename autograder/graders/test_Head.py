@@ -230,6 +230,6 @@ def test_cuda(submission, draw):
     for dtype in (torch.float32, torch.float16):
         state, x = weights(draw, dtype=dtype), draw.normal(B, T, N_EMBD, dtype=dtype)
         got = head(submission, state, dtype=dtype).to(device="cuda").on("cuda", x)
-        if submission.last["devices"] != ["cuda"]:
+        if submission.last.devices != ["cuda"]:
             raise CheckFailed("The output is not on the GPU, where the input is.")
         close(got, right(x, state), dtype=dtype)

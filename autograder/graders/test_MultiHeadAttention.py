@@ -73,7 +73,7 @@ def test_all_heads_in_one_product(submission, draw, layout):
         sizes = Sizes(d_in=6, width=16 // number, heads=number, d_out=16)
         module = averages(submission, draw, layout, sizes)
         got = module.counted(tokens(draw, sizes))
-        products.append(submission.last["products"])
+        products.append(submission.last.products)
         heads.shape(got, (sizes.b, sizes.n, sizes.d_out))
     if products[1] > products[0]:
         raise CheckFailed(f"With 2 heads a call computes {products[0]} products and softmaxes, with 8 {products[1]}.")

@@ -182,6 +182,6 @@ def test_cuda(submission, draw):
     for dtype in (torch.float32, torch.float16):
         state, x = weights(draw, K, dtype), draw.normal(T, K, dtype=dtype)
         got = head(submission, state, dtype).to(device="cuda").on("cuda", x)
-        if submission.last["devices"] != ["cuda"]:
+        if submission.last.devices != ["cuda"]:
             raise CheckFailed("The output is not on the GPU, where the input is.")
         close(got, qkv.head(x, state, NAMES), dtype=dtype)

@@ -299,6 +299,6 @@ def test_cuda(submission, draw):
     for dtype in (torch.float32, torch.float16):
         given, mask = inputs(draw, B, dtype=dtype), draw.mask(T, S)
         got = submission.function("attention").on("cuda", *given, mask)
-        if submission.last["devices"] != ["cuda"]:
+        if submission.last.devices != ["cuda"]:
             raise CheckFailed("What is returned is not on the GPU, where the inputs are.")
         both(got, given, mask, dtype=dtype)

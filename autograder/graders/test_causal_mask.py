@@ -43,5 +43,5 @@ def test_cuda(submission, draw):
     on_cuda(submission)
     got = submission.function("causal_mask").on("cuda", T, "cuda")
     pattern(got, causal.causal_mask(T))
-    if submission.last["devices"] != ["cuda"]:
+    if submission.last.devices != ["cuda"]:
         raise CheckFailed("The mask is not on the GPU, though it was asked for there.")

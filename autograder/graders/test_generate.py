@@ -199,7 +199,7 @@ def test_leaves_no_trace(submission, draw):
         model, weights = model_of(submission, draw, training=training)
         idx = prompts(draw, 2, 2)
         got = function(model, idx, 2, generator=Generator(3))
-        modes.append((training, model.training(), submission.last["drew"], model.seen()))
+        modes.append((training, model.training(), submission.last.drew, model.seen()))
         if not training:
             right_tokens(got, idx, weights, 2)
     submission.note(*(drew for _, _, drew, _ in modes))

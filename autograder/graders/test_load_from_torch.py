@@ -177,7 +177,7 @@ def test_source_stays_apart(submission, draw):
 def test_same_parameters(submission, draw):
     """The module's parameters are the same objects as before, so that an optimiser still trains them."""
     module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)
-    replaced = submission.last["replaced"]
+    replaced = submission.last.replaced
     arrived(module, state, True, WEIGHTS)
     if replaced:
         raise CheckFailed("Parameters were replaced by new ones.")

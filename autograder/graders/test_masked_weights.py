@@ -178,6 +178,6 @@ def test_cuda(submission, draw):
     for dtype in (torch.float32, torch.float16):
         given = inputs(draw, dtype=dtype)
         got = submission.function("masked_weights").on("cuda", *given)
-        if submission.last["devices"] != ["cuda"]:
+        if submission.last.devices != ["cuda"]:
             raise CheckFailed("The weights are not on the GPU, where the inputs are.")
         close(got, causal.masked_weights(*given), "the weights", dtype=dtype)

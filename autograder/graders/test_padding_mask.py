@@ -100,5 +100,5 @@ def test_cuda(submission, draw):
     lengths = some_lengths(draw)
     got = submission.function("padding_mask").on("cuda", lengths)
     pattern(got, causal.padding_mask(lengths))
-    if submission.last["devices"] != ["cuda"]:
+    if submission.last.devices != ["cuda"]:
         raise CheckFailed("The mask is not on the GPU, where the lengths are.")

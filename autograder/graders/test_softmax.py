@@ -185,6 +185,6 @@ def test_cuda(submission, draw):
     for dtype in (torch.float32, torch.float16):
         scores = draw.normal(B, T, S, dtype=dtype)
         got = submission.function("softmax").on("cuda", scores)
-        if submission.last["devices"] != ["cuda"]:
+        if submission.last.devices != ["cuda"]:
             raise CheckFailed("The weights are not on the GPU, where the scores are.")
         close(got, plain.softmax(scores), "the weights", dtype=dtype)

@@ -324,7 +324,7 @@ def test_what_the_model_sees(submission, draw):
     model = Model(submission, draw, v=v)
     data = torch.randperm(v, generator=draw.generator)
     losses_of(submission, function.sample(model.proxy, data, steps, size, 0.01, seeded(draw), seed=5), steps)
-    drew, seen = submission.last["drew"], [call for call in model.proxy.seen() if call["graph"] and call["training"]]
+    drew, seen = submission.last.drew, [call for call in model.proxy.seen() if call["graph"] and call["training"]]
     submission.note(drew)
     inputs, targets = language.blocks(data, BLOCK)
     place = {int(row[0]): start for start, row in enumerate(inputs)}

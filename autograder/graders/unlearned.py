@@ -131,6 +131,6 @@ class Judge:
         for dtype in (torch.float32, torch.float16):
             x = self.normal(dtype=dtype, scale=0.5)
             got = attend.on("cuda", x)
-            if self.submission.last["devices"] != ["cuda"]:
+            if self.submission.last.devices != ["cuda"]:
                 raise CheckFailed("The output is not on the GPU, where the input is.")
             close(got, self.right(x), dtype=dtype)

@@ -18,7 +18,7 @@ import time
 import torch
 from safetensors.torch import load as tensors_from_bytes
 
-_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 MAGIC = b"AGK1"
 HEADER = struct.Struct("!4sIQ")
@@ -27,7 +27,9 @@ MAX_TENSORS = 64 * 2**20
 MAX_NODES = 20_000
 MAX_DEPTH = 30
 MAX_RANK = 16
+MAX_SIZE = 2**40  # of one dimension: products of sizes, which torch makes of empty tensors too, must not overflow
 MAX_STRING = 10_000
+MAX_INT = 2**63
 MAX_INDEX = 2 * 2**20  # bytes in which a frame may list its tensors: room for MAX_NODES of them
 DTYPES = {
     name: getattr(torch, name)
@@ -78,7 +80,7 @@ class Generator:
 
 def send_frame(sock, message, tensors=(), deadline=None):
     """Send `message` (JSON-able) and a list of tensors. `deadline`: a `time.monotonic()` value, or None."""
-    text = _ENCODER.encode(message).encode()
+    text = _ENCODER.encode(message).encode("utf-8", "replace")  # a lone surrogate in an error's message, say
     blob = tensors_to_bytes(tensors) if tensors else b""
     if len(text) > MAX_JSON or len(blob) > MAX_TENSORS:
         raise WireError(f"the message is too large: {len(text)} bytes of JSON, {len(blob)} of tensors")
@@ -102,12 +104,7 @@ def receive_frame(sock, deadline=None):
         raise WireError(f"a frame announces {json_length} bytes of JSON and {blob_length} of tensors: too many")
     rest = _read(sock, json_length + blob_length, deadline)
     blob = rest[json_length:]
-    try:
-        message = json.loads(rest[:json_length])
-    except (ValueError, RecursionError):
-        raise WireError("a frame's JSON cannot be read") from None
-    if not isinstance(message, dict):
-        raise WireError("a frame's JSON is no object")
+    message = _parsed(rest[:json_length])
     if not blob:
         return message, []
     if int.from_bytes(blob[:8], "little") > MAX_INDEX:  # a million empty tensors would fit, and take a gigabyte
@@ -119,9 +116,32 @@ def receive_frame(sock, deadline=None):
         raise WireError("a frame's tensors cannot be read") from None
     if any(tensor.dtype not in DTYPE_NAMES for tensor in tensors):  # `pack` sends no others
         raise WireError("a frame has a tensor of a dtype that does not travel")
-    if len(tensors) > MAX_NODES or any(tensor.dim() > MAX_RANK for tensor in tensors):
-        raise WireError("a frame has too many tensors, or one of too many dimensions")
+    if len(tensors) > MAX_NODES or not all(_is_possible(tensor.shape) for tensor in tensors):
+        raise WireError("a frame has too many tensors, or one of an impossible shape")
     return message, tensors
+
+
+def _parsed(data):
+    """The object in a frame's JSON, read as strictly as `send_frame` writes it: UTF-8, no NaN, no lone surrogates."""
+    try:
+        text = data.decode()
+        message = json.loads(text, parse_constant=_refuse)
+        if "\\u" in text:  # only an escape can stand for half a character: written out, it cannot be encoded
+            json.dumps(message, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        raise WireError("a frame's JSON cannot be read") from None
+    if not isinstance(message, dict):
+        raise WireError("a frame's JSON is no object")
+    return message
+
+
+def _refuse(constant):
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _is_possible(shape):
+    """Whether a tensor may have that shape, be it one of no elements."""
+    return len(shape) <= MAX_RANK and all(type(n) is int and 0 <= n < MAX_SIZE for n in shape)
 
 
 def tensors_to_bytes(tensors):
@@ -204,9 +224,9 @@ class _Packer:
         if value is None or isinstance(value, bool):
             return {"value": value}
         if isinstance(value, str):
-            return {"value": str(value)} if len(value) <= MAX_STRING else {"opaque": f"str of {len(value)} characters"}
+            return self.text(value)
         if isinstance(value, int):
-            return {"value": int(value)} if abs(value) < 2**63 else {"opaque": "int of over 64 bits"}
+            return {"value": int(value)} if abs(value) < MAX_INT else {"opaque": "int of over 64 bits"}
         if isinstance(value, float):
             return {"value": float(value)} if math.isfinite(value) else {"float": str(float(value))}
         if isinstance(value, torch.dtype):
@@ -215,7 +235,7 @@ class _Packer:
             return {"list": [self.node(v, depth + 1) for v in value]}
         if isinstance(value, tuple):
             return {"tuple": [self.node(v, depth + 1) for v in value]}
-        if isinstance(value, dict) and all(isinstance(key, str) and len(key) <= MAX_STRING for key in value):
+        if isinstance(value, dict) and all(_is_key(key) for key in value):
             return {"dict": [[key, self.node(v, depth + 1)] for key, v in value.items()]}
         if isinstance(value, Opaque):
             return {"opaque": value.name}
@@ -224,6 +244,11 @@ class _Packer:
         if isinstance(value, Generator):
             return {"generator": value.seed}
         return {"opaque": type(value).__name__[:100]}
+
+    def text(self, value):
+        if len(value) > MAX_STRING:
+            return {"opaque": f"str of {len(value)} characters"}
+        return {"value": str(value)} if encodable(value) == value else {"opaque": "str with half characters"}
 
     def tensor(self, value):
         if value.layout is not torch.strided or value.dtype not in DTYPE_NAMES or value.dim() > MAX_RANK:
@@ -246,6 +271,15 @@ class _Packer:
         # a copy: whoever gets it in this process (see `submission.Local`) must not share memory with its owner
         self.tensors.append(plain.cpu().clone(memory_format=torch.contiguous_format))
         return node
+
+
+def encodable(text):
+    """The text with question marks for lone surrogates, which Python's strings can hold and UTF-8 can't."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _is_key(key):
+    return isinstance(key, str) and len(key) <= MAX_STRING and encodable(key) == key
 
 
 def unpack(node, tensors, layout=False, objects=None):
@@ -277,15 +311,11 @@ def _unpack(node, tensors, layout, depth, nodes_left, objects):
         return _with_layout(tensors[index], node) if layout else tensors[index]
     if "meta" in node:
         shape = node["meta"]
-        if len(shape) > MAX_RANK or not all(type(n) is int and 0 <= n < 2**40 for n in shape):
+        if not _is_possible(shape):
             raise WireError("a tensor on meta has an impossible shape")
         return torch.empty(shape, dtype=DTYPES[node["dtype"]], device="meta")
     if "value" in node:
-        if node["value"] is not None and not isinstance(node["value"], (bool, int, float, str)):
-            raise WireError("a plain value is not plain")
-        if isinstance(node["value"], str) and len(node["value"]) > MAX_STRING:
-            raise WireError("a string is too long")
-        return node["value"]
+        return _plain(node["value"])
     if "list" in node:
         return children(node["list"])
     if "tuple" in node:
@@ -306,6 +336,17 @@ def _unpack(node, tensors, layout, depth, nodes_left, objects):
     if "generator" in node and objects is not None:
         return torch.Generator().manual_seed(node["generator"])
     raise WireError("a value has no known tag")
+
+
+def _plain(value):
+    """The value, if it is one that `pack` sends as it is."""
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        raise WireError("a plain value is not plain")
+    if isinstance(value, str) and len(value) > MAX_STRING:
+        raise WireError("a string is too long")
+    if isinstance(value, int) and abs(value) >= MAX_INT or isinstance(value, float) and not math.isfinite(value):
+        raise WireError("a number is too large")
+    return value
 
 
 def _with_layout(tensor, node):

@@ -267,7 +267,7 @@ class Workbench:
         device = request.get("device")
         if device:
             args, kwargs = _on_device((args, kwargs), device)
-        given = _tensors_in((args, kwargs))
+        given = tensors_in((args, kwargs))
         before = [t.detach().clone() for t in given]
         modules = [m for m in (*args, *kwargs.values()) if isinstance(m, torch.nn.Module)]
         held = [dict(m.named_parameters()) for m in modules]
@@ -279,7 +279,7 @@ class Workbench:
         with watch:
             value = target(*args, **kwargs)
         reply = {
-            "devices": sorted({t.device.type for t in _tensors_in(value)}),
+            "devices": sorted({t.device.type for t in tensors_in(value)}),
             "changed": [i for i, (a, b) in enumerate(zip(given, before)) if not _same(a, b)],
             "products": products.count,
             "drew": not torch.equal(random, torch.default_generator.get_state()),
@@ -316,12 +316,12 @@ def seed(number):
     torch.default_generator.manual_seed(number)
 
 
-def _tensors_in(value):
+def tensors_in(value):
     """The tensors in a tree of lists, tuples and dicts, in order; torch's `tree_leaves` takes ten times as long."""
     if isinstance(value, torch.Tensor):
         return [value]
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return [tensor for part in parts for tensor in _tensors_in(part)]
+    return [tensor for part in parts for tensor in tensors_in(part)]
 
 
 def _on_device(value, device):
