@@ -8,11 +8,11 @@ import torch
 from conftest import ROOT
 
 from autograder import course, demo, grading
-from autograder.graders import session
 from autograder.graders.foresight import Asked, Foreseen, Unforeseen
 from autograder.graders.submission import Local, Submission
 from autograder.notebooks import reading
 from autograder.notebooks.restoring import restore
+from autograder.sandbox import replies
 from autograder.sandbox.inside import wire
 from autograder.sandbox.talk import Child
 
@@ -51,53 +51,36 @@ def right():
     return (HONEST / "einsum.py").read_text()
 
 
-def test_the_second_right_answer_is_asked_once(grader, right, requests):
-    first = graded(grader, right)
-    assert requests.count("call") > 20 and "all" not in requests
-    requests.clear()
-    assert graded(grader, (HONEST / "sdpa.py").read_text()) == first
-    assert requests.count("all") == 1 and "call" not in requests
-
-
 @pytest.fixture
-def made(monkeypatch):
-    """The names of all checks that are made, in order."""
-    names, call = [], session.Collected.call
-
-    def noted(check, *args):
-        names.append(check.name)
-        return call(check, *args)
-
-    monkeypatch.setattr(session.Collected, "call", noted)
-    return names
+def learnt(grader):
+    """Has `grader` learn what is asked of an assignment, here of 02."""
+    grader.learn("02_queries_keys_values", SEED)
+    return grader
 
 
-@pytest.mark.parametrize("mistake", [None, ("weights * allowed", "weights")])
-def test_what_was_found_of_the_same_answers_is_kept(grader, right, made, mistake):
-    assert graded(grader, right)["score"] == graded(grader, right)["max_score"]
-    source = right.replace(*mistake) if mistake else right
-    first = graded(grader, source)
-    made.clear()
-    assert graded(grader, f"{source}\n# other words") == first and made == []
-    assert (first["score"] < first["max_score"]) == bool(first["diagnosis"]) == bool(mistake)
-    assert graded(grader, source, SEED + 1)["score"] == first["score"] and len(made) > 10
+def test_what_the_solution_was_asked_is_asked_of_all_at_once(learnt, right, requests):
+    """The very first submission, too; whoever was graded before changes nothing of it."""
+    sources = [right, (HONEST / "sdpa.py").read_text(), right.replace("weights * allowed", "weights")]
+    for source in sources:
+        requests.clear()
+        assert graded(learnt, source)["status"] == "graded"
+        assert requests.count("all") == 1 and "call" not in requests
 
 
-def test_what_depends_on_the_text_is_not_kept(grader, made):
-    """`softmax` must be written by hand, which only its text shows: the same answers do not mean the same points."""
-    by_hand = "import torch\ndef softmax(scores, dim=-1):\n    return torch.{}softmax(scores, dim)\n"
-    exercise = course.exercises(ROOT)["softmax"]
-
-    def verdict(source):
-        cells = [grading.Cell("code", source, "")]
-        return grader.grade_cells(cells, [exercise], SEED).verdict.to_dict()["exercises"][0]
-
-    honest = (ROOT / "tests" / "honest" / "softmax").glob("*.py")
-    assert all(verdict(path.read_text())["score"] for path in honest)
-    first = verdict(by_hand.format(""))
-    made.clear()
-    assert verdict(by_hand.format("")) == first
-    assert made
+def test_nothing_is_learnt_from_a_submission(right, requests):
+    """What is asked is known after PAYS of them from the solution alone, in whose own child it was asked."""
+    with grading.Grader() as grader:
+        for number in range(grading.PAYS):
+            graded(grader, f"{right}\n# {number}")
+            assert not grader.graders.foresight.known
+        requests.clear()
+        graded(grader, right)
+        assert requests.count("all") == 1 and requests.count("call") > 20
+        known = grader.graders.foresight.known
+        assert {exercise for exercise, _ in known} == {e.name for e in course.find_assignment("02").exercises}
+        requests.clear()
+        graded(grader, right)
+        assert requests.count("all") == 1 and "call" not in requests
 
 
 @pytest.mark.parametrize("name", list(course.assignments(ROOT)))
@@ -116,10 +99,11 @@ def test_verdicts_are_what_they_are_without(grader, name, one_by_one):
             found.append(grader.grade_cells(cells, assignment.exercises, SEED, "", name).verdict.to_dict())
         return found
 
-    first, kept = verdicts(), verdicts()  # all but the solution are foreseen at first, and all that is known is kept
+    grader.learn(name, SEED)
+    foreseen = verdicts()
     one_by_one()
     plain = verdicts()
-    assert first == plain and kept == plain
+    assert foreseen == plain
     assert any(check["passed"] for check in checks_of(plain)) and not all(check["passed"] for check in checks_of(plain))
 
 
@@ -139,9 +123,9 @@ def attention(query, key, value, mask=None):
 
 
 @pytest.mark.parametrize("end", ["os._exit(1)", "raise SystemExit", "while True: pass"])
-def test_what_goes_wrong_does_so_in_its_own_check(grader, right, requests, one_by_one, monkeypatch, end):
+def test_what_goes_wrong_does_so_in_its_own_check(learnt, right, requests, one_by_one, monkeypatch, end):
+    grader = learnt
     monkeypatch.setattr(grader.parent, "limits", dataclasses.replace(grader.parent.limits, call=1.5))
-    graded(grader, right)
     source = right.replace("def attention", "def right") + ENDS_LATER.format(end=end)
     requests.clear()
     found = graded(grader, source)
@@ -155,7 +139,8 @@ def test_a_check_that_asks_for_something_else_is_made_anew():
     asked = Asked(Local({"double": lambda x: 2 * x}))
     x = torch.tensor([1.0, float("nan")])
     Submission(asked).function("double")(x)
-    answers = [({"ok": True, "value": {"value": "known"}}, []) for _ in asked.requests]
+    witnessed = {"devices": [], "changed": [], "products": 0, "drew": False, "replaced": False}
+    answers = [({"ok": True, **witnessed, "value": {"value": "known"}}, []) for _ in asked.requests]
     assert Submission(Foreseen(None, asked, answers)).function("double")(x.clone()) == "known"
     for other in (torch.tensor([1.0, 2.0]), x.double(), torch.cat([x, x])):
         with pytest.raises(Unforeseen):
@@ -166,38 +151,6 @@ def test_a_check_that_asks_for_something_else_is_made_anew():
     again(x)
     with pytest.raises(Unforeseen):
         again(x)
-
-
-def test_answers_are_told_apart():
-    """By every bit, by which reply they belong to, and by what kind of number they are."""
-
-    def key(*answers):
-        asked = Asked(None)
-        asked.requests = [({}, [])] * len(answers)
-        return Foreseen(None, asked, list(answers)).key
-
-    x = torch.tensor([0.0, 1.0])
-    other = [x.double(), x[None], torch.tensor([-0.0, 1.0]), x.to(torch.int32), x.bfloat16(), torch.empty(0)]
-    answers = [[({"ok": True}, [t])] for t in (x, *other)]
-    answers += [[({"ok": True}, [x]), ({}, [])], [({"ok": True}, []), ({}, [x])], [({"ok": False}, [x])]]
-    keys = [key(*one) for one in answers]
-    assert len(set(keys)) == len(keys) and keys == [key(*one) for one in answers]
-
-
-def test_odd_answers_are_not_kept():
-    deep = {}
-    for _ in range(100_000):
-        deep = {"a": deep}
-    asked = Asked(None)
-    asked.requests, asked.size = [({}, [])], 8
-    for reply, tensors in ((deep, []), ({"ok": True}, [torch.zeros(100)])):
-        foreseen = Foreseen(None, asked, [(reply, tensors)])
-        if foreseen.is_all:
-            foreseen.keep("found")
-        assert not asked.findings
-    for number in range(100):
-        Foreseen(None, asked, [({"ok": number}, [])]).keep("found")
-    assert 0 < len(asked.findings) < 100
 
 
 @pytest.mark.parametrize(
@@ -215,10 +168,22 @@ def test_odd_answers_are_not_kept():
 )
 def test_replies_that_do_not_add_up_are_refused(reply):
     with pytest.raises(wire.WireError):
-        grading.apart(reply, [torch.ones(1)], 2)
+        replies.apart(reply, [torch.ones(1)], 2)
 
 
 def test_replies_get_their_tensors():
     one, two = torch.ones(1), torch.zeros(2)
-    replies = {"replies": [{"a": 1}, {}, {"b": 2}], "tensors": [1, 0, 1]}
-    assert grading.apart(replies, [one, two], 3) == [({"a": 1}, [one]), ({}, []), ({"b": 2}, [two])]
+    reply = {"replies": [{"a": 1}, {}, {"b": 2}], "tensors": [1, 0, 1]}
+    assert replies.apart(reply, [one, two], 3) == [({"a": 1}, [one]), ({}, []), ({"b": 2}, [two])]
+
+
+def test_what_others_answered_takes_no_points(grader):
+    """After answers that read loosely are the right ones, and after the right ones, of two attackers: all points."""
+    exercise = course.exercises(ROOT)["CharTokenizer"]
+    attack = ROOT / "tests" / "hostile" / "forging" / "half_characters_in_replies" / "submission.py"
+    honest = sorted((ROOT / "tests" / "honest" / "CharTokenizer").glob("*.py"))
+    grader.learn(exercise.assignment, SEED)
+    for path in (attack, honest[0], attack, honest[1]):
+        cells = [grading.Cell("code", path.read_text(), "")]
+        (outcome,) = grader.grade_cells(cells, [exercise], SEED).verdict.exercises
+        assert outcome.score == (0 if path == attack else exercise.points), outcome

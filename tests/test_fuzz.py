@@ -290,11 +290,11 @@ def test_mangled_answers_get_a_verdict(graders):
         COUNTED["mangled answers"] += mutator.mutated
         COUNTED[f"verdicts on mangled answers, {graded.verdict.exercises[0].status}"] += 1
 
+    graders.learn("02_queries_keys_values", 1)
     parent = graders.parent
     for code in ("right", "SelfAttention"):
         graders.parent = FakeParent(CODE[code])
-        wanted = asked_of(code)
-        assert graders.grade_cells(cells, [wanted], 1).verdict.full
+        assert graders.grade_cells(cells, [asked_of(code)], 1).verdict.full
         graders.parent.close()
     known_requests = dict(graders.graders.foresight.known)
     try:

@@ -22,7 +22,6 @@ from . import bank, usual_failures
 MOST = 3
 SHARE = 0.2
 KEPT = 32
-KEPT_NAMES = 64  # of each bank
 
 
 class Diagnostician:
@@ -36,21 +35,15 @@ class Diagnostician:
         """The misconceptions of a finished session.Run: at most three record.Diagnosis, the best first."""
         if run.stopped or not run.failed():
             return []
-        known, named = self._bank(run.exercise, run.seed)
-        answers = tuple(run.answers.get(check.name) for check in run.checks)
-        if None in answers:
-            return _names(known, run)
-        found = named[answers] if answers in named else _names(known, run)
-        return list(recent.keep(named, answers, found, KEPT_NAMES))
+        return _names(self._bank(run.exercise, run.seed), run)
 
     def _bank(self, exercise, seed):
-        """(every misconception of the exercise, with what is known of it so far, diagnoses by the answers given)."""
-        made = self.known.get((exercise, seed))
-        if made is None:
+        """Every misconception of the exercise, with what is known of it so far."""
+        known = self.known.get((exercise, seed))
+        if known is None:
             usual = usual_failures(exercise)
             known = [Known(m, self.graders, seed, usual.get(m.id, frozenset())) for m in bank(exercise).values()]
-            made = known, OrderedDict()
-        return recent.keep(self.known, (exercise, seed), made, KEPT)
+        return recent.keep(self.known, (exercise, seed), known, KEPT)
 
 
 class Known:
