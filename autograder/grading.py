@@ -435,19 +435,17 @@ class Workspace:
             raise Stopped("killed", f"its answers hold more than {MAX_ANSWERS // 2**20} MiB in all")
         return reply, answer
 
-    def ask_all(self, requests, seconds):
-        """Serve requests, [(message, tensors)], at once: [(reply, tensors)], or None if that takes long or goes wrong.
+    def ask_all(self, requests, number, seconds):
+        """Serve a `number` of requests that are one: [(reply, tensors)], or None if it takes long or goes wrong.
 
         Then a submission is asked request by request to its end, so that what goes wrong does so in its own check.
         """
         left = self.exercise_ends - time.monotonic() if self.exercise_ends else seconds
         if not self.foresees or self.child is None or left <= 0:
             return None
-        tensors = [tensor for _, given in requests for tensor in given]
-        message = {"op": "all", "requests": [m for m, _ in requests], "tensors": [len(given) for _, given in requests]}
         try:
-            reply, answer = self.child.request(message, tensors, seconds=min(seconds, left))
-            answers = replies.apart(reply, answer, len(requests))
+            reply, answer = self.child.request(requests, seconds=min(seconds, left))
+            answers = replies.apart(reply, answer, number)
         except (Interrupted, wire.WireError, ChildGone) as problem:
             self.foresees = False
             if isinstance(problem, ChildGone):

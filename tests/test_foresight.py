@@ -26,7 +26,7 @@ def requests(monkeypatch):
     made, request = [], Child.request
 
     def noted(child, message, *args, **options):
-        made.append(message["op"])
+        made.append("all" if isinstance(message, wire.Encoded) else message["op"])
         return request(child, message, *args, **options)
 
     monkeypatch.setattr(Child, "request", noted)

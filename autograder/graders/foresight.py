@@ -8,12 +8,15 @@ A check that asks for something else than was foreseen is made once more, reques
 than it would have had, since whatever it had asked for so far was answered before the rest.
 """
 
+import functools
 import time
 from collections import OrderedDict
+from dataclasses import dataclass
 
 import torch
 
 from .. import recent
+from ..sandbox.inside import wire
 
 KEPT = 64  # exercises and seeds
 PATIENCE = 1.0  # seconds for all answers, or
@@ -38,21 +41,42 @@ class Foresight:
         known = self.known.get((exercise, seed))
         if not known or not hasattr(transport, "ask_all"):
             return {}
-        requests = [request for asked in known.values() for request in asked.requests]
-        patience = max(PATIENCE, TIMES * sum(asked.seconds for asked in known.values()))
-        answers = transport.ask_all(requests, patience)
+        patience = max(PATIENCE, TIMES * sum(asked.seconds for asked in known.checks.values()))
+        answers = transport.ask_all(known.joint, len(known.requests), patience)
         if answers is None:
             return {}
         answers = iter(answers)
         return {
-            check: Foreseen(transport, asked, [next(answers) for _ in asked.requests]) for check, asked in known.items()
+            check: Foreseen(transport, asked, [next(answers) for _ in asked.requests])
+            for check, asked in known.checks.items()
         }
 
     def keep(self, exercise, seed, check, asked):
         """Remember what a check asked for that the course's own solution passed."""
-        known = self.known.get((exercise, seed), {})
-        known[check] = asked
-        recent.keep(self.known, (exercise, seed), known, KEPT)
+        known = self.known.get((exercise, seed), Known({}))
+        recent.keep(self.known, (exercise, seed), Known({**known.checks, check: asked}), KEPT)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the `checks` of an exercise ask for: {name: Asked}."""
+
+    checks: dict
+
+    @functools.cached_property
+    def requests(self):
+        """All of their requests, [(message, tensors)]."""
+        return [request for asked in self.checks.values() for request in asked.requests]
+
+    @functools.cached_property
+    def joint(self):
+        """One request for all of them, as it is sent."""
+        message = {
+            "op": "all",
+            "requests": [m for m, _ in self.requests],
+            "tensors": [len(t) for _, t in self.requests],
+        }
+        return wire.encoded(message, [tensor for _, tensors in self.requests for tensor in tensors])
 
 
 class Asked:

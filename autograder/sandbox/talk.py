@@ -38,15 +38,16 @@ class Child:
         return self
 
     def request(self, message, tensors=(), seconds=10.0):
-        """Send a request, return `(reply, tensors)`.
+        """Send a request, a dict or a wire.Encoded, and return `(reply, tensors)`.
 
         Raises Interrupted when it took longer than `seconds` but let itself be interrupted, and ChildGone when it had
         to be killed, died, or answered what is no answer.
         """
         self.number += 1
+        made = message if isinstance(message, wire.Encoded) else wire.encoded(message, tensors)
         deadline = time.monotonic() + seconds
         try:
-            wire.send_frame(self.sock, {**message, "n": self.number}, tensors, deadline)
+            wire.send(self.sock, made.numbered(self.number), deadline)
             reply, tensors = wire.receive_frame(self.sock, deadline)
         except wire.Late:
             return self._interrupt(seconds)

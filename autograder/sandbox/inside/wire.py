@@ -14,6 +14,7 @@ import json
 import math
 import struct
 import time
+from dataclasses import dataclass
 
 import torch
 from safetensors.torch import load as tensors_from_bytes
@@ -78,13 +79,35 @@ class Generator:
 # --- frames ---------------------------------------------------------------------------------------
 
 
-def send_frame(sock, message, tensors=(), deadline=None):
-    """Send `message` (JSON-able) and a list of tensors. `deadline`: a `time.monotonic()` value, or None."""
+@dataclass(frozen=True)
+class Encoded:
+    """A message and its tensors as they are sent: made once, it can be sent again and again."""
+
+    text: bytes
+    blob: bytes
+
+    def numbered(self, number):
+        """The same as an answer to which `number` belongs, or that is awaited under it."""
+        return Encoded(b'%s,"n":%d}' % (self.text[:-1], number), self.blob)
+
+
+def encoded(message, tensors=()):
+    """`message` (a JSON-able dict) and a list of tensors as an Encoded. Raises WireError if that is too much."""
     text = _ENCODER.encode(message).encode("utf-8", "replace")  # a lone surrogate in an error's message, say
     blob = tensors_to_bytes(tensors) if tensors else b""
     if len(text) > MAX_JSON or len(blob) > MAX_TENSORS:
         raise WireError(f"the message is too large: {len(text)} bytes of JSON, {len(blob)} of tensors")
-    data = memoryview(HEADER.pack(MAGIC, len(text), len(blob)) + text + blob)
+    return Encoded(text, blob)
+
+
+def send_frame(sock, message, tensors=(), deadline=None):
+    """Send a message and its tensors. `deadline`: a `time.monotonic()` value, or None."""
+    send(sock, encoded(message, tensors), deadline)
+
+
+def send(sock, made, deadline=None):
+    """Send an Encoded. Raises Late or Closed."""
+    data = memoryview(HEADER.pack(MAGIC, len(made.text), len(made.blob)) + made.text + made.blob)
     while data:
         _set_timeout(sock, deadline)
         try:
