@@ -39,7 +39,7 @@ class Foresight:
         Empty if it cannot, or if not all could be answered; whoever it was that stopped it is then asked one by one.
         """
         known = self.known.get((exercise, seed))
-        if not known or not hasattr(transport, "ask_all"):
+        if not known or not known.requests or not hasattr(transport, "ask_all"):
             return {}
         patience = max(PATIENCE, TIMES * sum(asked.seconds for asked in known.checks.values()))
         answers = transport.ask_all(known.joint, len(known.requests), patience)
