@@ -59,6 +59,7 @@ class Known:
         self.seed = seed
         self.usual = usual
         self.found = {}
+        self.made_once = {}
 
     def fails_alike(self, run):
         """The checks that it fails, if these are among those that the student fails, with the same seen in each.
@@ -106,7 +107,8 @@ class Known:
         """(whether it fails that check, its transcript of it)."""
         if check not in self.found:
             namespace = self.misconception.namespace()
-            run = self.graders.run(self.misconception.exercise, Local(namespace), self.seed, only=check)
+            exercise, transport = self.misconception.exercise, Local(namespace)
+            run = self.graders.run(exercise, transport, self.seed, only=check, made_once=self.made_once)
             self.found[check] = bool(run.failed()), run.transcripts[check]
         return self.found[check]
 
