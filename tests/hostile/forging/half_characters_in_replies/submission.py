@@ -35,7 +35,7 @@ class CharTokenizer:
     def encode(self, text):
         unknown = [c for c in text if c not in self.places]
         if unknown:
-            raise ValueError(f"unknown character {unknown[0]}")
+            raise ValueError(f"unknown character {unknown[0]} {CHARACTER}")
         return [self.places[c] for c in text]
 
     def decode(self, ids):
