@@ -7,7 +7,7 @@ import sys
 import pytest
 from conftest import ROOT
 
-from autograder.sandbox import jail
+from autograder.sandbox import jail, view
 from autograder.sandbox.warm import ChildGone, Interrupted, WarmParent
 
 LIMITS = jail.Limits(memory=3 * 2**30, file_bytes=2**20, disk=4 * 2**20, cpu_seconds=8, cell=2.0, call=2.0)
@@ -286,7 +286,7 @@ def test_a_course_beside_python_is_not_shown(monkeypatch, tmp_path):
     for name in ("bin", "lib", "course/solutions"):
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
-    shown = [*jail._python_paths(), *jail._system_paths()]
+    shown = view.of_this_machine().shown
     assert str(tmp_path / "lib") in shown
     assert not any((tmp_path / "course").is_relative_to(path) for path in shown)
 
