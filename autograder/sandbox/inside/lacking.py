@@ -37,7 +37,7 @@ NOT_ALLOWED = f"The system allows only what computing needs {RUNS_ON}"
 
 NO_GPU_ERRORS = re.compile(r"not compiled with CUDA|NVIDIA driver|No CUDA GPUs")  # torch's own words
 NO_FILE_ERRORS = re.compile(r"open file failed|Parent directory .* does not exist")
-REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS)
+REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.EMFILE)
 
 _told = []
 _ever = set()
@@ -113,13 +113,13 @@ def install():
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr"):
         _put_into_words(socket, name, NO_NETWORK)
     _put_into_words(socket.socket, "__init__", NO_NETWORK)
-    for name in ("fork", "forkpty", "execv", "execve", "posix_spawn", "posix_spawnp"):
+    for name in ("pipe", "pipe2", "fork", "forkpty", "execv", "execve", "posix_spawn", "posix_spawnp"):
         _put_into_words(os, name, NO_PROCESS)
     _put_into_words(subprocess.Popen, "__init__", NO_PROCESS)
     _put_into_words(multiprocessing.process.BaseProcess, "start", NO_PROCESS)
     _put_into_words(multiprocessing.synchronize.SemLock, "__init__", NO_PROCESS)  # of pools and queues
     asyncio.create_subprocess_exec = asyncio.create_subprocess_shell = no_process
-    asyncio.selector_events.BaseSelectorEventLoop._make_self_pipe = _wake_by_pipe
+    asyncio.selector_events.BaseSelectorEventLoop._make_self_pipe = _wake_by_event
     os.system = no_program
     builtins.input = getpass.getpass = no_input
     sys.breakpointhook = pdb.set_trace = no_debugger
@@ -133,14 +133,18 @@ def _put_into_words(owner, name, sentence):
 
     @functools.wraps(real)
     def asking(*args, **kwargs):
+        number = errno.EPERM
         try:
             return real(*args, **kwargs)
+        except (socket.gaierror, socket.herror):
+            pass
         except OSError as error:
-            if error.errno not in REFUSED and not isinstance(error, (socket.gaierror, socket.herror)):
+            if error.errno not in REFUSED:
                 raise
+            number = error.errno
         if sentence == NO_NETWORK:
             tell(sentence)  # even if the code gets along: nobody asks for a network by the way, as for processes
-        refuse(sentence)
+        refuse(sentence, OSError(number, sentence))
 
     setattr(owner, name, asking)
 
@@ -181,15 +185,18 @@ def _without_workers(loader):
     return _get_iterator(loader)
 
 
-class _PipeEnd(io.FileIO):
-    recv, send = io.FileIO.read, io.FileIO.write
+class _Bell(io.FileIO):
+    """An eventfd in place of the two ends of a socket pair."""
+
+    recv = io.FileIO.read
+
+    def send(self, data):
+        return self.write((1).to_bytes(8, sys.byteorder))
 
 
-def _wake_by_pipe(loop):
-    """How asyncio's event loop wakes itself up: by a pipe, since socket pairs are refused."""
-    reading, writing = os.pipe()
-    os.set_blocking(reading, False)
-    os.set_blocking(writing, False)
-    loop._ssock, loop._csock = _PipeEnd(reading, "rb"), _PipeEnd(writing, "wb")
+def _wake_by_event(loop):
+    """How asyncio's event loop wakes itself up: by an eventfd, since socket pairs and pipes are refused."""
+    bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+    loop._ssock, loop._csock = _Bell(bell, "r+b"), _Bell(os.dup(bell), "r+b")
     loop._internal_fds += 1
-    loop._add_reader(reading, loop._read_from_self)
+    loop._add_reader(bell, loop._read_from_self)

@@ -130,6 +130,7 @@ class Lockdown:
             (resource.RLIMIT_FSIZE, self.file_bytes),
             (resource.RLIMIT_NOFILE, self.open_files),
             (resource.RLIMIT_NPROC, self.threads),
+            (resource.RLIMIT_SIGPENDING, 64),  # counted per user, as threads are
             (resource.RLIMIT_MEMLOCK, 0),
             (resource.RLIMIT_MSGQUEUE, 0),
         ):
