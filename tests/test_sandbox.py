@@ -136,7 +136,7 @@ print([n for n in range(256) if is_open(n)], os.getuid() != 0, os.getgroups())
         "import os; os.pipe()",  # counted and numbered for all sandboxes together, as what follows is
         "import os, socket; s = socket.socket(1, 1, 0, os.dup(3)); socket.send_fds(s, [b'x'], [0])",
         "import ctypes; l = ctypes.CDLL(None); l.sysinfo(ctypes.create_string_buffer(200)) == -1 and 1/0",
-        "import ctypes as c; p = c.c_void_p(id(c) & ~4095); c.CDLL(None).mincore(p, 1, c.create_string_buffer(1)) and 1/0",
+        "import ctypes as c; c.CDLL(None).mincore(c.c_void_p(id(c) & -4096), 1, c.create_string_buffer(1)) and 1/0",
         "import mmap; mmap.mmap(-1, 4096).madvise(12)",  # MADV_MERGEABLE
         "import mmap; mmap.mmap(-1, 4096).madvise(21)",  # MADV_PAGEOUT
         "open('/tmp/elsewhere', 'w')",
