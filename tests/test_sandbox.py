@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 from conftest import ROOT
@@ -317,6 +318,67 @@ def test_without_bubblewrap_it_refuses_in_one_sentence(tmp_path):
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2 and done.stdout == ""
     assert "bubblewrap" in done.stderr and done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+
+
+OLD = "bwrap: Unknown option --disable-userns"
+FORBIDDEN = "bwrap: Creating new namespace failed: Operation not permitted"
+MOUNTS = "bwrap: Failed to make / slave: Permission denied"
+
+
+@pytest.mark.parametrize(
+    "user, version, said, advice",
+    [
+        (0, "bubblewrap 0.4.1", OLD, "0.8 or later is needed, and this is 0.4.1"),
+        (1000, "bubblewrap 0.4.1", OLD, "0.8 or later is needed, and this is 0.4.1"),
+        (1000, "", OLD, "0.8 or later is needed: install"),
+        (0, "bubblewrap 0.8.0", FORBIDDEN, "not even root may"),
+        (0, "bubblewrap 0.8.0", MOUNTS, "not even root may"),
+        (1000, "bubblewrap 0.8.0", FORBIDDEN, "an ordinary user may not"),
+        (0, "bubblewrap 0.8.0", "bwrap: Can't find source path /x: No such file or directory", "mended first"),
+        (0, "bubblewrap 0.8.0", "", "no reason given"),
+    ],
+)
+def test_what_to_do_where_bubblewrap_fails_is_true(monkeypatch, tmp_path, user, version, said, advice):
+    """Whom it is told: nobody that is root is to become root, and nobody is to allow what is not missing."""
+    (tmp_path / "bwrap").write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo "{version}" && exit\necho "{said}" >&2; exit 1'
+    )
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(jail, "SWITCHES", ())
+    problem = jail.refusal()
+    assert advice in problem and said in problem and "\n" not in problem
+    assert ("namespace" in problem.replace(said, "")) == (said in (FORBIDDEN, MOUNTS))
+    assert "run as root" not in problem
+
+
+def test_the_switch_that_forbids_namespaces_is_named(monkeypatch, tmp_path):
+    (tmp_path / "bwrap").write_text(f"#!/bin/sh\necho '{FORBIDDEN}' >&2; exit 1")
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(jail, "SWITCHES", (("kernel/no_such", "0", "1"), ("kernel/ostype", "Linux", "Hurd")))
+    assert "kernel.ostype is Linux" in (problem := jail.refusal()) and "`sysctl -w kernel.ostype=Hurd`" in problem
+
+
+def test_a_bubblewrap_that_cannot_be_run_is_no_traceback(monkeypatch, tmp_path):
+    (tmp_path / "bwrap").write_text("no program")
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "Exec format error" in jail.refusal()
+
+
+def test_each_sandbox_of_root_has_a_user_of_its_own(monkeypatch):
+    """Of so many that no two are the same by chance; where none can be had, bubblewrap makes a namespace."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    for mapped, users in (
+        ("0 0 4294967295", range(0x70000000, 0x7FFFFFFF)),
+        ("0 100000 65536", range(61184, 65520)),
+        ("0 1000 1", None),
+    ):
+        with mock.patch("builtins.open", mock.mock_open(read_data=mapped + "\n")):
+            assert jail._user() in users if users else jail._user() is None
 
 
 def test_an_environment_below_tmp_stays_visible():

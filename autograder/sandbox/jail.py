@@ -1,9 +1,11 @@
 """The bubblewrap command line: what of this machine a sandbox gets to see, and whether there can be one at all."""
 
 import base64
+import contextlib
 import glob
 import json
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -13,10 +15,22 @@ from pathlib import PurePath
 
 from . import seccomp, view
 
-# Who student code runs as when the grader is root: nobody's group, and a user of each sandbox's own, from the range
-# that systemd keeps for such users. Limits on threads count per user: with one for all, one would starve the others.
-UIDS, GID = range(61184, 65520), 65534
+# Who student code runs as when the grader is root: nobody's group, and a user of each sandbox's own, from the ranges
+# that systemd leaves free or keeps for such users. Limits on threads count per user: with one for two, one would starve
+# the other; so the range is wide, where there are so many users.
+UIDS, GID = (range(0x70000000, 0x7FFFFFFF), range(61184, 65520)), 65534
 KIT = "/kit/autograder_inside"  # where the modules of `inside` are bound
+NEEDED = "0.8"  # of bubblewrap, which has --disable-userns; --size came before
+# what forbids user namespaces to all but root, if it is so; and what allows them
+SWITCHES = (
+    ("kernel/unprivileged_userns_clone", "0", "1"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("user/max_user_namespaces", "0", "10000"),
+)
+OF_A_CONTAINER = (
+    "allow them (with Docker or Podman: --cap-add SYS_ADMIN --security-opt seccomp=unconfined "
+    "--security-opt apparmor=unconfined --security-opt systempaths=unconfined), or grade outside of it"
+)
 CPU = "/sys/devices/system/cpu"  # what kind of processor this is
 
 
@@ -46,7 +60,7 @@ def command(limits, control_fd, device="cpu", unsafe=None):
     seen = view.of_this_machine()
     python = [os.path.abspath(sys.executable), "-I", "-B", "-X", "utf8"]
     settings = {
-        "uid": None if unsafe else secrets.choice(UIDS),
+        "uid": None if unsafe else _user(),
         "gid": GID,
         "secret": None if unsafe else view.secret_inodes(),
         "work": os.path.join(unsafe or "/tmp", "work"),
@@ -75,7 +89,7 @@ def _bubblewrap(limits, device, seen):
             "`apt-get install bubblewrap` (or --unsafe, on a machine where nothing can be lost)."
         )
     arguments = [program, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    if os.geteuid() == 0:  # the parent gives up root itself, once it has started
+    if _user() is not None:  # the parent gives up root itself, once it has started
         arguments += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
         arguments += ["--unshare-user", "--disable-userns", "--cap-drop", "ALL"]
@@ -125,6 +139,21 @@ def _readable(seen, unsafe, device):
     return paths
 
 
+def _user():
+    """A user that nobody else is, where this process may become any: else None, and bubblewrap makes a namespace."""
+    if os.geteuid() != 0:
+        return None
+    with open("/proc/self/uid_map") as file:
+        mapped = [range(first, first + count) for first, _, count in (map(int, line.split()) for line in file)]
+    for users in UIDS:
+        if any(users[0] in some and users[-1] in some for some in mapped):
+            return secrets.choice(users)
+    return None
+
+
+# --- why there is none ----------------------------------------------------------------------------
+
+
 def refusal():
     """One sentence saying why there can be no sandbox here, or None. Starts bubblewrap for a moment."""
     try:
@@ -133,11 +162,38 @@ def refusal():
         return str(error)
     true = next(path for path in ("/usr/bin/true", "/bin/true") if os.path.exists(path))
     arguments[-1:] = ["--ro-bind", true, "/true", "--", "/true"]
-    done = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
-    if done.returncode == 0:
+    code, said = _said_by(arguments)
+    if code == 0:
         return None
-    reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+    reason = (said.splitlines() or ["no reason given"])[-1]
     return (
-        f"Grading needs bubblewrap with user namespaces to run student code safely, and here it fails ({reason}): "
-        "allow unprivileged user namespaces, or run as root (or --unsafe, on a machine where nothing can be lost)."
+        f"Grading needs bubblewrap to run student code safely, and here it fails ({reason}): {_advice(said)} "
+        "(or use --unsafe, on a machine where nothing can be lost)."
     )
+
+
+def _said_by(arguments):
+    """The exit code of a command that should end at once, and what it said of errors."""
+    try:
+        done = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return None, str(error).replace(str(arguments), arguments[0])
+    return done.returncode, (done.stderr.strip() if done.returncode else done.stdout.strip())
+
+
+def _advice(said):
+    """What to do where bubblewrap says that and fails: true for this user and this machine."""
+    if "nknown option" in said:
+        _, version = _said_by(["bwrap", "--version"])
+        found = re.search(r"\d[\d.]*", version)
+        return f"{NEEDED} or later is needed{f', and this is {found[0]}' if found else ''}: install a newer one"
+    if not re.search("not permitted|ermission|namespace|denied", said):
+        return "that has to be mended first"
+    if os.geteuid() == 0:
+        return f"here not even root may make namespaces and mounts, as in most containers; {OF_A_CONTAINER}"
+    for path, forbids, allows in SWITCHES:
+        with contextlib.suppress(OSError), open(os.path.join("/proc/sys", path)) as file:
+            if file.read().strip() == forbids:
+                name = path.replace("/", ".")
+                return f"{name} is {forbids}, so that only root may do this; let root run `sysctl -w {name}={allows}`"
+    return f"here an ordinary user may not make user namespaces and mounts in them; in a container, {OF_A_CONTAINER}"
