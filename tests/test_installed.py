@@ -191,6 +191,10 @@ def a_wheel(folder):
             archive.write(path, path.relative_to(ROOT))
 
 
+def a_package_of_sources(folder):
+    (folder / "attention_course-0.1.0.tar.gz").touch()
+
+
 def a_hard_link(folder):
     os.link(ROOT / "autograder" / "graders" / "kit.py", folder / "x")
 
@@ -200,7 +204,9 @@ def the_course(folder):
     shutil.copy(ROOT / "nbgrader_config.py", folder)
 
 
-@pytest.mark.parametrize("place", [a_copy, a_copy_without_sources, a_wheel, a_hard_link, the_course])
+@pytest.mark.parametrize(
+    "place", [a_copy, a_copy_without_sources, a_wheel, a_package_of_sources, a_hard_link, the_course]
+)
 def test_what_must_not_be_seen_is_found(place, tmp_path):
     inodes = {tuple(pair) for pair in view.secret_inodes()}
     (tmp_path / "a" / "b").mkdir(parents=True)

