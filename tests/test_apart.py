@@ -109,6 +109,9 @@ print(sqlite3.connect("my.db").execute("select sum(n) from numbers").fetchone())
 open("one", "w").close()
 os.utime("one")
 with open("file", "w") as file: fcntl.flock(file, fcntl.LOCK_EX), fcntl.lockf(file, fcntl.LOCK_EX)
+import sqlite3.dbapi2, pathlib
+sqlite3.connect(":memory:").execute("create table t (n)")
+sqlite3.connect(pathlib.Path("my other.db"), timeout=1).execute("create table t (n)")
 threads = [threading.Thread(target=print, args=("thread",)) for _ in range(2)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()

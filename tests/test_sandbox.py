@@ -131,10 +131,13 @@ print([n for n in range(256) if is_open(n)], os.getuid() != 0, os.getgroups())
         "import ctypes; l = ctypes.CDLL(None, use_errno=True); l.syscall(234, 1, 1, 9) == -1 and 1/0",  # tgkill
         "import fcntl; fcntl.fcntl(0, fcntl.F_SETOWN, 1)",
         "import fcntl; fcntl.fcntl(0, 10, 9)",  # F_SETSIG
+        "import fcntl, os; fcntl.flock(os.open(os.__file__, os.O_RDONLY), fcntl.LOCK_SH)",
+        "import fcntl, os; fcntl.lockf(os.open(os.__file__, os.O_RDONLY), fcntl.LOCK_SH)",
+        "import fcntl; fcntl.fcntl(0, 37, b'\\0' * 32)",  # F_OFD_SETLK
         "import fcntl; fcntl.fcntl(0, fcntl.F_SETLEASE, fcntl.F_RDLCK)",
         "import fcntl; fcntl.fcntl(0, 1026, 1)",  # F_NOTIFY
-        "import fcntl; fcntl.fcntl(0, 1031, 2**20)",  # F_SETPIPE_SZ
-        "import os; os.pipe()",  # counted and numbered for all sandboxes together, as what follows is
+        "import fcntl, os; fcntl.fcntl(os.pipe()[1], 1031, 2**20)",  # F_SETPIPE_SZ
+        "import os; os.utime('/', (1, 1))",
         "import os, socket; s = socket.socket(1, 1, 0, os.dup(3)); socket.send_fds(s, [b'x'], [0])",
         "import ctypes; l = ctypes.CDLL(None); l.sysinfo(ctypes.create_string_buffer(200)) == -1 and 1/0",
         "import ctypes as c; c.CDLL(None).mincore(c.c_void_p(id(c) & -4096), 1, c.create_string_buffer(1)) and 1/0",

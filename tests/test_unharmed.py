@@ -108,7 +108,6 @@ LACKING = {
         "from concurrent.futures import ProcessPoolExecutor\nwith ProcessPoolExecutor() as e: list(e.map(abs, [1]))",
         lacking.NO_PROCESS,
     ),
-    "a pipe": ("os.pipe()", lacking.NO_PROCESS),
     "many threads": (
         "import threading, time\nfor _ in range(40): threading.Thread(target=time.sleep, args=(0.1,)).start()",
         lacking.FEW_THREADS,

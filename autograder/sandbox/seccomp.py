@@ -7,7 +7,8 @@ import pyseccomp
 # What Python, torch and matplotlib need to compute, and to read and write files in their own folder. Everything else
 # is refused, above all: new processes (fork, exec), sockets, ptrace, mounts, namespaces, keyrings, io_uring, memfd,
 # signals to others, and every call that is newer than this list. So that two sandboxes that run at once cannot talk,
-# also what tells how much memory the machine has left (sysinfo) or what is in its page cache (mincore), and what
+# there are no locks, which lie on files that both read, and nothing that tells how much memory the machine has left
+# (sysinfo) or what is in its page cache (mincore), that sets times, which both see on /dev/null (utimensat), or that
 # passes descriptors on (sendmsg), which are counted per user.
 ALLOWED_CALLS = """
     access alarm arch_prctl brk chdir clock_getres clock_gettime clock_nanosleep close close_range copy_file_range
@@ -16,7 +17,7 @@ ALLOWED_CALLS = """
     get_mempolicy get_robust_list getcpu getcwd getdents64 getegid geteuid getgid getgroups getitimer getpgrp
     getpid getppid getpriority getrandom getresgid getresuid getrlimit getrusage getsid gettid gettimeofday getuid
     ioctl link linkat lseek lstat membarrier mkdir mkdirat mlock mmap mprotect mremap msync munlock
-    munmap nanosleep newfstatat open openat pause poll ppoll pread64 preadv prlimit64 pselect6 pwrite64
+    munmap nanosleep newfstatat open openat pause pipe pipe2 poll ppoll pread64 preadv prlimit64 pselect6 pwrite64
     pwritev read readlink readlinkat readv recvfrom rename renameat renameat2 restart_syscall rmdir
     rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigreturn rt_sigsuspend rt_sigtimedwait
     sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler
@@ -29,20 +30,11 @@ ALLOWED_CALLS = """
 # openat2, by number (the same everywhere), since an old libseccomp does not know their names.
 ABSENT_CALLS = [435, 437]
 
-# Answered "done", and nothing is done. Locks lie on the files that all sandboxes read, and one would see what another
-# one holds; in a child's own folder, where it is alone, each lock would be granted. Times could be set on
-# /dev/null, which all have. The others are advice.
-PRETENDED_CALLS = ("fadvise64", "flock", "readahead", "utimensat")
-LOCKS = (6, 7, 37, 38)  # fcntl's F_SETLK F_SETLKW F_OFD_SETLK F_OFD_SETLKW
-
-# Answered "too many open files", which who opens a pipe must expect: pipes of all sandboxes are numbered in one row, so
-# that everybody sees how many others have opened, and they are counted per user.
-PIPES, EMFILE = ("pipe", "pipe2"), 24
-
 CLONE_THREAD = 0x00010000
-# F_DUPFD F_GETFD F_SETFD F_GETFL F_SETFL F_GETLK F_OFD_GETLK F_DUPFD_CLOEXEC; above all not F_SETOWN and F_SETSIG, with
-# which a descriptor sends any signal to any process of the same user, nor F_SETLEASE, a lock by another name
-FCNTLS = (0, 1, 2, 3, 4, 5, 36, 1030)
+# F_DUPFD F_GETFD F_SETFD F_GETFL F_SETFL F_DUPFD_CLOEXEC F_GETPIPE_SZ; above all no locks and leases, not F_SETOWN and
+# F_SETSIG, with which a descriptor sends any signal to any process of the same user, nor F_SETPIPE_SZ, which takes
+# kernel memory
+FCNTLS = (0, 1, 2, 3, 4, 1030, 1032)
 # A futex in a file that is shown to two sandboxes lets one wake the other. What threads of one process wait for is
 # private; who asks for another is told to try again, as when its value has just changed.
 FUTEX_PRIVATE, EAGAIN = 128, 11
@@ -66,12 +58,6 @@ def compile_filter(gpu=False):
     _add(rules, pyseccomp.ALLOW, "prlimit64", pyseccomp.Arg(2, pyseccomp.EQ, 0))
     # signals to itself (abort, raise): `only_own_signals` adds the process id, which is known after the fork
     _add(rules, pyseccomp.ALLOW, "tgkill")
-    for name in PRETENDED_CALLS:
-        _add(rules, pyseccomp.ERRNO(0), name)
-    for command in LOCKS:
-        _add(rules, pyseccomp.ERRNO(0), "fcntl", pyseccomp.Arg(1, pyseccomp.EQ, command))
-    for name in PIPES:
-        _add(rules, pyseccomp.ERRNO(EMFILE), name)
     private = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, FUTEX_PRIVATE, FUTEX_PRIVATE)
     shared = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, FUTEX_PRIVATE, 0)
     _add(rules, pyseccomp.ALLOW, "futex", private)

@@ -7,6 +7,7 @@ lets go on what can go on without (an uncompiled function, a loader without work
 import asyncio
 import builtins
 import errno
+import fcntl
 import functools
 import getpass
 import io
@@ -16,8 +17,10 @@ import os
 import pdb
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
+import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -40,7 +43,7 @@ NOT_ALLOWED = f"The system allows only what computing needs {RUNS_ON}"
 NO_GPU_ERRORS = re.compile(r"not compiled with CUDA|NVIDIA driver|No CUDA GPUs")  # torch's own words
 FEW_THREADS_ERRORS = re.compile(r"can't start new thread|Resource temporarily unavailable")
 NO_FILE_ERRORS = re.compile(r"open file failed|Parent directory .* does not exist")
-REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.EMFILE)
+REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS)
 
 _told = []
 _ever = set()
@@ -117,14 +120,17 @@ def install():
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr"):
         _put_into_words(socket, name, NO_NETWORK)
     _put_into_words(socket.socket, "__init__", NO_NETWORK)
-    for name in ("pipe", "pipe2", "fork", "forkpty", "execv", "execve", "posix_spawn", "posix_spawnp"):
+    for name in ("fork", "forkpty", "execv", "execve", "posix_spawn", "posix_spawnp"):
         _put_into_words(os, name, NO_PROCESS)
     _put_into_words(subprocess.Popen, "__init__", NO_PROCESS)
     _put_into_words(multiprocessing.process.BaseProcess, "start", NO_PROCESS)
     _put_into_words(multiprocessing.synchronize.SemLock, "__init__", NO_PROCESS)  # of pools and queues
     asyncio.create_subprocess_exec = asyncio.create_subprocess_shell = no_process
-    asyncio.selector_events.BaseSelectorEventLoop._make_self_pipe = _wake_by_event
+    asyncio.selector_events.BaseSelectorEventLoop._make_self_pipe = _wake_by_pipe
     os.system = no_program
+    os.utime = _with_its_times
+    fcntl.flock, fcntl.lockf = _granted(fcntl.flock), _granted(fcntl.lockf)
+    sqlite3.connect = sqlite3.dbapi2.connect = _without_locks
     builtins.input = getpass.getpass = no_input
     sys.breakpointhook = pdb.set_trace = no_debugger
     torch.compile = uncompiled
@@ -139,18 +145,14 @@ def _put_into_words(owner, name, sentence):
 
     @functools.wraps(real)
     def asking(*args, **kwargs):
-        number = errno.EPERM
         try:
             return real(*args, **kwargs)
-        except (socket.gaierror, socket.herror):
-            pass
         except OSError as error:
-            if error.errno not in REFUSED:
+            if error.errno not in REFUSED and not isinstance(error, (socket.gaierror, socket.herror)):
                 raise
-            number = error.errno
         if sentence == NO_NETWORK:
             tell(sentence)  # even if the code gets along: nobody asks for a network by the way, as for processes
-        refuse(sentence, OSError(number, sentence))
+        refuse(sentence)
 
     setattr(owner, name, asking)
 
@@ -165,6 +167,36 @@ def no_program(command, _system=os.system):
     if status == 127 << 8:  # as for a command that was not found
         tell(NO_PROCESS)
     return status
+
+
+def _with_its_times(path, *args, _utime=os.utime, **kwargs):
+    """For os.utime, which is refused: a file of one's own keeps the times that it has."""
+    try:
+        _utime(path, *args, **kwargs)
+    except PermissionError:
+        if not os.access(path, os.W_OK):
+            raise
+
+
+def _granted(lock):
+    """For fcntl's locks, which are refused: one on a file of one's own, which nobody else has, is granted."""
+
+    @functools.wraps(lock)
+    def locking(file, *args):
+        try:
+            lock(file, *args)
+        except PermissionError:
+            if fcntl.fcntl(file, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+                raise
+
+    return locking
+
+
+def _without_locks(database, *args, _connect=sqlite3.connect, uri=False, **kwargs):
+    """For sqlite3.connect: nobody else has the database, so it is not locked."""
+    if not uri and database not in ("", ":memory:"):
+        database, uri = f"file:{urllib.parse.quote(os.fsencode(database))}?vfs=unix-none", True
+    return _connect(database, *args, uri=uri, **kwargs)
 
 
 def no_input(*args, **kwargs):
@@ -212,18 +244,15 @@ def _remember_threads(number):
     _threads_asked_for.append(number)
 
 
-class _Bell(io.FileIO):
-    """An eventfd in place of the two ends of a socket pair."""
-
-    recv = io.FileIO.read
-
-    def send(self, data):
-        return self.write((1).to_bytes(8, sys.byteorder))
+class _PipeEnd(io.FileIO):
+    recv, send = io.FileIO.read, io.FileIO.write
 
 
-def _wake_by_event(loop):
-    """How asyncio's event loop wakes itself up: by an eventfd, since socket pairs and pipes are refused."""
-    bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-    loop._ssock, loop._csock = _Bell(bell, "r+b"), _Bell(os.dup(bell), "r+b")
+def _wake_by_pipe(loop):
+    """How asyncio's event loop wakes itself up: by a pipe, since socket pairs are refused."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    loop._ssock, loop._csock = _PipeEnd(reading, "rb"), _PipeEnd(writing, "wb")
     loop._internal_fds += 1
-    loop._add_reader(bell, loop._read_from_self)
+    loop._add_reader(reading, loop._read_from_self)
