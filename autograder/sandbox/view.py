@@ -127,7 +127,7 @@ def _course():
     """The folder of the course, in a list, which is empty where there is none."""
     try:
         return [str(course.root())]
-    except course.CourseError:
+    except (course.CourseError, OSError):  # there is none here, or this folder is gone
         return []
 
 
