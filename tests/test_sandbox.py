@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 from conftest import ROOT
 
-from autograder.sandbox import jail
+from autograder.sandbox import jail, view
 from autograder.sandbox.warm import ChildGone, Interrupted, WarmParent
 
 LIMITS = jail.Limits(memory=3 * 2**30, file_bytes=2**20, disk=4 * 2**20, cpu_seconds=8, cell=2.0, call=2.0)
@@ -130,7 +131,18 @@ print([n for n in range(256) if is_open(n)], os.getuid() != 0, os.getgroups())
         "import ctypes; l = ctypes.CDLL(None, use_errno=True); l.syscall(234, 1, 1, 9) == -1 and 1/0",  # tgkill
         "import fcntl; fcntl.fcntl(0, fcntl.F_SETOWN, 1)",
         "import fcntl; fcntl.fcntl(0, 10, 9)",  # F_SETSIG
+        "import fcntl, os; fcntl.flock(os.open(os.__file__, os.O_RDONLY), fcntl.LOCK_SH)",
+        "import fcntl, os; fcntl.lockf(os.open(os.__file__, os.O_RDONLY), fcntl.LOCK_SH)",
+        "import fcntl; fcntl.fcntl(0, 37, b'\\0' * 32)",  # F_OFD_SETLK
+        "import fcntl; fcntl.fcntl(0, fcntl.F_SETLEASE, fcntl.F_RDLCK)",
+        "import fcntl; fcntl.fcntl(0, 1026, 1)",  # F_NOTIFY
         "import fcntl, os; fcntl.fcntl(os.pipe()[1], 1031, 2**20)",  # F_SETPIPE_SZ
+        "import os; os.utime('/', (1, 1))",
+        "import os, socket; s = socket.socket(1, 1, 0, os.dup(3)); socket.send_fds(s, [b'x'], [0])",
+        "import ctypes; l = ctypes.CDLL(None); l.sysinfo(ctypes.create_string_buffer(200)) == -1 and 1/0",
+        "import ctypes as c; c.CDLL(None).mincore(c.c_void_p(id(c) & -4096), 1, c.create_string_buffer(1)) and 1/0",
+        "import mmap; mmap.mmap(-1, 4096).madvise(12)",  # MADV_MERGEABLE
+        "import mmap; mmap.mmap(-1, 4096).madvise(21)",  # MADV_PAGEOUT
         "open('/tmp/elsewhere', 'w')",
         "open('/dev/shm/x', 'w')",
         "import os; os.symlink('/etc', 'etc'); os.listdir('etc')",
@@ -258,14 +270,26 @@ try:
         count += 1
 except RuntimeError:
     pass
-print(count)
+print(5 <= count < 10)
 """
     with WarmParent(LIMITS) as other:
         children = [parent.fork(), other.fork()]
         replies = [child.request({"op": "cell", "source": source, "name": "cell 1"})[0] for child in children]
         for child in children:
             child.kill()
-    assert [reply["outputs"][0]["text"] for reply in replies] == ["50\n", "50\n"]
+    assert [reply["outputs"][0]["text"] for reply in replies] == ["True\n", "True\n"]
+
+
+def test_it_lets_others_go_first_and_cannot_change_that(run):
+    source = """
+import ctypes, os, threading
+libc = ctypes.CDLL(None)
+print(os.getpriority(os.PRIO_PROCESS, 0) > 0, os.sched_getscheduler(0) == os.SCHED_BATCH)
+def thread(): print(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) > 0)
+threading.Thread(target=thread).start()
+print(libc.setpriority(0, 0, 0), libc.nice(-5), libc.sched_setscheduler(0, 0, ctypes.byref(ctypes.c_int(0))))
+"""
+    assert run(source) == ("True True\nTrue\n-1 -1 -1\n", None)
 
 
 def test_a_folder_that_is_deep_and_shut_is_cleared(parent):
@@ -286,7 +310,7 @@ def test_a_course_beside_python_is_not_shown(monkeypatch, tmp_path):
     for name in ("bin", "lib", "course/solutions"):
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
-    shown = [*jail._python_paths(), *jail._system_paths()]
+    shown = view.of_this_machine().shown
     assert str(tmp_path / "lib") in shown
     assert not any((tmp_path / "course").is_relative_to(path) for path in shown)
 
@@ -297,6 +321,67 @@ def test_without_bubblewrap_it_refuses_in_one_sentence(tmp_path):
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2 and done.stdout == ""
     assert "bubblewrap" in done.stderr and done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+
+
+OLD = "bwrap: Unknown option --disable-userns"
+FORBIDDEN = "bwrap: Creating new namespace failed: Operation not permitted"
+MOUNTS = "bwrap: Failed to make / slave: Permission denied"
+
+
+@pytest.mark.parametrize(
+    "user, version, said, advice",
+    [
+        (0, "bubblewrap 0.4.1", OLD, "0.8 or later is needed, and this is 0.4.1"),
+        (1000, "bubblewrap 0.4.1", OLD, "0.8 or later is needed, and this is 0.4.1"),
+        (1000, "", OLD, "0.8 or later is needed: install"),
+        (0, "bubblewrap 0.8.0", FORBIDDEN, "not even root may"),
+        (0, "bubblewrap 0.8.0", MOUNTS, "not even root may"),
+        (1000, "bubblewrap 0.8.0", FORBIDDEN, "an ordinary user may not"),
+        (0, "bubblewrap 0.8.0", "bwrap: Can't find source path /x: No such file or directory", "mended first"),
+        (0, "bubblewrap 0.8.0", "", "no reason given"),
+    ],
+)
+def test_what_to_do_where_bubblewrap_fails_is_true(monkeypatch, tmp_path, user, version, said, advice):
+    """Whom it is told: nobody that is root is to become root, and nobody is to allow what is not missing."""
+    (tmp_path / "bwrap").write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo "{version}" && exit\necho "{said}" >&2; exit 1'
+    )
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(jail, "SWITCHES", ())
+    problem = jail.refusal()
+    assert advice in problem and said in problem and "\n" not in problem
+    assert ("namespace" in problem.replace(said, "")) == (said in (FORBIDDEN, MOUNTS))
+    assert "run as root" not in problem
+
+
+def test_the_switch_that_forbids_namespaces_is_named(monkeypatch, tmp_path):
+    (tmp_path / "bwrap").write_text(f"#!/bin/sh\necho '{FORBIDDEN}' >&2; exit 1")
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(jail, "SWITCHES", (("kernel/no_such", "0", "1"), ("kernel/ostype", "Linux", "Hurd")))
+    assert "kernel.ostype is Linux" in (problem := jail.refusal()) and "`sysctl -w kernel.ostype=Hurd`" in problem
+
+
+def test_a_bubblewrap_that_cannot_be_run_is_no_traceback(monkeypatch, tmp_path):
+    (tmp_path / "bwrap").write_text("no program")
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "Exec format error" in jail.refusal()
+
+
+def test_each_sandbox_of_root_has_a_user_of_its_own(monkeypatch):
+    """Of so many that no two are the same by chance; where none can be had, bubblewrap makes a namespace."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    for mapped, users in (
+        ("0 0 4294967295", range(0x70000000, 0x7FFFFFFF)),
+        ("0 100000 65536", range(61184, 65520)),
+        ("0 1000 1", None),
+    ):
+        with mock.patch("builtins.open", mock.mock_open(read_data=mapped + "\n")):
+            assert jail._user() in users if users else jail._user() is None
 
 
 def test_an_environment_below_tmp_stays_visible():

@@ -56,6 +56,11 @@ HARMLESS = {
         "[5]",
     ),
     "torch's threads": ("torch.set_num_threads(2)\n(torch.ones(300, 300) @ torch.ones(300, 300)).mean()", "300."),
+    "as many as torch has elsewhere": ("torch.set_num_threads(64)\ntorch.get_num_threads()", "64"),
+    "a pool of many threads": (
+        "import time\nwith ThreadPoolExecutor(32) as e: print(sum(e.map(lambda n: time.sleep(0.01) or n, range(40))))",
+        "780",
+    ),
     "await": ("import asyncio\nawait asyncio.sleep(0.01)\nprint('slept')", "slept"),
     "asyncio.run": ("async def three(): return 3\nprint(asyncio.run(three()))", "3"),
     "logging": ("import logging\nlogging.basicConfig(level='INFO')\nlogging.info('a line')", "a line"),
@@ -102,6 +107,10 @@ LACKING = {
     "an executor": (
         "from concurrent.futures import ProcessPoolExecutor\nwith ProcessPoolExecutor() as e: list(e.map(abs, [1]))",
         lacking.NO_PROCESS,
+    ),
+    "many threads": (
+        "import threading, time\nfor _ in range(40): threading.Thread(target=time.sleep, args=(0.1,)).start()",
+        lacking.FEW_THREADS,
     ),
     "torch.multiprocessing": ("torch.multiprocessing.spawn(print, nprocs=2)", lacking.NO_PROCESS),
     "a process of asyncio": ("import asyncio\nawait asyncio.create_subprocess_exec('ls')", lacking.NO_PROCESS),

@@ -1,25 +1,36 @@
 """The bubblewrap command line: what of this machine a sandbox gets to see, and whether there can be one at all."""
 
 import base64
+import contextlib
 import glob
 import json
 import os
+import re
 import secrets
 import shutil
 import subprocess
 import sys
-import sysconfig
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from . import seccomp
+from . import seccomp, view
 
-# Who student code runs as when the grader is root: nobody's group, and a user of each sandbox's own, from the range
-# that systemd keeps for such users. Limits on threads count per user: with one for all, one would starve the others.
-UIDS, GID = range(61184, 65520), 65534
-INSIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside")
+# Who student code runs as when the grader is root: nobody's group, and a user of each sandbox's own, from the ranges
+# that systemd leaves free or keeps for such users. Limits on threads count per user: with one for two, one would starve
+# the other; so the range is wide, where there are so many users.
+UIDS, GID = (range(0x70000000, 0x7FFFFFFF), range(61184, 65520)), 65534
 KIT = "/kit/autograder_inside"  # where the modules of `inside` are bound
-PYTHON_PARTS = ("bin", "lib", "lib32", "lib64", "pyvenv.cfg")  # what an environment needs of its folder to run
+NEEDED = "0.8"  # of bubblewrap, which has --disable-userns; --size came before
+# what forbids user namespaces to all but root, if it is so; and what allows them
+SWITCHES = (
+    ("kernel/unprivileged_userns_clone", "0", "1"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("user/max_user_namespaces", "0", "10000"),
+)
+OF_A_CONTAINER = (
+    "allow them (with Docker or Podman: --cap-add SYS_ADMIN --security-opt seccomp=unconfined "
+    "--security-opt apparmor=unconfined --security-opt systempaths=unconfined), or grade outside of it"
+)
 CPU = "/sys/devices/system/cpu"  # what kind of processor this is
 
 
@@ -46,29 +57,31 @@ def command(limits, control_fd, device="cpu", unsafe=None):
 
     `unsafe` names an empty folder to work in: then there is no bubblewrap, and Landlock, seccomp and limits are all.
     """
+    seen = view.of_this_machine()
     python = [os.path.abspath(sys.executable), "-I", "-B", "-X", "utf8"]
     settings = {
-        "uid": None if unsafe else secrets.choice(UIDS),
+        "uid": None if unsafe else _user(),
         "gid": GID,
+        "secret": None if unsafe else view.secret_inodes(),
         "work": os.path.join(unsafe or "/tmp", "work"),
-        "readable": _readable(unsafe, device),
+        "readable": _readable(seen, unsafe, device),
         "memory": None if device == "cuda" else limits.memory,  # CUDA reserves far more addresses than it uses
         "bpf": base64.b64encode(seccomp.compile_filter(gpu=device == "cuda")).decode(),
         "tgkill": seccomp.number_of("tgkill"),
         "cpu_seconds": limits.cpu_seconds,
         "file_bytes": limits.file_bytes,
     }
-    kit = os.path.dirname(INSIDE) if unsafe else os.path.dirname(KIT)
-    name = os.path.basename(INSIDE if unsafe else KIT)
+    kit = os.path.dirname(view.INSIDE) if unsafe else os.path.dirname(KIT)
+    name = os.path.basename(view.INSIDE if unsafe else KIT)
     start = (
         f"import json, sys; sys.path.insert(0, {kit!r}); from {name} import parent; "
         "parent.main(int(sys.argv[1]), json.loads(sys.argv[2]))"
     )
     program = [*python, "-c", start, str(control_fd), json.dumps(settings)]
-    return program if unsafe else [*_bubblewrap(limits, device), *program]
+    return program if unsafe else [*_bubblewrap(limits, device, seen), *program]
 
 
-def _bubblewrap(limits, device):
+def _bubblewrap(limits, device, seen):
     program = shutil.which("bwrap")
     if program is None:
         raise SandboxError(
@@ -76,7 +89,7 @@ def _bubblewrap(limits, device):
             "`apt-get install bubblewrap` (or --unsafe, on a machine where nothing can be lost)."
         )
     arguments = [program, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    if os.geteuid() == 0:  # the parent gives up root itself, once it has started
+    if _user() is not None:  # the parent gives up root itself, once it has started
         arguments += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
         arguments += ["--unshare-user", "--disable-userns", "--cap-drop", "ALL"]
@@ -85,20 +98,8 @@ def _bubblewrap(limits, device):
         arguments += ["--setenv", name, value]
     # before what may lie below it, as this whole course does when it was unpacked there
     arguments += ["--perms", "1777", "--size", str(limits.disk), "--tmpfs", "/tmp"]
-    # made here, since those that bubblewrap makes by itself are for root alone
-    for folder in _folders_above([*_system_paths(), *_python_paths(), KIT, CPU]):
-        arguments += ["--perms", "0755", "--dir", folder]
-    for path in _system_paths():
-        if os.path.islink(path):
-            arguments += ["--symlink", os.readlink(path), path]
-        else:
-            arguments += ["--ro-bind", path, path]
-    for path in _python_paths():
-        arguments += ["--ro-bind", path, path]
-    package = os.path.dirname(os.path.dirname(INSIDE))
-    if any(_is_below(package, path) for path in _python_paths()):
-        arguments += ["--tmpfs", package]  # installed, not linked: the kit lies among the packages that are shown
-    arguments += ["--ro-bind", INSIDE, KIT, "--proc", "/proc", "--dev", "/dev"]
+    arguments += _mounts(seen)
+    arguments += ["--ro-bind", view.INSIDE, KIT, "--proc", "/proc", "--dev", "/dev"]
     arguments += ["--ro-bind-try", CPU, CPU]  # for torch, as it starts
     if device == "cuda":
         for path in sorted(glob.glob("/dev/nvidia*")):
@@ -107,59 +108,92 @@ def _bubblewrap(limits, device):
     return [*arguments, "--chdir", "/tmp", "--"]
 
 
-def _system_paths():
-    """The parts of the system that Python's libraries are loaded from."""
-    wanted = ["/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo", "/usr/share/fonts"]
-    wanted += ["/usr/local/lib", "/usr/local/nvidia", "/lib", "/lib32", "/lib64"]
-    wanted += ["/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime"]
-    return [path for path in wanted if os.path.exists(path)]
+def _mounts(seen):
+    """The arguments that show what a View shows and hide what it hides."""
+    arguments, covers, made = [], [], {"/"}
+    for path in view.in_order([*seen.marks, *seen.links, KIT, CPU]):
+        # made here, since those that bubblewrap makes by itself are for root alone
+        for folder in map(str, reversed(PurePath(path).parents)):
+            if folder not in made and not seen.shows(folder):
+                arguments += ["--perms", "0755", "--dir", folder]
+                made.add(folder)
+        if path in seen.links:
+            arguments += ["--symlink", seen.links[path], path]
+        elif seen.marks.get(path):
+            arguments += ["--ro-bind", path, path]
+        elif path in seen.marks and os.path.isdir(path):
+            arguments += ["--perms", "0755", "--size", "4096", "--tmpfs", path]
+            covers += ["--remount-ro", path]
+            made.add(path)
+        elif path in seen.marks:
+            arguments += ["--ro-bind", os.devnull, path]
+    return [*arguments, *covers]  # what lies below a cover was put there before
 
 
-def _python_paths():
-    """The environment and the interpreter below it, without what lies below a path that is shown anyway.
-
-    Never their folders as a whole: a course may lie in `/usr/local`, and so may a Python.
-    """
-    wanted = [os.path.join(prefix, part) for prefix in (sys.prefix, sys.base_prefix) for part in PYTHON_PARTS]
-    wanted += [os.path.dirname(os.path.realpath(sys.executable)), sysconfig.get_paths()["stdlib"]]
-    paths = []
-    for path in sorted({p for part in wanted for p in (part, os.path.realpath(part)) if os.path.exists(part)}):
-        if not any(PurePath(path).is_relative_to(other) for other in [*paths, *_system_paths()]):
-            paths.append(path)
-    return paths
-
-
-def _folders_above(paths):
-    folders = {str(folder) for path in paths for folder in PurePath(path).parents}
-    return sorted(folders - {"/"} - {path for path in paths if os.path.islink(path)})
-
-
-def _is_below(path, folder):
-    return os.path.commonpath([os.path.realpath(path), os.path.realpath(folder)]) == os.path.realpath(folder)
-
-
-def _readable(unsafe, device):
+def _readable(seen, unsafe, device):
     """What Landlock lets a child read: less than bubblewrap shows, neither /proc nor /etc as a whole."""
-    paths = [*_system_paths(), *_python_paths(), "/dev/urandom", "/dev/random", "/dev/zero"]
-    paths.append(INSIDE if unsafe else KIT)
+    paths = [*seen.shown, "/dev/urandom", "/dev/random", "/dev/zero"]
+    paths.append(view.INSIDE if unsafe else KIT)
     if device == "cuda":
         paths += [*glob.glob("/dev/nvidia*"), "/proc", "/sys"]
     return paths
 
 
+def _user():
+    """A user that nobody else is, where this process may become any: else None, and bubblewrap makes a namespace."""
+    if os.geteuid() != 0:
+        return None
+    with open("/proc/self/uid_map") as file:
+        mapped = [range(first, first + count) for first, _, count in (map(int, line.split()) for line in file)]
+    for users in UIDS:
+        if any(users[0] in some and users[-1] in some for some in mapped):
+            return secrets.choice(users)
+    return None
+
+
+# --- why there is none ----------------------------------------------------------------------------
+
+
 def refusal():
     """One sentence saying why there can be no sandbox here, or None. Starts bubblewrap for a moment."""
     try:
-        arguments = _bubblewrap(Limits(), "cpu")
+        arguments = _bubblewrap(Limits(), "cpu", view.of_this_machine())
     except SandboxError as error:
         return str(error)
     true = next(path for path in ("/usr/bin/true", "/bin/true") if os.path.exists(path))
     arguments[-1:] = ["--ro-bind", true, "/true", "--", "/true"]
-    done = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
-    if done.returncode == 0:
+    code, said = _said_by(arguments)
+    if code == 0:
         return None
-    reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+    reason = (said.splitlines() or ["no reason given"])[-1]
     return (
-        f"Grading needs bubblewrap with user namespaces to run student code safely, and here it fails ({reason}): "
-        "allow unprivileged user namespaces, or run as root (or --unsafe, on a machine where nothing can be lost)."
+        f"Grading needs bubblewrap to run student code safely, and here it fails ({reason}): {_advice(said)} "
+        "(or use --unsafe, on a machine where nothing can be lost)."
     )
+
+
+def _said_by(arguments):
+    """The exit code of a command that should end at once, and what it said of errors."""
+    try:
+        done = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return None, str(error).replace(str(arguments), arguments[0])
+    return done.returncode, (done.stderr.strip() if done.returncode else done.stdout.strip())
+
+
+def _advice(said):
+    """What to do where bubblewrap says that and fails: true for this user and this machine."""
+    if "nknown option" in said:
+        _, version = _said_by(["bwrap", "--version"])
+        found = re.search(r"\d[\d.]*", version)
+        return f"{NEEDED} or later is needed{f', and this is {found[0]}' if found else ''}: install a newer one"
+    if not re.search("not permitted|ermission|namespace|denied", said):
+        return "that has to be mended first"
+    if os.geteuid() == 0:
+        return f"here not even root may make namespaces and mounts, as in most containers; {OF_A_CONTAINER}"
+    for path, forbids, allows in SWITCHES:
+        with contextlib.suppress(OSError), open(os.path.join("/proc/sys", path)) as file:
+            if file.read().strip() == forbids:
+                name = path.replace("/", ".")
+                return f"{name} is {forbids}, so that only root may do this; let root run `sysctl -w {name}={allows}`"
+    return f"here an ordinary user may not make user namespaces and mounts in them; in a container, {OF_A_CONTAINER}"

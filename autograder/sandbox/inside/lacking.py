@@ -7,6 +7,7 @@ lets go on what can go on without (an uncompiled function, a loader without work
 import asyncio
 import builtins
 import errno
+import fcntl
 import functools
 import getpass
 import io
@@ -16,8 +17,11 @@ import os
 import pdb
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
+import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from torch.utils.data import DataLoader
@@ -29,6 +33,7 @@ NO_WORKERS = f"A DataLoader gets no worker processes {RUNS_ON}"
 NO_COMPILER = f"torch.compile leaves code as it is, uncompiled, {RUNS_ON}"
 NO_INPUT = f"Nobody is there to answer input() {RUNS_ON}"
 NO_DEBUGGER = f"Nobody is there to use a debugger {RUNS_ON}"
+FEW_THREADS = f"No more than a few threads can run {RUNS_ON}"
 NO_EXIT = f"exit() does nothing {RUNS_ON}"
 NO_GPU = f"There is no GPU {RUNS_ON}"
 NO_FILE = f"No files are there but the notebook's own, in its own folder, {RUNS_ON}"
@@ -36,6 +41,7 @@ NO_MODULE = "There is no module `{}` " + RUNS_ON
 NOT_ALLOWED = f"The system allows only what computing needs {RUNS_ON}"
 
 NO_GPU_ERRORS = re.compile(r"not compiled with CUDA|NVIDIA driver|No CUDA GPUs")  # torch's own words
+FEW_THREADS_ERRORS = re.compile(r"can't start new thread|Resource temporarily unavailable")
 NO_FILE_ERRORS = re.compile(r"open file failed|Parent directory .* does not exist")
 REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS)
 
@@ -101,7 +107,8 @@ def _of_natural(error):
         return NO_FILE if not_there else NOT_ALLOWED if error.errno == errno.EPERM else None
     if isinstance(error, (AssertionError, RuntimeError)):
         message = str(error)[:1000]
-        return NO_GPU if NO_GPU_ERRORS.search(message) else NO_FILE if NO_FILE_ERRORS.search(message) else None
+        known = {NO_GPU: NO_GPU_ERRORS, NO_FILE: NO_FILE_ERRORS, FEW_THREADS: FEW_THREADS_ERRORS}
+        return next((sentence for sentence, words in known.items() if words.search(message)), None)
     return None
 
 
@@ -121,10 +128,15 @@ def install():
     asyncio.create_subprocess_exec = asyncio.create_subprocess_shell = no_process
     asyncio.selector_events.BaseSelectorEventLoop._make_self_pipe = _wake_by_pipe
     os.system = no_program
+    os.utime = _with_its_times
+    fcntl.flock, fcntl.lockf = _granted(fcntl.flock), _granted(fcntl.lockf)
+    sqlite3.connect = sqlite3.dbapi2.connect = _without_locks
     builtins.input = getpass.getpass = no_input
     sys.breakpointhook = pdb.set_trace = no_debugger
     torch.compile = uncompiled
     DataLoader._get_iterator = _without_workers
+    ThreadPoolExecutor._adjust_thread_count = _with_those_that_run
+    torch.set_num_threads, torch.get_num_threads = _remember_threads, lambda: _threads_asked_for[-1]
 
 
 def _put_into_words(owner, name, sentence):
@@ -157,6 +169,36 @@ def no_program(command, _system=os.system):
     return status
 
 
+def _with_its_times(path, *args, _utime=os.utime, **kwargs):
+    """For os.utime, which is refused: a file of one's own keeps the times that it has."""
+    try:
+        _utime(path, *args, **kwargs)
+    except PermissionError:
+        if not os.access(path, os.W_OK):
+            raise
+
+
+def _granted(lock):
+    """For fcntl's locks, which are refused: one on a file of one's own, which nobody else has, is granted."""
+
+    @functools.wraps(lock)
+    def locking(file, *args):
+        try:
+            lock(file, *args)
+        except PermissionError:
+            if fcntl.fcntl(file, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+                raise
+
+    return locking
+
+
+def _without_locks(database, *args, _connect=sqlite3.connect, uri=False, **kwargs):
+    """For sqlite3.connect: nobody else has the database, so it is not locked."""
+    if not uri and database not in ("", ":memory:"):
+        database, uri = f"file:{urllib.parse.quote(os.fsencode(database))}?vfs=unix-none", True
+    return _connect(database, *args, uri=uri, **kwargs)
+
+
 def no_input(*args, **kwargs):
     refuse(NO_INPUT, EOFError(NO_INPUT))
 
@@ -179,6 +221,27 @@ def _without_workers(loader):
         tell(NO_WORKERS)
         loader.num_workers = loader.timeout = 0
     return _get_iterator(loader)
+
+
+_adjust_thread_count = ThreadPoolExecutor._adjust_thread_count
+
+
+def _with_those_that_run(pool):
+    """Where a pool gets no further thread, those that it has do the work."""
+    try:
+        _adjust_thread_count(pool)
+    except RuntimeError:
+        if not pool._threads:
+            raise
+
+
+_set_num_threads, _threads_asked_for = torch.set_num_threads, [1]
+
+
+def _remember_threads(number):
+    """For torch.set_num_threads: torch goes on in one thread, since without those it asks for it ends the process."""
+    _set_num_threads(min(number, 1))
+    _threads_asked_for.append(number)
 
 
 class _PipeEnd(io.FileIO):

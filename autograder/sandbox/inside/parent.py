@@ -14,7 +14,7 @@ import secrets
 import signal
 import socket
 
-from . import lockdown
+from . import exposed, lockdown
 
 SOCKET = 3  # the one descriptor that a child keeps, besides /dev/null as 0, 1 and 2
 
@@ -27,6 +27,10 @@ def main(control_fd, settings):
     control = socket.socket(fileno=control_fd)
     if lockdown.landlock_version() < 1:
         _send(control, {"ok": False, "message": "the kernel has no Landlock (Linux 5.13 or later, enabled, has)"})
+        return
+    if settings["secret"] is not None and (found := exposed.find(set(map(tuple, settings["secret"])))):
+        message = f"student code could read {found}, which is part of the kit or of a course: move it or remove it"
+        _send(control, {"ok": False, "message": message})
         return
     gc.disable()  # nothing of what is imported will ever be garbage
     from . import child  # torch, IPython, matplotlib: the seconds that are spent only once

@@ -1,0 +1,54 @@
+"""Looks through all that a sandbox shows for what it must not: the kit in any copy and by any name, and courses."""
+
+import os
+import zipfile
+
+# names that lie side by side in a copy of the kit, whatever its version and its folder's name, and in a course
+KIT = {"graders", "misconceptions", "reference"}
+COURSE = {"nbgrader_config.py", "source"}
+ARCHIVES = (".whl", ".egg", ".zip", ".pyz")
+NAME, SOURCES = ("attention_course-", "attention-course-"), (".gz", ".tgz", ".bz2", ".xz", ".tar")  # of the kit packed
+APART = ("/proc", "/sys", "/dev")  # the kernel's own
+
+
+def find(inodes, root="/"):
+    """The path of something below `root` that must not be seen, or None.
+
+    `inodes`: `(device, inode)` of files and folders of the kit and the course, known by them under any name.
+    """
+    numbers = {inode for _, inode in inodes}
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as listed:
+                entries = list(listed)
+        except OSError:  # it cannot be listed, but what lies in it may be reached by who knows the name
+            entries, names = [], {name for name in KIT | COURSE if os.path.lexists(os.path.join(folder, name))}
+        else:
+            names = {entry.name for entry in entries}
+        if KIT <= names or COURSE <= names:
+            return folder
+        for entry in entries:
+            if entry.inode() in numbers and _inode(entry.path) in inodes:
+                return entry.path
+            if entry.name.endswith(ARCHIVES) and _packs_the_kit(entry.path):
+                return entry.path
+            if entry.name.startswith(NAME) and entry.name.endswith(SOURCES):
+                return entry.path
+        folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+        waiting += folders if folder != root else [path for path in folders if path not in APART]
+    return None
+
+
+def _inode(path):
+    status = os.lstat(path)
+    return status.st_dev, status.st_ino
+
+
+def _packs_the_kit(path):
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return KIT <= {part for name in archive.namelist() for part in name.split("/")[:-1]}
+    except (OSError, zipfile.BadZipFile):
+        return False

@@ -1,0 +1,152 @@
+"""What of this machine's files a sandbox sees: the interpreter, its packages and the libraries they load, but no kit.
+
+What is shown is shown by its real path alone, and symbolic links lead there as they do outside. So what is hidden is
+hidden whatever name it is reached by.
+"""
+
+import glob
+import itertools
+import os
+import re
+import site
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from .. import course
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+INSIDE = os.path.join(PACKAGE, "sandbox", "inside")
+# what is hidden among packages: what pip and setuptools leave there of the kit, and nbgrader, which holds a course
+AMONG_PACKAGES = ("autograder", "attention?course*", "__editable__*attention?course*", "__pycache__/*attention?course*")
+AMONG_PACKAGES += ("nbgrader",)
+OF_A_COURSE = ("source", "release", "solutions", "submitted", "autograded", "feedback", "gradebook.db", ".autograder")
+PREFIX_PARTS = ("lib", "lib32", "lib64", "pyvenv.cfg")  # what an environment needs of its folder to run
+SYSTEM_PREFIXES = ("/usr", "/usr/local")  # whose `lib` holds much else: of them, only what Python itself names
+PACKAGES = ("site-packages", "dist-packages")
+CACHE = "/etc/ld.so.cache"
+LIBRARY = re.compile(rb"/[\w/.+-]+/[\w.+-]+\.so[\w.+-]*(?=\0)")
+
+
+@dataclass(frozen=True)
+class View:
+    """`marks`: real paths, folders first, and whether each is shown or, below one that is, hidden.
+
+    `links`: the symbolic links that lead to them from outside of what is shown, with their targets.
+    """
+
+    marks: dict
+    links: dict
+
+    def shows(self, path):
+        """Whether a real path is seen inside."""
+        around = (str(folder) for folder in (PurePath(path), *PurePath(path).parents))
+        return next((self.marks[folder] for folder in around if folder in self.marks), False)
+
+    @property
+    def shown(self):
+        return [path for path, shown in self.marks.items() if shown]
+
+
+def of_this_machine():
+    """The View of a sandbox for this interpreter."""
+    links = {}
+    wanted = {_followed(path, links) for path in [*_python_paths(), *_library_paths()] if os.path.exists(path)}
+    unneeded = {path for folder in wanted for path in _package_folders(folder)} - wanted
+    marks = dict.fromkeys(wanted, True) | dict.fromkeys([*unneeded, *_secrets()], False)
+    view = View({}, {})
+    for path in in_order(marks):
+        if marks[path] != view.shows(path):
+            view.marks[path] = marks[path]
+    view.links.update((path, target) for path, target in links.items() if not view.shows(path))
+    return view
+
+
+def in_order(paths):
+    """Paths in an order in which folders come before what lies below them."""
+    return sorted(paths, key=lambda path: PurePath(path).parts)
+
+
+def _followed(path, links):
+    """The real path of an existing path; every symbolic link on the way is added to `links`."""
+    here, left = "/", list(PurePath(path).parts[1:])
+    while left:
+        part = left.pop(0)
+        there = os.path.dirname(here) if part == ".." else os.path.join(here, part)
+        if os.path.islink(there):
+            target = links[there] = os.readlink(there)
+            left[:0] = PurePath(target).parts[os.path.isabs(target) :]
+            here = "/" if os.path.isabs(target) else here
+        else:
+            here = there
+    return here
+
+
+# --- what is needed -------------------------------------------------------------------------------
+
+
+def _library_paths():
+    """Where the dynamic loader finds shared libraries, and what they read."""
+    paths = ["/usr/lib/locale", "/usr/share/zoneinfo", "/usr/share/fonts", "/usr/local/nvidia"]
+    paths += [CACHE, "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime"]
+    paths += glob.glob("/lib*/ld-*")  # the loader itself, by the name that programs know
+    if not os.path.exists(CACHE):
+        return [*paths, "/lib", "/lib64", "/usr/lib", "/usr/lib64"]
+    libraries = {os.fsdecode(path) for path in LIBRARY.findall(Path(CACHE).read_bytes())}
+    elsewhere = [path for path in libraries if os.path.islink(path) and "/" in os.readlink(path)]
+    return [*paths, *elsewhere, *{os.path.dirname(path) for path in libraries}]
+
+
+def _python_paths():
+    """The environment, the interpreter below it, and every folder of packages that this interpreter looks into.
+
+    Never their folders as a whole: a course may lie in `/usr/local`, and so may a Python.
+    """
+    prefixes = {sys.prefix, sys.base_prefix} - set(SYSTEM_PREFIXES)
+    paths = [os.path.join(prefix, part) for prefix in prefixes for part in PREFIX_PARTS]
+    paths += [os.path.abspath(sys.executable), sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
+    user = os.path.realpath(site.getusersitepackages())  # which an isolated interpreter does not look into
+    return paths + [path for path in sys.path if os.path.basename(path) in PACKAGES and os.path.realpath(path) != user]
+
+
+def _package_folders(folder):
+    """The folders of packages below the folder of an interpreter, or of several."""
+    return {
+        os.path.realpath(path)
+        for packages in PACKAGES
+        for below in ("", "python*")
+        for path in glob.glob(os.path.join(glob.escape(folder), below, packages))
+    }
+
+
+# --- what is hidden -------------------------------------------------------------------------------
+
+
+def _course():
+    """The folder of the course, in a list, which is empty where there is none."""
+    try:
+        return [str(course.root())]
+    except (course.CourseError, OSError):  # there is none here, or this folder is gone
+        return []
+
+
+def _secrets():
+    """Real paths of the kit, of what its installation left among packages, and of the course."""
+    secrets = [PACKAGE, *_course()]
+    among = {os.path.dirname(PACKAGE), *(path for path in sys.path if os.path.basename(path) in PACKAGES)}
+    for folder, name in itertools.product(among, AMONG_PACKAGES):
+        secrets += glob.glob(os.path.join(glob.escape(folder), name))
+    return {os.path.realpath(path) for path in secrets if os.path.exists(path)}
+
+
+def secret_inodes():
+    """`[device, inode]` of all files of the kit that are hidden and of the parts of the course: known by any name."""
+    paths = [os.path.join(folder, part) for folder in _course() for part in ("", *OF_A_COURSE)]
+    for folder, folders, names in os.walk(PACKAGE):
+        if folder == INSIDE:  # shown on purpose
+            folders.clear()
+        else:
+            paths += [folder, *(os.path.join(folder, name) for name in names)]
+    statuses = [os.stat(path) for path in paths if os.path.exists(path)]
+    return [[status.st_dev, status.st_ino] for status in statuses]
