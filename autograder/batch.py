@@ -26,8 +26,9 @@ class Batch:
     """One run over the submissions of the students `who`: made by looking at each of them once.
 
     Afterwards `unreadable` is a list of students, `known` one of (student, the stored result's key), and `pending` maps
-    the keys of results that are to be found to students: equal submissions are graded once. With `renew`, inputs are
-    drawn anew, so that nothing is known. `results` is the course's verdicts.store.Store.
+    the keys of results that are to be found to students: equal submissions are graded once. So does `stopped`, for
+    those that a deadline or a kill has stopped: they are graded once more in each run, alone, before that counts. With
+    `renew`, inputs are drawn anew, so that nothing is known. `results` is the course's verdicts.store.Store.
 
     While it runs it counts `graded`, `statuses` (of exercises that could not be graded: how many submissions have one),
     `problems` (student, why there is no row) and `slowest` (seconds, student, on what most of them, how many).
@@ -39,7 +40,7 @@ class Batch:
         self.results = results
         self.device = device
         self.seed = results.seed(assignment.name, renew=renew)
-        self.unreadable, self.known, self.pending = [], [], {}
+        self.unreadable, self.known, self.pending, self.stopped = [], [], {}, {}
         self.graded, self.statuses, self.problems, self.slowest = 0, Counter(), [], []
         for student in who:
             self._look_at(student)
@@ -55,7 +56,13 @@ class Batch:
         except reading.Unreadable:
             self.unreadable.append(student)
         else:
-            self.pending.setdefault(key, []).append(student)
+            waiting = self.stopped if self.results.was_stopped(key) else self.pending
+            waiting.setdefault(key, []).append(student)
+
+    @property
+    def at_once(self):
+        """How many submissions can be graded at the same time."""
+        return max(len(self.pending), min(1, len(self.stopped)))
 
     def _path(self, student):
         return self.root / "submitted" / student / self.assignment.name / f"{self.assignment.name}.ipynb"
@@ -82,18 +89,30 @@ class Batch:
             else:  # it can no longer be read: as if it were not there
                 self.known.remove((student, key))
                 self.pending.setdefault(key, []).append(student)
-        for task, graded in engine.graded(self._tasks(), len(self.pending)):
+        for task, graded in engine.graded(self._tasks(self.pending), len(self.pending)):
             self.results.put(task.key, graded)
-            for student in self.pending[task.key]:
-                self._count(student, graded)
-                yield from self._record(writer, student, reading.read_notebook(task.data), graded, task.key)
+            if graded.final:
+                yield from self._record_all(writer, task, self.pending[task.key], graded)
+            else:
+                self.stopped[task.key] = self.pending[task.key]
+        alone = self._tasks(self.stopped, alone=True)
+        for task, again in engine.graded(alone, len(self.stopped), alone=True):
+            before = self.results.get_stopped(task.key)
+            graded = record.settled(before, again) if before else again
+            self.results.put(task.key, graded)
+            yield from self._record_all(writer, task, self.stopped[task.key], graded)
 
-    def _tasks(self):
-        for key, same in self.pending.items():
+    def _tasks(self, waiting, alone=False):
+        for key, same in waiting.items():
             try:
-                yield Task(same[0], key, self._read_again(same[0], key), self.assignment.name, self.seed)
+                yield Task(same[0], key, self._read_again(same[0], key), self.assignment.name, self.seed, alone)
             except Changed as problem:
                 self.problems += [(student, str(problem)) for student in same]
+
+    def _record_all(self, writer, task, students, graded):
+        for student in students:
+            self._count(student, graded)
+            yield from self._record(writer, student, reading.read_notebook(task.data), graded, task.key)
 
     def _record_again(self, writer, student, graded, key):
         try:

@@ -26,7 +26,7 @@ def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew
     with alone(root, assignment.name):
         results.sweep()
         batch = Batch(root, assignment, who, results, device, renew)
-        engine.warm(len(batch.pending))  # while nbgrader is imported, which takes as long as torch
+        engine.warm(batch.at_once)  # while nbgrader is imported, which takes as long as torch
         with _writer(root, assignment, results, unsafe=unsafe, device=device) as writer:
             table = show.ClassTable(assignment)
             for student, verdict in progress(f"grading {assignment.name}", batch.run(engine, writer), len(who)):

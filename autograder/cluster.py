@@ -22,11 +22,13 @@ from distributed.client import ClosedClientError
 from distributed.comm import connect
 from distributed.versions import VersionMismatchWarning
 
+from . import tasks
 from .classes import UsageError
 
 CONNECT = 10.0  # seconds for the scheduler to answer
 PATIENCE = 60.0  # seconds without a worker, after which a run ends
 LOOK = 1.0  # seconds between two looks at who is there
+OTHERS = 3  # times as long as a submission may take, for a worker that has tasks of other heads as well
 FETCH = 10.0  # seconds for an answer to come from its worker
 AHEAD = 2  # tasks that a worker has: the one at work and the next, so that it need not wait for the head
 NAMED = ("torch", "Python", "Dask")  # versions that say something to people; the others are hashes
@@ -51,14 +53,14 @@ class Cluster:
     def warm(self, total):
         """Nothing is to be started: the workers are there."""
 
-    def graded(self, coming, total):
+    def graded(self, coming, total, alone=False):
         """(task, Graded) in the order in which they are done; every task comes out, whatever becomes of the workers.
 
-        `coming` is an iterator of tasks, which is asked for one when a worker has room for it. Workers may join and
-        leave: what one that is gone had is given to others, and a task that ATTEMPTS workers died of gets 0.
+        `coming` is an iterator of tasks, which is asked for one when a worker has room for it; with `alone`, when none
+        has anything to do. Workers may join and leave: what one that is gone had is given to others, and a task that
+        ATTEMPTS workers died of gets 0, and so does one that a worker did not end at all.
         Raises UsageError where nobody can grade, and SandboxError where a worker's sandbox fails.
         """
-        from . import tasks
         from .sandbox.jail import SandboxError
 
         again, deaths = deque(task for task in [next(coming, None)] if task), Counter()
@@ -73,7 +75,7 @@ class Cluster:
                         yield task, tasks.died(task)
                     else:
                         again.append(task)
-                while (worker := crew.free()) and (task := again.popleft() if again else next(coming, None)):
+                while (worker := crew.free(alone)) and (task := again.popleft() if again else next(coming, None)):
                     crew.give(worker, task)
                 if worker and not crew.flight:
                     return
@@ -123,9 +125,10 @@ class _Crew:
         self.workers = set()  # those that can grade
         self.others = set()  # those that cannot
         self.flight = {}  # by the future's key, in order: (worker, future, task)
+        self.began = {}  # when a worker began what it is at
         self.finished = queue.SimpleQueue()  # of futures
         self.done = set()  # the keys of those that are or were in it
-        self.lost = []  # what was taken back: (task, whether its worker may have died of it)
+        self.lost = []  # what was taken back: (task, how many workers may have died of it now)
         self.looked = 0.0
         self.met = time.monotonic()  # when there last was a worker
 
@@ -139,6 +142,7 @@ class _Crew:
                 there = self.client.scheduler_info(n_workers=-1)["workers"]
                 running = {worker for worker, about in there.items() if about["status"] == "running"}
                 self._dismiss(self.workers - running, there)
+                self._give_up(self._silent(), there)
                 self.others &= there.keys()
                 self._greet(running - self.workers - self.others)
             self.looked = time.monotonic()
@@ -149,16 +153,32 @@ class _Crew:
         lost, self.lost = self.lost, []
         return lost
 
-    def _dismiss(self, workers, there):
-        """Take back what these workers have; one that is not even `there` may have died of the task it was at."""
+    def _dismiss(self, workers, there, deaths=1):
+        """Take back what these workers have; one that is not even `there` may have died of the task it was at.
+
+        That counts as so many `deaths`.
+        """
         for worker in workers:
             theirs = [key for key, (whose, _, _) in self.flight.items() if whose == worker]
             was_at = next((key for key in theirs if key not in self.done), None)
             for key in theirs:
                 _, future, task = self.flight.pop(key)
                 future.cancel()
-                self.lost.append((task, key == was_at and worker not in there))
+                self.lost.append((task, deaths * (key == was_at and worker not in there)))
         self.workers -= workers
+
+    def _silent(self):
+        """The workers that have been at a task for longer than they can be."""
+        patience = time.monotonic() - OTHERS * tasks.PATIENCE
+        at_work = {worker for worker, _, _ in self.flight.values()}
+        return {worker for worker in at_work if self.began[worker] < patience}
+
+    def _give_up(self, workers, there):
+        """Take back what silent workers have, for others; what they are at would only take as long again."""
+        for worker in workers:
+            log.warning("autograder: The worker %s does not end what it was given: restart it.", worker)
+        self._dismiss(workers, there.keys() - workers, tasks.ATTEMPTS)
+        self.others |= workers
 
     def _greet(self, new):
         """Have new workers make ready. If one cannot, that ends a run that has no others, and else is only told."""
@@ -180,19 +200,23 @@ class _Crew:
             log.warning("autograder: %s", sentence)
         self.workers |= ready
 
-    def free(self):
-        """The worker that has the least to do and room for more, or None."""
+    def free(self, alone):
+        """The worker that has the least to do and room for more, or None; for what is done `alone`, if all are idle."""
+        if alone and self.flight:
+            return None
         load = Counter(worker for worker, _, _ in self.flight.values())
         worker = min(self.workers, key=lambda w: load[w], default=None)
         return worker if load[worker] < AHEAD else None
 
     def give(self, worker, task):
         """Give a task to a worker."""
-        fields = (task.student, task.key, task.data, task.assignment, task.seed)
+        fields = (task.student, task.key, task.data, task.assignment, task.seed, task.alone)
         with self._scheduler():
             future = self.client.submit(
                 grade, self.plugin.name, fields, workers=[worker], allow_other_workers=False, pure=False
             )
+        if worker not in (busy for busy, _, _ in self.flight.values()):
+            self.began[worker] = time.monotonic()
         self.flight[future.key] = worker, future, task
         future.add_done_callback(self._is_done)
 
@@ -215,10 +239,11 @@ class _Crew:
             self.finished.put(future)
             return None, None
         del self.flight[future.key]
+        self.began[worker] = time.monotonic()
         self.done.discard(future.key)
         if answer is None:
             self.workers.discard(worker)
-            self.lost.append((task, True))
+            self.lost.append((task, 1))
         return task, answer
 
     def _fetched(self, future, worker):
@@ -334,7 +359,7 @@ class WarmGrader(distributed.WorkerPlugin):
         return answer.result()
 
     def _grade(self, task):
-        from . import starting, tasks
+        from . import starting
         from .sandbox.jail import SandboxError
 
         os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -90,23 +90,27 @@ class Grader:
             return record.Graded(record.rejected(path, wanted or exercises_of_name(path), str(problem), seed))
         return self.grade_cells(cells, wanted, seed, str(path), assignment, candidates=every)
 
-    def grade_cells(self, cells, wanted, seed, path="", assignment="", candidates=()):
+    def grade_cells(self, cells, wanted, seed, path="", assignment="", candidates=(), alone=False):
         """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they define).
 
         A process that was ended by nobody knows whom (a SIGKILL, the death of the sandbox) may have been ended by the
-        submission, or by a machine out of memory: the submission is then graded again, and the last attempt counts.
+        submission, or by a machine out of memory: the submission is then graded again, and the last attempt counts,
+        within one deadline for all. With `alone`, it is graded as if there had been no other before it.
         """
-        self._learn_what_pays(seed)
+        if not alone:
+            self._learn_what_pays(seed)
+        deadline, graded = Deadline(self.parent.limits.submission), None
         for _ in range(ATTEMPTS):
-            workspace = Workspace(self.parent, cells)
+            workspace = Workspace(self.parent, cells, deadline, foresees=not alone)
             results = self._grade_workspace(workspace, wanted, candidates, seed)
-            if not workspace.unexplained:
+            verdict = record.Verdict(path, results, seed, assignment)
+            again = record.Graded(verdict, cells, workspace.outputs, dict(workspace.spent), workspace.stopped)
+            graded = record.settled(graded, again) if graded else again
+            if not workspace.unexplained or deadline.is_over():
                 break
             log.warning("a sandboxed process was ended, perhaps from outside")
         self.met.update({(course.exercises()[e.exercise].assignment, seed) for e in results})
-        return record.Graded(
-            record.Verdict(path, results, seed, assignment), cells, workspace.outputs, dict(workspace.spent)
-        )
+        return graded
 
     def _learn_what_pays(self, seed):
         """Learn what is asked of each submission to an assignment, once enough of them had the same inputs."""
@@ -212,10 +216,11 @@ class Grader:
         if base not in workspace.shaky:
             if not workspace.child or workspace.kinds([base])[base] == "missing":
                 return False
+            workspace.begin_exercise()  # with a clock of its own
             under = self.graders.run(base, workspace, seed)
-            if under.stopped:
-                return True
-            workspace.shaky[base] = bool(under.failed())
+            if workspace.deadline.is_over():  # which says nothing about the base
+                return False
+            workspace.shaky[base] = bool(under.stopped or under.failed())
         return workspace.shaky[base]
 
 
@@ -257,16 +262,46 @@ def read_cells(path):
     return restore(submitted, found.cells if found else (), found)
 
 
+class OutOfTime(ChildGone):
+    """The time for all that is done with a submission is up."""
+
+    def __init__(self, seconds):
+        super().__init__("timeout", f"grading the whole submission took longer than {seconds:g} s")
+
+
+class Deadline:
+    """The one deadline over all that is done with a submission, by the clock. It begins with its first process."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+        self.ends = None
+
+    def begin(self):
+        """Let it run, unless it does already."""
+        self.ends = self.ends or time.monotonic() + self.seconds
+
+    def is_over(self):
+        return self.ends is not None and time.monotonic() >= self.ends
+
+    def left(self):
+        """The seconds that are left. Raises OutOfTime if there are none."""
+        if self.is_over():
+            raise OutOfTime(self.seconds)
+        return self.ends - time.monotonic() if self.ends else self.seconds
+
+
 class Workspace:
     """A submission's cells, run in a sandboxed child, and a fresh child whenever one is lost.
 
     It is the transport of the graders' proxies. A cell that ends its child is left out of the next one, so that one
-    exercise's endless loop or crash does not take the others along.
+    exercise's endless loop or crash does not take the others along. What a limit counts is what requests took, never
+    what was done here meanwhile, nor what was asked in vain; but nothing is asked any more when the deadline is over.
     """
 
-    def __init__(self, parent, cells):
+    def __init__(self, parent, cells, deadline=None, foresees=True):
         self.parent = parent
         self.cells = cells
+        self.deadline = deadline or Deadline(parent.limits.submission)
         self.child = None
         self.outputs = {}
         self.shown = {}
@@ -275,21 +310,25 @@ class Workspace:
         self.left_out = {}
         self.shaky = {}  # whether a base is wrong, as far as it was asked for
         self.restarts = 0
-        self.foresees = True  # whether several requests may be made at once
+        self.foresees = foresees  # whether several requests may be made at once
         self.unexplained = False  # whether a child was ended by nobody knows whom
+        self.stopped = False  # whether a cell was
         self.used = {"cpu": 0.0, "memory": 0}
         self.spent = Counter()  # wall-clock seconds, by what they were spent on
-        self.notebook_ends = None
-        self.exercise_ends = None
+        self.of_cells = 0.0  # seconds that the cells of this child took
+        self.of_exercise = None  # seconds that the requests of an exercise took
 
     def run(self):
-        """Run all cells that are to be run. Raises ChildGone if children keep being lost."""
-        self.notebook_ends = self.notebook_ends or time.monotonic() + self.parent.limits.notebook
+        """Run all cells that are to be run. Raises ChildGone if children keep being lost, or time is up."""
+        self.deadline.left()
         while self.child is None:
-            if self.restarts > MAX_RESTARTS or (self.left_out and time.monotonic() > self.notebook_ends):
+            if self.restarts > MAX_RESTARTS:
                 raise ChildGone("killed", "too many of its cells ended their process or did not end at all")
             self.child = self.parent.fork()
+            self.deadline.begin()
+            self.of_cells = 0.0
             for index, cell in enumerate(self.cells):
+                self.deadline.left()
                 with self.clock(self._name(index)):
                     lives = self._run_cell(index, cell)
                 if not lives:
@@ -298,14 +337,17 @@ class Workspace:
 
     def _run_cell(self, index, cell):
         """Run one cell; False if the child was lost by it."""
+        limits = self.parent.limits
         try:
             if cell.exercise:
-                self.child.request({"op": "bind", "name": cell.exercise}, seconds=self.parent.limits.call)
+                self._request({"op": "bind", "name": cell.exercise}, seconds=limits.call)
             elif cell.runs and index not in self.left_out:
-                seconds = max(0.1, min(self.parent.limits.cell, self.notebook_ends - time.monotonic()))
-                reply, _ = self.child.request(
-                    {"op": "cell", "source": cell.source, "name": self._name(index)}, seconds=seconds
-                )
+                seconds = max(0.1, min(limits.cell, limits.notebook - self.of_cells))
+                message = {"op": "cell", "source": cell.source, "name": self._name(index)}
+                try:
+                    reply, _ = self._request(message, seconds=seconds)
+                finally:
+                    self.of_cells += self.child.took
                 self._keep(index, clean_outputs(reply.get("outputs")))
                 self.errors.pop(index, None)
                 if "error" in reply or not replies.succeeded(reply):
@@ -318,6 +360,15 @@ class Workspace:
             return False
         return True
 
+    def _request(self, message, tensors=(), seconds=None):
+        """Ask the child, as Child.request does. Raises OutOfTime where the deadline for all ends it, or has."""
+        left = self.deadline.left()
+        try:
+            return self.child.request(message, tensors, seconds=seconds, most=left)
+        except (Interrupted, ChildGone):
+            self.deadline.left()
+            raise
+
     def _keep(self, index, outputs):
         """Keep what a cell showed, if there is room: only an honest child counts what its cells show in all."""
         self.shown[index] = len(json.dumps(outputs))
@@ -329,6 +380,7 @@ class Workspace:
     def _stop_at(self, index, status, message, keep):
         self.outputs[index] = [{"output_type": "error", "ename": status, "evalue": message, "traceback": [message]}]
         self.errors[index] = Stopped("timeout" if keep else status, message)
+        self.stopped = True
         if not keep:
             self.left_out[index] = message
 
@@ -349,13 +401,17 @@ class Workspace:
 
     @contextlib.contextmanager
     def watched(self):
-        """Raise Endless as `watching` does; the sandbox has ended then: the talk may have stopped in mid-word."""
+        """Raise Endless as `watching` does; the sandbox has ended then: the talk may have stopped in mid-word.
+
+        OutOfTime, if it is the submission's own time that was up.
+        """
         try:
-            with watching():
+            with watching(self.deadline.left()):
                 yield
         except Endless:
             self.parent.close()
             self._lose()
+            self.deadline.left()
             raise
 
     @contextlib.contextmanager
@@ -372,17 +428,17 @@ class Workspace:
     def begin_exercise(self):
         """Make sure that there is a child, and start the exercise's clock."""
         self.run()
-        self.exercise_ends = time.monotonic() + self.parent.limits.exercise
+        self.of_exercise = 0.0
         self.answered = 0
 
     def end_exercise(self):
-        self.exercise_ends = None
+        self.of_exercise = None
 
     def kinds(self, names):
         """For every name: "class", "callable", "other" or "missing"."""
         self.run()
         try:
-            reply, _ = self.child.request({"op": "kind", "names": list(names)}, seconds=self.parent.limits.call)
+            reply, _ = self._request({"op": "kind", "names": list(names)}, seconds=self.parent.limits.call)
         except (Interrupted, ChildGone) as problem:
             self._lose()
             raise ChildGone(getattr(problem, "status", "timeout"), str(problem)) from None
@@ -417,14 +473,17 @@ class Workspace:
     def ask(self, message, tensors):
         """Serve a proxy. Raises Stopped, which ends the exercise, when the child is lost or time is up."""
         limits = self.parent.limits
-        left = self.exercise_ends - time.monotonic() if self.exercise_ends else limits.call
+        left = self._left_of_exercise(limits.call)
         late = f"its checks took longer than {limits.exercise:g} s in all" if left < limits.call else None
         if self.child is None or left <= 0:
             raise Stopped("timeout", late or "it is not there any more")
         try:
-            reply, answer = self.child.request(message, tensors, seconds=min(limits.call, left))
+            reply, answer = self._request(message, tensors, seconds=min(limits.call, left))
+            self._took(self.child.took)
         except Interrupted as problem:
             raise Stopped("timeout", late or str(problem)) from None
+        except OutOfTime as problem:
+            raise Stopped(problem.status, str(problem)) from None
         except ChildGone as problem:
             self._lose()
             self.restarts += 1
@@ -438,21 +497,38 @@ class Workspace:
     def ask_all(self, requests, number, seconds):
         """Serve a `number` of requests that are one: [(reply, tensors)], or None if it takes long or goes wrong.
 
-        Then a submission is asked request by request to its end, so that what goes wrong does so in its own check.
+        Then a submission is asked request by request to its end, so that what goes wrong does so in its own check: in a
+        fresh child, and with all of its time, as if it had never been asked at once.
         """
-        left = self.exercise_ends - time.monotonic() if self.exercise_ends else seconds
+        left = min(seconds, self._left_of_exercise(seconds), self.parent.limits.call)  # or one call might take too long
         if not self.foresees or self.child is None or left <= 0:
             return None
         try:
-            reply, answer = self.child.request(requests, seconds=min(seconds, left))
+            reply, answer = self._request(requests, seconds=left)
             answers = replies.apart(reply, answer, number)
-        except (Interrupted, wire.WireError, ChildGone) as problem:
-            self.foresees = False
-            if isinstance(problem, ChildGone):
-                self._lose()
-                self.run()
+        except (Interrupted, wire.WireError, ChildGone):
+            self._begin_anew()
             return None
-        return answers if self._has_room_for(answer) else None
+        if not self._has_room_for(answer):
+            self._begin_anew()
+            return None
+        self._took(self.child.took)
+        return answers
+
+    def _begin_anew(self):
+        """Begin an exercise once more in a fresh child; from then on nothing is asked at once. Raises ChildGone."""
+        self.foresees = False
+        self._lose()
+        self.run()
+        self.answered = 0
+
+    def _left_of_exercise(self, otherwise):
+        """The seconds that requests of this exercise may still take; `otherwise`, outside of one."""
+        return otherwise if self.of_exercise is None else self.parent.limits.exercise - self.of_exercise
+
+    def _took(self, seconds):
+        if self.of_exercise is not None:
+            self.of_exercise += seconds
 
     def _has_room_for(self, answer):
         """Whether all answers so far, with this one, are no more than may be kept: the transcripts hold them."""

@@ -9,9 +9,8 @@ from multiprocessing import connection, get_context
 from . import starting, tasks
 from .processes import end_with, without_interrupts
 from .sandbox.jail import SandboxError
-from .tasks import ATTEMPTS
+from .tasks import ATTEMPTS, PATIENCE
 
-PATIENCE = 3600.0  # seconds for one submission: beyond all deadlines that a worker keeps itself (see `watchdog`)
 READY = "ready"
 
 
@@ -40,26 +39,31 @@ class Pool:
         while len(self.workers) < min(self.jobs, total):
             self.workers.append(_Worker(*self.settings))
 
-    def graded(self, coming, total):
+    def graded(self, coming, total, alone=False):
         """(task, Graded) in the order in which they are done; every task comes out, whatever becomes of the workers.
 
-        `coming` is an iterator of at most `total` tasks, which is asked for one when a worker is free for it. A worker
-        that dies is replaced, and its task is given to another one; a task that ATTEMPTS workers died of gets 0, and
-        so does one that a worker did not end at all.
+        `coming` is an iterator of at most `total` tasks, which is asked for one when a worker is free for it; with
+        `alone`, when all of them are. A worker that dies is replaced, and its task is given to another one; a task that
+        ATTEMPTS workers died of gets 0, and so does one that they did not end within PATIENCE, all together.
         Raises SandboxError where there is no sandbox.
         """
-        waiting, deaths = deque(), Counter()
+        waiting, deaths, ends = deque(), Counter(), {}
 
         def are_waiting():
             if not waiting and (task := next(coming, None)) is not None:
                 waiting.append(task)
             return bool(waiting)
 
+        def give(worker):
+            task = waiting.popleft()
+            worker.give(task)
+            worker.until = ends.setdefault(task.key, worker.until)
+
         while are_waiting() or any(worker.task for worker in self.workers):
-            self.warm(total)
+            self.warm(1 if alone else total)
             for worker in self.workers:
-                if worker.free and are_waiting():
-                    worker.give(waiting.popleft())
+                if worker.free and are_waiting() and not (alone and any(other.task for other in self.workers)):
+                    give(worker)
             for worker in _answering(self.workers):
                 task, answer = worker.task, worker.take()
                 if isinstance(answer, SandboxError):
@@ -77,7 +81,7 @@ class Pool:
                         yield task, tasks.died(task)
                 elif task is not None:
                     if are_waiting():  # first, so that it works while the head is busy with this one
-                        worker.give(waiting.popleft())
+                        give(worker)
                     yield task, answer
 
 

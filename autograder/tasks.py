@@ -5,28 +5,36 @@ from dataclasses import dataclass
 from . import course
 from .notebooks import reading
 from .notebooks.restoring import restore
-from .sandbox.jail import SandboxError
+from .sandbox.jail import Limits, SandboxError
+from .sandbox.warm import START_SECONDS
 from .verdicts import record
 
 ATTEMPTS = 3  # how often a submission may take its worker along
+# Seconds after which who gave a task to a worker gives up on that: the worker ends it by itself at the submission's
+# deadline, and may have had to start its sandbox before, and a process in it.
+PATIENCE = Limits().submission + 2 * START_SECONDS
 
 
 @dataclass(frozen=True)
 class Task:
-    """One submission to be graded: its bytes, which are all that a worker gets of it."""
+    """One submission to be graded: its bytes, which are all that a worker gets of it.
+
+    `alone`: it is graded once more, while nothing else is, since a deadline or a kill has stopped it before.
+    """
 
     student: str
     key: str
     data: bytes
     assignment: str
     seed: int
+    alone: bool = False
 
 
 def grade(grader, task):
     """The Graded of a task, or the SandboxError that stops all grading."""
     try:
         found = course.find_assignment(task.assignment)
-        return grader.grade_cells(cells(task), found.exercises, task.seed, "", task.assignment)
+        return grader.grade_cells(cells(task), found.exercises, task.seed, "", task.assignment, alone=task.alone)
     except SandboxError as error:
         return error
     except Exception as mistake:

@@ -5,34 +5,32 @@ What waits for the sandbox has deadlines of its own and costs no CPU here.
 
 import contextlib
 import ctypes
+import math
 import threading
 import time
 import traceback
 from pathlib import Path
 
-SECONDS = 300.0  # of CPU, for the checks of one exercise; right or wrong answers take less than ten
+SECONDS = 100.0  # of CPU, for the checks of one exercise; right or wrong answers take less than ten
 EVERY = 1.0  # seconds between two looks
 
 
 class Endless(BaseException):
     """It took far too long; the message says in what. No Exception, so that no check takes it for one of its own."""
 
-    def __init__(self):
-        super().__init__(f"more than {SECONDS:g} s of CPU")
-
 
 @contextlib.contextmanager
-def watching():
-    """Raise Endless in what is done meanwhile, in this thread, once it has used more than SECONDS of CPU.
+def watching(most=math.inf):
+    """Raise Endless in what is done meanwhile, in this thread, once it has used more than SECONDS of CPU, or `most`.
 
     Python sees to that between two of its instructions: a single one that never ends is not ended.
     """
-    watch = _Watch()
+    seconds = min(SECONDS, most)
     try:
-        with watch:
+        with _Watch(seconds):
             yield
     except Endless as end:
-        end.args = (f"{end}, at last in {_place(end)}",)
+        end.args = (f"more than {seconds:g} s of CPU, at last in {_place(end)}",)
         raise
 
 
@@ -46,10 +44,10 @@ def _place(error):
 class _Watch:
     """A thread that looks at the CPU clock of the one that made it."""
 
-    def __init__(self):
+    def __init__(self, seconds):
         self.thread = threading.get_ident()
         self.clock = time.pthread_getcpuclockid(self.thread)
-        self.until = time.clock_gettime(self.clock) + SECONDS
+        self.until = time.clock_gettime(self.clock) + seconds
         self.over = threading.Event()
         self.lock = threading.Lock()
 

@@ -25,7 +25,7 @@ FOLDER = Path(__file__).resolve().parent / "hostile"
 KEYS = {"tries", "assignment", "exercise", "score", "status", "others", "seen", "unseen", "control", "limits", "memory"}
 # Small where an attack fills something up; its own deadlines are in the attack's "limits".
 LIMITS = jail.Limits(memory=2 * 2**30, file_bytes=4 * 2**20, disk=16 * 2**20, cpu_seconds=60, notebook=120.0)
-DEADLINES = {"cell", "call", "exercise", "notebook"}
+DEADLINES = {"cell", "call", "exercise", "notebook", "submission"}
 MEMORY = 512  # MiB by which the trusted process may grow, unless an attack says otherwise
 
 

@@ -14,21 +14,27 @@ SPENT = {"cell 3": 0.5, "the checks of `attention`": 2.0}
 
 
 class Engine:
-    """Grades by the submission's last cell: it names a status. `before` is called before each task is asked for."""
+    """Grades by the submission's last cell: it names a status, or one and that of a try alone.
+
+    `before` is called before each task is asked for.
+    """
 
     def __init__(self, before=lambda: None):
         self.tasks = []
+        self.alone = []  # of these, what was graded alone
         self.before = before
 
     def warm(self, total):
         self.total = total
 
-    def graded(self, coming, total):
-        self.before()
+    def graded(self, coming, total, alone=False):
+        if total:
+            self.before()
         for task in coming:
-            self.tasks.append(task.student)
-            status = "".join(json.loads(task.data)["cells"][-1]["source"]).strip()
-            yield task, record.Graded(verdict(status), [], {}, SPENT)
+            assert task.alone is alone
+            (self.alone if alone else self.tasks).append(task.student)
+            statuses = "".join(json.loads(task.data)["cells"][-1]["source"]).split()
+            yield task, record.Graded(verdict(statuses[-1 if alone else 0]), [], {}, SPENT)
 
 
 class Writer:
@@ -85,8 +91,7 @@ def test_equal_submissions_are_graded_once_and_known_ones_not_again(tmp_path, su
     submit("carl", "error")
     engine = Engine()
     made, done = run(tmp_path, engine, writer)
-    assert engine.tasks == ["carl"] and [s for s, _ in made.known] == ["ada", "bela", "dora"]
-    assert dict(done)["dora"].exercises[0].status == "timeout"
+    assert engine.tasks == ["carl"] and [s for s, _ in made.known] == ["ada", "bela"]
     engine = Engine()
     run(tmp_path, engine, writer, renew=True)
     assert engine.tasks == ["ada", "carl", "dora"]
@@ -100,6 +105,65 @@ def test_a_known_result_that_cannot_be_read_is_made_again(tmp_path, submit):
     engine = Engine()
     made, done = run(tmp_path, engine, Writer())
     assert engine.tasks == ["ada"] and made.graded == 1 and made.known == [] and dict(done)["ada"].full
+
+
+@pytest.mark.parametrize("status", ["timeout", "killed"])
+def test_what_was_stopped_is_tried_once_more_alone_before_it_counts(tmp_path, submit, status):
+    """Equal submissions of two students once, after all others; then the better of both counts, for good."""
+    for student in ("ada", "bela"):
+        submit(student, f"{status} graded")
+    submit("carl", "error")
+    submit("dora", f"{status} {status}")
+    engine, writer = Engine(), Writer()
+    made, done = run(tmp_path, engine, writer)
+    assert (engine.tasks, engine.alone) == (["ada", "carl", "dora"], ["ada", "dora"])
+    assert [student for student, _ in done] == ["carl", "ada", "bela", "dora"] and made.graded == 4
+    found = {student: verdict.exercises[0].status for student, verdict in done}
+    assert found == {"ada": "graded", "bela": "graded", "carl": "error", "dora": status}
+    assert writer.recorded.keys() == found.keys()
+
+
+def test_what_was_stopped_is_never_unchanged(tmp_path, submit):
+    """Each further run tries it once, alone: no try among others goes before. Once it is graded, that is kept."""
+    submit("ada", "graded")
+    submit("dora", "timeout")
+    for number in range(4):
+        engine, writer = Engine(), Writer()
+        made, done = run(tmp_path, engine, writer)
+        assert engine.alone == ["dora"] and engine.tasks == ([] if number else ["ada", "dora"])
+        assert dict(done)["dora"].exercises[0].status == "timeout" and "dora" in writer.recorded
+        assert [s for s, _ in made.known] == (["ada"] if number else [])
+        assert made.at_once == (1 if number else 2)
+
+    class Quiet(Engine):
+        def graded(self, coming, total, alone=False):
+            for task in coming:
+                yield task, record.Graded(verdict("graded"))
+
+    made, done = run(tmp_path, Quiet(), Writer())
+    assert dict(done)["dora"].full
+    engine = Engine()
+    made, done = run(tmp_path, engine, Writer())
+    assert (engine.tasks, engine.alone) == ([], []) and dict(done)["dora"].full
+    assert not list((tmp_path / ".autograder" / "stopped").rglob("*.json"))
+
+
+def test_a_run_that_ends_before_the_second_try_does_not_count_the_first(tmp_path, submit):
+    submit("dora", "timeout graded")
+
+    class Ends(Engine):
+        def graded(self, coming, total, alone=False):
+            if alone:
+                raise KeyboardInterrupt
+            return super().graded(coming, total)
+
+    writer = Writer()
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, Ends(), writer)
+    assert writer.recorded == {}
+    engine = Engine()
+    _, done = run(tmp_path, engine, writer)
+    assert (engine.tasks, engine.alone) == ([], ["dora"]) and dict(done)["dora"].full
 
 
 @pytest.mark.parametrize("how", ["another", "gone"])

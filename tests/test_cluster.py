@@ -1,6 +1,7 @@
 """Grading on a Dask cluster: a scheduler and workers of this machine, of which some die, differ or join late."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import shutil
@@ -170,6 +171,37 @@ def test_what_kills_its_workers_gets_nothing_and_the_others_are_graded(place, tw
     evil = done.pop("evil")
     assert {e.status for e in evil.exercises} == {"killed"} and evil.score == 0 < evil.max_score
     assert all(verdict.full for verdict in done.values())
+
+
+def test_what_is_tried_again_is_alone(place, two, head, monkeypatch):
+    """No other worker has a task meanwhile, though there are two."""
+    give, busy = cluster._Crew.give, []
+
+    def noted(crew, worker, task):
+        busy.append(len(crew.flight))
+        give(crew, worker, task)
+
+    monkeypatch.setattr(cluster._Crew, "give", noted)
+    coming = [dataclasses.replace(task(place, name), alone=True) for name in ("ada", "bela", "carl")]
+    done = [t.student for t, g in cluster.Cluster(two.address).graded(iter(coming), 3, alone=True) if g.verdict.full]
+    assert done == ["ada", "bela", "carl"] and busy == [0, 0, 0]
+
+
+def test_a_worker_that_does_not_end_a_task_is_given_no_other(place, head, monkeypatch, tmp_path, caplog):
+    monkeypatch.setattr(tasks, "PATIENCE", 5.0)
+    some = Cluster(tmp_path)
+    try:
+        some.worker(place, "--nworkers", 2)
+        who = ("silent", "ada", "bela", "carl", "dora")
+        coming = (task(place, s) for s in who)
+        done = {t.student: g.verdict for t, g in cluster.Cluster(some.address).graded(coming, MANY)}
+    finally:
+        some.end()
+    assert done.keys() == set(who)
+    silent = done.pop("silent")
+    assert {e.status for e in silent.exercises} == {"killed"} and silent.score == 0 < silent.max_score
+    assert all(verdict.full for verdict in done.values())
+    assert "does not end what it was given" in caplog.text
 
 
 def test_a_worker_of_another_version_gets_nothing_and_a_run_that_finds_one_is_refused(

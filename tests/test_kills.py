@@ -293,3 +293,34 @@ def test_workers_that_never_begin_are_one_sentence(monkeypatch):
     monkeypatch.setattr(pool, "_work", workers.never)
     with pool.Pool(1) as engine, pytest.raises(SandboxError, match="end before they begin"):
         list(engine.graded(iter([Task("ada", "ada", b"", ASSIGNMENT, 1)]), 1))
+
+
+def test_what_is_tried_again_is_alone(monkeypatch, tmp_path):
+    """The other workers, which are there, have nothing to do meanwhile."""
+    monkeypatch.setattr(pool, "_work", workers.counts)
+
+    def counted(engine, names, **options):
+        tasks = [Task(name, name, str(tmp_path).encode(), ASSIGNMENT, 1) for name in names]
+        return [answer for _, answer in engine.graded(iter(tasks), len(tasks), **options)]
+
+    with pool.Pool(3) as engine:
+        assert len(counted(engine, "abcdef")) == 6 and len(engine.workers) == 3
+        assert counted(engine, "ghijkl", alone=True) == [1] * 6
+
+
+def test_workers_that_die_of_a_task_have_one_deadline_together(monkeypatch):
+    """It does not begin anew with each of them."""
+    monkeypatch.setattr(pool, "_work", workers.dies_slowly)
+    monkeypatch.setattr(pool, "ATTEMPTS", 1000)
+    give, given = pool._Worker.give, []
+
+    def noted(worker, task):
+        give(worker, task)
+        given.append(task.student)
+        worker.until = time.monotonic() + 2.5
+
+    monkeypatch.setattr(pool._Worker, "give", noted)
+    data = (ROOT / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_bytes()
+    with pool.Pool(1) as engine:
+        ((_, graded),) = engine.graded(iter([Task("evil", "evil", data, ASSIGNMENT, 1)]), 1)
+    assert {e.status for e in graded.verdict.exercises} == {"killed"} and 1 <= len(given) <= 4

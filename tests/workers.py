@@ -21,3 +21,23 @@ def half_an_answer(pipe, *settings):
 def never(*settings):
     """Dies before it has begun."""
     os._exit(1)
+
+
+def counts(pipe, *settings):
+    """Answers how many workers are at work: each leaves a file in the folder that the task's data names."""
+    pipe.send("ready")
+    while True:
+        task = pipe.recv()
+        mine = os.path.join(task.data.decode(), task.key)
+        open(mine, "x").close()
+        time.sleep(0.2)
+        pipe.send(len(os.listdir(task.data)))
+        os.remove(mine)
+
+
+def dies_slowly(pipe, *settings):
+    """Takes long, and dies of it."""
+    pipe.send("ready")
+    pipe.recv()
+    time.sleep(1.0)
+    os.kill(os.getpid(), signal.SIGKILL)

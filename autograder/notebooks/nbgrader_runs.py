@@ -139,6 +139,7 @@ class OneByOne:
 
     def __init__(self, runs, assignment):
         self.runs = runs
+        self.runs.config.GradeInSandbox.settled = True  # what it is to record, this run has graded
         self.assignment = assignment
 
     def __enter__(self):

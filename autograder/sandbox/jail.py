@@ -40,7 +40,11 @@ class SandboxError(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use. Bytes and seconds; `cell` and `call` are wall-clock deadlines."""
+    """What one submission may use, in bytes and seconds.
+
+    Of `cell`, `call`, `exercise` and `notebook`, time in which it waited for a processor does not count (see
+    `talk.Child`). `submission` is by the clock, over everything that grading it takes, however often it is begun anew.
+    """
 
     memory: int = 4 * 2**30
     file_bytes: int = 64 * 2**20
@@ -50,6 +54,7 @@ class Limits:
     call: float = 10.0
     exercise: float = 60.0
     notebook: float = 240.0
+    submission: float = 300.0
 
 
 def command(limits, control_fd, device="cpu", unsafe=None):

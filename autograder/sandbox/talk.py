@@ -1,8 +1,13 @@
-"""One child, as the trusted side sees it: requests under deadlines, and how it ended."""
+"""One child, as the trusted side sees it: requests under deadlines, and how it ended.
+
+A deadline is for what the child itself takes: the time in which it could have run, had others not kept the processors
+busy, is given back, as the kernel counts it. Neither a busy machine nor a neighbour with many threads costs points.
+"""
 
 import os
 import select
 import signal
+import socket
 import time
 
 from . import jail
@@ -10,6 +15,8 @@ from .inside import wire
 from .warm import START_SECONDS, ChildGone, Died, Interrupted
 
 GRACE = 1.0  # seconds between an interrupt and the kill
+STRETCH = 4.0  # times its deadline that a request may take by the clock, if the child waits for a processor
+LEAST = 0.01  # seconds that are worth waiting on for
 
 
 class Child:
@@ -20,6 +27,8 @@ class Child:
         self.sock = sock
         self.pidfd = pidfd
         self.number = 0
+        self.schedule = _schedule_of(pidfd)
+        self.took = 0.0  # seconds that the last request took, but for those in which it waited for a processor
         self.ended = None  # once it has ended: how, and what it cost
         self.unexplained = False  # whether something else may have ended it: somebody, or a machine out of memory
 
@@ -37,18 +46,19 @@ class Child:
             raise jail.SandboxError(f"A sandboxed process could not be locked in: {hello['message']}")
         return self
 
-    def request(self, message, tensors=(), seconds=10.0):
+    def request(self, message, tensors=(), seconds=10.0, most=None):
         """Send a request, a dict or a wire.Encoded, and return `(reply, tensors)`.
 
-        Raises Interrupted when it took longer than `seconds` but let itself be interrupted, and ChildGone when it had
-        to be killed, died, or answered what is no answer.
+        Raises Interrupted when it took longer than `seconds` (or `most` by the clock, if given) but let itself be
+        interrupted, and ChildGone when it had to be killed, died, or answered what is no answer.
         """
         self.number += 1
         made = message if isinstance(message, wire.Encoded) else wire.encoded(message, tensors)
-        deadline = time.monotonic() + seconds
+        started, waited = time.monotonic(), self._waited()
+        longest = STRETCH * seconds
+        ends = started + (longest if most is None else min(longest, most))
         try:
-            wire.send(self.sock, made.numbered(self.number), deadline)
-            reply, tensors = wire.receive_frame(self.sock, deadline)
+            return self._exchange(made.numbered(self.number), min(started + seconds, ends), waited, ends)
         except wire.Late:
             return self._interrupt(seconds)
         except wire.Closed:
@@ -56,8 +66,47 @@ class Child:
         except wire.WireError as error:
             self.kill()
             raise ChildGone("killed", f"it answered what cannot be read: {error}") from None
+        finally:
+            passed = time.monotonic() - started
+            self.took = max(passed - max(0.0, self._waited() - waited), passed / STRETCH)
+
+    def _exchange(self, frame, deadline, waited, ends):
+        wire.send(self.sock, frame, deadline)
+        reply, tensors = wire.receive_frame(self.sock, self._wait(deadline, waited, ends))
         self._check_number(reply)
         return reply, tensors
+
+    def _wait(self, deadline, waited, ends):
+        """Wait until there is an answer, and for so much longer than the deadline as the child waited for a processor.
+
+        It had `waited` before the request. Never after `ends`. Returns until when the whole answer must be there.
+        Raises wire.Late.
+        """
+        until = deadline
+        while not self._is_answering(until - time.monotonic()):
+            later = min(deadline + self._waited() - waited, ends)
+            if later < until + LEAST:
+                raise wire.Late("it did not answer in time")
+            until = later
+        return max(until, time.monotonic() + GRACE)
+
+    def _is_answering(self, seconds):
+        """Whether there is something to read within so many seconds, be it that the connection is closed."""
+        try:
+            self.sock.settimeout(max(seconds, LEAST))
+            self.sock.recv(1, socket.MSG_PEEK)
+        except TimeoutError:
+            return False
+        except OSError:  # `receive_frame` will say so
+            pass
+        return True
+
+    def _waited(self):
+        """How long the child's main thread, since it began, was ready to run while the processors ran others."""
+        try:
+            return int(os.pread(self.schedule, 100, 0).split()[1]) / 1e9
+        except (TypeError, OSError, IndexError, ValueError):  # it has ended, or this kernel does not say
+            return 0.0
 
     def _interrupt(self, seconds):
         try:
@@ -100,8 +149,24 @@ class Child:
                 pass
             self.ended = self.parent.reap() or {}
             os.close(self.pidfd)
+            if self.schedule is not None:
+                os.close(self.schedule)
+                self.schedule = None
         return self.ended
 
     def _finished(self, seconds):
         """Whether the process ends by itself once its socket is closed; a pidfd is readable then."""
         return bool(select.select([self.pidfd], [], [], seconds)[0])
+
+
+def _schedule_of(pidfd):
+    """The open file in which the kernel says how long that process waited for a processor; None where it does not.
+
+    The number by which the child knows itself is another one than it has here.
+    """
+    try:
+        with open(f"/proc/self/fdinfo/{pidfd}") as file:
+            number = next(line.split()[1] for line in file if line.startswith("Pid:"))
+        return os.open(f"/proc/{number}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+    except (OSError, StopIteration):
+        return None

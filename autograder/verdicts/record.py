@@ -1,10 +1,11 @@
 """The Verdict: what grading found out about one submission. Everything downstream reads this and nothing else."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 SCHEMA = 1
 STATUSES = ("graded", "missing", "error", "timeout", "killed", "rejected")
+STOPPED = ("timeout", "killed")  # of these, what a busy machine may have done
 
 
 class VerdictError(ValueError):
@@ -121,13 +122,31 @@ class Verdict:
 class Graded:
     """A Verdict, and the outputs of the submission's cells by their place among the restored cells.
 
-    `spent` says what grading took, in seconds, by what it was spent on: it is not kept.
+    `spent` says what grading took, in seconds, by what it was spent on: it is not kept. `stopped`: whether a cell was,
+    on which an exercise that was graded may stand.
     """
 
     verdict: Verdict
     cells: list = field(default_factory=list)
     outputs: dict = field(default_factory=dict)
     spent: dict = field(default_factory=dict)
+    stopped: bool = False
+
+    @property
+    def final(self):
+        """Whether it counts for good: no point was lost to a deadline or a kill, which may not be met another time."""
+        stopped = self.stopped or any(e.status in STOPPED for e in self.verdict.exercises)
+        return self.verdict.full or not stopped
+
+
+def settled(first, second):
+    """The Graded of two tries: the second counts, but what was stopped in it alone keeps the grade of the first."""
+    exercises = [_settled(first.verdict.exercise(e.exercise), e) for e in second.verdict.exercises]
+    return replace(second, verdict=replace(second.verdict, exercises=exercises))
+
+
+def _settled(first, second):
+    return first if first and second.status in STOPPED and first.status not in STOPPED else second
 
 
 def rejected(path, wanted, problem, seed, assignment=""):

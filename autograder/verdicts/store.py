@@ -13,6 +13,7 @@ from ..notebooks.restoring import Cell
 from . import record
 
 FOLDER = ".autograder"
+FINAL, STOPPED = "results", "stopped"  # where results are that count for good, and those to be tried again
 NEW = ".new-"  # how the names of files begin that are being written
 STALE = 3600.0  # seconds after which nobody writes them any more
 
@@ -48,26 +49,31 @@ class Store:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def get(self, key):
-        """The Graded of that key, or None."""
-        try:
-            data = json.loads(self._path(key).read_text())
-            cells = [Cell(**c) for c in data["cells"]]
-            outputs = {int(index): outputs for index, outputs in data["outputs"].items()}
-            return record.Graded(record.Verdict.from_dict(data["verdict"]), cells, outputs)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None
+        """The Graded of that key that counts for good, or None."""
+        return _graded(self._path(key))
+
+    def get_stopped(self, key):
+        """The latest Graded of that key, if it does not count for good, since a deadline or a kill has stopped it."""
+        return _graded(self._path(key, STOPPED), stopped=True)
 
     def put(self, key, graded):
+        """Keep a Graded, where `get` or `get_stopped` finds it."""
         cells = [{**vars(c), "source": "", "known": None} for c in graded.cells]  # those can be restored again
         data = {"verdict": graded.verdict.to_dict(), "cells": cells, "outputs": graded.outputs}
-        write(self._path(key), json.dumps(data))
+        write(self._path(key, FINAL if graded.final else STOPPED), json.dumps(data))
+        if graded.final:
+            self._path(key, STOPPED).unlink(missing_ok=True)
 
-    def _path(self, key):
-        return self.root / "results" / key[:2] / f"{key}.json"
+    def _path(self, key, folder=FINAL):
+        return self.root / folder / key[:2] / f"{key}.json"
 
     def has(self, key):
-        """Whether there is a result of that key; `get` says whether it can be read."""
+        """Whether there is a result of that key that counts for good; `get` says whether it can be read."""
         return self._path(key).is_file()
+
+    def was_stopped(self, key):
+        """Whether there is one that does not, since a deadline or a kill has stopped it."""
+        return self._path(key, STOPPED).is_file()
 
     def put_latest(self, assignment, student, verdict, recorded=None):
         """Remember a student's verdict on an assignment, for the report, and what of it was `recorded` (JSON-able)."""
@@ -92,6 +98,16 @@ class Store:
     def latest(self, assignment):
         """The verdicts on an assignment by student."""
         return dict(self.each(assignment))
+
+
+def _graded(path, stopped=False):
+    try:
+        data = json.loads(path.read_text())
+        cells = [Cell(**c) for c in data["cells"]]
+        outputs = {int(index): outputs for index, outputs in data["outputs"].items()}
+        return record.Graded(record.Verdict.from_dict(data["verdict"]), cells, outputs, stopped=stopped)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def _latest(path):
