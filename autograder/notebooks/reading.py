@@ -1,7 +1,6 @@
 """Reads what students hand in: bounded, never trusted. What comes out is made anew from the few fields needed."""
 
 import errno
-import hashlib
 import json
 import os
 import re
@@ -28,10 +27,13 @@ class SubmittedCell:
     grade_id: str = None
 
 
-def read_bytes(path):
-    """The content of a regular file of bounded size, without following a symbolic link. Raises Unreadable."""
+def read_bytes(path, folder=None):
+    """The content of a regular file of bounded size, without following a symbolic link. Raises Unreadable.
+
+    `folder` is a descriptor of the folder that a path is relative to.
+    """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except FileNotFoundError:
         raise Unreadable("There is no such file.") from None
     except OSError as error:
@@ -95,25 +97,6 @@ def read_notebook(data):
     if sum(len(cell.source) for cell in cells) > MAX_SOURCE:
         raise Unreadable(f"Its cells hold more than {MAX_SOURCE} characters.")
     return cells
-
-
-def read_submission(filename):
-    """(its cells, "", the digest of its bytes), or ([], why it cannot be read, "")."""
-    try:
-        data = read_bytes(filename)
-        return read_notebook(data), "", hashlib.sha256(data).hexdigest()
-    except Unreadable as error:
-        return [], str(error) + _others(filename), ""
-
-
-def _others(filename):
-    """Says which other notebooks lie in the folder, where the right one is missing."""
-    folder = os.path.dirname(filename)
-    if os.path.lexists(filename) or not os.path.isdir(folder):
-        return ""
-    others = sorted(name for name in os.listdir(folder) if name.endswith(".ipynb"))[:3]
-    found = f" The folder holds {', '.join(ascii(n)[1:-1][:80] for n in others)} instead." if others else ""
-    return f" It should be called {os.path.basename(filename)}.{found}"
 
 
 def _cell(cell, number):

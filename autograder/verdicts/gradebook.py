@@ -26,7 +26,7 @@ from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, Overw
 from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from ..notebooks import autograde
+from ..notebooks import autograde, handed_in
 from ..notebooks.restoring import restore
 from .record import NotRecorded
 
@@ -161,10 +161,7 @@ class Writer:
 
     def _beside(self, student):
         """The names of what was handed in beside the notebook."""
-        try:
-            return set(os.listdir(self._folder("submitted", student))) - {f"{self.assignment.name}.ipynb"}
-        except OSError:  # no folder, or not to be looked into
-            return set()
+        return handed_in.names(self._folder("submitted", student)) - {f"{self.assignment.name}.ipynb"}
 
     # --- one submission ---------------------------------------------------------------------------
 
