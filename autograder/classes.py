@@ -35,9 +35,10 @@ def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew
     print(show.batch_summary(batch))
     for remark in remarks(root, assignment.name, who):
         print(f"autograder: {show.name_of(remark)}", file=sys.stderr)
-    for student, problem in batch.problems:
+    problems = [*batch.problems, *getattr(writer, "unrecorded", ())]
+    for student, problem in problems:
         print(f"autograder: {show.name_of(student)}: {show.name_of(problem)}", file=sys.stderr)
-    return 2 if batch.problems else 0
+    return 2 if problems else 0
 
 
 def _writer(root, assignment, results, **settings):

@@ -2,11 +2,13 @@
 
 Without it (nbgrader 0.9.6), a folder without the notebook gets no row in the gradebook, nor does one that may not be
 looked into or a student whose name holds brackets; a FIFO or a timestamp.txt that holds no time stops the batch, and
-the target of a symbolic link is graded, and copied into `autograded/` and the feedback.
+the target of a symbolic link is graded, and copied into `autograded/` and the feedback; and a program that keeps
+SQLite's file for more than 5 s ends the batch.
 """
 
 import glob
 import os
+import sqlite3
 import stat
 from fnmatch import fnmatch, fnmatchcase
 
@@ -16,12 +18,15 @@ from nbgrader.converters import base
 from nbgrader.converters.autograde import Autograde
 from nbgrader.converters.generate_feedback import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 from . import handed_in, reading
 from .soup import Highlight, Soup
 from .times import time_of
 
 MAX_COPIED = 20 * 2**20
+PATIENCE = 60.0  # seconds for which another program may write into SQLite's file; by itself it waits for 5
 
 _init_notebooks = base.BaseConverter.init_notebooks
 _init_assignment = base.BaseConverter.init_assignment
@@ -34,6 +39,14 @@ def apply():
     Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
     base.BaseConverter.init_assignment = copy_files
     base.find_all_files = find_regular_files
+    if not event.contains(Engine, "connect", be_patient):
+        event.listen(Engine, "connect", be_patient)
+
+
+def be_patient(connection, record):
+    """Let a new connection to SQLite's file wait for as long as it takes others to write."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
 
 
 def quicken():
