@@ -3,7 +3,8 @@
 Without it (nbgrader 0.9.6), a folder without the notebook gets no row in the gradebook, nor does one that may not be
 looked into or a student whose name holds brackets; a FIFO or a timestamp.txt that holds no time stops the batch, and
 the target of a symbolic link is graded, and copied into `autograded/` and the feedback; and a program that keeps
-SQLite's file for more than 5 s ends the batch.
+SQLite's file for more than 5 s ends the batch. `nbgrader export` has an option for another plug-in, which a course with
+an older configuration would lack: a name that is a formula would be one in its table.
 """
 
 import glob
@@ -18,10 +19,11 @@ from nbgrader.converters import base
 from nbgrader.converters.autograde import Autograde
 from nbgrader.converters.generate_feedback import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.plugins import CsvExportPlugin
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from . import handed_in, reading
+from . import exporting, handed_in, reading
 from .soup import Highlight, Soup
 from .times import time_of
 
@@ -39,6 +41,7 @@ def apply():
     Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
     base.BaseConverter.init_assignment = copy_files
     base.find_all_files = find_regular_files
+    CsvExportPlugin.export = exporting.export
     if not event.contains(Engine, "connect", be_patient):
         event.listen(Engine, "connect", be_patient)
 
