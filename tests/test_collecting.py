@@ -18,7 +18,7 @@ from conftest import ASSIGNMENT, ROOT
 from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.notebooks import collecting
+from autograder.notebooks import collecting, times
 
 NOTEBOOK = f"{ASSIGNMENT}.ipynb"
 
@@ -397,6 +397,13 @@ def test_sizes_that_cannot_be(tmp_path, size):
     assert extract(tmp_path, ada=bomb, bela=zipped([MINE])) == {HONEST: b"bela's"}
 
 
+@pytest.mark.parametrize("text", ["/etc/localtime", ":/etc/localtime", "../../etc/localtime", "~/x"])
+def test_no_file_is_read_for_a_time(text, monkeypatch):
+    """dateutil takes what follows a time for a zone, and a zone for the path of a file."""
+    monkeypatch.setattr(times, "parse_utc", lambda text: pytest.fail(f"{text} was looked up"))
+    assert times.time_of(f"2026-01-01 10:00:00 {text}") is None
+
+
 @pytest.mark.parametrize("format", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT, tarfile.USTAR_FORMAT])
 @pytest.mark.parametrize("mode", ["w", "w:gz"])
 def test_honest_tars_of_every_kind_are_read(tmp_path, format, mode):
@@ -444,6 +451,15 @@ def test_a_damaged_file_costs_itself_and_leaves_nothing_behind(tmp_path):
     whole = zipped([("a.ipynb", os.urandom(2**21)), (NOTEBOOK, b"ada's")])
     damaged = whole[: 2**20] + b"damage" + whole[2**20 + 6 :]
     assert extract(tmp_path, ada=damaged) == {f"ada/{NOTEBOOK}": b"ada's"}
+
+
+def test_what_comes_before_a_broken_place_is_taken(tmp_path):
+    inner = zipped([MINE])
+    whole = tarred(
+        (member(f"ada_{NOTEBOOK}"), b"ada's"), (member("bela_w.zip"), inner), (member("x"), os.urandom(2**16))
+    )
+    found, said = collected(tmp_path, BY_NAME, {"all.tar.gz": whole[: len(whole) // 2]})
+    assert found == {f"ada/{NOTEBOOK}": b"ada's", HONEST: b"bela's"} and "Skipped all.tar.gz" in said
 
 
 @pytest.mark.parametrize(

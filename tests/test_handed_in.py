@@ -195,6 +195,8 @@ def test_a_folder_without_rights_gets_a_row_no_points_and_a_sentence(place):
         (submitted / path).chmod(mode)
     shutil.copytree(submitted / "zoe", submitted / "unlisted")
     (submitted / "unlisted" / ASSIGNMENT).chmod(0o111)
+    (submitted / "unlisted and empty" / ASSIGNMENT).mkdir(parents=True)
+    (submitted / "unlisted and empty" / ASSIGNMENT).chmod(0o111)
     (place / "out").mkdir()
     (place / "out").chmod(0o777)
 
@@ -211,8 +213,10 @@ def test_a_folder_without_rights_gets_a_row_no_points_and_a_sentence(place):
     finally:
         for path, _ in CLOSED.values():
             (submitted / path).chmod(0o755)
-        (submitted / "unlisted" / ASSIGNMENT).chmod(0o755)
-    assert said.keys() == {*CLOSED, "unlisted", "zoe"} == names.keys()
+        for student in ("unlisted", "unlisted and empty"):
+            (submitted / student / ASSIGNMENT).chmod(0o755)
+    assert said.keys() == {*CLOSED, "unlisted", "unlisted and empty", "zoe"} == names.keys()
+    assert said.pop("unlisted and empty") == f"There is no such file. It should be called {NAME}."
     assert said.pop("zoe") == "" == said.pop("unlisted"), "its notebook may be read, though not listed"
     assert all("cannot be opened (Permission denied)" in sentence for sentence in said.values()), said
     assert not any(names[student] for student in CLOSED if student not in ("names_only", "no_notebook"))

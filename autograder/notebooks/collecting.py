@@ -88,10 +88,13 @@ class BoundedExtractor(ExtractorPlugin):
             self.taken[str(target)] = Origin(place.parts, len(place.parts))
 
     def _unpack(self, source, folder, origin, room, depth=0):
-        """Unpack an archive into a folder, and the archives in it into folders beside them. Raises Refused."""
+        """Unpack an archive into a folder, and the archives in it into folders beside them.
+
+        Where it is broken, or too large, what came before that is taken all the same.
+        """
         folder.mkdir(parents=True)
         nested = []
-        with contextlib.closing(unpacking.opened(source)) as archive:
+        with self._telling(source.name), contextlib.closing(unpacking.opened(source)) as archive:
             for name, open_member in archive.regular_files():
                 room.take(files=1)
                 with self._telling(f"{source.name}, {name}"):

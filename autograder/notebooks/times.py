@@ -5,7 +5,7 @@ import re
 from nbgrader.utils import parse_utc
 
 TIME = re.compile(r"[\w :.,/+-]{1,100}")
-PLACE = re.compile(r"\s[/~]|\.\.")  # a zone may be the path of a file, which would be read
+PLACE = re.compile(r"[\s:][/~]|\.\.")  # a zone may be the path of a file, which would be read
 
 
 def time_of(text):
