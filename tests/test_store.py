@@ -56,13 +56,23 @@ def removed(data, path):
     return [v for i, v in enumerate(data) if i != path[0]] if isinstance(data, list) else {**data, path[0]: []}
 
 
+def tally(student, verdict):
+    """What the report and the table make of a verdict."""
+    assignment = course.find_assignment("02")
+    show.ClassTable(assignment).add(student, verdict)
+    report.student_row(student, verdict, assignment)
+    (headline := report.Headline()).add(student, verdict)
+    headline.summary()
+    for exercise in assignment.exercises:
+        (made := report.ExerciseTally(exercise)).add(student, verdict.exercise(exercise.name))
+        made.summary()
+
+
 def use(graded):
     """Do with a Graded what a run does."""
     json.dumps(graded.verdict.to_dict(), allow_nan=False)
     show.verdict_as_text(graded.verdict)
-    assignment = course.find_assignment("02")
-    report.render(assignment, [("ada", graded.verdict)])
-    show.ClassTable(assignment).add("ada", graded.verdict)
+    tally("ada", graded.verdict)
     cells = [Cell("code", "", "") for _ in range(2)]
     notebook = notebook_cells(cells, {})
     write_outputs(notebook, cells, graded)
@@ -111,7 +121,7 @@ def test_latest_verdicts_with_wrong_types_count_as_not_there(tmp_path):
             path.write_text(json.dumps(replaced(right, place, wrong)))
             found, _ = results.latest_of(ASSIGNMENT, "ada")
             if found is not None:
-                report.render(course.find_assignment("02"), results.each(ASSIGNMENT))
+                tally("ada", found)
                 json.dumps(found.to_dict(), allow_nan=False)
 
 
