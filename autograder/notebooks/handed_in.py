@@ -186,9 +186,9 @@ def _open_folder(around, name, parts):
         where = ascii("/".join(parts))[1:-1][-160:]
         if error.errno not in (errno.ENOTDIR, errno.ELOOP):
             raise Unreadable(f"Its folder {where} cannot be opened ({os.strerror(error.errno)}).") from None
-        kind = os.stat(name, dir_fd=around, follow_symlinks=False).st_mode
-        if stat.S_ISLNK(kind):
-            raise Unreadable(f"Its folder {where} is a link, which is not followed: hand in the folder.") from None
+        with contextlib.suppress(OSError):  # it may have gone meanwhile
+            if stat.S_ISLNK(os.stat(name, dir_fd=around, follow_symlinks=False).st_mode):
+                raise Unreadable(f"Its folder {where} is a link, which is not followed: hand in the folder.") from None
         raise Unreadable(f"Its folder {where} is no folder: hand in a folder that holds the notebook.") from None
 
 
