@@ -5,7 +5,7 @@ import heapq
 from collections import Counter
 from pathlib import Path
 
-from .notebooks import reading
+from .notebooks import handed_in, reading
 from .tasks import Task
 from .verdicts import record
 
@@ -14,8 +14,16 @@ SLOWEST = 5
 
 def students(root, assignment):
     """The names of all who handed something in, in order."""
+    return handed_in.students(Path(root) / "submitted", assignment)
+
+
+def remarks(root, assignment, who):
+    """Sentences on what lies in `submitted/` that the instructor should look at, though it stops nothing."""
     submitted = Path(root) / "submitted"
-    return sorted(p.parent.name for p in submitted.glob(f"*/{assignment}")) if submitted.is_dir() else []
+    for name in handed_in.strays(submitted):
+        yield f"{name}: it lies in submitted/ and is no student's folder, so nothing of it is graded"
+    for students in handed_in.sharing(submitted, assignment, who):
+        yield f"{', '.join(students)}: their notebooks are one and the same file (by hard links): find out whose it is"
 
 
 class Changed(Exception):
@@ -47,7 +55,7 @@ class Batch:
 
     def _look_at(self, student):
         try:
-            data = reading.read_bytes(self._path(student))
+            data = handed_in.read_bytes(self._path(student))
             key = self._key(data)
             if self.results.has(key):
                 self.known.append((student, key))
@@ -76,7 +84,7 @@ class Batch:
         `engine` is a pool.Pool and `writer` a verdicts.gradebook.Writer, or what has their methods.
         """
         for student in self.unreadable:
-            problem = reading.read_submission(self._path(student))[1] or "It could not be read."
+            problem = handed_in.read_submission(self._path(student))[1] or "It could not be read."
             verdict = record.rejected("", self.assignment.exercises, problem, self.seed, self.assignment.name)
             yield from self._record(writer, student, [], record.Graded(verdict), "")
         for student, key in list(self.known):
@@ -125,7 +133,7 @@ class Batch:
     def _read_again(self, student, key):
         """The bytes of a submission, if they are still those of the key. Raises Changed."""
         try:
-            data = reading.read_bytes(self._path(student))
+            data = handed_in.read_bytes(self._path(student))
         except reading.Unreadable:
             data = b""
         if self._key(data) != key:

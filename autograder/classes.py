@@ -18,7 +18,7 @@ def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew
 
     `engine` is that of `engine_for`.
     """
-    from .batch import Batch
+    from .batch import Batch, remarks
     from .verdicts import show
     from .verdicts.store import Store
 
@@ -33,9 +33,12 @@ def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew
                 table.add(student, verdict)
     print(table.text())
     print(show.batch_summary(batch))
-    for student, problem in batch.problems:
+    for remark in remarks(root, assignment.name, who):
+        print(f"autograder: {show.name_of(remark)}", file=sys.stderr)
+    problems = [*batch.problems, *getattr(writer, "unrecorded", ())]
+    for student, problem in problems:
         print(f"autograder: {show.name_of(student)}: {show.name_of(problem)}", file=sys.stderr)
-    return 2 if batch.problems else 0
+    return 2 if problems else 0
 
 
 def _writer(root, assignment, results, **settings):

@@ -47,6 +47,8 @@ def sentence(error):
         return f"The gradebook's PostgreSQL driver is not installed: pip install '{DRIVERS[error.name]}'."
     if "SQLAlchemyError" in {k.__name__ for k in type(error).__mro__}:  # SQLAlchemy is not imported for this
         said = str(getattr(error, "orig", None) or error).split("\n")[0].rstrip(".")
+        if said == "database is locked":
+            return f"Another program keeps the gradebook (Formgrader, or a shell of the database). {go_on}"
         return f"The gradebook cannot be used: {said}. {go_on}"
     return None
 

@@ -116,8 +116,12 @@ TIMES = {
     "offline": "2026-03-02 10:00:00 UTC",
     "no_notebook": "2026-03-09 10:00:00 UTC",
     "scripted": "some time in March",
+    "doubled": "2026-02-28 10:00:00 UTC",
 }
 UNREADABLE = {"no_notebook": b"hello", "empty": b"", "odd [name]": b"{}"}
+
+# who gets nothing: what cannot be read, and what is not theirs
+NOBODYS = [*UNREADABLE, "bare_folder", "linked", "linker", "linking", "no_folder"]
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +156,11 @@ def place(tmp_path_factory, db_url):
     folder = place / "submitted" / "linked" / ASSIGNMENT
     folder.mkdir(parents=True)
     (folder / f"{ASSIGNMENT}.ipynb").symlink_to(place / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
+    (place / "submitted" / "linker").symlink_to("doubled")
+    for student in ("linking", "no_folder"):
+        (place / "submitted" / student).mkdir()
+    (place / "submitted" / "linking" / ASSIGNMENT).symlink_to(f"../doubled/{ASSIGNMENT}")
+    (place / "submitted" / "no_folder" / ASSIGNMENT).write_text("nothing")
     command(place, "nbgrader", "autograde", ASSIGNMENT)
     command(place, "nbgrader", "generate_feedback", ASSIGNMENT)
     command(place, "nbgrader", "export", "--to", str(place / "grades.csv"))
@@ -179,7 +188,7 @@ def test_scores_are_what_the_code_deserves(place, student):
     assert scores["SelfAttention"][0] == 8 and scores["SingleHeadSelfAttention"][0] == 6
 
 
-@pytest.mark.parametrize("student", [*UNREADABLE, "bare_folder", "linked"])
+@pytest.mark.parametrize("student", NOBODYS)
 def test_everybody_has_a_row(place, student):
     scores = grades(place, student)
     assert {name for name, (score, _) in scores.items() if score == 0} >= {"attention", "SelfAttention"}
@@ -217,12 +226,17 @@ def test_links_are_not_followed(place):
     for folder in ("autograded", "feedback"):
         copied = place / folder / "bare_folder" / ASSIGNMENT
         assert not (copied / "link.txt").exists() and not (copied / "pipe").exists()
+    for student in ("linker", "linking"):
+        assert "is a link, which is not followed" in feedback(place, student)
+        assert (place / "autograded" / student / ASSIGNMENT / "data.txt").read_text() == "for everybody"
+        assert not (place / "autograded" / student / ASSIGNMENT / "own").exists()
+        assert rows(place)[student][0] is None, "it has another's time"
 
 
 def test_the_export_has_every_student(place):
     with open(place / "grades.csv") as file:
         rows = {row["student_id"]: row for row in csv.DictReader(file)}
-    assert rows.keys() == {*CLASS, *UNREADABLE, "bare_folder", "linked"}
+    assert rows.keys() == {*CLASS, *NOBODYS}
     assert float(rows["right"]["score"]) == 24 and float(rows["no_notebook"]["score"]) == 0
 
 
@@ -269,7 +283,7 @@ def grade_by_hand(place, student, points):
 def test_the_command_grade_records_the_same(place):
     """`autograder grade` and `nbgrader autograde` agree on every row, file and permission, in a gradebook that is new
     and in one that a person has written in; and a second run grades nothing again."""
-    everybody = len(CLASS) + len(UNREADABLE) + 2
+    everybody = len(CLASS) + len(NOBODYS)
     grade_by_hand(place, "right", 2.0)
     grade_by_hand(place, "offline", 1.0)
     command(place, "nbgrader", "autograde", ASSIGNMENT, "--force")

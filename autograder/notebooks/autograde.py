@@ -15,7 +15,7 @@ from traitlets import Bool, Unicode
 
 from .. import course, starting
 from ..verdicts import record, show, store
-from . import reading
+from . import handed_in, reading
 from .restoring import ADDED, Cell, restore
 
 
@@ -25,7 +25,7 @@ class SubmissionExporter(NotebookExporter):
     def from_filename(self, filename, resources=None, **kwargs):
         if not getattr(self.parent, "_sanitizing", False):
             return super().from_filename(filename, resources=resources, **kwargs)
-        cells, problem, digest = reading.read_submission(filename)
+        cells, problem, digest = handed_in.read_submission(filename)
         notebook = new_notebook()
         for number, cell in enumerate(cells):
             made = _new_cell(cell.cell_type, cell.source, number)

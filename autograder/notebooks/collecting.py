@@ -1,41 +1,39 @@
 """What plugs into `nbgrader zip_collect`: archives of strangers, unpacked within bounds, file by file.
 
 nbgrader's own extractor reads whole files into memory, unpacks archives within archives without end, follows links and
-gives up on the class when one archive is broken.
+gives up on the class when one archive is broken. Whose a file is, `whose.py` finds out.
 """
 
 import contextlib
-import lzma
 import os
 import re
 import shutil
 import stat
-import struct
-import tarfile
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from nbgrader.plugins import ExtractorPlugin, FileNameCollectorPlugin
+from traitlets import List, Unicode
 
+from ..classes import DISK
+from . import unpacking
 from .reading import MAX_FILE
+from .times import time_of
+from .unpacking import Refused
+from .whose import Origin, Owners, Pattern, is_plain
 
-MAX_NAME = 200
 MAX_FOLDERS = 10
 MAX_NESTED = 2  # archives in an archive: that of a whole class holds those of its students
-ARCHIVES = (".zip", ".gz", ".tar", ".tgz")
-BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError)
-BROKEN += (ValueError, RuntimeError, KeyError)
+FILES, SIZE = 2_000, 2**27  # at most for an archive in an archive, which is one student's
+SHARED = 2**32  # bytes that all archives in an archive may come to, shared out evenly among them
+RATIO = 100  # to which nothing is packed that is no bomb
 
-
-class Refused(Exception):
-    """A file is not taken; the message says why."""
+DISK_FULL = "The disk is full, or nothing may be written to it: make room and collect again."
 
 
 @dataclass
 class Room:
-    """What may still be unpacked of one archive and of those in it."""
+    """What may still be unpacked of one archive and, where it is in another, of those in it."""
 
     files: int
     size: int
@@ -48,123 +46,178 @@ class Room:
 
 
 class BoundedExtractor(ExtractorPlugin):
-    """Unpacks regular files of bounded size and number; what it does not take it says, and goes on."""
+    """Unpacks regular files of bounded size and number; what it does not take it says, and goes on.
+
+    Afterwards `taken` says of every file written where it comes from: a whose.Origin.
+    """
 
     def extract(self, archive_path, extracted_path):
-        for folder, _, names in os.walk(archive_path):
+        self.taken, self.root = {}, extracted_path
+        for folder, folders, names in os.walk(archive_path):
+            folders.sort()
             for name in sorted(names):
                 source = Path(folder) / name
-                target = Path(extracted_path) / source.relative_to(archive_path)
-                try:
-                    self._take(source, target)
-                except Refused as problem:
-                    self._skip(name, problem)
+                with self._telling(name):
+                    self._take(source, Path(extracted_path), source.relative_to(archive_path))
 
-    def _take(self, source, target):
+    @contextlib.contextmanager
+    def _telling(self, name):
+        """Whatever goes wrong with a file is said of that file, and the next one's turn comes."""
+        try:
+            yield
+        except Refused as problem:
+            self._skip(name, problem)
+        except Exception as error:  # the readers of archives know many ways to fail at what is none
+            if isinstance(error, OSError) and error.errno in DISK:
+                raise SystemExit(DISK_FULL) from None
+            self._skip(name, f"it cannot be unpacked ({type(error).__name__})")
+
+    def _take(self, source, extracted, place):
+        """Take a file of the `archive_directory`, `place` in it, to the same place in the folder `extracted`."""
         if not stat.S_ISREG(source.lstat().st_mode):
             raise Refused("it is no regular file")
-        if source.suffix in ARCHIVES:
-            self._unpack(source, _without_suffix(target), Room(files=20_000, size=2**31), 0)
+        if unpacking.is_archive(source.name):
+            origin = without_suffix(place).parts
+            folder = _unused(extracted / without_suffix(place))
+            room = Room(files=unpacking.MAX_ENTRIES, size=2**31 + RATIO * source.stat().st_size)
+            self._unpack(source, folder, Origin(origin, len(origin)), room)
         else:
+            target = _unused(extracted / place)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
+            self.taken[str(target)] = Origin(place.parts, len(place.parts))
 
-    def _unpack(self, source, folder, room, depth):
-        """Unpack an archive into a folder, and the archives in it into folders beside them. Raises Refused."""
-        folder.mkdir(parents=True, exist_ok=True)
+    def _unpack(self, source, folder, origin, room, depth=0):
+        """Unpack an archive into a folder, and the archives in it into folders beside them.
+
+        Where it is broken, or too large, what came before that is taken all the same.
+        """
+        folder.mkdir(parents=True)
         nested = []
-        try:
-            with contextlib.closing(_opened(source)) as archive:
-                for name, open_member in archive.regular_files():
-                    room.take(files=1)
-                    try:
-                        target = folder / safe_path(name)
-                        _write(open_member, target, room)
-                    except Refused as problem:
-                        room.take()  # nothing; but it raises when there is no room left
-                        self._skip(f"{source.name}, {name}", problem)
-                        continue
-                    if target.suffix in ARCHIVES:
-                        nested.append(target)
-        except BROKEN as error:
-            raise Refused(f"it cannot be unpacked ({type(error).__name__})") from None
-        for archive in nested:
-            try:
-                if depth == MAX_NESTED:
-                    raise Refused("it is an archive in an archive in an archive")
-                self._unpack(archive, _without_suffix(archive), room, depth + 1)
-            except Refused as problem:
-                self._skip(archive.name, problem)
+        with self._telling(source.name), contextlib.closing(unpacking.opened(source)) as archive:
+            for name, open_member in archive.regular_files():
+                room.take(files=1)
+                with self._telling(f"{source.name}, {name}"):
+                    path = safe_path(name)
+                    if unpacking.is_archive(path.name) and depth == MAX_NESTED:
+                        raise Refused("it is an archive in an archive in an archive")
+                    _write(open_member, folder / path, room)
+                    if unpacking.is_archive(path.name):
+                        nested.append(path)
+                    else:
+                        self.taken[str(folder / path)] = origin.below(path)
+                room.take()  # nothing; but it raises when there is no room left
+        for path in nested:
+            with self._telling(f"{source.name}, {path}"):
+                inner = room if depth else _share(folder / path, len(nested))
+                into = _unused(folder / without_suffix(path))
+                self._unpack(folder / path, into, origin.below(without_suffix(path)), inner, depth + 1)
 
     def _skip(self, name, problem):
-        self.log.warning("Skipped %s: %s", ascii(str(name)[:MAX_NAME])[1:-1], problem)
+        self.log.warning("Skipped %s: %s", _shown(name), problem)
 
 
 class SafeCollector(FileNameCollectorPlugin):
-    """nbgrader's collector, which takes no name that leads out of the student's folder."""
+    """nbgrader's collector, with the pattern held against what the course's system named, and not what students did.
+
+    It takes no name that leads out of the student's folder, and settles itself what nbgrader would give up on: two
+    files in one place, and times that are none.
+    """
+
+    class_archives = List(
+        Unicode(),
+        help="Names (such as section*) of archives that hold a whole class, where their names do not tell.",
+    ).tag(config=True)
 
     def collect(self, submitted_file):
-        info = super().collect(submitted_file)
-        names = [info.get(key) for key in ("student_id", "file_id")] if info else []
-        if any(isinstance(name, str) and not _is_plain(name) for name in names):
-            self.log.warning("Skipped %s: its name leads elsewhere", ascii(submitted_file)[1:-1])
+        if not hasattr(self, "_settled"):
+            self._settled = self._settle()
+        if self._settled is None or submitted_file not in self._extractor.taken:
+            return self._checked(submitted_file, super().collect(submitted_file))
+        if submitted_file in self._settled.problems:
+            self.log.warning("Skipped %s: %s", _shown(submitted_file), _shown(self._settled.problems[submitted_file]))
+        return self._checked(submitted_file, self._settled.infos.get(submitted_file))
+
+    @property
+    def _extractor(self):
+        return getattr(self.parent, "extractor_plugin_inst", None)
+
+    def _settle(self):
+        """The Owners of what the BoundedExtractor has unpacked; None where the course has another, or no pattern."""
+        taken = getattr(self._extractor, "taken", {})
+        pattern = Pattern(self.named_regexp, self.parent.coursedir.assignment_id) if taken else None
+        if not taken or not pattern.names_students:
             return None
+        found = {path: origin for path, origin in taken.items() if os.path.splitext(path)[1] in self.valid_ext}
+        settled = Owners(pattern, self._extractor.root, found, self.class_archives)
+        for remark in settled.remarks:
+            self.log.warning("%s", _shown(remark))
+        return settled
+
+    def _checked(self, submitted_file, info):
+        if not info:
+            return None
+        names = [info.get(key) for key in ("student_id", "file_id")]
+        if any(isinstance(name, str) and not is_plain(name) for name in names):
+            self.log.warning("Skipped %s: its name leads elsewhere", _shown(submitted_file))
+            return None
+        if isinstance(info.get("timestamp"), str):
+            time = time_of(info["timestamp"])
+            if time is None:
+                self.log.warning("%s is taken without a time: there is none in its name", _shown(submitted_file))
+            info = {**info, "timestamp": time}
         return info
 
 
 def safe_path(name):
     """The path within a folder that a member of an archive is written to. Raises Refused."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
-    if not parts or len(parts) > MAX_FOLDERS or not all(_is_plain(part) for part in parts):
+    if not parts or len(parts) > MAX_FOLDERS or not all(is_plain(part) for part in parts):
         raise Refused("its name leads elsewhere, or cannot be one")
     return Path(*parts)
 
 
-def _is_plain(name):
-    """Whether it is the name of something within a folder, and can be shown."""
-    return 0 < len(name.encode("utf-8", "replace")) <= MAX_NAME and name.isprintable() and not re.search(r"^\.|/", name)
+def without_suffix(path):
+    """The path for what is in an archive: `a.tar.gz` goes into `a`; a name without a suffix would be its own."""
+    return path.with_name(re.sub(r"(\.tar)?\.\w+$", "", path.name) or "archive")
+
+
+def _unused(path):
+    """The path, or one beside it where there is something already: `a` may lie beside `a.zip`."""
+    number, free = 1, path
+    while os.path.lexists(free):
+        number += 1
+        free = path.with_name(f"{path.stem} ({number}){path.suffix}")
+    return free
+
+
+def _share(archive, count):
+    """The Room for one of `count` archives in an archive: however much is in the others, it has its share."""
+    return Room(files=FILES, size=min(SIZE, SHARED // count + RATIO * archive.stat().st_size))
 
 
 def _write(open_member, target, room):
-    """Copy a member to a new file, counting what really comes. Raises Refused."""
+    """Copy a member to a new file, counting what really comes; nothing stays of what goes wrong. Raises Refused."""
     size = 0
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with open_member() as source, open(target, "xb") as file:
+        file = open(target, "xb")
+    except FileExistsError:
+        raise Refused("there is another of that name") from None
+    except NotADirectoryError:
+        raise Refused("a file is in the place of its folder") from None
+    try:
+        with file, open_member() as source:
             while part := source.read(2**20):
                 size += len(part)
                 room.take(size=len(part))
                 if size > MAX_FILE:
                     raise Refused(f"it has more than {MAX_FILE // 2**20} MB")
                 file.write(part)
-    except FileExistsError:
-        raise Refused("there is another of that name") from None
-    except NotADirectoryError:
-        raise Refused("a file is in the place of its folder") from None
-    except Refused:
+    except BaseException:
         target.unlink()
         raise
 
 
-class _Zip(zipfile.ZipFile):
-    def regular_files(self):
-        for info in self.infolist():
-            kind = stat.S_IFMT(info.external_attr >> 16)
-            if not info.is_dir() and kind in (0, stat.S_IFREG):
-                yield info.filename, lambda info=info: self.open(info)
-
-
-class _Tar(tarfile.TarFile):
-    def regular_files(self):
-        for info in self:
-            if info.isreg() and not info.issparse():
-                yield info.name, lambda info=info: self.extractfile(info)
-
-
-def _opened(path):
-    return _Zip(path) if zipfile.is_zipfile(path) else _Tar.open(path)
-
-
-def _without_suffix(path):
-    """The folder for an archive: `a.tar.gz` goes into `a`; a name without a suffix would be the archive's own."""
-    return path.with_name(re.sub(r"(\.tar)?\.\w+$", "", path.name) or "archive")
+def _shown(name):
+    return ascii(str(name)[-400:])[1:-1]

@@ -1,14 +1,17 @@
 """The patches of nbgrader and nbconvert, where they offer no option: how a submission's files are found and copied.
 
-Without it (nbgrader 0.9.6), a folder without the notebook gets no row in the gradebook, nor does a student whose name
-holds brackets; a FIFO or a timestamp.txt that holds no time stops the batch, and the target of a symbolic link is
-copied into `autograded/` and the feedback.
+Without it (nbgrader 0.9.6), a folder without the notebook gets no row in the gradebook, nor does one that may not be
+looked into or a student whose name holds brackets; a FIFO or a timestamp.txt that holds no time stops the batch, and
+the target of a symbolic link is graded, and copied into `autograded/` and the feedback; and a program that keeps
+SQLite's file for more than 5 s ends the batch. `nbgrader export` has an option for another plug-in, which a course with
+an older configuration would lack: a name that is a formula would be one in its table.
 """
 
 import glob
 import os
+import sqlite3
 import stat
-from fnmatch import fnmatch
+from fnmatch import fnmatch, fnmatchcase
 
 from nbconvert.exporters import html
 from nbgrader.api import Gradebook, MissingEntry
@@ -16,14 +19,19 @@ from nbgrader.converters import base
 from nbgrader.converters.autograde import Autograde
 from nbgrader.converters.generate_feedback import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.utils import parse_utc
+from nbgrader.plugins import CsvExportPlugin
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
-from . import reading
+from . import exporting, handed_in, reading
 from .soup import Highlight, Soup
+from .times import time_of
 
 MAX_COPIED = 20 * 2**20
+PATIENCE = 60.0  # seconds for which another program may write into SQLite's file; by itself it waits for 5
 
 _init_notebooks = base.BaseConverter.init_notebooks
+_init_assignment = base.BaseConverter.init_assignment
 _find_all_files = base.find_all_files
 
 
@@ -31,7 +39,17 @@ def apply():
     """Put the patch in place; doing it twice does no harm."""
     CourseDirectory.get_existing_timestamp = get_existing_timestamp
     Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
+    base.BaseConverter.init_assignment = copy_files
     base.find_all_files = find_regular_files
+    CsvExportPlugin.export = exporting.export
+    if not event.contains(Engine, "connect", be_patient):
+        event.listen(Engine, "connect", be_patient)
+
+
+def be_patient(connection, record):
+    """Let a new connection to SQLite's file wait for as long as it takes others to write."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
 
 
 def quicken():
@@ -57,7 +75,7 @@ def notebooks_of(gradebook, assignment):
 
 def take_notebooks(self, names):
     """Let a converter work on the notebooks of these names in the folders that it is asked for."""
-    folders = glob.glob(self._format_source(self.coursedir.assignment_id, self.coursedir.student_id))
+    folders = folders_of(self)
     found = {folder: [os.path.join(folder, f"{name}.ipynb") for name in names] for folder in folders}
     if not isinstance(self, Autograde):
         found = {folder: [path for path in paths if os.path.isfile(path)] for folder, paths in found.items()}
@@ -67,12 +85,35 @@ def take_notebooks(self, names):
     self.assignments = {folder: paths for folder, paths in found.items() if paths}
 
 
+def folders_of(self):
+    """The folders that a converter is asked for; of those handed in, also the ones that may not be looked into."""
+    assignment, pattern = self.coursedir.assignment_id, self.coursedir.student_id
+    folders = set(glob.glob(self._format_source(assignment, pattern)))
+    if isinstance(self, Autograde):
+        submitted = os.path.dirname(os.path.dirname(self._format_source(assignment, "student")))
+        for name in handed_in.strays(submitted):
+            self.log.warning("%s lies in %s and is no student's folder", ascii(name)[1:-1], submitted)
+        wanted = [name for name in handed_in.students(submitted, assignment) if fnmatchcase(name, pattern)]
+        folders.update(self._format_source(assignment, name) for name in wanted)
+    return sorted(folders)
+
+
+def copy_files(self, assignment_id, student_id):
+    """nbgrader's step of copying what lies beside the notebooks, without following a link of a student's."""
+    if self._input_directory != self.coursedir.submitted_directory:
+        return _init_assignment(self, assignment_id, student_id)
+    exclude = [*self.coursedir.ignore, "*.ipynb"]
+    source = self.coursedir.format_path(self.coursedir.source_directory, ".", assignment_id)
+    kept = [tuple(os.path.relpath(path, source).split(os.sep)) for path in _find_all_files(source, exclude)]
+    folder, target = self._format_source(assignment_id, student_id), self._format_dest(assignment_id, student_id)
+    handed_in.copy(folder, target, exclude, kept)
+
+
 def get_existing_timestamp(self, folder):
     """When a submission was handed in, by its timestamp.txt (UTC); None where that is no readable time."""
     try:
-        text = reading.read_bytes(os.path.join(folder, "timestamp.txt"))[:100].decode().strip()
-        return parse_utc(text) if text else None
-    except (reading.Unreadable, ValueError, OverflowError, TypeError):
+        return time_of(handed_in.read_bytes(os.path.join(folder, "timestamp.txt"))[:100].decode())
+    except (reading.Unreadable, UnicodeDecodeError):
         return None
 
 

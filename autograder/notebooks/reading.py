@@ -1,7 +1,6 @@
 """Reads what students hand in: bounded, never trusted. What comes out is made anew from the few fields needed."""
 
 import errno
-import hashlib
 import json
 import os
 import re
@@ -28,10 +27,13 @@ class SubmittedCell:
     grade_id: str = None
 
 
-def read_bytes(path):
-    """The content of a regular file of bounded size, without following a symbolic link. Raises Unreadable."""
+def read_bytes(path, folder=None, most=MAX_FILE):
+    """The content of a regular file of bounded size, without following a symbolic link. Raises Unreadable.
+
+    `folder` is a descriptor of the folder that a path is relative to, `most` the largest size.
+    """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except FileNotFoundError:
         raise Unreadable("There is no such file.") from None
     except OSError as error:
@@ -42,18 +44,18 @@ def read_bytes(path):
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise Unreadable("It is no regular file; hand in the notebook itself.")
-        if status.st_size > MAX_FILE:
+        if status.st_size > most:
             raise Unreadable(
-                f"It has {status.st_size / 2**20:.0f} MB, more than the {MAX_FILE // 2**20} MB allowed: "
+                f"It has {status.st_size / 2**20:.0f} MB, more than the {most // 2**20} MB allowed: "
                 "clear its outputs and hand it in again."
             )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data = file.read(MAX_FILE + 1)
+            data = file.read(most + 1)
     except OSError as error:
         raise Unreadable(f"It cannot be read ({os.strerror(error.errno)}).") from None
     finally:
         os.close(descriptor)
-    if len(data) > MAX_FILE:
+    if len(data) > most:
         raise Unreadable("It grew while it was read.")
     return data
 
@@ -95,25 +97,6 @@ def read_notebook(data):
     if sum(len(cell.source) for cell in cells) > MAX_SOURCE:
         raise Unreadable(f"Its cells hold more than {MAX_SOURCE} characters.")
     return cells
-
-
-def read_submission(filename):
-    """(its cells, "", the digest of its bytes), or ([], why it cannot be read, "")."""
-    try:
-        data = read_bytes(filename)
-        return read_notebook(data), "", hashlib.sha256(data).hexdigest()
-    except Unreadable as error:
-        return [], str(error) + _others(filename), ""
-
-
-def _others(filename):
-    """Says which other notebooks lie in the folder, where the right one is missing."""
-    folder = os.path.dirname(filename)
-    if os.path.lexists(filename) or not os.path.isdir(folder):
-        return ""
-    others = sorted(name for name in os.listdir(folder) if name.endswith(".ipynb"))[:3]
-    found = f" The folder holds {', '.join(ascii(n)[1:-1][:80] for n in others)} instead." if others else ""
-    return f" It should be called {os.path.basename(filename)}.{found}"
 
 
 def _cell(cell, number):

@@ -25,13 +25,19 @@ from nbgrader.converters.base import BaseConverter
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, OverwriteKernelspec
 from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import OperationalError
 
-from ..notebooks import autograde
+from ..notebooks import autograde, handed_in
 from ..notebooks.restoring import restore
 from .record import NotRecorded
 
 MANY = 200  # submissions that are recorded in one transaction, at most
 SECONDS = 2.0  # after which those are recorded that wait
+LATER = 60.0  # seconds after which it is tried again, where another program keeps the gradebook
+BUSY = (
+    "its row could not be written, since another program keeps the gradebook (Formgrader, or a shell of the database):"
+    " end what it is at and run the same command again; nothing is graded again"
+)
 LONGEST = 128  # characters of a student's name that the gradebook has room for
 
 
@@ -81,6 +87,8 @@ class Writer:
     """Records submissions of one assignment. A context manager: what is left over is recorded at the end.
 
     `runs` is a nbgrader_runs.Course. Raises OSError and SQLAlchemy's OperationalError, which go for all submissions.
+    Where another program keeps SQLite's file, rows wait; `unrecorded` are pairs of those who have none even at the end,
+    and why.
     """
 
     def __init__(self, runs, assignment, results):
@@ -103,7 +111,8 @@ class Writer:
             for n in found.notebooks
         }
         self.exercises = {e.grade_id: e.name for e in assignment.exercises}
-        self.waiting, self.flushed = [], time.monotonic()
+        self.waiting, self.due = [], time.monotonic() + SECONDS
+        self.is_kept, self.unrecorded = False, []
         self.gradebook.db.rollback()  # what was read is enough: no transaction stays open meanwhile
 
     def __enter__(self):
@@ -113,6 +122,7 @@ class Writer:
         try:
             if kind is None:
                 self.flush()
+                self.unrecorded = [(row.student, BUSY) for row in self.waiting]
         finally:
             self.gradebook.close()
 
@@ -125,12 +135,14 @@ class Writer:
         """
         verdict, recorded = self.results.latest_of(self.assignment.name, student)
         timestamp = self._timestamp(student)
-        if not isinstance(recorded, dict) or (recorded["key"], recorded["timestamp"]) != (key, str(timestamp)):
+        if not isinstance(recorded, dict):
+            return None
+        if (recorded.get("key"), recorded.get("timestamp")) != (key, str(timestamp)):
             return None
         if self._beside(student) - {"timestamp.txt"}:
             return None
         there = self._in_gradebook.get(student)
-        if there is None or there.grades != recorded["grades"] or there.penalty is not None:
+        if there is None or there.grades != recorded.get("grades") or there.penalty is not None:
             return None
         path = os.path.join(self._folder("autograded", student), f"{self.assignment.name}.ipynb")
         return verdict if not self._is_late(timestamp, there.extension) and os.path.isfile(path) else None
@@ -161,10 +173,7 @@ class Writer:
 
     def _beside(self, student):
         """The names of what was handed in beside the notebook."""
-        try:
-            return set(os.listdir(self._folder("submitted", student))) - {f"{self.assignment.name}.ipynb"}
-        except OSError:  # no folder, or not to be looked into
-            return set()
+        return handed_in.names(self._folder("submitted", student)) - {f"{self.assignment.name}.ipynb"}
 
     # --- one submission ---------------------------------------------------------------------------
 
@@ -191,7 +200,7 @@ class Writer:
         for cell in notebook.cells:
             self._assess(cell, graded.verdict, grades, comments)
         self.waiting.append(Row(student, grades, comments, self._timestamp(student), graded.verdict, key))
-        if len(self.waiting) >= MANY or time.monotonic() > self.flushed + SECONDS:
+        if self.due < time.monotonic() or (len(self.waiting) >= MANY and not self.is_kept):
             self.flush()
 
     def _assess(self, cell, verdict, grades, comments):
@@ -245,10 +254,19 @@ class Writer:
     # --- many submissions -------------------------------------------------------------------------
 
     def flush(self):
-        """Record all that waits, in one transaction; then note that it is recorded."""
-        rows, self.waiting = self.waiting, []
-        if not rows:
-            return
+        """Record what waits; where another program keeps the gradebook, it waits on."""
+        self.is_kept, self.due = False, time.monotonic() + SECONDS
+        while self.waiting and not self.is_kept:
+            try:
+                self._record_rows(self.waiting[:MANY])
+                self.waiting = self.waiting[MANY:]
+            except OperationalError as error:
+                if not is_kept(error):
+                    raise
+                self.is_kept, self.due = True, time.monotonic() + LATER
+
+    def _record_rows(self, rows):
+        """Record rows in one transaction; then note that they are recorded."""
         with self.gradebook.engine.begin() as database:  # by itself, and in order: others may be adding the same ones
             _insert_new(database, Student.__table__, [{"id": name} for name in sorted(row.student for row in rows)])
         with self.gradebook.engine.begin() as database:
@@ -260,7 +278,6 @@ class Writer:
             self._assign_penalty(student)
         for row in rows:
             self.results.put_latest(self.assignment.name, row.student, row.verdict, row.recorded())
-        self.flushed = time.monotonic()
 
     def _submissions(self, database, rows):
         """Make sure that the submissions are there: {student: (the submission's id, whether it is late)}."""
@@ -340,6 +357,11 @@ class Writer:
         where["db_url"] = self.converter.coursedir.db_url
         assign = AssignLatePenalties(parent=self.converter)
         assign.preprocess(nbformat.v4.new_notebook(), {"nbgrader": where})
+
+
+def is_kept(error):
+    """Whether a database's error says that another program is writing into SQLite's file, or keeps it."""
+    return "database is locked" in str(getattr(error, "orig", None))
 
 
 def _graded(score, manual_score):

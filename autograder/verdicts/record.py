@@ -1,7 +1,8 @@
 """The Verdict: what grading found out about one submission. Everything downstream reads this and nothing else."""
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+import math
+from dataclasses import asdict, dataclass, field, fields, replace
 
 SCHEMA = 1
 STATUSES = ("graded", "missing", "error", "timeout", "killed", "rejected")
@@ -14,6 +15,35 @@ class VerdictError(ValueError):
 
 class NotRecorded(Exception):
     """A submission cannot be recorded; the message says why, and what to do."""
+
+
+def typed(kind, data, **made):
+    """A dataclass from its dict, if all values are of its fields' types; `made` are values that have been looked at.
+
+    Raises VerdictError.
+    """
+    if not isinstance(data, dict):
+        raise VerdictError(f"it is no {kind.__name__}")
+    types = {f.name: f.type for f in fields(kind)}
+    for name in data.keys() - made.keys():
+        if not _is_a(types.get(name), data[name]):
+            raise VerdictError(f"the {name} of a {kind.__name__} is none")
+    try:
+        return kind(**{**data, **made})
+    except TypeError as error:
+        raise VerdictError(f"it is no {kind.__name__} ({error})") from None
+
+
+def _is_a(kind, value):
+    if kind is float:
+        return type(value) in (int, float) and abs(value) < 2**53 and math.isfinite(value)
+    return kind is not None and type(value) is kind
+
+
+def _list(value):
+    if not isinstance(value, list):
+        raise VerdictError("what should be a list is none")
+    return value
 
 
 def printable(text):
@@ -46,6 +76,14 @@ class Diagnosis:
 
 
 @dataclass
+class Skipped:
+    """A check that this machine cannot make; it has no points."""
+
+    name: str
+    message: str
+
+
+@dataclass
 class Exercise:
     """The outcome of one exercise. `message` says why, where the status is not "graded"."""
 
@@ -56,7 +94,7 @@ class Exercise:
     checks: list = field(default_factory=list)
     diagnosis: list = field(default_factory=list)
     message: str = ""
-    skipped: list = field(default_factory=list)  # checks that this machine cannot make: {"name", "message"}, no points
+    skipped: list = field(default_factory=list)  # the fields of Skipped, as dicts
 
     def __post_init__(self):
         self.message = printable(self.message)
@@ -98,24 +136,23 @@ class Verdict:
     @classmethod
     def from_dict(cls, data):
         """The inverse of `to_dict`. Raises VerdictError."""
-        try:
-            if data["schema"] != SCHEMA:
-                raise VerdictError(f"it has schema {data['schema']}, this kit reads {SCHEMA}")
-            exercises = [
-                Exercise(
-                    **{
-                        **e,
-                        "checks": [Check(**c) for c in e["checks"]],
-                        "diagnosis": [Diagnosis(**d) for d in e["diagnosis"]],
-                    }
-                )
-                for e in data["exercises"]
-            ]
-            if any(e.status not in STATUSES for e in exercises):
-                raise VerdictError("it has an unknown status")
-            return cls(**{**data, "exercises": exercises})
-        except (KeyError, TypeError) as error:
-            raise VerdictError(f"it is no verdict ({type(error).__name__}: {error})") from None
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            raise VerdictError(f"it is no verdict of schema {SCHEMA}")
+        return typed(cls, data, exercises=[_exercise(e) for e in _list(data.get("exercises"))])
+
+
+def _exercise(data):
+    data = data if isinstance(data, dict) else {}
+    outcome = typed(
+        Exercise,
+        data,
+        checks=[typed(Check, c) for c in _list(data.get("checks"))],
+        diagnosis=[typed(Diagnosis, d) for d in _list(data.get("diagnosis"))],
+        skipped=[vars(typed(Skipped, s)) for s in _list(data.get("skipped", []))],
+    )
+    if outcome.status not in STATUSES:
+        raise VerdictError("it has an unknown status")
+    return outcome
 
 
 @dataclass

@@ -7,14 +7,17 @@ import json
 import os
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
+from ..notebooks import reading
 from ..notebooks.restoring import Cell
 from . import record
 
 FOLDER = ".autograder"
 FINAL, STOPPED = "results", "stopped"  # where results are that count for good, and those to be tried again
 NEW = ".new-"  # how the names of files begin that are being written
+LARGEST = 64 * 2**20  # bytes of a file that was written here; they have a tenth of that at most
 STALE = 3600.0  # seconds after which nobody writes them any more
 
 
@@ -27,11 +30,9 @@ class Store:
     def seed(self, assignment, renew=False):
         """The seed that an assignment's inputs are drawn from: secret, and the same until it is renewed."""
         path = self.root / "seeds" / f"{assignment}.json"
-        if not renew:
-            try:
-                return int(json.loads(path.read_text())["seed"])
-            except (OSError, ValueError, KeyError, TypeError):
-                pass
+        data = {} if renew else read(path)
+        if type(data.get("seed")) is int and 0 <= data["seed"] < 2**48:
+            return data["seed"]
         seed = int.from_bytes(os.urandom(6), "big")
         write(path, json.dumps({"seed": seed}))
         return seed
@@ -50,11 +51,11 @@ class Store:
 
     def get(self, key):
         """The Graded of that key that counts for good, or None."""
-        return _graded(self._path(key))
+        return _graded(read(self._path(key)))
 
     def get_stopped(self, key):
         """The latest Graded of that key, if it does not count for good, since a deadline or a kill has stopped it."""
-        return _graded(self._path(key, STOPPED), stopped=True)
+        return _graded(read(self._path(key, STOPPED)), stopped=True)
 
     def put(self, key, graded):
         """Keep a Graded, where `get` or `get_stopped` finds it."""
@@ -82,7 +83,7 @@ class Store:
 
     def latest_of(self, assignment, student):
         """(the latest verdict of a student, what of it was recorded), or (None, None)."""
-        return _latest(self.root / "verdicts" / assignment / f"{student}.json")
+        return _latest(read(self.root / "verdicts" / assignment / f"{student}.json"))
 
     def students(self, assignment):
         """Whose verdicts on an assignment there are, in order."""
@@ -100,22 +101,91 @@ class Store:
         return dict(self.each(assignment))
 
 
-def _graded(path, stopped=False):
+def read(path):
+    """The dict in a file; an empty one where there is none, or where it was not this kit that has written it."""
     try:
-        data = json.loads(path.read_text())
-        cells = [Cell(**c) for c in data["cells"]]
-        outputs = {int(index): outputs for index, outputs in data["outputs"].items()}
-        return record.Graded(record.Verdict.from_dict(data["verdict"]), cells, outputs, stopped=stopped)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        data = json.loads(reading.read_bytes(path, most=LARGEST))
+    except (reading.Unreadable, ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _latest(data):
+    try:
+        return record.Verdict.from_dict(data.get("verdict")), data.get("recorded")
+    except record.VerdictError:
+        return None, None
+
+
+def _graded(data, stopped=False):
+    """The Graded that a dict stands for, or None where it is not whole."""
+    cells, outputs = data.get("cells"), data.get("outputs")
+    try:
+        verdict = record.Verdict.from_dict(data.get("verdict"))
+        if not isinstance(cells, list) or not isinstance(outputs, dict) or not _is_of_the_course(verdict):
+            return None
+        return record.Graded(
+            verdict,
+            [record.typed(Cell, cell, known=None, copy_of=_text_or_none(cell)) for cell in cells],
+            {int(index): _outputs(found) for index, found in outputs.items()},
+            stopped=stopped,
+        )
+    except ValueError:  # a VerdictError among them
         return None
 
 
-def _latest(path):
-    try:
-        data = json.loads(path.read_text())
-        return record.Verdict.from_dict(data["verdict"]), data["recorded"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None, None
+def _is_of_the_course(verdict):
+    """Whether it has an outcome for each exercise of its assignment."""
+    from .. import course
+
+    assignment = course.assignments().get(verdict.assignment)
+    wanted = [(e.name, e.points) for e in assignment.exercises] if assignment else []
+    return [(e.exercise, e.max_score) for e in verdict.exercises] == wanted
+
+
+def _text_or_none(cell):
+    claim = cell.get("copy_of") if isinstance(cell, dict) else None
+    return claim if isinstance(claim, str) else None
+
+
+@dataclass
+class _Stream:
+    output_type: str
+    name: str
+    text: str
+
+
+@dataclass
+class _Display:
+    output_type: str
+    data: dict
+    metadata: dict
+
+
+@dataclass
+class _Error:
+    output_type: str
+    ename: str
+    evalue: str
+    traceback: list
+
+
+OUTPUTS = {"stream": _Stream, "display_data": _Display, "error": _Error}
+
+
+def _outputs(found):
+    """A cell's outputs, if they are such as grading.clean_outputs makes. Raises VerdictError."""
+    if not isinstance(found, list):
+        raise record.VerdictError("a cell's outputs are no list")
+    for output in found:
+        kind = OUTPUTS.get(str(output.get("output_type"))) if isinstance(output, dict) else None
+        if kind is None:
+            raise record.VerdictError("an output is none")
+        made = record.typed(kind, output)
+        texts = made.traceback if kind is _Error else made.data.values() if kind is _Display else ()
+        if not all(isinstance(text, str) for text in texts):
+            raise record.VerdictError("the text of an output is none")
+    return found
 
 
 def write(path, text):

@@ -1,0 +1,185 @@
+"""Reads archives of strangers: what is in them, one file after another, within bounds of memory and time.
+
+Python's own `tarfile` reads what a header says of itself whole into memory, at any size, and keeps all of them;
+`zipfile` unpacks bzip2 and LZMA without a bound.
+"""
+
+import contextlib
+import gzip
+import io
+import stat
+import tarfile
+import zipfile
+
+MAX_ENTRIES = 20_000  # files in one archive; in a tar, folders and all else count too
+MAX_DIRECTORY = 4 * 2**20  # bytes of what a zip says of its files
+MAX_HEADER = 2**20  # bytes of what a tar says of one file
+MAX_STREAM = 2**30  # bytes that a tar may come to
+
+ARCHIVES = (".zip", ".gz", ".tar", ".tgz")
+UNREAD = (".7z", ".rar", ".xz", ".txz", ".bz2", ".tbz", ".tbz2", ".lzma", ".zst", ".z")
+SIGNATURES = (b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd", b"\x1f\x9d")  # of those
+ADVICE = "it is packed in a way that is not read here: let it be packed as .zip or .tar.gz"
+TOO_MUCH = "there is too much in it"
+
+
+class Refused(Exception):
+    """A file is not taken; the message says why."""
+
+
+def is_archive(name):
+    """Whether a file of this name is to be unpacked; `opened` may then refuse to."""
+    return name.lower().endswith(ARCHIVES + UNREAD)
+
+
+def opened(path):
+    """The archive: `regular_files` yields pairs of a name and a function that opens the file. Raises Refused."""
+    with open(path, "rb") as file:
+        start = file.read(512)
+    if start.startswith(SIGNATURES) or str(path).lower().endswith(UNREAD):
+        raise Refused(ADVICE)
+    if start.startswith(b"\x1f\x8b") or start[257:262] == b"ustar" or not zipfile.is_zipfile(path):
+        return Tar(path)
+    return Zip(path)
+
+
+class Zip:
+    """A zip whose list of files is of bounded size."""
+
+    def __init__(self, path):
+        self.file = _ReadInPieces(io.FileIO(path))
+        try:
+            self.archive = zipfile.ZipFile(self.file)
+        except BaseException:
+            self.file.close()
+            raise
+
+    def regular_files(self):
+        """Notebooks come first: what lies beside them may need more room than there is."""
+        for info in sorted(self.archive.infolist(), key=lambda info: not info.filename.endswith(".ipynb")):
+            kind = stat.S_IFMT(info.external_attr >> 16)
+            if not info.is_dir() and kind in (0, stat.S_IFREG):
+                yield info.filename, lambda info=info: self._open(info)
+
+    def _open(self, info):
+        if info.flag_bits & 1:
+            raise Refused("it needs a password: let it be packed without")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise Refused(ADVICE)
+        return self.archive.open(info)
+
+    def close(self):
+        self.archive.close()
+        self.file.close()
+
+
+class _ReadInPieces(io.BufferedReader):
+    """A file that does not give more at once than a list of files may have."""
+
+    def read(self, size=-1):
+        data = super().read(MAX_DIRECTORY + 1 if size is None or size < 0 else min(size, MAX_DIRECTORY + 1))
+        if len(data) > MAX_DIRECTORY:
+            raise Refused(TOO_MUCH)
+        return data
+
+
+class Tar:
+    """A tar or tar.gz, read from its beginning to its end; of its headers, only what names and sizes files is taken."""
+
+    def __init__(self, path):
+        self.file = open(path, "rb")
+        packed = self.file.read(2) == b"\x1f\x8b"
+        self.file.seek(0)
+        self.stream = gzip.GzipFile(fileobj=self.file) if packed else self.file
+        self.left = MAX_STREAM
+
+    def regular_files(self):
+        said = {}  # by headers that go before a file's own
+        for _ in range(MAX_ENTRIES):
+            info = self._next_header()
+            if info is None:
+                return
+            if info.type in (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE):
+                said.update(_records(self._header(info)))
+            elif info.type == tarfile.GNUTYPE_LONGNAME:
+                said["path"] = self._header(info).rstrip(b"\0").decode("utf-8", "surrogateescape")
+            elif info.type in (tarfile.GNUTYPE_LONGLINK, tarfile.XGLTYPE):
+                self._skip(_padded(info.size))
+            else:
+                yield from self._member(info, said)
+                said = {}
+        raise Refused(TOO_MUCH)
+
+    def _member(self, info, said):
+        if info.type == tarfile.GNUTYPE_SPARSE or any(key.startswith("GNU.sparse.") for key in said):
+            raise Refused("a file in it is packed as sparse: let it be packed as .zip")
+        if not info.isreg() and info.type in tarfile.SUPPORTED_TYPES:
+            return  # a folder, a link or a special file, after which no data come
+        size = int(said.get("size", info.size))
+        member = _Member(self, size)
+        name = said.get("path", info.name)
+        if info.isreg() and not name.endswith("/"):
+            yield name, lambda: contextlib.nullcontext(member)
+        self._skip(member.left + _padded(size) - size)
+
+    def _next_header(self):
+        block = self.stream.read(tarfile.BLOCKSIZE)
+        self.left -= tarfile.BLOCKSIZE
+        try:
+            return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape") if block.strip(b"\0") else None
+        except tarfile.HeaderError:
+            raise Refused("it is no archive, or a broken one") from None
+
+    def _header(self, info):
+        if not 0 <= info.size <= MAX_HEADER:
+            raise Refused("what it says of a file is too large")
+        return self.read(_padded(info.size))[: info.size]
+
+    def _skip(self, size):
+        while size > 0:
+            size -= len(self.read(min(size, 2**16)))
+
+    def read(self, size):
+        """So many bytes, and not fewer. Raises Refused."""
+        self.left -= size
+        if self.left < 0:
+            raise Refused(TOO_MUCH)
+        data = self.stream.read(size)
+        if len(data) < size:
+            raise Refused("it ends in the middle")
+        return data
+
+    def close(self):
+        self.file.close()
+
+
+class _Member:
+    """The content of a file in a Tar, to be read before the next file is asked for."""
+
+    def __init__(self, archive, size):
+        if size < 0:
+            raise Refused("what it says of a file cannot be")
+        self.archive, self.left = archive, size
+
+    def read(self, size):
+        data = self.archive.read(min(size, self.left))
+        self.left -= len(data)
+        return data
+
+
+def _padded(size):
+    return -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
+
+
+def _records(header):
+    """What a header of the pax format says: lines of their own length, a space, a key, `=` and a value."""
+    found, at = {}, 0
+    while at < len(header):
+        space = header.find(b" ", at, at + 20)
+        if space < 0 or not header[at:space].isdigit() or (end := at + int(header[at:space])) <= space:
+            raise Refused("what it says of a file cannot be read")
+        key, _, value = header[space + 1 : end].rstrip(b"\n").partition(b"=")
+        if key in (b"path", b"size") or key.startswith(b"GNU.sparse."):
+            found[key.decode("utf-8", "replace")[:20]] = value.decode("utf-8", "surrogateescape")
+        at = end
+    return found

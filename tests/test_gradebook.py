@@ -1,0 +1,104 @@
+"""A gradebook that another program keeps: rows wait, nobody is graded again, and one sentence says what to do."""
+
+import shutil
+import sqlite3
+
+import pytest
+import tiny
+
+from autograder import classes, cli, course
+from autograder.notebooks import nbgrader_patch
+from autograder.verdicts import gradebook, record
+
+STUDENTS = ["ada", "bela"]
+
+
+class Engine:
+    """Grades everything as right; `before` is called before each task."""
+
+    def __init__(self, before=lambda: None):
+        self.before, self.graded_ones = before, []
+
+    def warm(self, total):
+        pass
+
+    def graded(self, coming, total, **options):
+        for task in coming:
+            self.before()
+            self.graded_ones.append(task.student)
+            exercises = course.find_assignment(tiny.NAME).exercises
+            outcomes = [record.Exercise(e.name, e.points, e.points, "graded") for e in exercises]
+            yield task, record.Graded(record.Verdict("", outcomes, task.seed, task.assignment))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    place = tmp_path_factory.mktemp("kept")
+    release = tiny.course(place)
+    for student in STUDENTS:
+        tiny.submit(place, release, student)
+    return place
+
+
+@pytest.fixture
+def place(built, tmp_path, monkeypatch):
+    shutil.copytree(built, tmp_path / "course")
+    monkeypatch.chdir(tmp_path / "course")
+    monkeypatch.setattr(nbgrader_patch, "PATIENCE", 0.05, raising=False)
+    return tmp_path / "course"
+
+
+@pytest.fixture
+def other(place):
+    """Another program's connection to the gradebook."""
+    connection = sqlite3.connect(place / "gradebook.db", isolation_level=None)
+    yield connection
+    connection.close()
+
+
+def grade(place, engine):
+    return classes.grade_class(place, course.find_assignment(tiny.NAME), STUDENTS, engine)
+
+
+def test_rows_that_cannot_be_written_are_named_and_written_by_the_next_run(place, other, capsys):
+    other.execute("BEGIN IMMEDIATE")
+    engine = Engine()
+    assert grade(place, engine) == 2 and engine.graded_ones == STUDENTS
+    said = capsys.readouterr().err
+    assert all(f"autograder: {student}: {gradebook.BUSY}" in said for student in STUDENTS) and said.count("\n") == 2
+    other.execute("ROLLBACK")
+    engine = Engine()
+    assert grade(place, engine) == 0 and engine.graded_ones == []
+    assert "2 unchanged since an earlier run" in capsys.readouterr().out
+    assert tiny.gradebook(place)[0].keys() == set(STUDENTS)
+
+
+def test_rows_are_written_as_soon_as_the_gradebook_is_free(place, other, capsys, monkeypatch):
+    monkeypatch.setattr(gradebook, "SECONDS", 0.0)
+    monkeypatch.setattr(gradebook, "LATER", 0.0)
+    other.execute("BEGIN IMMEDIATE")
+    seen = []
+
+    def before():
+        if seen:  # the first one's row has been tried and waits
+            other.execute("ROLLBACK")
+        seen.append(tiny.gradebook(place)[0])
+
+    assert grade(place, Engine(before)) == 0 and capsys.readouterr().err == ""
+    assert seen == [{}, {}] and tiny.gradebook(place)[0].keys() == set(STUDENTS)
+
+
+def test_where_not_even_its_cells_can_be_read_one_sentence_says_why(place, other, capsys):
+    other.execute("BEGIN EXCLUSIVE")
+    assert cli.main(["grade", tiny.NAME, "--jobs", "1", "--unsafe"]) == 2
+    said = capsys.readouterr().err
+    assert "Another program keeps the gradebook (Formgrader" in said and "mistake" not in said
+
+
+def test_others_may_write_for_a_minute(place):
+    from autograder.notebooks.nbgrader_runs import Course
+
+    nbgrader_patch.PATIENCE = 60.0
+    with Course(place).gradebook() as book:
+        (patience,) = book.db.connection().exec_driver_sql("PRAGMA busy_timeout").fetchone()
+    assert patience == 60_000
