@@ -1,7 +1,6 @@
 """The feedback of a class: byte by byte what nbgrader's own command writes, whatever becomes of one page or process."""
 
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -10,14 +9,12 @@ import time
 
 import psutil
 import pytest
-from bs4 import BeautifulSoup
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
 from nbgrader.api import Gradebook
 
 from autograder import writers
 from autograder.classes import UsageError
 from autograder.notebooks.nbgrader_runs import Course
-from autograder.notebooks.soup import Soup, rewritten
 
 CELLS = ("setup", "attention-solution", "attention", "question-three-matrices")
 QUESTION = "question-three-matrices"
@@ -240,70 +237,3 @@ def test_a_process_that_never_begins_is_one_sentence(place, monkeypatch):
     monkeypatch.setattr(writers, "end_with", os._exit)
     with pytest.raises(UsageError, match="ended from outside"):
         list(writers.feedback(place, ASSIGNMENT, NAMES, 1))
-
-
-# --- pages without a tree -----------------------------------------------------------------------------
-
-# pieces of pages, sound and broken: what BeautifulSoup makes of any row of them must be what `rewritten` makes of it
-PIECES = [
-    *(
-        "<p> </p> <div class='a'> <div class=\"x\"> </div> <span> </span> <pre> </pre> <br> <br/> </br> <b></b>"
-        ' <img alt="x"/> <td\talign=left> <a> </a> <P> </P> <script> </script> <style> </style> <title> </title>'
-        " <textarea> </textarea> <template> <!--a--> <!---> <![CDATA[x]]> <?php?> < > & &lt; &gt;x &amp; &amp;lt;"
-        " &quot; &#39; &nbsp; &copy; &bogus; &copy &#32; &#x41; &#0; x <1 a<b </ </> <svg> </svg> <a/> \x00 \u202e"
-    ).split(" "),
-    *(" ", "\n", "  \n ", "\t", "\f", "text", "'", '"', "a b", "<p\n>", '<p class="a>b">', '<p class=" x  y ">'),
-    *("<!-- a > b -->", "<!-- x -->", "<!-- -->", "<style>p > a{}", "<!DOCTYPE html>", "<hr />", "<details open>"),
-    *('<img src="a.png">', '<a href="x?a=1&amp;b=2&copy">', '<p b="1" a="2" b="3">', "<pre><b> </b>"),
-]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_any_text_is_rewritten_as_beautiful_soup_does_or_left_to_it(seed):
-    draw = random.Random(seed)
-    for _ in range(300):
-        html = "".join(draw.choice(PIECES) for _ in range(draw.randint(1, 8)))
-        made = rewritten(html)
-        assert made is None or made == str(BeautifulSoup(html, "html.parser")), html
-        if draw.random() < 0.5:  # and with everything closed, which it does not leave to others
-            html = (
-                f'<div class=" a  b">{draw.choice(["", " ", "x &amp; &quot;y&quot; > z", "&nbsp;&copy"])}{html}</div>'
-            )
-            made = rewritten(html)
-            assert made is None or made == str(BeautifulSoup(html, "html.parser")), html
-
-
-@pytest.mark.parametrize(
-    "html",
-    [
-        '<!DOCTYPE html>\n<html lang="en"><title>x</title><style>p > a {}</style><script> </script></html>',
-        '<div class=" highlight hl"><pre><span></span><span class="n">a</span> &lt; &quot;b&#39;\n\n</pre> \n\n</div>',
-        "<ul> <li>1 &gt; 0 > -1 &copy; &amp;amp;</li>\n \n<li><br><br/></li></ul><!-- a comment -->",
-        '<img src="data:image/png;base64,AAAA" alt="x"><a href="https://a.example?a=1&amp;b=2" title="">x</a>',
-    ],
-)
-def test_ordinary_pages_need_no_tree(html):
-    assert rewritten(html) == str(BeautifulSoup(html, "html.parser"))
-
-
-@pytest.mark.parametrize("selector", [*Soup.NEEDS, "p.other"])
-@pytest.mark.parametrize(
-    "html",
-    [
-        "<p>x</p>",
-        '<p class="other">x</p><img src="a" alt="">',
-        '<IMG src="a"/><img alt="x">',
-        "<img src='alt=\"'>",
-        '<div class="jp-Notebook"><div class="jp-Cell-inputWrapper">x</div></div>',
-        '<div class="jp-Notebook"><div class="jp-OutputArea-output">x</div></div>',
-    ],
-)
-def test_what_is_found_and_changed_is_what_beautiful_soup_finds(html, selector):
-    written = []
-    for make in (Soup, BeautifulSoup):
-        soup = make(html, features="html.parser")
-        found = soup.select(selector)
-        for element in found:
-            element.attrs["alt"] = "changed"
-        written.append((len(found), str(soup)))
-    assert written[0] == written[1]

@@ -1,8 +1,9 @@
-"""The patches of nbgrader and nbconvert, where they offer no option: how a submission's files are found and copied.
+"""The patches of nbgrader and nbconvert, where they offer no option: how a submission's files are found, copied, shown.
 
 Without it (nbgrader 0.9.6), a folder without the notebook gets no row in the gradebook, nor does a student whose name
 holds brackets; a FIFO or a timestamp.txt that holds no time stops the batch, and the target of a symbolic link is
-copied into `autograded/` and the feedback.
+copied into `autograded/` and the feedback. Formgrader makes its pages with an exporter of its own, which no
+configuration of preprocessors reaches, and which shows raw cells and names as if they were HTML.
 """
 
 import glob
@@ -18,8 +19,7 @@ from nbgrader.converters.generate_feedback import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import parse_utc
 
-from . import reading
-from .soup import Highlight, Soup
+from . import formgrader_patch, reading, showing
 
 MAX_COPIED = 20 * 2**20
 
@@ -32,12 +32,9 @@ def apply():
     CourseDirectory.get_existing_timestamp = get_existing_timestamp
     Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
     base.find_all_files = find_regular_files
-
-
-def quicken():
-    """Let nbconvert write its pages in less time, byte by byte the same; for this whole process."""
-    html.BeautifulSoup = Soup
-    html.Highlight2HTML = Highlight
+    html.HTMLExporter.from_notebook_node = showing.from_notebook_node
+    html.BeautifulSoup = showing.tree
+    formgrader_patch.apply()
 
 
 def init_notebooks(self):
