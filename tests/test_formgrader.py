@@ -1,4 +1,4 @@
-"""Formgrader itself, in a browser: whatever a student hands in, a click on it changes nothing, and nothing is hidden."""
+"""Formgrader itself, in a browser: whatever a student hands in, clicks on it change nothing, and nothing is hidden."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import pytest
@@ -47,10 +48,10 @@ MARKDOWN = [
     f"<div id='{QUESTION}' class='score' style='{COVER}'><input class=score value=0></div><div id=attention></div>",
     f"<div id='{QUESTION}-comment' class='comment'>x</div><a name=attention id=statusmessage href=#attention>y</a>",
     "<div class='panel nbgrader_cell'><button class='btn full-credit'>Full credit</button></div>",
-    "<label for=attention>x</label><map><area class=full-credit href=#x></map><dialog open class=full-credit>y</dialog>",
+    "<label for=attention>x</label><map><area class=full-credit href=#x></map><dialog open class=no-credit>y</dialog>",
     "```full-credit\nx\n```\n\n``` python .full-credit {.full-credit #attention}\nx\n```\n\n~~~mermaid\nx\n~~~",
     "# a {.full-credit}\n\n[x](y){.full-credit}\n\n[^1]\n\n[^1]: note\n\n- [ ] task\n\n: full-credit",
-    "[a](/formgrader/gradebook) [b](../x) [c](?index=0) [d](#attention) [e](next) <a href=prev>f</a> <a href=//x.example>g</a>",
+    "[a](/formgrader/gradebook) [b](../x) [c](?index=0) [d](#attention) <a href=prev>e</a> <a href=//x.example>f</a>",
     "$\\class{full-credit}{x}\\cssId{attention}{y}\\style{position:fixed}{z}$ $\\def\\c{\\class}\\c{full-credit}{x}$",
     "<details open class='full-credit' style='position:fixed'><summary class=full-credit>more</summary>of it</details>",
     "<style>.score {display: none}</style><base href=//x.example><meta http-equiv=refresh content=0>",
@@ -108,22 +109,24 @@ def place(tmp_path_factory):
 
 
 class Server:
-    """A Jupyter server with Formgrader on a free port of this machine, and what a browser needs to see it."""
+    """A Jupyter server with Formgrader on a free port of this machine, started in the course's folder."""
 
     def __init__(self, place, scratch):
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "JUPYTER_NO_CONFIG": "", "HOME": str(scratch)}
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(scratch)}
         for name in ("CONFIG_DIR", "DATA_DIR", "RUNTIME_DIR"):
             environment[f"JUPYTER_{name}"] = str(scratch / name)
         options = ["--ip=127.0.0.1", "--port=0", "--no-browser", "--allow-root", f"--IdentityProvider.token={TOKEN}"]
         extensions = "--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}"
+        command = [sys.executable, "-m", "jupyter_server", *options, extensions]
         self.log = scratch / "server.log"
         with open(self.log, "w") as log:
-            command = [sys.executable, "-m", "jupyter_server", *options, extensions]
             self.process = subprocess.Popen(command, cwd=place, env=environment, stdout=log, stderr=log)
         self.url = self._url(scratch / "RUNTIME_DIR" / f"jpserver-{self.process.pid}.json")
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        self.get(f"/formgrader/gradebook?token={TOKEN}")  # which leaves a cookie, as in a browser
 
     def _url(self, path):
-        for _ in range(600):
+        for _ in range(1200):
             if path.is_file() and (text := path.read_text()):
                 return json.loads(text)["url"].rstrip("/")
             assert self.process.poll() is None, self.log.read_text()
@@ -132,15 +135,11 @@ class Server:
 
     def get(self, path, **headers):
         """The status and text of a page."""
-        request = urllib.request.Request(self.url + path, headers={"Authorization": f"token {TOKEN}", **headers})
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with self.opener.open(urllib.request.Request(self.url + path, headers=headers), timeout=120) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
-
-    def page(self, submission):
-        return f"/formgrader/submissions/{submission}/"
 
     def close(self):
         self.process.kill()
@@ -154,7 +153,177 @@ def server(place, tmp_path_factory):
     server.close()
 
 
-def submission(place, student):
-    """Formgrader's name of a student's notebook."""
+def address(place, student):
+    """Formgrader's page of a student's notebook."""
     with Gradebook(f"sqlite:///{place}/gradebook.db") as book:
-        return book.find_submission_notebook(ASSIGNMENT, ASSIGNMENT, student).id
+        return f"/formgrader/submissions/{book.find_submission_notebook(ASSIGNMENT, ASSIGNMENT, student).id}/"
+
+
+def given(place, student):
+    """What the gradebook has of a student: points, comments, whether they wait for a person."""
+    with Gradebook(f"sqlite:///{place}/gradebook.db") as book:
+        found = book.find_submission_notebook(ASSIGNMENT, ASSIGNMENT, student)
+        grades = {g.name: (g.auto_score, g.manual_score, g.extra_credit, g.needs_manual_grade) for g in found.grades}
+        return grades, {c.name: c.manual_comment for c in found.comments}, found.flagged
+
+
+# --- what the server says --------------------------------------------------------------------------
+
+
+def test_a_name_is_text_on_every_page(place, server):
+    name = urllib.parse.quote(NAMED, safe="")
+    pages = [address(place, NAMED), f"/formgrader/manage_students/{name}"]
+    pages.append(f"/formgrader/manage_students/{name}/{ASSIGNMENT}")
+    for path in pages:
+        status, text = server.get(path)
+        assert status == 200 and "onerror" in text and "<img" not in text, path
+
+
+def test_a_link_makes_the_server_run_nothing(place, server):
+    """Formgrader opens another course by `?path=FOLDER`, and runs what it finds there."""
+    status, _ = server.get(f"/formgrader?path=submitted/mallory/{ASSIGNMENT}")
+    assert status == 403
+    status, _ = server.get(f"/formgrader?path=submitted/mallory/{ASSIGNMENT}", Referer="https://somewhere.example/")
+    assert status == 403
+    assert not (place / "ran").exists()
+
+
+def test_from_jupyterlab_another_course_can_be_opened(place, server):
+    status, _ = server.get(f"/formgrader?path={place}", Referer=f"{server.url}/lab")
+    assert status == 200
+    status, _ = server.get("/formgrader")
+    assert status == 200
+
+
+# --- what a browser does ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser(server, tmp_path_factory):
+    if not (BROWSER and DRIVER):
+        pytest.skip("there is no chromium with chromedriver")
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    quiet = "gpu quic background-networking component-update sync extensions dev-shm-usage".split()
+    for option in ["headless", "no-sandbox", "no-first-run", *(f"disable-{name}" for name in quiet)]:
+        options.add_argument(f"--{option}")
+    options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")  # nothing from outside
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('browser')}")
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    browser.set_window_size(1200, 900)
+    browser.get(f"{server.url}/formgrader/gradebook?token={TOKEN}")
+    yield browser
+    browser.quit()
+
+
+READY = "return window.formgrader && formgrader.loaded && formgrader.grades.loaded && formgrader.comments.loaded"
+
+# MathJax comes from outside; without it, Formgrader's own scripts would stop half-way
+MATHJAX = "window.MathJax = {Hub: {Startup: {signal: {Interest: () => {}}}, Config: () => {}, Queue: () => {}}}"
+ALERT = "window.alert = () => {window.ran = true}"
+
+# every element of the student's text is clicked, and told that it has changed
+CLICK = """
+var clicked = 0;
+document.querySelectorAll('.rendered_html, .input_area, .output_area, #notebook-container > *').forEach((text) => {
+  [text].concat(Array.from(text.querySelectorAll('*'))).forEach((element) => {
+    if (element.closest('.panel-heading, .panel-footer')) return;
+    ['mousedown', 'mouseup', 'click', 'change', 'submit', 'focus', 'blur'].forEach((name) => {
+      element.dispatchEvent(new Event(name, {bubbles: true, cancelable: true}));
+    });
+    clicked += 1;
+  });
+});
+return clicked;
+"""
+
+# at the middle of each of Formgrader's own inputs lies that input, scrolled to
+COVERED = """
+return Array.from(document.querySelectorAll('input.score, input.extra-credit, textarea.comment, button.full-credit'))
+  .filter((element) => {
+    element.scrollIntoView({block: 'center'});
+    var box = element.getBoundingClientRect();
+    return document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2) !== element;
+  }).map((element) => element.outerHTML);
+"""
+
+
+def opened(browser, server, path):
+    """The page, ready for whoever grades."""
+    browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": MATHJAX})
+    browser.get(server.url + path)
+    until(lambda: browser.execute_script(READY))
+
+
+def until(is_true):
+    for _ in range(300):
+        if is_true():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it never came")
+
+
+def idle(browser):
+    until(lambda: browser.execute_script("return jQuery.active === 0"))
+
+
+def test_clicks_on_a_students_text_change_nothing(place, server, browser):
+    before = given(place, "mallory")
+    opened(browser, server, address(place, "mallory"))
+    there = browser.current_url, len(browser.window_handles)
+    assert browser.execute_script(CLICK) > 500
+    idle(browser)
+    assert given(place, "mallory") == before
+    assert (browser.current_url, len(browser.window_handles)) == there
+    assert browser.execute_script(COVERED) == []
+
+
+def test_the_test_of_clicks_sees_a_button(place, server, browser):
+    """The positive control: what the attacks write, put into the page as it is."""
+    before = given(place, "mallory")
+    opened(browser, server, address(place, "mallory"))
+    button = f"<div class='full-credit' style='{COVER}'>click</div>"
+    cell = f"document.getElementById('{QUESTION}').closest('.nbgrader_cell')"
+    browser.execute_script(f"{cell}.querySelector('.panel-body').innerHTML += arguments[0]", button)
+    assert browser.execute_script(COVERED)
+    browser.execute_script(CLICK)
+    idle(browser)
+    until(lambda: given(place, "mallory") != before)
+
+
+def test_typed_scores_and_comments_stay(place, server, browser):
+    path = address(place, "mallory")
+    opened(browser, server, path)
+    for field, text in ((QUESTION, "0.5"), ("attention", "3"), (f"{QUESTION}-comment", "Not yet.")):
+        browser.execute_script(
+            "arguments[0].scrollIntoView({block: 'center'})", typed := browser.find_element("id", field)
+        )
+        typed.clear()
+        typed.send_keys(text)
+    browser.execute_script("document.activeElement.blur()")
+    idle(browser)
+    browser.execute_script(CLICK)
+    idle(browser)
+    opened(browser, server, path)
+    grades, comments, _ = given(place, "mallory")
+    assert (grades[QUESTION][1], grades["attention"][1], comments[QUESTION]) == (0.5, 3.0, "Not yet.")
+    assert browser.find_element("id", QUESTION).get_property("value") == "0.5"
+
+
+def test_a_links_page_opens_beside_it(place, server, browser):
+    opened(browser, server, address(place, NAMED))
+    assert (
+        browser.execute_script("return document.querySelectorAll('.rendered_html a:not([target=_blank])').length") == 0
+    )
+
+
+def test_no_page_of_formgrader_runs_a_name(place, server, browser):
+    name = urllib.parse.quote(NAMED, safe="")
+    browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": ALERT})
+    lists = ["gradebook", f"gradebook/{ASSIGNMENT}/{ASSIGNMENT}", "manage_students", f"manage_submissions/{ASSIGNMENT}"]
+    for page in [*lists, f"manage_students/{name}", address(place, NAMED).removeprefix("/formgrader/")]:
+        browser.get(f"{server.url}/formgrader/{page}")
+        idle(browser)
+        assert not browser.execute_script("return window.ran"), page
+        assert not browser.execute_script("return document.querySelectorAll('img').length"), page
