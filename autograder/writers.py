@@ -10,14 +10,16 @@ from .classes import UsageError
 from .processes import end_with, without_interrupts
 
 STARTS = 10  # students for whom it is worth starting one more process: most of its first seconds are imports
-DEADLINE = 60.0  # seconds for one page, most of which take a fraction of one, or for a process to begin
+DEADLINE = 60.0  # seconds for one page, most of which take a fraction of one
+BEGIN = 300.0  # seconds for a process to begin
 DEATHS = 3  # processes that may end before they begin
+PLAIN = "its feedback took too long to write, or ended its writer, and is a plain page now"
 LONGEST = 1000  # characters of what is said of a student
 READY = "ready"
 
 
 def feedback(root, assignment, students, jobs):
-    """Write the feedback of these students: yields (student, what went wrong or None) as they are done.
+    """Write the feedback of these students: yields (student, what went wrong or "", whether there is a page) for each.
 
     A page that takes longer than DEADLINE, or that its process dies of, is written once more, plainly.
     Raises what would go wrong for all of them. However it ends, no process is left and no page is cut short.
@@ -38,7 +40,7 @@ def feedback(root, assignment, students, jobs):
                     raise answer
                 if answer is not None:
                     if page:
-                        yield page[0], answer or None
+                        yield page[0], answer or (PLAIN if page[1] else ""), not answer
                     continue
                 writers.remove(writer)
                 writer.end()
@@ -50,7 +52,7 @@ def feedback(root, assignment, students, jobs):
                             "for want of memory. Run the same command again, with fewer --jobs if it was that."
                         )
                 elif page[1]:
-                    yield page[0], "not even a plain page of its feedback could be written, twice its writer was ended"
+                    yield page[0], "its feedback could not be written, not even as a plain page", False
                 else:
                     coming.appendleft((page[0], True))
     finally:
@@ -79,13 +81,13 @@ class _Writer:
         with without_interrupts():  # Ctrl-C is for the head, which ends them
             self.process.start()
         theirs.close()
-        self._owes(None)
+        self._owes(None, BEGIN)
 
-    def _owes(self, page):
-        self.page, self.is_free, self.until = page, False, time.monotonic() + DEADLINE
+    def _owes(self, page, seconds):
+        self.page, self.is_free, self.until = page, False, time.monotonic() + seconds
 
     def give(self, page):
-        self._owes(page)
+        self._owes(page, DEADLINE)
         with contextlib.suppress(OSError):  # it may be dead: `take` will say so
             self.connection.send(page)
 

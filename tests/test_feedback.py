@@ -23,6 +23,7 @@ PRINTS = "print('\\x1b[31mred <b>', '&nbsp;')\nimport matplotlib.pyplot as plt\n
 ANSWER = (
     "*Two* <b>roles\n\n<img src=x> $a<b$ &copy; &#32;\n\n    <script>\n\n- [x](files/y.png) https://a.example?a=1&b=2"
 )
+PLAIN = b"This is a plain page"
 NAMES = ["ada", "b [1]*?", "a b'\"&", "<img src=x onerror=alert(1)>", "zoë", "x.y", "late", "unreadable", "garbled"]
 # what an instructor may have in the configuration: a preprocessor, hooks, a filter, another name for GetGrades
 OWN_CONFIG = """
@@ -198,13 +199,44 @@ def ended(run, below):
 
 
 @pytest.mark.parametrize("seconds", [0.0, 3.0])
-def test_a_killed_writer_is_one_sentence(copy, seconds):
+def test_a_killed_writer_costs_nobody_a_page(copy, seconds):
     slowed(copy)
     run, below, found = started(copy)
     time.sleep(seconds)
     found[0].kill()
     code, said = ended(run, below)
-    assert code == 2 and said.count("\n") == 1 and "was ended from outside" in said, said
+    plain = [name for name in NAMES if PLAIN in pages(copy)[page(name)][0]]
+    assert code == 0 and len(plain) <= 1 and said.count("is a plain page now") == len(plain), said
+
+
+# what is wrong with the page of one student, in the words of a configuration
+WRONG_WITH_ONE = {
+    "takes long": "import time\ntime.sleep(1000)",
+    "ends its process": "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)",
+}
+
+
+@pytest.mark.parametrize("what", WRONG_WITH_ONE)
+def test_a_page_that_is_not_done_is_a_plain_one_and_the_others_are_as_they_were(copy, monkeypatch, what):
+    expected = stock(copy)
+    (copy / "wrong.py").write_text(WRONG_WITH_ONE[what])
+    with open(copy / "nbgrader_config.py", "a") as file:
+        file.write(
+            "\ndef hook(assignment=None, student=None, **about):\n    if student == 'late':\n"
+            "        exec(open('wrong.py').read())\n"
+            "c.GenerateFeedback.pre_convert_hook = hook\n"
+        )
+    monkeypatch.setattr(writers, "DEADLINE", 12.0)
+    done = {student: rest for student, *rest in writers.feedback(copy, ASSIGNMENT, NAMES, 1)}
+    assert done.pop("late") == [writers.PLAIN, True]
+    assert done == {name: ["", True] for name in NAMES if name != "late"}
+    text = pages(copy)[page("late")][0].decode()
+    assert "plain page" in text and "(Score: " in text and "<script" not in text
+    assert "<h2><code>attention</code>: " in text and "The output" in text, "its points, and the graders' sentences"
+    assert "*Two* &lt;b&gt;roles" in text and "Well **done** &lt;b&gt;late&lt;/b&gt;" in text
+    assert {name: text for name, text in pages(copy).items() if name != page("late")} == {
+        name: text for name, text in expected.items() if name != page("late")
+    }
 
 
 def test_ctrl_c_leaves_no_process_and_no_page_cut_short(copy):
@@ -233,7 +265,7 @@ def slowed(place):
         file.write("\nimport time\nc.GenerateFeedback.pre_convert_hook = lambda **about: time.sleep(1)\n")
 
 
-def test_a_process_that_never_begins_is_one_sentence(place, monkeypatch):
-    monkeypatch.setattr(writers, "end_with", os._exit)
-    with pytest.raises(UsageError, match="ended from outside"):
+def test_processes_that_never_begin_are_one_sentence(place, monkeypatch):
+    monkeypatch.setattr(writers, "_work", os._exit)
+    with pytest.raises(UsageError, match="ended from outside before they begin"):
         list(writers.feedback(place, ASSIGNMENT, NAMES, 1))
