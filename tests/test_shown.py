@@ -177,7 +177,8 @@ def is_of_the_kit(tag, name, value):
     """Whether nbconvert marks the parts of any page so: the place of a cell, the kind of an output, a kind of token."""
     if name == "id":
         return re.fullmatch(r"cell-id=cell-\d+", value)
-    kinds = r"panel-footer|(output_(text|error|stream|stdout|stderr|subarea|png|area|execute_result|html) *)+|prompt output_prompt"
+    kinds = r"(output_(text|error|stream|stdout|stderr|subarea|png|area|execute_result|html) *)+|prompt output_prompt"
+    kinds += "|panel-footer"  # of a comment
     return name == "class" and ((tag == "div" and re.fullmatch(kinds, value)) or (tag == "span" and value in TOKENS))
 
 
