@@ -109,7 +109,7 @@ def _clean(made):
     return nh3.clean(
         made,
         tags=TAGS,
-        attributes={"a": {"href"}},
+        attributes={"a": {"href"}, "*": set()},  # of all tags, nh3 would keep titles and languages
         attribute_filter=_only_whole_links,
         url_schemes={"http", "https", "mailto"},
         set_tag_attribute_values={"a": {"target": "_blank"}},
