@@ -36,6 +36,8 @@ NAMES = [
     "--help",
     "a b'\"&",
     "\x1b[31m\u202e",
+    "two\nlines",
+    "full-credit $\\class{a}{b}$",
 ]  # of students, each with a right notebook
 
 
