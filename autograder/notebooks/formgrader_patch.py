@@ -1,7 +1,8 @@
 """What Formgrader's pages lack (nbgrader 0.9.6), where a server has loaded it.
 
-A student's name is written into them as if it were HTML; and whoever follows a link to `/formgrader?path=FOLDER`, from
-whatever page, has the server run the nbgrader_config.py of that folder, which may be what a student handed in.
+A student's name is written into them as if it were HTML; what was handed in beside a notebook is served like a page of
+the server's own; and whoever follows a link to `/formgrader?path=FOLDER`, from whatever page, has the server run the
+nbgrader_config.py of that folder, which may be what a student handed in.
 """
 
 import sys
@@ -9,6 +10,7 @@ import sys
 from tornado.web import HTTPError
 
 PACKAGE = "nbgrader.server_extensions.formgrader"
+NOTHING_ACTS = "sandbox; default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'"
 
 
 def apply():
@@ -17,6 +19,7 @@ def apply():
         return
     handlers = sys.modules[f"{PACKAGE}.handlers"]
     handlers.BaseHandler.render = render
+    handlers.SubmissionFilesHandler.content_security_policy = NOTHING_ACTS
     if handlers.FormgraderHandler.get.__name__ != "get_from_here":
         handlers.FormgraderHandler.get = _only_from_here(handlers.FormgraderHandler.get)
 
