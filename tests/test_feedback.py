@@ -14,7 +14,7 @@ from nbgrader.api import Gradebook
 
 from autograder import writers
 from autograder.classes import UsageError
-from autograder.notebooks.nbgrader_runs import Course
+from autograder.notebooks.nbgrader_runs import Course, NbgraderError
 
 CELLS = ("setup", "attention-solution", "attention", "question-three-matrices")
 QUESTION = "question-three-matrices"
@@ -153,6 +153,13 @@ def test_one_broken_page_stops_no_other(copy):
     assert "autograder: garbled: Feedback of" in said and "autograder: zoë: Feedback of" in said
     assert {name for name in NAMES if page(name) in pages(copy)} == {*NAMES} - {"garbled", "zoë"}
     assert (copy / "reports" / f"{ASSIGNMENT}.html").is_file()
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"cells": [1]}', '{"cells": [{"metadata": {}, "source": 1}]}'])
+def test_no_plain_page_of_what_is_no_notebook_is_one_sentence(copy, text):
+    (copy / "autograded" / "late" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").write_text(text)
+    with pytest.raises(NbgraderError, match="Feedback of"):
+        Course(copy).feedback(ASSIGNMENT)("late", plainly=True)
 
 
 def test_what_would_go_wrong_for_all_is_one_sentence(copy):

@@ -71,17 +71,9 @@ class Feedback(GenerateFeedback):
         self.init_notebooks()
         for path in next(iter(self.assignments.values())):
             name = os.path.splitext(os.path.basename(path))[0]
-            with open(path, encoding="utf-8") as file:
-                cells = json.load(file)["cells"]
             given = Given(self.coursedir.db_url, name, self.coursedir.assignment_id, student)
-            page = PLAIN.format(
-                title=escape(name),
-                score=f"{given.score:g}",
-                points=f"{given.max_score:g}",
-                cells="\n".join(part for cell in cells for part in _plain_parts(cell, given)),
-            )
             made = os.path.join(self._format_dest(self.coursedir.assignment_id, student), f"{name}.html")
-            write(Path(made), page)
+            write(Path(made), _plain_page(name, path, given))
             os.chmod(made, int(str(self.permissions), 8))
 
     def _format_source(self, assignment_id, student_id, escape=False):
@@ -132,6 +124,18 @@ class Given:
         self.penalty = submitted.late_submission_penalty or 0
         self.score = sum((row.score for row in self.grades.values()), 0.0) - self.penalty
         self.max_score = submitted.max_score
+
+
+def _plain_page(name, path, given):
+    """A plain page as text, from the autograded notebook at that path. Raises ValueError."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            cells = json.load(file)["cells"]
+        parts = [part for cell in cells for part in _plain_parts(cell, given)]
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError(f"{path} is no notebook: grade it again") from None
+    score, points = f"{given.score:g}", f"{given.max_score:g}"
+    return PLAIN.format(title=escape(name), score=score, points=points, cells="\n".join(parts))
 
 
 def _plain_parts(cell, given):
