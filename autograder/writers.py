@@ -93,11 +93,12 @@ class _Writer:
 
     def take(self):
         """What it answers, or None if it is dead or past its deadline."""
-        self.page, self.is_free = None, True
         try:
-            return self.connection.recv() if self.connection.poll() else None
+            answer = self.connection.recv() if self.connection.poll() else None
         except (EOFError, OSError):
-            return None
+            answer = None
+        self.page, self.is_free = None, answer is not None
+        return answer
 
     def end(self):
         """End it: at once, unless it has nothing to do."""
