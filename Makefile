@@ -54,13 +54,16 @@ $(STAMP): requirements.lock pyproject.toml
 	touch $(STAMP)
 
 # what apt is asked for where it is missing: bubblewrap, without which grading refuses to start, and for the tests a
-# PostgreSQL server, without which some are skipped; they start their own, so Debian's package shall not make one
+# PostgreSQL server and a browser, without which some are skipped; they start their own server, so Debian's package
+# shall not make one
 test postgresql: SERVER = postgresql
+test: BROWSER = chromium chromium-driver
 .PHONY: packages
 packages:
 	@root=$$([ "$$(id -u)" = 0 ] || echo sudo -n); missing=; \
 	command -v bwrap >/dev/null 2>&1 || missing="bubblewrap libseccomp2"; \
 	[ -z "$(SERVER)" ] || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing $(SERVER)"; \
+	[ -z "$(BROWSER)" ] || command -v chromedriver >/dev/null 2>&1 || missing="$$missing $(BROWSER)"; \
 	[ -z "$$missing" ] || $$root apt-get update -qq || true; \
 	for package in $$missing; do \
 	  echo "installing $$package"; \

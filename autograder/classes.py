@@ -117,10 +117,10 @@ def report_class(root, assignment, jobs):
     lost = 0
     written = writers.feedback(root, assignment.name, students, jobs)
     with contextlib.closing(written):
-        for student, problem in (bar := progress("feedback", written, len(students))):
+        for student, problem, is_written in (bar := progress("feedback", written, len(students))):
             if problem:
                 bar.write(f"autograder: {name_of(student)}: {name_of(problem)}", file=sys.stderr)
-                lost += 1
+            lost += not is_written
     path = reports.write(root, assignment, results.each(assignment.name))
     print(f"feedback/STUDENT/{assignment.name}/{assignment.name}.html and {os.path.relpath(path, root)} are written")
     return 2 if lost else 0

@@ -13,11 +13,13 @@ from conftest import ASSIGNMENT, ROOT, hand_in, load
 from nbconvert.exporters import HTMLExporter
 from nbgrader.api import Gradebook
 from nbgrader.server_extensions.formgrader import handlers
+from pygments.token import STANDARD_TYPES
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.notebooks.nbgrader_runs import Course
 from autograder.verdicts.store import Store
 
+TOKENS = set(STANDARD_TYPES.values())  # the classes that highlighting gives
 IN_CLASS = (
     "a_folder a_pipe a_socket a_symbolic_link binary_in_a_cell doubled_cells format_that_is_a_text ids_of_megabytes "
     "many_cells metadata_of_other_types no_notebook special_files_beside_it two_notebooks"
@@ -34,6 +36,8 @@ NAMES = [
     "--help",
     "a b'\"&",
     "\x1b[31m\u202e",
+    "two\nlines",
+    "full-credit $\\class{a}{b}$",
 ]  # of students, each with a right notebook
 
 
@@ -96,6 +100,7 @@ QUIET = set(
     "html head body title main div span p pre code br hr h1 h2 h3 h4 h5 h6 a b i u s em strong small sub sup del kbd dl"
     " dt dd ul ol li blockquote details summary table thead tbody tr th td img".split()
 )
+MARKS = {"class", "id", "name", "for", "role", "tabindex", "type", "value", "open", "hidden", "dir", "contenteditable"}
 
 
 class Page(HTMLParser):
@@ -105,6 +110,7 @@ class Page(HTMLParser):
         super().__init__()
         self.acts = set()
         self.tags = set()
+        self.marks = set()  # by which scripts and styles find elements
         self.pictures = []
         self.inside = None
         self.feed(text)
@@ -117,6 +123,8 @@ class Page(HTMLParser):
             self.acts.add((tag, *sorted(name for name, _ in attributes)))
         for name, value in attributes:
             value = value or ""
+            if name in MARKS or name.startswith("data-"):
+                self.marks.add((tag, name, value))
             if tag == "img" and name == "src" and value.startswith("data:image/png;base64,"):
                 self.pictures.append(value)
             elif name in URLS and urlsplit(value.strip()).scheme in ("http", "https", "mailto") and tag == "a":
@@ -163,6 +171,17 @@ def test_a_page_does_no_more_than_an_honest_ones(place, monkeypatch, shown, name
     else:
         assert hostile.acts == honest.acts, (hostile.acts - honest.acts, honest.acts - hostile.acts)
     assert len("".join(hostile.pictures)) < 5_000_000
+    marks = {mark for mark in hostile.marks - honest.marks if not is_of_the_kit(*mark)}
+    assert not marks
+
+
+def is_of_the_kit(tag, name, value):
+    """Whether nbconvert marks the parts of any page so: the place of a cell, the kind of an output, a kind of token."""
+    if name == "id":
+        return re.fullmatch(r"cell-id=cell-\d+", value)
+    kinds = r"(output_(text|error|stream|stdout|stderr|subarea|png|area|execute_result|html) *)+|prompt output_prompt"
+    kinds += "|panel-footer"  # of a comment
+    return name == "class" and ((tag == "div" and re.fullmatch(kinds, value)) or (tag == "span" and value in TOKENS))
 
 
 def test_the_check_of_pages_sees_what_acts():
@@ -177,6 +196,14 @@ def test_the_check_of_pages_sees_what_acts():
     ]
     for text in bad:
         assert Page(text).acts, text
+    for text in (
+        "<div class=full-credit>",
+        "<p id=x>",
+        "<a name=x>",
+        "<b data-toggle=x>",
+        "<span class='k full-credit'>",
+    ):
+        assert not any(is_of_the_kit(*mark) for mark in Page(text).marks) and Page(text).marks, text
     assert not Page("<p>x <a href='https://a.example'>b</a><code>&lt;script&gt;</code></p>").acts
 
 

@@ -1,10 +1,12 @@
-"""The patches of nbgrader and nbconvert, where they offer no option: how a submission's files are found and copied.
+"""The patches of nbgrader and nbconvert, where they offer no option: how a submission's files are found, copied, shown.
 
 Without it (nbgrader 0.9.6), a folder without the notebook gets no row in the gradebook, nor does one that may not be
 looked into or a student whose name holds brackets; a FIFO or a timestamp.txt that holds no time stops the batch, and
 the target of a symbolic link is graded, and copied into `autograded/` and the feedback; and a program that keeps
 SQLite's file for more than 5 s ends the batch. `nbgrader export` has an option for another plug-in, which a course with
-an older configuration would lack: a name that is a formula would be one in its table.
+an older configuration would lack: a name that is a formula would be one in its table. Formgrader makes its pages with
+an exporter of its own, which no configuration of preprocessors reaches, and which shows raw cells and names as if they
+were HTML.
 """
 
 import glob
@@ -23,8 +25,7 @@ from nbgrader.plugins import CsvExportPlugin
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from . import exporting, handed_in, reading
-from .soup import Highlight, Soup
+from . import exporting, formgrader_patch, handed_in, reading, showing
 from .times import time_of
 
 MAX_COPIED = 20 * 2**20
@@ -42,6 +43,9 @@ def apply():
     base.BaseConverter.init_assignment = copy_files
     base.find_all_files = find_regular_files
     CsvExportPlugin.export = exporting.export
+    html.HTMLExporter.from_notebook_node = showing.from_notebook_node
+    html.BeautifulSoup = showing.tree
+    formgrader_patch.apply()
     if not event.contains(Engine, "connect", be_patient):
         event.listen(Engine, "connect", be_patient)
 
@@ -50,12 +54,6 @@ def be_patient(connection, record):
     """Let a new connection to SQLite's file wait for as long as it takes others to write."""
     if isinstance(connection, sqlite3.Connection):
         connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
-
-
-def quicken():
-    """Let nbconvert write its pages in less time, byte by byte the same; for this whole process."""
-    html.BeautifulSoup = Soup
-    html.Highlight2HTML = Highlight
 
 
 def init_notebooks(self):

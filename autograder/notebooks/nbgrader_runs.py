@@ -60,14 +60,14 @@ class Course:
         return converter
 
     def feedback(self, assignment):
-        """A function that writes the feedback of the student whom it is given. It raises NbgraderError."""
+        """A function that writes a student's feedback, plainly if asked to. It raises NbgraderError."""
         writer = self._converter(Feedback, assignment)
         with self._in_root():
             writer.prepare()
 
-        def write(student):
+        def write(student, plainly=False):
             with self._in_root(), self._in_one_sentence(writer):
-                writer.write(student)
+                (writer.write_plainly if plainly else writer.write)(student)
 
         return write
 

@@ -1,10 +1,24 @@
-"""Shows what students wrote in somebody else's browser: Markdown to HTML, without anything that acts."""
+"""Shows what students wrote in somebody else's browser: text and a few tags, nothing that acts, all of it bounded.
 
+Two pages do: the feedback, and Formgrader's page of an autograded notebook, whose scripts find buttons, scores and
+comments by their classes. So no attribute of a student's own making gets into a page, but for addresses of links.
+"""
+
+import copy
 import re
+from contextvars import ContextVar
 from html import escape
 
 import nh3
-from nbconvert.filters import markdown2html
+from bs4 import BeautifulSoup
+from nbconvert.exporters import html
+from nbconvert.filters import strip_ansi
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbformat import NotebookNode
+from pygments import format as format_tokens
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+from pygments.token import Error, Text
 
 from .remembering import remembering
 
@@ -12,36 +26,192 @@ TAGS = set(
     "a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i kbd li ol p pre s span strong sub "
     "summary sup table tbody td th thead tr ul".split()
 )
-ATTRIBUTES = {"a": {"href", "title", "class"}, "td": {"align"}, "th": {"align"}, "span": {"class"}, "div": {"class"}}
 
-# a picture pasted into a cell: nbconvert gives up where it is not kept
-_PASTED = re.compile(r"attachment:", re.IGNORECASE)
+# Parsers take a few microseconds for a character of almost any text. What they take longer for, or what is long, is
+# shown as it was written.
+MAX_CELL = 10_000  # characters; the course's longest cell has 7,700
+MAX_PAGE = 150_000  # characters that are parsed for one page; the course's longest notebook has 65,000
+MAX_FORMULAS = 100  # beginnings of formulas, each of which is looked for an end of, to the end of the cell
+_BLANKS = re.compile(r"\s{100}")  # at each of which Python's lexer looks through all that follow
 
-# MathJax turns these into links, styles and code of other places
-_MATH_THAT_ACTS = re.compile(r"\\(href|url|style|class|cssId|require|unicode|bbox|mmlToken|data)\b")
+# MathJax turns these into links, styles, tooltips and code of other places, or into other names of them
+_MATH_THAT_ACTS = re.compile(
+    r"\\(?:href|url|style|class|cssId|require|unicode|bbox|mmlToken|data|toggle|mathtip|texttip|enclose"
+    r"|[egx]?def|let|(?:re)?newcommand|providecommand|(?:re)?newenvironment|DeclareMathOperator)(?![a-zA-Z])"
+)
+
+TEMPLATES = ("feedback", "formgrade")  # of nbgrader
+OUTPUTS = ("text/html", "text/plain", "image/png")  # kinds of data; HTML is the kit's own
+METADATA = ("nbgrader", "autograder")  # of a cell
+NAMES = ("student", "first_name", "last_name", "notebook_path", "filename")  # that Formgrader writes as if HTML
+
+# nothing is painted outside of the cell that it belongs to: no formula that covers a score, no pile of accents
+_WITHIN = "<style>.rendered_html, .input_area, .output_area, pre {contain: content; overflow: auto}</style>"
+
+_page = ContextVar("the _Page that is being made", default=None)
+
+
+class _Page:
+    """What is known of the page that is being made: how many characters may still be parsed for it."""
+
+    left = MAX_PAGE
+
+
+def _is_parsed(source):
+    """Whether a cell is worth its parser's time. Counts it as one of the page."""
+    if len(source) > MAX_CELL or _BLANKS.search(source):
+        return False
+    page = _page.get()
+    if page is not None:
+        page.left -= len(source)
+    return page is None or page.left >= 0
+
+
+def plain(text):
+    """Text as it was written."""
+    return f"<pre>{escape(text, quote=False)}</pre>"
+
+
+# --- the filters of a page ------------------------------------------------------------------------
+
+
+def safe_markdown(source):
+    """The HTML of a Markdown cell: a few tags without attributes, and links to web pages, which open beside it.
+
+    Pictures are not kept. A cell that is long, or that the parser chokes on, is shown as it was written.
+    """
+    if not _is_parsed(source) or source.count("\\\\(") + source.count("\\\\[") > MAX_FORMULAS:
+        return plain(source)
+    return _markdown(source)
+
+
+@remembering
+def _markdown(source):
+    try:
+        made = _parser()(source)
+    except Exception:  # one cell of one student, and the page of the whole notebook would be lost
+        return plain(source)
+    return _MATH_THAT_ACTS.sub(r"\\text", _clean(made))
+
+
+def _parser():
+    return MarkdownWithMath(renderer=_Renderer(escape=False, exclude_anchor_links=True)).render
+
+
+class _Renderer(IPythonRenderer):
+    """nbconvert's, without highlighting: it would be by any of five hundred lexers, as the student asks."""
+
+    def block_code(self, code, info=None):
+        return plain(code)
+
+
+def _clean(made):
+    return nh3.clean(
+        made,
+        tags=TAGS,
+        attributes={"a": {"href"}, "*": set()},  # of all tags, nh3 would keep titles and languages
+        attribute_filter=_only_whole_links,
+        url_schemes={"http", "https", "mailto"},
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+        link_rel="noopener noreferrer nofollow",
+    )
 
 
 def _only_whole_links(tag, name, value):
     """Leaves out links that depend on where the page lies: to a share of another machine, or into Formgrader."""
-    return value if name != "href" or re.match(r"(https?://|mailto:|#)", value, re.IGNORECASE) else None
+    return value if name != "href" or re.match(r"https?://|mailto:", value, re.IGNORECASE) else None
+
+
+def safe_html(made):
+    """The HTML of an output: the kit's own sentences, with words of students in them, of which none is a formula."""
+    return f'<div class="tex2jax_ignore">{_clean(made)}</div>'
+
+
+def highlighted(source, language=None, metadata=None):
+    """The HTML of a code cell: Python with its colours, as long as that takes little time."""
+    return _highlighted(source) if _is_parsed(source) else plain(source)
 
 
 @remembering
-def safe_markdown(source):
-    """The HTML of a Markdown cell: no scripts, handlers, frames, pictures from elsewhere, or links but to web pages.
+def _highlighted(source):
+    tokens = ((Text if kind is Error else kind, text) for kind, text in PythonLexer().get_tokens(source))
+    return format_tokens(tokens, HtmlFormatter(cssclass="highlight hl-ipython3"))
 
-    Pictures that were pasted into the cell are not kept. A cell that the parser chokes on is shown as it was written.
+
+FILTERS = {
+    "markdown2html": safe_markdown,
+    "clean_html": remembering(safe_html),
+    "highlight_code": highlighted,
+    "ansi2html": lambda text: escape(strip_ansi(text), quote=False),
+    "strip_files_prefix": lambda text: text,
+}
+
+
+# --- whole pages ----------------------------------------------------------------------------------
+
+_from_notebook_node = html.HTMLExporter.from_notebook_node
+
+
+def from_notebook_node(self, nb, resources=None, **more):
+    """nbconvert's HTMLExporter.from_notebook_node, for nbgrader's pages and where the exporter is told to sanitise.
+
+    Formgrader may have made its exporter before it knew this course's configuration.
     """
-    source = _PASTED.sub("attachment-", _MATH_THAT_ACTS.sub(r"\\text", source))
+    if not (self.sanitize_html or self.template_name in TEMPLATES):
+        return _from_notebook_node(self, nb, resources, **more)
+    self.sanitize_html = True
+    self.filters = {**FILTERS, **self.filters}  # those that a course configures come first
+    for name, made in self.filters.items():
+        self.register_filter(name, made)
+    page = _page.set(_Page())
     try:
-        made = markdown2html(source)
-    except Exception:  # one cell of one student, and the page of the whole notebook would be lost
-        made = f"<pre>{escape(source)}</pre>"
-    return nh3.clean(
-        made,
-        tags=TAGS,
-        attributes=ATTRIBUTES,
-        url_schemes={"http", "https", "mailto"},
-        attribute_filter=_only_whole_links,
-        link_rel="noopener noreferrer nofollow",
-    )
+        text, resources = _from_notebook_node(self, harmless(nb), with_safe_names(resources), **more)
+    finally:
+        _page.reset(page)
+    return text.replace("</head>", _WITHIN + "</head>", 1), resources
+
+
+def harmless(notebook):
+    """A notebook with only what its page needs; what is of no type that a page knows is plain text."""
+    cells = [_harmless_cell(cell) for cell in notebook.cells]
+    return NotebookNode({**notebook, "metadata": NotebookNode(), "cells": cells})
+
+
+def _harmless_cell(cell):
+    metadata = NotebookNode({key: cell.metadata[key] for key in METADATA if key in cell.metadata})
+    made = NotebookNode({**cell, "metadata": metadata})
+    made.pop("attachments", None)
+    if cell.cell_type == "code":
+        made.outputs = [_harmless_output(output) for output in cell.outputs]
+    elif cell.cell_type == "raw":
+        made.source = plain(cell.source)
+    return made
+
+
+def _harmless_output(output):
+    if "data" not in output:
+        return output
+    data = NotebookNode({kind: output.data[kind] for kind in OUTPUTS if kind in output.data})
+    described = NotebookNode({"image/png": NotebookNode(alt="A picture that this cell drew")})
+    return NotebookNode({**output, "data": data, "metadata": described})
+
+
+def with_safe_names(resources):
+    """What Formgrader tells a page, with names that are text wherever they are written."""
+    resources = copy.copy(resources) if resources else {}
+    for name in NAMES:
+        if isinstance(resources.get(name), str):
+            resources[name] = escape(resources[name])
+    return resources
+
+
+def tree(made, features):
+    """Stands in for nbconvert's BeautifulSoup, which would take most of a page's time: it looks for pictures without a
+    description, and ours have one.
+    """
+    return BeautifulSoup(made, features) if _page.get() is None else _NoTree(made)
+
+
+class _NoTree(str):
+    def select(self, selector):
+        return []

@@ -35,15 +35,15 @@ def as_text(outcome):
 
 
 def as_html(outcome):
-    """The same as a piece of HTML, everything escaped. Only tags that nbconvert's sanitiser leaves alone are in it."""
+    """The same as a piece of HTML, everything escaped. Only tags that `notebooks.showing` leaves alone are in it."""
     total = f"{points(outcome.score)} of {points(outcome.max_score)} points"
     parts = [f"<div><strong>{escape(outcome.exercise)}: {total}</strong></div>"]
     if outcome.message:
         parts.append(f"<div><strong>It {STATUS[outcome.status]}.</strong> {code_spans(outcome.message)}</div>")
     parts += [f"<div><strong>What went wrong:</strong> {code_spans(d.message)}</div>" for d in outcome.diagnosis]
-    if outcome.checks:  # no table: the sanitiser's parser would put a <tbody> into it, and then show that as text
+    if outcome.checks:
         parts.append("<div><strong>Points, check by check:</strong></div>")
-        parts.append(f'<ul class="list-unstyled">{"".join(_check_as_html(c) for c in outcome.checks)}</ul>')
+        parts += [_check_as_html(check) for check in outcome.checks]
     parts += [f"<div>{escape(s['name'])}: {code_spans(s['message'])}</div>" for s in outcome.skipped]
     return "\n".join(parts)
 
@@ -51,7 +51,7 @@ def as_html(outcome):
 def _check_as_html(check):
     score = f"{points(check.points if check.passed else 0)} / {points(check.points)}".replace(" ", "&nbsp;")
     mark = "✓" if check.passed else "✗"
-    return f"<li>{mark} <strong>{score}</strong> <em>{escape(check.category)}</em>: {code_spans(check.message)}</li>"
+    return f"<div>{mark} <strong>{score}</strong> <em>{escape(check.category)}</em>: {code_spans(check.message)}</div>"
 
 
 def code_spans(text):
