@@ -121,14 +121,14 @@ def pooling(submission, draw, layout):
     """A module, seen to prefer tokens by what they are, and to weigh those alike that are alike. Returns it.
 
     The first features tell who is preferred; by how much is not asked, since that depends on every step of the formula.
-    In the first pair of the batch they are 0, and summaries are means. The other features of v and q do not overlap.
+    In the first pair of the batch they are nearly 0, and summaries are means. The other features of v and q do not overlap.
     """
     (v, q), state = pair_of_inputs(draw), {name: torch.zeros(size) for name, size in layout.shapes(USUAL).items()}
     ends, preferred = torch.tensor([True]), []  # preferred are both ends, so that it is not by place
     for count in (USUAL.n, USUAL.t):
         preferred.append(torch.cat([ends, telling.shuffled(draw, torch.arange(count - 2) % 2 == 1), ends]))
     for x, which in zip((v, q), preferred):
-        x[..., 0] = torch.stack([torch.zeros(len(which)), which.float()])
+        x[..., 0] = torch.stack([telling.TIE * torch.arange(len(which)), which.float()])
     v[..., 2:], q[..., 1] = 0.0, 0.0
     for name in layout.first + layout.cross:
         state[f"{name}.weight"][:, 0] = 0.5

@@ -9,6 +9,7 @@ or scores without a softmax give something else.
 import torch
 
 SURE = 60.0  # a score, unscaled, that leaves nothing to scores of 0, even if divided by a width of 6; its exp is finite
+TIE = 5e-7  # what parts equal scores: a softmax does not show it, but the best is then one alone
 NEAR = 0.05  # how far tokens of a group lie apart: their scores are nearly equal, whatever the scale
 
 
@@ -33,7 +34,7 @@ def grouped(draw, n, d):
 
 
 def kinds(draw, n, d):
-    """Tokens (2, n, d): a sequence whose first features are 0, and one of two tokens whose first features are ±1.
+    """Tokens (2, n, d): a sequence whose first features are nearly 0, and one of two tokens for which they are ±1.
 
     The first is of the kind that is no rarer, the last is not: weights that are the same for all queries, or go by the
     query and the place alone, lead astray.
@@ -41,7 +42,7 @@ def kinds(draw, n, d):
     x = draw.normal(2, n, d)
     kind = torch.cat([torch.tensor([0]), shuffled(draw, torch.arange(n - 2) % 2), torch.tensor([1])])
     x[1] = x[1, kind]
-    x[..., 0] = torch.stack([torch.zeros(n), 1.0 - 2 * kind])
+    x[..., 0] = torch.stack([1e-4 * torch.linspace(-1, 1, n), 1.0 - 2 * kind])
     return x
 
 
@@ -64,7 +65,7 @@ def opposites(draw, d):
     keys or over the queries.
     """
     vectors = draw.normal(4, d)
-    vectors[:, 0] = torch.tensor([1.0, 1.0, -1.0, -1.0])
+    vectors[:, 0] = torch.tensor([1.0, 1.0 + TIE, -1.0, -1.0])
     parts = [torch.stack([shuffled(draw, torch.tensor(pair)) for _ in range(2)]) for pair in ([0, 1], [2, 3], [0, 1])]
     return torch.cat(parts, dim=1), vectors
 
@@ -78,7 +79,7 @@ def halves(draw, d):
     does not find is larger, so that it would be found first if keys were weighed for all queries alike.
     """
     one, other = draw.normal(2, d)
-    one[:2], other[:2] = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
+    one[:2], other[:2] = torch.tensor([1.0 + TIE, 0.0]), torch.tensor([0.0, 1.0])
     between = (one + other) / 2
     x, found = [torch.stack([one, other, between, between, between])], [between]
     for wanted in range(2):
@@ -100,12 +101,13 @@ def find_halves(state, query, key):
 def lookups(draw, d_query, d_context):
     """Queries (2, 5, d_query) and a context (2, 7, d_context) of two kinds of tokens, by their first features.
 
-    The first features are 1 and -1; what has 0 is half-way between the two tokens of the context, or looks for both.
+    The first features are 1 and -1; what has 0, or nearly,
+    is half-way between the two tokens of the context, or looks for both.
     A causal mask leaves each query but the first as much of what it looks for.
     """
     sign = 1 - 2 * draw.integer(0, 1)
     x, context = draw.normal(2, 5, d_query), []
-    x[:, :, 0] = sign * torch.tensor([[0.0, 1, 0, -1, 0], [0.0, -1, 1, -1, 0]])
+    x[:, :, 0] = sign * torch.tensor([[TIE, 1, TIE, -1, TIE], [TIE, -1, 1, -1, TIE]])
     for _ in x:
         one, other = draw.normal(2, d_context)
         one[0], other[0] = 1.0, -1.0
@@ -115,7 +117,7 @@ def lookups(draw, d_query, d_context):
 
 
 def matches(draw):
-    """Queries and keys (2, 4, 4), and their weights: queries of 0, then queries each of which fits one key alone.
+    """Queries and keys (2, 4, 4), and their weights: queries of nearly 0, then queries that each fit one key.
 
     Keys, and who fits whom, are symmetric: it makes no difference which of the two is transposed.
     """
@@ -124,6 +126,6 @@ def matches(draw):
     partner = torch.empty(4, dtype=torch.long)
     partner[pairs.flatten()] = pairs.flip(1).flatten()
     key = torch.kron(two, two) * (SURE / 4) ** 0.5
-    query = torch.stack([torch.zeros(4, 4), key[partner]])
+    query = torch.stack([TIE * key, key[partner]])
     weights = torch.stack([torch.full((4, 4), 0.25), torch.eye(4)[partner]])
     return query, key.expand(2, 4, 4).clone(), weights
