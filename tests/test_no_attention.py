@@ -114,6 +114,11 @@ def the_best(scores, dim):
     return torch.zeros_like(scores).scatter(dim, scores.argmax(dim, keepdim=True), 1.0) * seen(scores)
 
 
+def the_best_alike(scores, dim):
+    """All keys with the largest score."""
+    return shares((scores == scores.amax(dim, keepdim=True)).to(scores.dtype) * seen(scores), dim)
+
+
 def the_scores(scores, dim):
     """The scores as they are, divided by their sum: linear attention."""
     return shares(known(scores), dim)
@@ -128,13 +133,22 @@ def nothing(scores, dim):
 
 
 WEIGHTS = [the_mean, the_mean_so_far, by_distance, by_chance, by_key, by_query, the_first, the_last, its_own, the_best]
-WEIGHTS += [the_scores, the_scores_above_0, nothing]
+WEIGHTS += [the_best_alike, the_scores, the_scores_above_0, nothing]
 WITHOUT_ATTENTION = {"softmax", "generate", "load_from_torch"}  # which use torch's softmax, or name it
-# Where all scores of what is seen are the same and the others negative, their shares are the right weights.
+# In the check of dropout all scores of what is seen are the same, and the others negative; in that of extreme scores a
+# softmax is next to the best alone.
 LEFT_BY_WEIGHTS = {
-    ("BigramLanguageModel", the_scores_above_0): 0.5,  # dropout
-    ("MultiHeadAttention", the_scores_above_0): 0.5,
-    ("StackedHeads", the_scores_above_0): 0.5,
+    **{
+        (exercise, the_scores_above_0): 0.5
+        for exercise in ("BigramLanguageModel", "MultiHeadAttention", "StackedHeads")
+    },
+    **{(exercise, the_best_alike): 1.0 for exercise in ("MultiHeadAttention", "StackedHeads")},
+    **{
+        (exercise, the_best_alike): 0.5
+        for exercise in ("BigramLanguageModel", "CoAttentionStreams", "EncoderHead", "MultiHeadSelfAttention")
+    },
+    ("SelfAttentionWide", the_best_alike): 0.5,
+    ("SelfAttentionWithTricks", the_best_alike): 0.5,
 }
 
 
