@@ -121,7 +121,8 @@ def pooling(submission, draw, layout):
     """A module, seen to prefer tokens by what they are, and to weigh those alike that are alike. Returns it.
 
     The first features tell who is preferred; by how much is not asked, since that depends on every step of the formula.
-    In the first pair of the batch they are nearly 0, and summaries are means. The other features of v and q do not overlap.
+    In the first pair of the batch they are nearly 0, and summaries are means. The other features of v and q do not
+    overlap.
     """
     (v, q), state = pair_of_inputs(draw), {name: torch.zeros(size) for name, size in layout.shapes(USUAL).items()}
     ends, preferred = torch.tensor([True]), []  # preferred are both ends, so that it is not by place
