@@ -2,14 +2,15 @@
 what its module's layers are and what is right.
 
 Such a module is built with (d, k) and takes v (b, n, d) and q (b, t, d) to `(v_hat, q_hat, a_v, a_q)`. Checks that are
-not about the values of the whole formula first pass `averages`, an easy case, so that a missing tanh does not cost the
-points for, say, the device, and code that does nothing gets no points.
+not about the values of the whole formula first pass `pooling`, an easy case, so that a missing tanh does not cost the
+points for, say, the device, and what is no attention gets no points.
 """
 
 from dataclasses import dataclass
 
 import torch
 
+from autograder.graders import telling
 from autograder.graders.kit import (
     CheckFailed,
     check,
@@ -116,11 +117,36 @@ def all_close(value, right, what="", only=OUTPUTS, **how):
         close(got[name], right[name], f"`{name}`{what}", **how)
 
 
-def averages(submission, draw, layout, sizes=USUAL):
-    """A module whose logits are 0, so that all tokens weigh the same. Returns it, checked."""
-    state = layout.weights(draw, sizes, without=layout.last)
-    module, (v, q) = layout.module(submission, state), pair_of_inputs(draw, sizes)
-    all_close(module(v, q), layout.right(v, q, state), " when all logits are 0")
+def pooling(submission, draw, layout):
+    """A module, seen to prefer tokens by what they are, and to weigh those alike that are alike. Returns it.
+
+    The first features tell who is preferred; by how much is not asked, since that depends on every step of the formula.
+    In the first pair of the batch they are nearly 0, and summaries are means. The other features of v and q do not
+    overlap.
+    """
+    (v, q), state = pair_of_inputs(draw), {name: torch.zeros(size) for name, size in layout.shapes(USUAL).items()}
+    ends, preferred = torch.tensor([True]), []  # preferred are both ends, so that it is not by place
+    for count in (USUAL.n, USUAL.t):
+        preferred.append(torch.cat([ends, telling.shuffled(draw, torch.arange(count - 2) % 2 == 1), ends]))
+    for x, which in zip((v, q), preferred):
+        x[..., 0] = torch.stack([telling.TIE * torch.arange(len(which)), which.float()])
+    v[..., 2:], q[..., 1] = 0.0, 0.0
+    for name in layout.first + layout.cross:
+        state[f"{name}.weight"][:, 0] = 0.5
+    for name in layout.square:
+        state[f"{name}.weight"] = 0.1 * torch.eye(USUAL.d)
+    for name in layout.last:
+        state[f"{name}.weight"] += 3 / USUAL.k
+    module = layout.module(submission, state)
+    got = outputs(module(v, q))
+    for name, size in shapes_of(USUAL).items():
+        shape(got[name], size, f"`{name}`")
+    for summary, weights, x, which in zip(OUTPUTS[:2], OUTPUTS[2:], (v, q), preferred):
+        close(got[weights].sum(1), torch.ones(USUAL.b), f"the sum of `{weights}`")
+        close(got[weights][0], torch.full_like(which, 1 / len(which), dtype=float), f"`{weights}` for logits of 0")
+        close(got[summary][0], x[0].double().mean(0), f"`{summary}` for logits of 0")
+        if not got[weights][1, which].min() > 1.02 * got[weights][1, ~which].max():
+            raise CheckFailed(f"`{weights}` does not prefer the tokens whose logits are larger than those of others.")
     return module
 
 
@@ -136,7 +162,7 @@ def judge(submission, draw, layout, sizes=USUAL, without=(), only=OUTPUTS, what=
 @check("shape", points=0.5)
 def test_parameters(submission, draw, layout):
     """The parameters are the weights of the layers that the exercise names, without biases, and no others."""
-    averages(submission, draw, layout)
+    pooling(submission, draw, layout)
     got, expected = submission.build(layout.exercise, 7, 2).parameters(), layout.shapes(Sizes(d=7, k=2))
     for name in layout.optional:
         if name not in got:
@@ -147,7 +173,7 @@ def test_parameters(submission, draw, layout):
 @check("values", points=1)
 def test_summaries(submission, draw, layout):
     """`v_hat` is the sum of v's tokens, each times its weight in `a_v`, and `q_hat` that of q's tokens by `a_q`."""
-    averages(submission, draw, layout)
+    pooling(submission, draw, layout)
     module, (v, q) = layout.module(submission, layout.weights(draw)), pair_of_inputs(draw)
     got = outputs(module(v, q))
     for name, size in shapes_of(USUAL).items():
@@ -242,7 +268,7 @@ def test_dtypes(submission, draw, layout):
 @check("device", points=0.5)
 def test_device(submission, draw, layout):
     """The outputs lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
-    module = averages(submission, draw, layout)
+    module = pooling(submission, draw, layout)
     got = outputs(module.to(device="meta").on("meta", *pair_of_inputs(draw)))
     for name, size in shapes_of(USUAL).items():
         on_meta(got[name], size, f"`{name}`")
@@ -251,7 +277,7 @@ def test_device(submission, draw, layout):
 @check("arguments", points=0.5)
 def test_wrong_rank(submission, draw, layout):
     """v and q have three dimensions each; if one of them has another number, that is a `ValueError`."""
-    module, (v, q) = averages(submission, draw, layout), pair_of_inputs(draw)
+    module, (v, q) = pooling(submission, draw, layout), pair_of_inputs(draw)
     wrong = {
         "a v without a batch": (v[0], q),
         "a q without a batch": (v, q[0]),
@@ -266,6 +292,7 @@ def test_wrong_rank(submission, draw, layout):
 @check("shape", points=0.5)
 def test_small_and_odd_inputs(submission, draw, layout):
     """A batch of one, a single token on either side, and tensors that are not contiguous work like any other."""
+    pooling(submission, draw, layout)
     sizes = {
         "a batch of one": Sizes(b=1),
         "one token in the image": Sizes(n=1),
@@ -283,7 +310,7 @@ def test_small_and_odd_inputs(submission, draw, layout):
 @check("masking", points=0.5)
 def test_pairs_of_a_batch_are_apart(submission, draw, layout):
     """A pair gets the same whatever else is in the batch; and v matters for `a_q`, as q does for `a_v`."""
-    averages(submission, draw, layout)
+    pooling(submission, draw, layout)
     module = layout.module(submission, layout.weights(draw))
     (v, q), (other_v, other_q) = pair_of_inputs(draw), pair_of_inputs(draw)
     both = torch.cat([v[:1], other_v[1:]]), torch.cat([q[:1], other_q[1:]])
@@ -302,7 +329,7 @@ def test_pairs_of_a_batch_are_apart(submission, draw, layout):
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission, draw, layout):
     """The inputs stay as they were, and a second call depends on nothing but its own inputs."""
-    averages(submission, draw, layout)
+    pooling(submission, draw, layout)
     module = layout.module(submission, layout.weights(draw))
     larger = Sizes(b=3, n=7, t=8)
     (v, q), others = pair_of_inputs(draw), pair_of_inputs(draw, larger)

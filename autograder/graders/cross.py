@@ -1,15 +1,15 @@
 """Checks that `CrossAttention` and `MultiHeadCrossAttention` share: two sequences in, (b, t, d_out) out.
 
 They go by the rules of heads.py, whose `Layout` and `Sizes` are extended by a context. Checks that are not about the
-values of the whole formula first pass `alike`, an easy case, so that code that does nothing gets no points, and one
-mistake does not cost all of them.
+values of the whole formula first pass `lookup`, an easy case, so that what is no attention gets no points
+(telling.py), and one mistake does not cost all of them.
 """
 
 from dataclasses import dataclass
 
 import torch
 
-from autograder.graders import heads
+from autograder.graders import heads, telling
 from autograder.graders.heads import HUGE, HUGE_TOLERANCE, PARTS, parameters_of
 from autograder.graders.kit import (
     CheckFailed,
@@ -54,16 +54,21 @@ def both(draw, sizes, **how):
     return heads.tokens(draw, sizes, **how), draw.normal(sizes.b, sizes.s, sizes.d_context, **how)
 
 
-def alike(submission, draw, layout):
-    """A module, seen to work where all tokens of a context are alike: each query gets the value that all of them have.
+def lookup(submission, draw, layout):
+    """A module with random weights, of a class seen to work where each query finds one of two kinds of tokens, or both.
 
-    So neither a wrong scale nor a causal mask costs the points for, say, the device. Returns the module.
+    The first query is not looked at, so that neither a wrong scale nor a causal mask costs the points for, say, the
+    device. Returns the module.
     """
     sizes = layout.plain_sizes
-    state = heads.plain(draw, sizes)
-    module, (x, context) = layout.module(submission, state, sizes), both(draw, sizes)
-    context = context[:, :1].repeat(1, sizes.s, 1)
-    close(module(x, context), layout.right(x, context, state, sizes), "the output for a context of tokens all alike")
+    state, usual = heads.plain(draw, sizes), heads.plain(draw, sizes)
+    given = telling.lookups(draw, sizes.d_in, sizes.d_context)
+    telling.find_alike(state, sizes.width)
+    module = layout.module(submission, state, sizes)
+    got, expected = module(*given), layout.right(*given, state, sizes)
+    shape(got, expected.shape)
+    close(got[:, 1:], expected[:, 1:], "the output for queries that fit some tokens of the context alike")
+    layout.load(module, usual, sizes)
     return module
 
 
@@ -76,7 +81,7 @@ def test_parameters(submission, draw, layout):
         given["num_heads"] = sizes.heads
     parameters_of(layout, submission.build(layout.exercise, **given), sizes)
     parameters_of(layout, submission.build(layout.exercise, **given, qkv_bias=True), sizes, bias=True)
-    alike(submission, draw, layout)
+    lookup(submission, draw, layout)
 
 
 @check("values", points=0.5)
@@ -103,7 +108,7 @@ def test_biases(submission, draw, layout):
 @check("masking", points=0.5)
 def test_every_token_is_seen(submission, draw, layout):
     """Each token of the context reaches each query, the last one the first; the batch's items stay apart."""
-    alike(submission, draw, layout)
+    lookup(submission, draw, layout)
     sizes = layout.square
     state = heads.plain(draw, sizes)
     module = layout.module(submission, state, sizes)
@@ -143,7 +148,7 @@ def test_mask(submission, draw, layout):
 @check("masking", points=0.5)
 def test_mask_of_a_square(submission, draw, layout):
     """The mask hides tokens of the context, not queries, also when there are as many of the one as of the other."""
-    alike(submission, draw, layout)
+    lookup(submission, draw, layout)
     sizes = layout.square
     state, (x, context) = heads.plain(draw, sizes), both(draw, sizes)
     state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
@@ -158,7 +163,7 @@ def test_mask_of_a_square(submission, draw, layout):
 @check("masking", points=0.5)
 def test_nothing_left(submission, draw, layout):
     """Where the mask leaves nothing of an item's context, attention finds 0, not NaN, and the others are as always."""
-    alike(submission, draw, layout)
+    lookup(submission, draw, layout)
     sizes = layout.plain_sizes
     cases = []
     for state in (heads.plain(draw, sizes), heads.weights(draw, sizes, bias=True)):
@@ -212,8 +217,8 @@ def extreme(draw, sizes, one_row=False, negative=False):
     if one_row:
         x[0, 2] *= 100
     if negative:
-        context[..., 0] = 1 + 1e-4 * context[..., 0]
-        x[..., 0] = 1 + 1e-4 * x[..., 0]
+        context[..., 0] = 1 + 2e-5 * context[..., 0]
+        x[..., 0] = 1 + 2e-5 * x[..., 0]
         for part in ("query", "key"):  # both go by the first feature alone
             state[f"{part}.weight"][:, 1:] = 0
         state["key.weight"][:, 0] = -state["query.weight"][:, 0]
@@ -236,7 +241,7 @@ def test_extreme_scores(submission, draw, layout):
 @check("numerics", points=0.5)
 def test_extreme_scores_with_a_mask(submission, draw, layout):
     """What is hidden gets exactly nothing also where all scores are around -10,000 or some are 10,000."""
-    alike(submission, draw, layout)
+    lookup(submission, draw, layout)
     sizes, cases = layout.plain_sizes, []
     for how in ({}, {"negative": True}):
         x, context, state = extreme(draw, sizes, **how)
@@ -265,7 +270,7 @@ def test_dtypes(submission, draw, layout):
 @check("device", points=0.5)
 def test_device(submission, draw, layout):
     """The output lies on the device of the inputs, and nothing is made elsewhere (tried on `meta`, with a mask too)."""
-    module = alike(submission, draw, layout)
+    module = lookup(submission, draw, layout)
     sizes = layout.plain_sizes
     module.to(device="meta")
     given = both(draw, sizes)
@@ -276,7 +281,7 @@ def test_device(submission, draw, layout):
 @check("arguments", points=0.5)
 def test_wrong_rank(submission, draw, layout):
     """An x or a context that is not three-dimensional, or a mask that is not (b, s), is refused by a `ValueError`."""
-    module = alike(submission, draw, layout)
+    module = lookup(submission, draw, layout)
     sizes = layout.plain_sizes
     x, context = both(draw, sizes)
     refused = {
@@ -294,7 +299,7 @@ def test_wrong_rank(submission, draw, layout):
 @check("shape", points=0.5)
 def test_small_and_odd_inputs(submission, draw, layout):
     """One query, a context of one token, a batch of one, and tensors that are not contiguous work like any others."""
-    alike(submission, draw, layout)
+    lookup(submission, draw, layout)
     sizes = layout.plain_sizes
     state = heads.plain(draw, sizes)
     state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
@@ -317,7 +322,7 @@ def test_small_and_odd_inputs(submission, draw, layout):
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission, draw, layout):
     """Inputs and mask stay as they were, and a second call depends on nothing but its own inputs."""
-    module = alike(submission, draw, layout)
+    module = lookup(submission, draw, layout)
     sizes = layout.plain_sizes
     x, context = both(draw, sizes)
     longer = draw.normal(sizes.b, sizes.s + 2, sizes.d_context)

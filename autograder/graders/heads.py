@@ -3,8 +3,8 @@ module is built and what its layers are called.
 
 Weights are drawn in the form of `reference.heads`, and renamed for the module. Checks that are not about the values of
 the whole formula first pass `averages`, an easy case, so that a wrong scale does not cost the points for, say, the
-device, and code that does nothing gets no points. Where the output projection does nothing (`plain`), a module may
-lack it: that mistake has checks of its own.
+device, and what is no attention gets no points (telling.py). Where the output projection does nothing (`plain`), a
+module may lack it: that mistake has checks of its own.
 """
 
 import types
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 
+from autograder.graders import telling
 from autograder.graders.kit import (
     CheckFailed,
     check,
@@ -105,11 +106,15 @@ class Layout:
         module = self.build(submission, sizes, dropout, "query.bias" in state)
         if dtype:
             module.to(dtype=dtype)
+        self.load(module, state, sizes)
+        return module
+
+    def load(self, module, state, sizes):
+        """Give a module these weights."""
         out = state.get("out.weight")
         does_nothing = out is not None and torch.equal(out, torch.eye(sizes.d_out, dtype=out.dtype))
         optional = [f"{self.names[3]}.{kind}" for kind in ("weight", "bias")] if does_nothing else []
         module.load(self.rename(state, sizes.heads), optional)
-        return module
 
 
 def weights(draw, sizes, bias=False, dtype=torch.float32):
@@ -140,20 +145,21 @@ def tokens(draw, sizes, **how):
 
 
 def averages(submission, draw, layout, sizes=None):
-    """A module whose queries are 0, so that tokens get averages. Returns it, checked.
+    """A module with random weights, of a class that was seen to work where tokens get averages: of all, or of a kind.
 
     Of a causal module only the last token is looked at, which sees all: masks are judged elsewhere.
     """
     sizes = sizes or layout.plain_sizes
-    state = plain(draw, sizes)
-    state["query.weight"].zero_()
-    module, x = layout.module(submission, state, sizes), tokens(draw, sizes)
-    got, expected, what = module(x), layout.right(x, state, sizes), "the output for queries that are 0"
+    state, usual, x = plain(draw, sizes), plain(draw, sizes), telling.kinds(draw, sizes.n, sizes.d_in)
+    telling.find_alike(state, sizes.width)
+    module = layout.module(submission, state, sizes)
+    got, expected, what = module(x), layout.right(x, state, sizes), "the output for queries that fit some keys alike"
     shape(got, expected.shape)
     if layout.is_causal:
         close(got[:, -1], expected[:, -1], f"{what}, at the last token,")
     else:
         close(got, expected, what)
+    layout.load(module, usual, sizes)
     return module
 
 
@@ -259,6 +265,7 @@ def test_wrong_rank(submission, draw, layout):
 @check("shape", points=0.5)
 def test_small_and_odd_inputs(submission, draw, layout):
     """A batch of one, a sequence of one token, and a tensor that is not contiguous work like any other."""
+    averages(submission, draw, layout)
     sizes = layout.plain_sizes
     state = plain(draw, sizes)
     state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
@@ -308,7 +315,6 @@ def test_no_looking_ahead(submission, draw, layout):
     """No token's output depends on a later token, and each depends on all tokens before it."""
     sizes = layout.plain_sizes
     module = averages(submission, draw, layout)
-    module.load(layout.rename(plain(draw, sizes), sizes.heads), [f"{layout.names[3]}.{k}" for k in ("weight", "bias")])
     x, new = tokens(draw, sizes), tokens(draw, sizes)
     changed = []
     for position in range(sizes.n):
@@ -326,16 +332,18 @@ def test_no_looking_ahead(submission, draw, layout):
 DROPPED = 0.25
 
 
-def dropped_in_heads(still, first, second, sizes):
+def dropped_in_heads(still, first, second, sizes, kinds):
     """Raises CheckFailed unless two calls in train mode dropped weights at random, in each head by itself.
 
-    All three are outputs (b, n, h·w) for values that are all 1 and weights that are equal within a row: `still` in eval
-    mode, the others in train mode with dropout `DROPPED`. For sizes with b·h·n(n+1)/2 = 1088 weights the share that is
-    kept has a standard deviation of 0.013; to be off by 0.08, six standard deviations, has a probability below 1e-8.
-    That two calls or two heads drop the same is far less likely.
+    All three are outputs (b, n, h·w) for values that are all 1 and weights that are equal for all tokens of the query's
+    own kind, (b, n), half of them of one: `still` in eval mode, the others in train mode with dropout `DROPPED`. For
+    sizes with b·h·n/2·(n/2+1) = 576 weights the share that is kept has a standard deviation of 0.018; to be off by
+    0.11, six standard deviations, has a probability below 1e-8. That two calls or two heads drop the same is far less
+    likely, and so is that each token keeps all or none.
     """
     close(still, torch.ones(sizes.b, sizes.n, sizes.d_out), "the output in eval mode")
-    seen = torch.arange(1, sizes.n + 1)[:, None, None]  # how many tokens each token sees
+    alike = kinds[:, :, None] == kinds[:, None, :]
+    seen = alike.tril().sum(-1)[:, :, None, None]  # how many tokens of its kind each token sees
     kept = []
     for got in (first, second):
         shape(got, still.shape)
@@ -347,13 +355,15 @@ def dropped_in_heads(still, first, second, sizes):
             raise CheckFailed(
                 "In train mode the output is not what a sum over the kept weights, each divided by 1 - p, would give."
             )
+        if ((whole == 0) | (whole == seen)).all():
+            raise CheckFailed("In train mode each token keeps all of its weights or none, not some.")
         if (whole != whole[..., :1]).any():
             raise CheckFailed("Within a head, features of one token differ: dropout should act on the weights alone.")
         kept.append(whole[..., 0])
     if torch.equal(*kept) or torch.equal(kept[0][..., 0], kept[0][..., 1]):
         raise CheckFailed("Two calls, or two heads, drop exactly the same weights.")
-    share = kept[0].sum().item() / (sizes.b * sizes.heads * sizes.n * (sizes.n + 1) / 2)
-    if abs(share - (1 - DROPPED)) > 0.08:
+    share = kept[0].sum().item() / (sizes.heads * seen.sum().item())
+    if abs(share - (1 - DROPPED)) > 0.11:
         raise CheckFailed(f"With dropout = {DROPPED} a share of {share:.2f} of the weights is kept.")
 
 
@@ -361,18 +371,19 @@ def dropped_in_heads(still, first, second, sizes):
 def test_dropout(submission, draw, layout):
     """In train mode each head's weights are dropped by chance and the kept ones scaled up; in eval mode none is.
 
-    All values are 1 and all weights of a row are equal, so that the output tells how many weights were kept.
+    All values are 1 and weights are equal for all tokens of a kind, so that the output tells how many were kept.
     """
     sizes = Sizes(d_in=6, width=3, heads=2, d_out=6, b=4, n=16, context=16)
     state, x = plain(draw, sizes), tokens(draw, sizes)
-    x[..., -1] = 1.0
-    state["query.weight"].zero_()
+    kinds = torch.stack([telling.shuffled(draw, torch.arange(sizes.n) % 2) for _ in x])
+    x[..., 0], x[..., -1] = 1.0 - 2 * kinds, 1.0
+    telling.find_alike(state, sizes.width)
     state["value.weight"].zero_()[:, -1] = 1.0
     module = layout.module(submission, state, sizes, dropout=DROPPED)
     still = module.eval()(x)
     module.train()
     first, second = module.seeded(1, x), module.seeded(2, x)
-    dropped_in_heads(still, first, second, sizes)
+    dropped_in_heads(still, first, second, sizes, kinds)
 
 
 @check("arguments", points=0.5)

@@ -3,15 +3,16 @@
 `forward(idx, targets=None)`: (b, t) twice -> logits (b, t, vocab_size) and the mean loss or None. It stands on the
 student's own `StackedHeads`: checks of the whole formula look at that first, and say so if it is wrong.
 
-Checks that are not about the whole formula first pass `silent`, an easy case, so that a wrong head does not cost the
-points for, say, the loss, and code that does nothing gets no points. What else is returned than asked for costs its
-own check, and no other.
+Checks that are not about the whole formula first pass `looking`, an easy case, so that a wrong head does not cost the
+points for, say, the loss, and what is no attention gets no points (telling.py). What else is returned than asked for
+costs its own check, and no other.
 """
 
 from dataclasses import dataclass, replace
 
 import torch
 
+from autograder.graders import telling
 from autograder.graders.heads import DROPPED, dropped_in_heads
 from autograder.graders.heads import Sizes as HeadSizes
 from autograder.graders.kit import (
@@ -100,23 +101,36 @@ def loss_of(value, dtype=None):
     return value[1]
 
 
-def silent(submission, draw, sizes=USUAL):
-    """A model whose tables are all 0, so that its heads find nothing but the bias of `proj`. Returns it, checked.
+def looking(submission, draw, sizes=USUAL):
+    """A model, of a class that was seen to work where a token finds two others, and says half of what each says alone.
 
-    What it says is the same everywhere, and does not depend on positions, on masks or on what the heads look for.
+    What its logits are is not asked, nor does it matter what else reads the embeddings, since `lm_head` reads other
+    features. Rows of the position table are all the same, so that it does not matter which is taken.
     """
+    half, (tokens, vectors) = sizes.n_embd // 2, telling.opposites(draw, sizes.n_embd // 2)
+    vectors[:, 0] -= 1.0  # what the positions add
     state = weights(draw, sizes)
-    for table in TABLES:
-        state[table].zero_()
-    model, idx = build(submission, state, sizes), tokens(draw, sizes)
-    got, expected = logits_of(model(idx)), reference.logits(idx[:1, :1], state).expand(sizes.b, sizes.t, sizes.vocab)
-    close(got, expected, "the logits, when all embeddings are 0,")
+    for table, rows in zip(TABLES, (vectors, torch.ones(sizes.block, half))):
+        state[table].zero_()[: len(rows), :half] = rows
+    state["lm_head.weight"][:, :half] = 0.0
+    for head in range(sizes.heads):
+        names = (f"sa_head.heads.{head}.{part}.weight" for part in ("query", "key"))
+        telling.find_alike(state, sizes.n_embd // sizes.heads, *names, sign=-1)
+    model, pairs = build(submission, state, sizes), torch.arange(4)[:, None].repeat(1, 2)
+    together, alone = logits_of(model(tokens)), logits_of(model(pairs))
+    shape(together, (*tokens.shape, sizes.vocab), "the logits")
+    shape(alone, (*pairs.shape, sizes.vocab), "the logits of two tokens")
+    alone = alone.double().mean(1)  # tokens that are alike: all that is seen is one token
+    found = alone[:2].mean(0)
+    if ((alone[2:] - found).abs().amax(1) < 1e-3).any():
+        raise CheckFailed("Different tokens have the same logits.")
+    close(together[:, 2], found.expand(2, -1), "the logits of a token that attends to two others, held against theirs,")
     return model
 
 
 def speaking(submission, draw, sizes=USUAL):
     """A model with random weights, of a class that was seen to work in the easy case."""
-    silent(submission, draw, sizes)
+    looking(submission, draw, sizes)
     return build(submission, weights(draw, sizes), sizes)
 
 
@@ -145,7 +159,7 @@ def heads_first(submission, draw):
 @check("shape", points=0.5)
 def test_parameters(submission, draw):
     """The parameters are those of the two tables, `sa_head` and `lm_head`, no others; `block_size` is an attribute."""
-    silent(submission, draw)
+    looking(submission, draw)
     model = submission.build("BigramLanguageModel", vocab_size=13, n_embd=6, block_size=5, num_heads=2, dropout=0.1)
     parameters(model.parameters(), reference.shapes(13, 6, 5, 2))
     block_size = model.attribute("block_size")
@@ -177,6 +191,7 @@ def test_sizes_that_are_equal(submission, draw):
 @check("values", points=0.5)
 def test_positions(submission, draw):
     """Row i of the position table is added at place i, counted from 0, whatever token stands there."""
+    looking(submission, draw)
     sizes = ROOMY
     state = plain(draw, sizes)
     model = build(submission, state, sizes)
@@ -258,7 +273,7 @@ def test_gradients(submission, draw):
 @check("numerics", points=0.5)
 def test_extreme_logits(submission, draw):
     """Logits of ±10,000 give a loss that is finite and right: far apart, or all of them near ±10,000."""
-    silent(submission, draw)
+    looking(submission, draw)
     idx, targets, state, cases = tokens(draw, USUAL), tokens(draw, USUAL), plain(draw, USUAL), []
     largest = reference.logits(idx, state).abs().max()
     apart = {name: w * HUGE / largest if name.startswith("lm_head") else w for name, w in state.items()}
@@ -273,7 +288,7 @@ def test_extreme_logits(submission, draw):
 @check("numerics", points=0.5)
 def test_dtypes(submission, draw):
     """A model in float64, float16 or bfloat16 returns logits and loss of that dtype, as accurate as it allows."""
-    silent(submission, draw)
+    looking(submission, draw)
     cases = []
     for dtype in (torch.float64, torch.float16, torch.bfloat16):
         state, idx, targets = plain(draw, USUAL, dtype), tokens(draw, USUAL), tokens(draw, USUAL)
@@ -290,7 +305,7 @@ def test_dtypes(submission, draw):
 @check("device", points=0.5)
 def test_device(submission, draw):
     """Logits and loss lie on the device of the tokens, and nothing is made elsewhere (tried on `meta`)."""
-    model = silent(submission, draw)
+    model = looking(submission, draw)
     idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
     model.to(device="meta")
     on_meta(logits_of(model.on("meta", idx)), (*idx.shape, USUAL.vocab), "the logits")
@@ -301,31 +316,33 @@ def test_device(submission, draw):
 def test_dropout(submission, draw):
     """In train mode each head drops weights with probability `dropout`, and nothing else is dropped; in eval none is.
 
-    All values are 1 and all weights of a row are equal, and `proj` and `lm_head` do nothing: the logits tell how many
-    weights were kept. Without the argument nothing is dropped.
+    All values are 1 and weights are equal for all tokens of a kind, and `proj` and `lm_head` do nothing: the logits
+    tell how many weights were kept. Without the argument nothing is dropped.
     """
     inside = HeadSizes(d_in=6, width=3, heads=2, d_out=6, b=4, n=16, context=16)
     sizes = Sizes(vocab=6, n_embd=6, block=16, heads=2, b=4, t=16)
-    state, idx = plain(draw, sizes), tokens(draw, sizes)
-    state["token_embedding_table.weight"][:, -1] = 1.0
-    state["position_embedding_table.weight"][:, -1] = 0.0
-    for name in state:
-        if name.endswith("value.weight"):
-            state[name].zero_()[:, -1] = 1.0
+    state, kinds = weights(draw, sizes), torch.stack([telling.shuffled(draw, torch.arange(16) % 2) for _ in range(4)])
+    idx = 2 * torch.randint(3, (4, 16), generator=draw.generator) + kinds  # three tokens of each kind
+    state[TABLES[0]][:, 0] = torch.tensor([1.0, -1.0]).repeat(3)
+    state[TABLES[0]][:, -1] = 1.0
+    state[TABLES[1]][:, [0, -1]] = 0.0
+    for head in ("sa_head.heads.0", "sa_head.heads.1"):
+        telling.find_alike(state, inside.width, f"{head}.query.weight", f"{head}.key.weight")
+        state[f"{head}.value.weight"].zero_()[:, -1] = 1.0
     state["sa_head.proj.weight"] = state["lm_head.weight"] = torch.eye(6)
     state["sa_head.proj.bias"] = state["lm_head.bias"] = torch.zeros(6)
     model, calm = build(submission, state, sizes, dropout=DROPPED), build(submission, state, sizes).train()
     still = logits_of(model(idx))
     model.train()
     first, second, undropped = (logits_of(m.seeded(seed, idx)) for m, seed in ((model, 1), (model, 2), (calm, 3)))
-    dropped_in_heads(still, first, second, inside)
+    dropped_in_heads(still, first, second, inside, kinds)
     close(undropped, torch.ones(4, 16, 6), "the logits in train mode of a model built without `dropout`")
 
 
 @check("arguments", points=0.5)
 def test_what_is_refused(submission, draw):
     """Heads that don't divide n_embd, too many tokens, another rank: a `ValueError`, for numbers with both of them."""
-    model = silent(submission, draw)
+    model = looking(submission, draw)
     whole = logits_of(model(tokens(draw, USUAL, t=USUAL.block)))
     shape(whole, (USUAL.b, USUAL.block, USUAL.vocab), f"the logits of block_size = {USUAL.block} tokens")
     too_long = model.error(tokens(draw, USUAL, t=12))

@@ -1,14 +1,15 @@
 """Graders of `CoAttentionStreams(d, num_heads)`: (b, n, d), (b, t, d) and two masks -> the new v and the new q.
 
 It stands on the student's own `MultiHeadCrossAttention`. Checks that are not about the values of the whole formula
-first pass `biases_alone`, an easy case, so that a missing scale does not cost the points for, say, the device, and code
-that does nothing gets no points.
+first pass `finding`, an easy case, so that a missing scale does not cost the points for, say, the device, and what is
+no attention gets no points (telling.py).
 """
 
 from dataclasses import dataclass, replace
 
 import torch
 
+from autograder.graders import telling
 from autograder.graders.kit import (
     CheckFailed,
     check,
@@ -108,18 +109,34 @@ def are_biases(value, v, q, state, what):
     both_close(value, [bias.expand(x.shape) for bias, x in zip(biases, (v, q))], what)
 
 
-def biases_alone(submission, draw, sizes=USUAL):
-    """A module whose values are 0, so that the biases of `out_proj` come out. Returns it, checked, and its weights."""
-    state = without_values(weights(draw, sizes))
-    built, (v, q) = module(submission, state, sizes), inputs(draw, sizes)
-    are_biases(built(v, q), v, q, state, " for values that are 0")
-    return built, state
+def finding(submission, draw, sizes=USUAL):
+    """A module with random weights, of a class in which one stream, at least, was seen to find averages in the other.
+
+    These are of all tokens, or of a kind. Both streams hold the same tokens, so that it does not matter which of them
+    is read; but what reads what the other became cannot find the same.
+    """
+    state, usual = weights(draw, sizes), weights(draw, sizes)
+    for way in WAYS:
+        telling.find_alike(state, sizes.d // sizes.heads, f"{way}.W_query.weight", f"{way}.W_key.weight")
+    v = telling.kinds(draw, sizes.n, sizes.d)
+    q = v.clone()
+    built, wrong = module(submission, state, sizes), []
+    for got, right, x, name in zip(both(built(v, q)), reference.streams(v, q, state, sizes.heads), (v, q), "vq"):
+        shape(got, x.shape, f"the new {name}")
+        try:
+            close(got, right, f"the new {name}, for queries that fit some keys alike,")
+        except CheckFailed as found:
+            wrong.append(found)
+    if len(wrong) == len(WAYS):
+        raise wrong[0]
+    built.load(usual)
+    return built
 
 
 @check("shape", points=0.5)
 def test_parameters(submission, draw):
     """The parameters are those of two `MultiHeadCrossAttention`s, `v_to_q` and `q_to_v`, a bias in `out_proj` alone."""
-    biases_alone(submission, draw)
+    finding(submission, draw)
     parameters(submission.build("CoAttentionStreams", d=6, num_heads=3).parameters(), shapes(6))
 
 
@@ -153,7 +170,7 @@ def test_sizes_that_are_equal(submission, draw):
 @check("masking", points=0.5)
 def test_masks(submission, draw):
     """`q_mask` hides words from the image, `v_mask` cells from the question; each works alone, and in its own call."""
-    biases_alone(submission, draw, AS_MANY)
+    finding(submission, draw, AS_MANY)
     built = module(submission, weights(draw, AS_MANY), AS_MANY)
     (v, q), (v_mask, q_mask) = inputs(draw, AS_MANY), masks(draw, AS_MANY)
     v_mask, q_mask = v_mask.sort(1).values, q_mask.sort(1, descending=True).values  # not the same tokens
@@ -176,7 +193,7 @@ def test_masks(submission, draw):
 @check("masking", points=0.5)
 def test_nothing_left(submission, draw):
     """Where a mask leaves a pair nothing to attend to, the heads find 0, never NaN, and `out_proj` adds its bias."""
-    biases_alone(submission, draw)
+    finding(submission, draw)
     state, (v, q), hidden = weights(draw), inputs(draw), masks(draw, nothing=True)
     got = both(module(submission, state)(v, q, *hidden))
     for stream, x, way, name in zip(got, (v, q), WAYS, "vq"):
@@ -242,7 +259,7 @@ def test_dtypes(submission, draw):
 @check("device", points=0.5)
 def test_device(submission, draw):
     """Both streams lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
-    built, _ = biases_alone(submission, draw)
+    built = finding(submission, draw)
     built.to(device="meta")
     v, q = inputs(draw)
     for value in (built.on("meta", v, q), built.on("meta", v, q, *masks(draw))):
@@ -253,7 +270,7 @@ def test_device(submission, draw):
 @check("arguments", points=0.5)
 def test_arguments(submission, draw):
     """Heads that don't divide d, and a v or q that is not three-dimensional, are refused with a `ValueError`."""
-    (built, _), (v, q) = biases_alone(submission, draw), inputs(draw)
+    built, (v, q) = finding(submission, draw), inputs(draw)
     wrong = {"a v without a batch": (v[0], q), "a q without a batch": (v, q[0]), "four dimensions": (v[None], q[None])}
     errors = [built.error(*given) for given in wrong.values()]
     for width, heads in [(15, 4), (6, 8)]:
@@ -271,7 +288,8 @@ def test_arguments(submission, draw):
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission, draw):
     """Inputs of any size work, they stay as they were, and a second call depends on nothing but its own inputs."""
-    built, state = biases_alone(submission, draw)
+    built, state = finding(submission, draw), without_values(weights(draw))
+    built.load(state)
     sizes = {
         "a larger batch of longer sequences": replace(USUAL, b=3, n=7, t=9),
         "a batch of one": replace(USUAL, b=1),

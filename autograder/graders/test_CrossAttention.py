@@ -5,7 +5,7 @@ import torch
 from autograder.graders.cross import (  # noqa: F401
     Layout,
     Sizes,
-    alike,
+    lookup,
     test_again,
     test_biases,
     test_cuda,
@@ -46,7 +46,7 @@ LAYOUT = Layout(
 @check("masking", points=0.5)
 def test_no_context(submission, draw, layout):
     """A context without any tokens (s = 0), with a mask of as many entries or none, leaves nothing: the output is 0."""
-    module, sizes = alike(submission, draw, layout), layout.plain_sizes
+    module, sizes = lookup(submission, draw, layout), layout.plain_sizes
     x, context = draw.normal(sizes.b, sizes.n, sizes.d_in), torch.zeros(sizes.b, 0, sizes.d_context)
     for got in (module(x, context), module(x, context, torch.ones(sizes.b, 0, dtype=torch.bool))):
         close(got, torch.zeros(sizes.b, sizes.n, sizes.d_out), "the output for a context without tokens")

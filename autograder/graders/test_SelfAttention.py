@@ -1,11 +1,12 @@
 """Graders of `SelfAttention(d_in, d_out, qkv_bias=False)`: (n, d_in) -> (n, d_out), with a batch or without.
 
 Checks that are not about the values of the whole formula first pass `averages`, an easy case, so that a wrong scale
-does not cost the points for, say, the device, and code that does nothing gets no points.
+does not cost the points for, say, the device, and what is no attention gets no points (telling.py).
 """
 
 import torch
 
+from autograder.graders import telling
 from autograder.graders.kit import (
     CheckFailed,
     check,
@@ -46,10 +47,15 @@ def layer(submission, state, dtype=None):
 
 
 def averages(submission, draw):
-    """A layer whose queries are 0, so that every token gets the average of its sequence. Returns it, checked."""
-    module = layer(submission, {f"{n}.weight": torch.eye(D_OUT) * (n != "W_query") for n in NAMES})
-    x = draw.normal(B, N, D_OUT)
-    close(module(x), x.double().mean(1, keepdim=True).expand(B, N, D_OUT), "the average of each sequence")
+    """A layer that projects nothing: of two groups, each token gets the average of its own. Returns it, checked."""
+    module = layer(submission, {f"{n}.weight": torch.eye(D_OUT) for n in NAMES})
+    x, middle = telling.grouped(draw, N, D_OUT)
+    close(
+        module(x.repeat(B, 1, 1)),
+        middle.expand(B, N, D_OUT),
+        "the average of tokens far from the others",
+        tolerance=2e-4,
+    )
     return module
 
 
@@ -94,6 +100,7 @@ def test_biases(submission, draw):
 @check("values", points=0.5)
 def test_weights_sum_to_one(submission, draw):
     """The weights of each query are a softmax over the keys, so they sum to 1: what all tokens pass on is kept."""
+    averages(submission, draw)
     state = weights(draw)
     state["W_value.weight"] = torch.cat([torch.zeros(D_OUT, D_IN - 1), torch.ones(D_OUT, 1)], dim=1)
     x = torch.cat([draw.normal(B, N, D_IN - 1), torch.ones(B, N, 1)], dim=2)  # the last feature alone is passed on
@@ -119,6 +126,7 @@ def test_sequences_of_a_batch_are_apart(submission, draw):
 @check("shape", points=0.5)
 def test_small_and_odd_inputs(submission, draw):
     """A batch of one, a sequence of one token, and a tensor that is not contiguous work like any other."""
+    averages(submission, draw)
     state = weights(draw)
     state["W_key.weight"] = torch.zeros(D_OUT, D_IN)  # equal scores: the rest of the formula is judged elsewhere
     inputs = {
@@ -162,6 +170,7 @@ def differentiated(draw):
 @check("numerics", points=0.5)
 def test_extreme_scores(submission, draw):
     """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all very negative."""
+    averages(submission, draw)
     mixed = draw.normal(B, N, D_OUT)
     one_huge = draw.normal(B, N, D_OUT)
     one_huge[0, 2] *= 100

@@ -1,11 +1,12 @@
 """Graders of `SingleHeadSelfAttention(k)`: (t, k) -> (t, k), one head for one sequence.
 
 Checks that are not about the values of the whole formula first pass `averages`, an easy case, so that a wrong scale
-does not cost the points for, say, the device, and code that does nothing gets no points.
+does not cost the points for, say, the device, and what is no attention gets no points (telling.py).
 """
 
 import torch
 
+from autograder.graders import telling
 from autograder.graders.kit import (
     CheckFailed,
     check,
@@ -41,10 +42,10 @@ def head(submission, state, dtype=None):
 
 
 def averages(submission, draw):
-    """A head whose queries are 0, so that every token gets the average of all. Returns it, checked."""
-    module = head(submission, {f"{n}.weight": torch.eye(K) * (n != "toqueries") for n in NAMES})
-    x = draw.normal(T, K)
-    close(module(x), x.double().mean(0).expand(T, K), "the average of all tokens")
+    """A head that projects nothing: of two groups, each token gets the average of its own. Returns it, checked."""
+    module = head(submission, {f"{n}.weight": torch.eye(K) for n in NAMES})
+    x, middle = telling.grouped(draw, T, K)
+    close(module(x), middle, "the average of tokens far from the others", tolerance=2e-4)
     return module
 
 
@@ -73,6 +74,7 @@ def test_as_many_tokens_as_features(submission, draw):
 @check("values", points=0.5)
 def test_weights_sum_to_one(submission, draw):
     """The weights of each query are a softmax over the keys, so they sum to 1: what all tokens pass on is kept."""
+    averages(submission, draw)
     state = weights(draw, K)
     state["tovalues.weight"] = torch.cat([torch.zeros(K, K - 1), torch.ones(K, 1)], dim=1)
     x = torch.cat([draw.normal(T, K - 1), torch.ones(T, 1)], dim=1)  # the last feature is 1, and it alone is passed on
@@ -82,6 +84,7 @@ def test_weights_sum_to_one(submission, draw):
 @check("shape", points=0.5)
 def test_small_and_odd_inputs(submission, draw):
     """A sequence of one token gets that token's value, and a tensor that is not contiguous is as good as any."""
+    averages(submission, draw)
     state, one, turned = weights(draw, K), draw.normal(1, K), draw.normal(K, 3).mT
     state["tokeys.weight"] = torch.zeros(K, K)  # equal scores: the rest of the formula is judged elsewhere
     module = head(submission, state)
@@ -119,6 +122,7 @@ def differentiated(draw):
 @check("numerics", points=0.5)
 def test_extreme_scores(submission, draw):
     """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all very negative."""
+    averages(submission, draw)
     mixed = draw.normal(T, K)
     one_huge = draw.normal(T, K)
     one_huge[2] *= 100

@@ -1,12 +1,13 @@
 """Graders of `attention(query, key, value, mask=None)`: (…, t, d), (…, s, d), (…, s, dv) -> (…, t, dv), (…, t, s).
 
 Checks that are not about the values of the whole formula first pass `averages`, an easy case, so that a wrong scale
-does not cost the points for, say, the device, and code that does nothing gets no points. No row of a mask is empty,
-except in the two checks that are about that.
+does not cost the points for, say, the device, and what is no attention gets no points (telling.py). No row of a mask is
+empty, except in the two checks that are about that.
 """
 
 import torch
 
+from autograder.graders import telling
 from autograder.graders.kit import (
     CheckFailed,
     check,
@@ -41,12 +42,12 @@ def both(got, given, mask=None, what="", **how):
 
 
 def averages(submission, draw):
-    """The function, seen to work in an easy case: queries of 0 are as close to one key as to another."""
+    """The function, seen to work in an easy case: queries of 0, and queries each of which fits one key alone."""
     attention = submission.function("attention")
-    x = draw.normal(B, D, D)
-    output, weights = pair(attention(torch.zeros(B, D, D), x, x))
-    close(weights, torch.full((B, D, D), 1 / D), "the weights of queries that are 0")
-    close(output, x.double().mean(1, keepdim=True).expand(B, D, D), "the output for queries that are 0")
+    query, key, right = telling.matches(draw)
+    output, weights = pair(attention(query, key, key))
+    close(weights, right, "the weights of queries that fit all keys alike, or one alone")
+    close(output, right.double() @ key.double(), "the output for queries that fit all keys alike, or one alone")
     return attention
 
 

@@ -39,11 +39,13 @@ def starts_of(value, data, block_size, batch_size):
 
 
 def ready(submission, draw):
-    """The function, seen to make a plain batch."""
-    function, data = submission.function("get_batch"), text_of(draw, 30)
-    value = function.sample(data, 4, 8, seed=0)
-    submission.note(*told(value, data))
-    starts_of(value, data, 4, 8)
+    """The function, seen to make plain batches that are not the same rows in the same order of the text."""
+    function, data = submission.function("get_batch"), text_of(draw, 300)
+    values = [function.sample(data, 4, 8, seed=seed) for seed in (0, 1)]
+    submission.note(*told(values[0], data))
+    one, other = (starts_of(value, data, 4, 8) for value in values)
+    if torch.equal(one, other) and torch.equal(one, one.sort().values):
+        raise CheckFailed("Two batches had the same rows, in the order of the text: nothing was drawn by chance.")
     return function
 
 

@@ -1,11 +1,12 @@
 """Graders of `masked_weights(query, key)`: (b, t, d) twice -> (b, t, t), causal, without a scale.
 
-Checks that are not about the values of the whole formula first pass `running_shares`, an easy case, so that a scale too
-many does not cost the points for, say, the device, and code that does nothing gets no points.
+Checks that are not about the values of the whole formula first pass `own_kind`, an easy case, so that a scale too many
+does not cost the points for, say, the device, and what is no attention gets no points (telling.py).
 """
 
 import torch
 
+from autograder.graders import telling
 from autograder.graders.kit import (
     CheckFailed,
     check,
@@ -30,11 +31,12 @@ def inputs(draw, *leading, dtype=torch.float32, grad=False):
     return [draw.normal(*(leading or (B,)), T, D, dtype=dtype, grad=grad) for _ in range(2)]
 
 
-def running_shares(submission, draw):
-    """The function, seen to work in an easy case: with queries of 0 each token sees all that it may see alike."""
+def own_kind(submission, draw):
+    """The function, seen to work in an easy case: each query fits the keys of its own sign, or all keys alike."""
     function = submission.function("masked_weights")
-    query, key = torch.zeros(B, T, D), draw.normal(B, T, D)
-    close(function(query, key), causal.masked_weights(query, key), "the weights of queries that are 0")
+    query = telling.kinds(draw, T, D)[..., :1].repeat(1, 1, D) * (telling.SURE / D) ** 0.5
+    key = query.clone()
+    close(function(query, key), causal.masked_weights(query, key), "the weights of queries that fit some keys alike")
     return function
 
 
@@ -56,7 +58,7 @@ def test_table_of_003(submission, draw):
 @check("shape", points=0.5)
 def test_small_and_odd_inputs(submission, draw):
     """One token, a batch of one, b = t = d, and tensors that are not contiguous work like any others."""
-    function = running_shares(submission, draw)
+    function = own_kind(submission, draw)
     cases = {
         "one token": [draw.normal(B, 1, D) for _ in range(2)],
         "a batch of one": [torch.zeros(1, T, D), draw.normal(1, T, D)],
@@ -71,7 +73,7 @@ def test_small_and_odd_inputs(submission, draw):
 @check("masking", points=0.5)
 def test_the_future_does_not_matter(submission, draw):
     """The future gets a weight of exactly 0 and has no influence on the rest; every token of the past has some."""
-    function = running_shares(submission, draw)
+    function = own_kind(submission, draw)
     query, key = (0.5 * x for x in inputs(draw))
     query = query.abs() + 0.25  # so a key that grows in all features gets more weight, for certain
     place = draw.integer(1, T - 2)
@@ -103,7 +105,7 @@ def test_gradients(submission, draw):
 @check("numerics", points=0.5)
 def test_extreme_scores(submission, draw):
     """Scores of ±10,000 give no NaN and no infinity, and the future still gets exactly 0, also if all are negative."""
-    function = running_shares(submission, draw)
+    function = own_kind(submission, draw)
     mixed, one_row, negative = inputs(draw), inputs(draw), inputs(draw)
     mixed[0] *= HUGE / largest(*mixed)
     one_row[0][:, 2] *= HUGE / largest(one_row[0][:, 2:3], one_row[1])
@@ -126,7 +128,7 @@ def largest(query, key):
 @check("numerics", points=0.5)
 def test_dtypes(submission, draw):
     """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
-    function = running_shares(submission, draw)
+    function = own_kind(submission, draw)
     cases = []
     for dtype in (torch.float64, torch.float16, torch.bfloat16):
         given = inputs(draw, dtype=dtype)
@@ -139,14 +141,14 @@ def test_dtypes(submission, draw):
 @check("device", points=0.5)
 def test_device(submission, draw):
     """The weights lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
-    function = running_shares(submission, draw)
+    function = own_kind(submission, draw)
     on_meta(function.on("meta", *inputs(draw)), (B, T, T), "the weights")
 
 
 @check("arguments", points=0.5)
 def test_wrong_rank(submission, draw):
     """A query or a key that is not three-dimensional is refused with a `ValueError`."""
-    function = running_shares(submission, draw)
+    function = own_kind(submission, draw)
     query, key = inputs(draw)
     refused = {
         "a query and a key of shape (t, d)": function.error(query[0], key[0]),
@@ -161,7 +163,7 @@ def test_wrong_rank(submission, draw):
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission, draw):
     """Query and key stay as they were, and a second call depends on nothing but its own inputs."""
-    function = running_shares(submission, draw)
+    function = own_kind(submission, draw)
     given, longer = inputs(draw), [draw.normal(B + 1, T + 2, D) for _ in range(2)]
     first = function(*given)
     unchanged(submission)

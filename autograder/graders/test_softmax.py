@@ -1,12 +1,12 @@
 """Graders of `softmax(scores, dim=-1)`: weights of the shape of the scores, by exp, maximum and sum.
 
-Checks that are not about the values in general first pass `even`, an easy case, so that code that does nothing gets no
+Checks that are not about the values in general first pass `picking`, an easy case, so that what is no softmax gets no
 points, and a wrong shift does not cost those for, say, the device. Only the checks on -inf have any.
 """
 
 import torch
 
-from autograder.graders import sources
+from autograder.graders import sources, telling
 from autograder.graders.kit import (
     CheckFailed,
     check,
@@ -15,6 +15,7 @@ from autograder.graders.kit import (
     gradient,
     on_cuda,
     on_meta,
+    shape,
     unchanged,
 )
 from autograder.reference import plain, qkv
@@ -25,10 +26,21 @@ HUGE = 1e4  # the largest score that the lesson promises
 HUGE_TOLERANCE = 1e-2  # exp(s - log of the sum) is a right way too, and rounds a sum of 1e4 to about 1e-3
 
 
-def even(submission):
-    """The function, seen to work in an easy case: equal scores, equal weights."""
-    softmax = submission.function("softmax")
-    close(softmax(torch.zeros(B, S)), torch.full((B, S), 1 / S), "the weights of equal scores")
+def picking(submission, draw):
+    """The function, seen to work in easy cases: scores that are nearly equal, and two of these far above the rest.
+
+    How far above is not asked, since that depends on the base and on the shift.
+    """
+    softmax, scores = submission.function("softmax"), 2 + draw.normal(B, S, scale=1e-3)
+    high = telling.shuffled(draw, torch.arange(S) < 2)
+    scores[1] += torch.where(high, 28.0, -7.0)
+    got = softmax(scores)
+    shape(got, (B, S), "the weights")
+    close(got.sum(1), torch.ones(B), "the sum of the weights of a row")
+    close(got[0], torch.full((S,), 1 / S), "the weights of scores that are nearly equal", tolerance=1e-2)
+    close(got[1, high], got[1, high].double().mean().expand(2), "two weights of nearly equal scores", tolerance=1e-2)
+    if not 0 < got[1, ~high].max() < 0.9 * got[1, high].min():
+        raise CheckFailed("Scores far below others do not get weights that are above 0, and below those of the others.")
     return softmax
 
 
@@ -54,7 +66,7 @@ def test_any_dimension(submission, draw):
 @check("numerics", points=0.5)
 def test_large_scores(submission, draw):
     """Scores of ±10,000 give no NaN and no infinity, and the right weights."""
-    right_at(submission, [extreme(draw, B, T, S), extreme(draw, B, S, T).mT, -HUGE + draw.normal(B, S)])
+    right_at(submission, draw, [extreme(draw, B, T, S), extreme(draw, B, S, T).mT, -HUGE + draw.normal(B, S)])
 
 
 @check("numerics", points=0.5)
@@ -63,7 +75,7 @@ def test_large_scores_beside_mild_ones(submission, draw):
     scores = draw.normal(4, S)
     scores[1] += HUGE
     scores[3] -= HUGE
-    right_at(submission, [scores])
+    right_at(submission, draw, [scores])
 
 
 def extreme(draw, *shape):
@@ -71,8 +83,8 @@ def extreme(draw, *shape):
     return scores * (HUGE / scores.abs().max().item())
 
 
-def right_at(submission, cases):
-    softmax = even(submission)
+def right_at(submission, draw, cases):
+    softmax = picking(submission, draw)
     got = [softmax(scores) for scores in cases]
     for weights, scores in zip(got, cases):
         close(weights, plain.softmax(scores), "the weights", tolerance=HUGE_TOLERANCE)
@@ -89,7 +101,7 @@ def with_holes(draw, dim=-1, dtype=torch.float32, grad=False):
 @check("masking", points=0.5)
 def test_minus_infinity(submission, draw):
     """A score of -inf gets a weight of exactly 0, and the others share everything."""
-    softmax = even(submission)
+    softmax = picking(submission, draw)
     cases = [(with_holes(draw, dim), dim) for dim in (-1, 1, 0)]
     got = [softmax(scores, dim) for (scores, _), dim in cases]
     for weights, ((scores, holes), dim) in zip(got, cases):
@@ -101,7 +113,7 @@ def test_minus_infinity(submission, draw):
 @check("masking", points=0.5)
 def test_nothing_but_minus_infinity(submission, draw):
     """A slice in which all scores are -inf gets weights 0, not NaN."""
-    softmax = even(submission)
+    softmax = picking(submission, draw)
     row, column = draw.integer(0, T - 1), draw.integer(0, S - 1)
     scores, turned = draw.normal(B, T, S), draw.normal(B, T, S)
     scores[:, row], turned[:, :, column] = -INF, -INF
@@ -114,7 +126,7 @@ def test_nothing_but_minus_infinity(submission, draw):
 @check("gradients", points=0.5)
 def test_gradients(submission, draw):
     """The weights pass the right gradients back to the scores, along any dimension."""
-    even(submission)
+    picking(submission, draw)
     for dim in (-1, 0):
         right_gradients(submission, draw, draw.normal(B, T, S, dtype=torch.float64, grad=True), dim)
 
@@ -122,7 +134,7 @@ def test_gradients(submission, draw):
 @check("gradients", points=0.5)
 def test_gradients_with_minus_infinity(submission, draw):
     """Where scores are -inf, some of a slice or all of it, the gradients are finite and right (0 at those scores)."""
-    even(submission)
+    picking(submission, draw)
     some, _ = with_holes(draw, dtype=torch.float64)
     every = some.clone()
     every[:, draw.integer(0, T - 1)] = -INF
@@ -151,7 +163,7 @@ def test_dtypes(submission, draw):
 @check("device", points=0.5)
 def test_device(submission, draw):
     """The weights lie on the device of the scores, and nothing is made elsewhere (tried on `meta`)."""
-    softmax = even(submission)
+    softmax = picking(submission, draw)
     got = [softmax.on("meta", draw.normal(B, T, S)), softmax.on("meta", draw.normal(B, T, S), 1)]
     for weights in got:
         on_meta(weights, (B, T, S), "the weights")
@@ -160,7 +172,7 @@ def test_device(submission, draw):
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission, draw):
     """The scores stay as they were, and a second call with the same gives the same."""
-    softmax, scores = even(submission), draw.normal(B, T, S)
+    softmax, scores = picking(submission, draw), draw.normal(B, T, S)
     holes, _ = with_holes(draw)
     holes[:, 0] = -INF
     first = softmax(scores)
