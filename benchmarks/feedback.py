@@ -75,7 +75,7 @@ def feedback(folder, students, runs, jobs):
     print(f"\n{students} students, median of {runs} runs in turn, start-up included:\n")
     print("| | wall | pages per second | CPU per page |\n|---|---|---|---|")
     for way, runs_of_it in spent.items():
-        wall, cpu = (statistics.median(values) for values in zip(*runs_of_it))
+        wall, cpu = (statistics.median(values) for values in zip(*runs_of_it, strict=True))
         print(f"| {way} | {wall:.1f} s | {students / wall:.1f} | {1000 * cpu / students:.0f} ms |")
 
 

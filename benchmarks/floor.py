@@ -58,7 +58,7 @@ def main():
             measuring.say(f"{kind} submissions: the floor and a worker in turn ...")
             rows.append([kind, *compare(floor, grader, kind, options)])
     if not options.no_command:
-        for found, kind in zip(rows, ("right", "wrong")):
+        for found, kind in zip(rows, ("right", "wrong"), strict=True):
             measuring.say(f"{kind} submissions: whole commands ...")
             found.append(of_command(kind, options.submissions))
     measuring.report(
@@ -88,9 +88,11 @@ def compare(floor, grader, kind, options):
         worker = measuring.cpu_of_tree(os.getpid()) - before
         rounds.append([seconds / len(given) for seconds in (known, new, worker)])
         measuring.say("  floor, with new inputs, worker: " + ", ".join(map(milliseconds, rounds[-1])))
-    same = [abs(score - sum(e.score for e in g.verdict.exercises)) < 1e-9 for score, g in zip(scores, graded)]
+    same = [
+        abs(score - sum(e.score for e in g.verdict.exercises)) < 1e-9 for score, g in zip(scores, graded, strict=True)
+    ]
     measuring.say(f"  {sum(same)} of {len(same)} submissions have the same score on both sides")
-    return [min(found) for found in zip(*rounds)]
+    return [min(found) for found in zip(*rounds, strict=True)]
 
 
 def made(kind, number, first=0):

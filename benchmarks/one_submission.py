@@ -232,7 +232,7 @@ def show(columns):
         sums = defaultdict(float)
         for table, stage in rows:
             values = [1000 * column[table].get(stage, 0.0) for column in columns.values()]
-            for name, value in zip(columns, values):
+            for name, value in zip(columns, values, strict=True):
                 sums[name] += value
             print_row(f"sandbox: {stage}" if table == "inside" else stage, values)
         print_row("**sum**", list(sums.values()))

@@ -39,7 +39,7 @@ def main():
 
 def row(name, costs):
     """A line of the table."""
-    wall, cpu = (statistics.median(values) for values in zip(*((c.wall, c.cpu) for c in costs)))
+    wall, cpu = (statistics.median(values) for values in zip(*((c.wall, c.cpu) for c in costs), strict=True))
     return [name, f"{wall:.2f} s", f"{cpu:.2f} s"]
 
 

@@ -25,7 +25,7 @@ WRONG = ("targets-not-shifted", "shifted-twice", "targets-behind", "gradients-pi
 
 def losses(namespace, runs):
     """(of the last steps, on text not seen before), one pair of lists for all runs."""
-    return zip(*(grader.learnt(Submission(Local(namespace)), Draw(seed, "bands")) for seed in range(runs)))
+    return zip(*(grader.learnt(Submission(Local(namespace)), Draw(seed, "bands")) for seed in range(runs)), strict=True)
 
 
 def line(name, found, rest=""):

@@ -60,7 +60,7 @@ def of_two_at_once(built, folder, number):
 def row(jobs, number, costs, first):
     """A line of the table: means, and how the rounds went."""
     every, alone = measuring.total(costs), measuring.total(first)
-    each = ", ".join(f"{one.wall / cost.wall:.2f}" for one, cost in zip(first, costs))
+    each = ", ".join(f"{one.wall / cost.wall:.2f}" for one, cost in zip(first, costs, strict=True))
     rate = f"{number * len(costs) / every.wall:.2f}"
     cpu = f"{every.cpu / number / len(costs):.3f} s"
     return [str(jobs), f"{every.wall / len(costs):.1f} s", rate, f"{alone.wall / every.wall:.2f} ×", each, cpu]

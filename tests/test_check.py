@@ -55,7 +55,7 @@ def checked(files):
     assert code == 1 and err == ""
     verdicts = [json.loads(line) for line in out.splitlines()]
     assert [v["path"] for v in verdicts] == [str(p) for p in files.values()], "one line per file, in order"
-    return dict(zip(files, verdicts))
+    return dict(zip(files, verdicts, strict=True))
 
 
 def test_the_format_is_the_designs(checked):

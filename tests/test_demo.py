@@ -243,7 +243,7 @@ def test_the_table_has_a_row_for_every_student(ran, students, assignment):
         row = rows[student.name]
         scores = [tuple(map(float, pair)) for pair in re.findall(r"([\d.]+)/([\d.]+)", row)]
         assert [highest for _, highest in scores] == [e.points for e in assignment.exercises]
-        for (score, highest), name in zip(scores, EXERCISES):
+        for (score, highest), name in zip(scores, EXERCISES, strict=True):
             level = "zero" if score == 0 else "full" if score == highest else "partial"
             assert level == student.expected[name].level, row
         assert all(mistake in row for expected in student.expected.values() for mistake in expected.mistakes)

@@ -40,7 +40,7 @@ def sqlite(tmp_path_factory):
     place = tmp_path_factory.mktemp("sqlite")
     release = tiny.course(place, NAMES)
     for student, answers in CLASS.items():
-        for name, answer in zip(NAMES, answers):
+        for name, answer in zip(NAMES, answers, strict=True):
             if isinstance(answer, bytes):
                 hand_in(answer, place / "submitted" / student / name, f"{name}.ipynb")
             elif answer:

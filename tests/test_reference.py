@@ -44,7 +44,7 @@ def test_attention_is_what_torch_computes(normal, mask, leading, masked):
     upstream = normal(*output.shape)
     given = (query, key, value)
     for one, other in zip(
-        qkv.gradients([output], [upstream], given), torch.autograd.grad([expected], given, [upstream])
+        qkv.gradients([output], [upstream], given), torch.autograd.grad([expected], given, [upstream]), strict=True
     ):
         equal(one, other)
 
@@ -106,7 +106,7 @@ def test_head_is_torchs_multihead_attention_with_one_head(normal, bias):
     parts = {"weight": mha.in_proj_weight.chunk(3)}
     if bias:
         parts["bias"] = mha.in_proj_bias.chunk(3)
-    state = {f"{name}.{part}": p for part, chunks in parts.items() for name, p in zip(NAMES, chunks)}
+    state = {f"{name}.{part}": p for part, chunks in parts.items() for name, p in zip(NAMES, chunks, strict=True)}
     x = normal(2, 5, 4)
     equal(qkv.head(x, state, NAMES), mha(x, x, x, need_weights=False)[0])
 

@@ -41,7 +41,7 @@ def test_it_is_what_torch_computes(generator, sizes, b, t):
     assert torch.allclose(loss, mean, rtol=1e-11)
     wanted = list(state.values())
     one = qkv.gradients([loss], [torch.ones((), dtype=torch.float64)], wanted)
-    for got, expected in zip(one, torch.autograd.grad(mean, wanted)):
+    for got, expected in zip(one, torch.autograd.grad(mean, wanted), strict=True):
         assert torch.allclose(got, expected, rtol=1e-9, atol=1e-12)
 
 

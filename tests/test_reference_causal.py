@@ -51,7 +51,7 @@ def test_masked_weights_are_what_torch_computes(normal):
     equal(causal.masked_weights(query, key), expected)
     upstream = normal(2, 5, 5)
     found = qkv.gradients([causal.masked_weights(query, key)], [upstream], [query, key])
-    for one, other in zip(found, torch.autograd.grad([expected], [query, key], [upstream])):
+    for one, other in zip(found, torch.autograd.grad([expected], [query, key], [upstream]), strict=True):
         equal(one, other)
 
 
@@ -71,7 +71,7 @@ def test_head_is_what_torch_computes(normal, bias, padded):
     assert not weights[~allowed].any()
     wanted, upstream = [x, *state.values()], normal(2, 5, 4)
     found = qkv.gradients([output], [upstream], wanted)
-    for one, other in zip(found, qkv.gradients([expected], [upstream], wanted)):
+    for one, other in zip(found, qkv.gradients([expected], [upstream], wanted), strict=True):
         equal(one, other)
     if padded:
         assert not output[1, 0].any(), "nothing is left to attend to"

@@ -27,7 +27,7 @@ def state_of(shapes, normal):
 
 def all_equal(got, expected):
     assert len(got) == len(expected)
-    for one, other in zip(got, expected):
+    for one, other in zip(got, expected, strict=True):
         assert one.shape == other.shape
         assert one.dtype is torch.float64
         assert torch.allclose(one, other, rtol=1e-11, atol=1e-13)
@@ -66,7 +66,7 @@ def alternating_by_columns(V, Q, state):
 ])  # fmt: skip
 def test_it_is_the_papers_formula(normal, n, t, reference, columns, shapes):
     state, v, q = state_of(shapes, normal), normal(2, n, 3), normal(2, t, 3)
-    expected = [torch.stack(parts) for parts in zip(*(columns(v[i].T, q[i].T, state) for i in range(2)))]
+    expected = [torch.stack(parts) for parts in zip(*(columns(v[i].T, q[i].T, state) for i in range(2)), strict=True)]
     got = reference(v, q, state)
     all_equal(got, expected)
     upstream = [normal(*part.shape).detach() for part in got]

@@ -23,9 +23,9 @@ def equal(got, expected):
 
 def state_of(mha):
     """The weights of an nn.MultiheadAttention in the reference's form."""
-    state = {f"{part}.weight": w for part, w in zip(heads.PARTS, mha.in_proj_weight.chunk(3))}
+    state = {f"{part}.weight": w for part, w in zip(heads.PARTS, mha.in_proj_weight.chunk(3), strict=True)}
     if mha.in_proj_bias is not None:
-        state.update({f"{part}.bias": b for part, b in zip(heads.PARTS, mha.in_proj_bias.chunk(3))})
+        state.update({f"{part}.bias": b for part, b in zip(heads.PARTS, mha.in_proj_bias.chunk(3), strict=True)})
         state["out.bias"] = mha.out_proj.bias
     return {**state, "out.weight": mha.out_proj.weight}
 
@@ -44,7 +44,7 @@ def test_it_is_torchs_layer(normal, number, bias, is_causal):
     equal(got, expected)
     upstream, wanted = normal(2, 5, 6), [x, *mha.parameters()]
     for one, other in zip(
-        qkv.gradients([got], [upstream], wanted), torch.autograd.grad([expected], wanted, [upstream])
+        qkv.gradients([got], [upstream], wanted), torch.autograd.grad([expected], wanted, [upstream]), strict=True
     ):
         equal(one, other)
 
@@ -92,8 +92,8 @@ def test_with_a_context_it_is_torchs_layer(normal, number, masked):
     with torch.no_grad():
         for parameter in mha.parameters():
             parameter.copy_(normal(*parameter.shape))
-    state = {f"{part}.weight": w for part, w in zip(heads.PARTS, layers)}
-    state.update({f"{part}.bias": b for part, b in zip(heads.PARTS, mha.in_proj_bias.chunk(3))})
+    state = {f"{part}.weight": w for part, w in zip(heads.PARTS, layers, strict=True)}
+    state.update({f"{part}.bias": b for part, b in zip(heads.PARTS, mha.in_proj_bias.chunk(3), strict=True)})
     state.update({"out.weight": mha.out_proj.weight, "out.bias": mha.out_proj.bias})
     x, context = normal(2, 5, 6), normal(2, 3, 4)
     mask = torch.tensor([[True, False, True], [False, False, True]]) if masked else None
@@ -103,7 +103,7 @@ def test_with_a_context_it_is_torchs_layer(normal, number, masked):
     equal(got, expected)
     upstream, wanted = normal(2, 5, 6), [x, context, *mha.parameters()]
     for one, other in zip(
-        qkv.gradients([got], [upstream], wanted), torch.autograd.grad([expected], wanted, [upstream])
+        qkv.gradients([got], [upstream], wanted), torch.autograd.grad([expected], wanted, [upstream]), strict=True
     ):
         equal(one, other)
 
@@ -113,7 +113,7 @@ def test_one_head_without_a_projection_is_torchs_function(normal):
     x, context = normal(2, 5, 6), normal(2, 7, 3)
     mask = torch.ones(2, 7, dtype=torch.bool)
     mask[0, 4:] = False
-    q, k, v = (z @ w.T for z, w in zip((x, context, context), state.values()))
+    q, k, v = (z @ w.T for z, w in zip((x, context, context), state.values(), strict=True))
     expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None, :])
     equal(heads.multi_head(x, state, 1, context=context, context_mask=mask), expected)
 
@@ -138,5 +138,5 @@ def test_the_context_of_self_attention_is_the_input(normal):
     equal(heads.multi_head(x, state, 2, context=x), heads.multi_head(x, state, 2))
     other = normal(2, 4, 3)
     q, k = (z @ state[f"{part}.weight"].T for z, part in ((x, "query"), (other, "key")))
-    scores = [a @ b.mT / 2 for a, b in zip(q.chunk(2, -1), k.chunk(2, -1))]
+    scores = [a @ b.mT / 2 for a, b in zip(q.chunk(2, -1), k.chunk(2, -1), strict=True)]
     assert heads.largest_score(x, state, 2, other) == pytest.approx(torch.stack(scores).abs().max().item())

@@ -205,7 +205,7 @@ def test_nothing_hostile_becomes_markup(hostile):
 def test_links_lead_to_the_feedback_and_nowhere_else(hostile):
     links = [link for link in page(assignment(one=1.0), hostile).links if not link.startswith("#")]
     assert len(links) == len(hostile)
-    for link, student in zip(links, sorted(hostile)):
+    for link, student in zip(links, sorted(hostile), strict=True):
         parts = urlsplit(link)
         assert not parts.scheme and not parts.netloc and not parts.query and not parts.fragment
         assert parts.path.count("/") == 4 and parts.path.startswith("../feedback/")

@@ -102,17 +102,19 @@ def outputs(value):
     """The four outputs by name. Raises CheckFailed for anything else."""
     if not isinstance(value, (tuple, list)) or len(value) != len(OUTPUTS):
         raise CheckFailed(f"It should return `({', '.join(OUTPUTS)})`, but it returned {kind_of(value)}.")
-    return dict(zip(OUTPUTS, value))
+    return dict(zip(OUTPUTS, value, strict=True))
 
 
 def shapes_of(sizes):
     """The four outputs' shapes by name."""
-    return dict(zip(OUTPUTS, [(sizes.b, sizes.d), (sizes.b, sizes.d), (sizes.b, sizes.n), (sizes.b, sizes.t)]))
+    return dict(
+        zip(OUTPUTS, [(sizes.b, sizes.d), (sizes.b, sizes.d), (sizes.b, sizes.n), (sizes.b, sizes.t)], strict=True)
+    )
 
 
 def all_close(value, right, what="", only=OUTPUTS, **how):
     """Raises CheckFailed unless the outputs named in `only` equal the reference's."""
-    got, right = outputs(value), dict(zip(OUTPUTS, right))
+    got, right = outputs(value), dict(zip(OUTPUTS, right, strict=True))
     for name in sorted(only):  # the weights first: a summary is wrong where they are
         close(got[name], right[name], f"`{name}`{what}", **how)
 
@@ -128,7 +130,7 @@ def pooling(submission, draw, layout):
     ends, preferred = torch.tensor([True]), []  # preferred are both ends, so that it is not by place
     for count in (USUAL.n, USUAL.t):
         preferred.append(torch.cat([ends, telling.shuffled(draw, torch.arange(count - 2) % 2 == 1), ends]))
-    for x, which in zip((v, q), preferred):
+    for x, which in zip((v, q), preferred, strict=True):
         x[..., 0] = torch.stack([telling.TIE * torch.arange(len(which)), which.float()])
     v[..., 2:], q[..., 1] = 0.0, 0.0
     for name in layout.first + layout.cross:
@@ -141,7 +143,7 @@ def pooling(submission, draw, layout):
     got = outputs(module(v, q))
     for name, size in shapes_of(USUAL).items():
         shape(got[name], size, f"`{name}`")
-    for summary, weights, x, which in zip(OUTPUTS[:2], OUTPUTS[2:], (v, q), preferred):
+    for summary, weights, x, which in zip(OUTPUTS[:2], OUTPUTS[2:], (v, q), preferred, strict=True):
         close(got[weights].sum(1), torch.ones(USUAL.b), f"the sum of `{weights}`")
         close(got[weights][0], torch.full_like(which, 1 / len(which), dtype=float), f"`{weights}` for logits of 0")
         close(got[summary][0], x[0].double().mean(0), f"`{summary}` for logits of 0")
@@ -209,7 +211,7 @@ def differentiated(draw, layout):
     upstream = [draw.normal(*size, dtype=torch.float64) for size in shapes_of(USUAL).values()]
     leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
     found = qkv.gradients(layout.right(v, q, leaves), upstream, [v, q, *leaves.values()])
-    return state, (v, q), upstream, found[:2], dict(zip(leaves, found[2:]))
+    return state, (v, q), upstream, found[:2], dict(zip(leaves, found[2:], strict=True))
 
 
 @check("gradients", points=0.5)
@@ -217,7 +219,7 @@ def test_gradients_of_inputs(submission, draw, layout):
     """The gradients of v and of q are right: each matters for both maps."""
     state, (v, q), upstream, expected, _ = differentiated(draw, layout)
     got = layout.module(submission, state, torch.float64).gradients(v, q, upstream=upstream)
-    for found, right, name in zip(got.inputs, expected, "vq"):
+    for found, right, name in zip(got.inputs, expected, "vq", strict=True):
         gradient(found, right, f"{name}", torch.float64)
 
 
@@ -250,7 +252,7 @@ def test_extreme_scores(submission, draw, layout):
             state[f"{name}.weight"][0, 0] = sign * HUGE
         cases.append((state, v, q))
     got = [layout.module(submission, state)(v, q) for state, v, q in cases]
-    for value, (state, v, q) in zip(got, cases):
+    for value, (state, v, q) in zip(got, cases, strict=True):
         all_close(value, layout.right(v, q, state), tolerance=HUGE_TOLERANCE)
 
 
@@ -285,7 +287,7 @@ def test_wrong_rank(submission, draw, layout):
         "v and q with four dimensions": (v[None], q[None]),
     }
     errors = [module.error(*inputs) for inputs in wrong.values()]
-    for what, error in zip(wrong, errors):
+    for what, error in zip(wrong, errors, strict=True):
         refuses(error, what)
 
 
@@ -303,7 +305,7 @@ def test_small_and_odd_inputs(submission, draw, layout):
     module, cases = layout.module(submission, state), {what: pair_of_inputs(draw, s) for what, s in sizes.items()}
     cases["transposed tensors"] = draw.normal(2, 4, 5).mT, draw.normal(2, 4, 3).mT
     got = [module(v, q) for v, q in cases.values()]
-    for (what, (v, q)), value in zip(cases.items(), got):
+    for (what, (v, q)), value in zip(cases.items(), got, strict=True):
         all_close(value, layout.right(v, q, state), f" for {what}")
 
 

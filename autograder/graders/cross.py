@@ -141,7 +141,7 @@ def test_mask(submission, draw, layout):
     plain, got = module(x, context), [module(x, context, context_mask=mask) for mask in masks]
     close(plain, layout.right(x, context, state, sizes), "the output without a mask")
     names = "with a mask that hides the end", "with a mask that hides some", "with a mask that hides nothing"
-    for one, mask, what in zip(got, masks, names):
+    for one, mask, what in zip(got, masks, names, strict=True):
         close(one, layout.right(x, context, state, sizes, mask), f"the output {what}")
 
 
@@ -200,9 +200,9 @@ def right_gradients(submission, draw, layout, mask):
     expected = qkv.gradients([layout.right(*given, leaves, sizes, mask)], [upstream], [*given, *leaves.values()])
     module = layout.module(submission, state, sizes, torch.float64)
     got = module.gradients(*given, *([] if mask is None else [mask]), upstream=upstream)
-    for what, one, right in zip(("x", "the context"), got.inputs, expected):
+    for what, one, right in zip(("x", "the context"), got.inputs, expected, strict=True):
         gradient(one, right, what, torch.float64)
-    for name, right in zip(leaves, expected[2:]):
+    for name, right in zip(leaves, expected[2:], strict=True):
         part, kind = name.split(".")
         own = layout.names[(*PARTS, "out").index(part)]
         gradient(layout.gather(got.parameters, name, sizes.heads), right, f"the {kind} of {own}", torch.float64)
@@ -315,7 +315,7 @@ def test_small_and_odd_inputs(submission, draw, layout):
     }
     module = layout.module(submission, state, sizes)
     outputs = [module(*given) for given in cases.values()]
-    for (name, (x, context, *mask)), got in zip(cases.items(), outputs):
+    for (name, (x, context, *mask)), got in zip(cases.items(), outputs, strict=True):
         close(got, layout.right(x, context, state, sizes, *mask), f"the output for {name}")
 
 

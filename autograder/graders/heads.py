@@ -208,7 +208,7 @@ def test_gradients(submission, draw, layout):
     expected = qkv.gradients([layout.right(x, leaves, sizes)], [upstream], [x, *leaves.values()])
     got = layout.module(submission, state, sizes, torch.float64).gradients(x, upstream=upstream)
     gradient(got.inputs[0], expected[0], "the input", torch.float64)
-    for name, right in zip(leaves, expected[1:]):
+    for name, right in zip(leaves, expected[1:], strict=True):
         found, part = layout.gather(got.parameters, name, sizes.heads), name.split(".")
         own = layout.names[(*PARTS, "out").index(part[0])].format("i")
         gradient(found, right, f"the {part[1]} of {own}", torch.float64)
@@ -277,7 +277,7 @@ def test_small_and_odd_inputs(submission, draw, layout):
     }
     module = layout.module(submission, state, sizes)
     outputs = [module(x) for x in inputs.values()]
-    for (name, x), got in zip(inputs.items(), outputs):
+    for (name, x), got in zip(inputs.items(), outputs, strict=True):
         close(got, layout.right(x, state, sizes), f"the output for {name}")
 
 
@@ -422,7 +422,7 @@ def parameters_of(layout, built, sizes, bias=False):
     """Raises CheckFailed unless a built module has exactly the parameters of these sizes."""
     inner = sizes.heads * sizes.width
     expected = {}
-    for own, part in zip(layout.names, PARTS):
+    for own, part in zip(layout.names, PARTS, strict=True):
         for number in range(sizes.heads) if layout.per_head else [0]:
             rows = sizes.width if layout.per_head else inner
             expected[f"{own.format(number)}.weight"] = (rows, sizes.made_of(part))

@@ -110,7 +110,7 @@ def looking(submission, draw, sizes=USUAL):
     half, (tokens, vectors) = sizes.n_embd // 2, telling.opposites(draw, sizes.n_embd // 2)
     vectors[:, 0] -= 1.0  # what the positions add
     state = weights(draw, sizes)
-    for table, rows in zip(TABLES, (vectors, torch.ones(sizes.block, half))):
+    for table, rows in zip(TABLES, (vectors, torch.ones(sizes.block, half)), strict=True):
         state[table].zero_()[: len(rows), :half] = rows
     state["lm_head.weight"][:, :half] = 0.0
     for head in range(sizes.heads):
@@ -201,7 +201,7 @@ def test_positions(submission, draw):
     model.load(alone)
     without = [logits_of(model(idx)) for idx in inputs]
     for found, held, what in ((got, state, ""), (without, alone, ", when all tokens' embeddings are 0,")):
-        for t, (one, idx) in enumerate(zip(found, inputs), 1):
+        for t, (one, idx) in enumerate(zip(found, inputs, strict=True), 1):
             expected = reference.logits(idx, held)
             shape(one, expected.shape, f"the logits of {t} tokens")
             close(one[:, -1], expected[:, -1], f"the logits at the last of {t} tokens{what}")
@@ -266,7 +266,7 @@ def test_gradients(submission, draw):
     first = model.gradients(idx, upstream=(upstream,)).parameters
     second = model.gradients(idx, targets, upstream=(None, half)).parameters
     for found, right, what in ((first, of_logits, "the logits"), (second, of_loss, "the loss")):
-        for name, one in zip(leaves, right):
+        for name, one in zip(leaves, right, strict=True):
             gradient(found.get(name), one, f"{name}, from {what},", torch.float64)
 
 
@@ -374,7 +374,7 @@ def test_small_and_odd_inputs(submission, draw):
     whole, alone = logits_of(model(idx)), logits_of(model(idx[:1]))
     odd = [(model(i), model(i, t), model(i.contiguous(), t.contiguous())) for i, t in cases.values()]
     close(alone, whole[:1].double(), "the logits of a batch of one")
-    for (what, (i, _)), (untold, told, usual) in zip(cases.items(), odd):
+    for (what, (i, _)), (untold, told, usual) in zip(cases.items(), odd, strict=True):
         shape(logits_of(untold), (*i.shape, sizes.vocab), f"the logits for {what}")
         close(logits_of(told), logits_of(usual).double(), f"the logits for {what}")
         close(loss_of(told), loss_of(usual).double(), f"the loss for {what}")

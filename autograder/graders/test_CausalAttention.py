@@ -150,7 +150,7 @@ def test_shorter_sequences(submission, draw):
     }
     module = layer(submission, state, context=9)
     outputs = [module(x) for x in inputs.values()]
-    for (name, x), got in zip(inputs.items(), outputs):
+    for (name, x), got in zip(inputs.items(), outputs, strict=True):
         close(got, right(x, state), f"the output for {name}")
 
 
@@ -175,7 +175,9 @@ def test_padding(submission, draw):
     plain, cases = module(x), (AT_THE_END, BETWEEN, torch.ones(B, N, dtype=torch.bool))
     got = [module(x, padding) for padding in cases]
     close(plain, right(x, state), "the output without padding")
-    for one, padding, what in zip(got, cases, ("with padding at the end", "with padding between", "with no padding")):
+    for one, padding, what in zip(
+        got, cases, ("with padding at the end", "with padding between", "with no padding"), strict=True
+    ):
         close(one, right(x, state, padding), f"the output {what}")
 
 
@@ -203,7 +205,11 @@ def test_nothing_left(submission, draw):
     for state in states:
         state["W_key.weight"] = torch.zeros(D_OUT, D_IN)  # equal scores: the rest of the formula is judged elsewhere
     modules = [layer(submission, state) for state in states]
-    got = [(module(x, p), state, p) for module, state in zip(modules, states) for p in (AT_THE_START, NOTHING_REAL)]
+    got = [
+        (module(x, p), state, p)
+        for module, state in zip(modules, states, strict=True)
+        for p in (AT_THE_START, NOTHING_REAL)
+    ]
     for one, state, padding in got:
         expected = right(x, state, padding)
         empty = (expected == 0).all(-1)
@@ -235,7 +241,7 @@ def right_gradients(submission, draw, padding):
     given = (x,) if padding is None else (x, padding)
     got = layer(submission, state, dtype=torch.float64).gradients(*given, upstream=upstream)
     gradient(got.inputs[0], expected[0], "the input", torch.float64)
-    for name, one in zip(NAMES, expected[1:]):
+    for name, one in zip(NAMES, expected[1:], strict=True):
         gradient(got.parameters.get(f"{name}.weight"), one, f"the weight of {name}", torch.float64)
 
 

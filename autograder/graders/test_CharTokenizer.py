@@ -64,7 +64,7 @@ def test_encode(submission, draw):
     other = text_of(draw, "".join(dict.fromkeys(text)), 8)
     tokenizer = submission.build("CharTokenizer", text)
     got = [tokenizer.method("encode")(one) for one in (text, other, other[::-1])]
-    for ids, one in zip(got, (text, other, other[::-1])):
+    for ids, one in zip(got, (text, other, other[::-1]), strict=True):
         ids_of(ids, one, text)
 
 
@@ -83,7 +83,7 @@ def test_vocab_size(submission, draw):
     """`vocab_size` is the number of different characters, a plain number."""
     (one, short), (two, long) = ready(submission, draw), ready(submission, draw, PLAIN + ODD, 30)
     got = [one.attribute("vocab_size"), two.attribute("vocab_size")]
-    for value, text in zip(got, (short, long)):
+    for value, text in zip(got, (short, long), strict=True):
         if type(value) is not int:
             raise CheckFailed(f"`vocab_size` should be a number, but it is {kind_of(value)}.")
         if value != len(set(text)):

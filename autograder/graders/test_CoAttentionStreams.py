@@ -99,14 +99,14 @@ def both(value):
 
 def both_close(value, right, what="", **how):
     """Raises CheckFailed unless both streams are the reference's."""
-    for got, expected, name in zip(both(value), right, ("v", "q")):
+    for got, expected, name in zip(both(value), right, ("v", "q"), strict=True):
         close(got, expected, f"the new {name}{what}", **how)
 
 
 def are_biases(value, v, q, state, what):
     """Raises CheckFailed unless each new vector is the bias of its `out_proj`."""
     biases = (state[f"{way}.out_proj.bias"].double() for way in WAYS)
-    both_close(value, [bias.expand(x.shape) for bias, x in zip(biases, (v, q))], what)
+    both_close(value, [bias.expand(x.shape) for bias, x in zip(biases, (v, q), strict=True)], what)
 
 
 def finding(submission, draw, sizes=USUAL):
@@ -121,7 +121,9 @@ def finding(submission, draw, sizes=USUAL):
     v = telling.kinds(draw, sizes.n, sizes.d)
     q = v.clone()
     built, wrong = module(submission, state, sizes), []
-    for got, right, x, name in zip(both(built(v, q)), reference.streams(v, q, state, sizes.heads), (v, q), "vq"):
+    for got, right, x, name in zip(
+        both(built(v, q)), reference.streams(v, q, state, sizes.heads), (v, q), "vq", strict=True
+    ):
         shape(got, x.shape, f"the new {name}")
         try:
             close(got, right, f"the new {name}, for queries that fit some keys alike,")
@@ -196,7 +198,7 @@ def test_nothing_left(submission, draw):
     finding(submission, draw)
     state, (v, q), hidden = weights(draw), inputs(draw), masks(draw, nothing=True)
     got = both(module(submission, state)(v, q, *hidden))
-    for stream, x, way, name in zip(got, (v, q), WAYS, "vq"):
+    for stream, x, way, name in zip(got, (v, q), WAYS, "vq", strict=True):
         shape(stream, x.shape, f"the new {name}")
         bias = state[f"{way}.out_proj.bias"].double().expand(x.shape[1:])
         close(stream[-1], bias, f"the new {name}, where nothing is left to attend to,")
@@ -216,9 +218,9 @@ def test_gradients(submission, draw):
         expected = qkv.gradients(right, upstream, [v, q, *leaves.values()])
         got = built.gradients(v, q, *hidden, upstream=upstream)
         what = " with masks" if hidden else ""
-        for found, wanted, name in zip(got.inputs, expected, "vq"):
+        for found, wanted, name in zip(got.inputs, expected, "vq", strict=True):
             gradient(found, wanted, f"{name}{what}", torch.float64)
-        for name, wanted in zip(leaves, expected[2:]):
+        for name, wanted in zip(leaves, expected[2:], strict=True):
             gradient(got.parameters.get(name), wanted, f"`{name}`{what}", torch.float64)
 
 
@@ -263,7 +265,7 @@ def test_device(submission, draw):
     built.to(device="meta")
     v, q = inputs(draw)
     for value in (built.on("meta", v, q), built.on("meta", v, q, *masks(draw))):
-        for got, x, name in zip(both(value), (v, q), "vq"):
+        for got, x, name in zip(both(value), (v, q), "vq", strict=True):
             on_meta(got, x.shape, f"the new {name}")
 
 
@@ -281,7 +283,7 @@ def test_arguments(submission, draw):
         except StudentError as raised:
             error = raised
         refuses(error, f"a width of {width} with {heads} heads", width, heads)
-    for what, error in zip(wrong, errors):
+    for what, error in zip(wrong, errors, strict=True):
         refuses(error, what)
 
 
@@ -297,7 +299,7 @@ def test_again(submission, draw):
     }
     cases = {what: inputs(draw, s) for what, s in sizes.items()}
     cases["transposed tensors"] = draw.normal(2, 8, 5).mT, draw.normal(2, 8, 3).mT
-    for (v, q), value, what in zip(cases.values(), [built(*given) for given in cases.values()], cases):
+    for (v, q), value, what in zip(cases.values(), [built(*given) for given in cases.values()], cases, strict=True):
         are_biases(value, v, q, state, f" for {what} and values that are 0")
     built, (v, q), hidden = module(submission, weights(draw)), inputs(draw), masks(draw)
     for given in ((), hidden):

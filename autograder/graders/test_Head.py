@@ -126,7 +126,7 @@ def test_shorter_sequences(submission, draw):
     }
     module = head(submission, state, block=9)
     outputs = [module(x) for x in inputs.values()]
-    for (name, x), got in zip(inputs.items(), outputs):
+    for (name, x), got in zip(inputs.items(), outputs, strict=True):
         close(got, right(x, state), f"the output for {name}")
 
 
@@ -152,7 +152,7 @@ def test_gradients(submission, draw):
     expected = qkv.gradients([right(x, leaves)], [upstream], [x, *leaves.values()])
     got = head(submission, state, dtype=torch.float64).gradients(x, upstream=upstream)
     gradient(got.inputs[0], expected[0], "the input", torch.float64)
-    for name, one in zip(NAMES, expected[1:]):
+    for name, one in zip(NAMES, expected[1:], strict=True):
         gradient(got.parameters.get(f"{name}.weight"), one, f"the weight of {name}", torch.float64)
 
 

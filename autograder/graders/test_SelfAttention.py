@@ -137,7 +137,7 @@ def test_small_and_odd_inputs(submission, draw):
     }
     module = layer(submission, state)
     outputs = [module(x) for x in inputs.values()]
-    for (name, x), got in zip(inputs.items(), outputs):
+    for (name, x), got in zip(inputs.items(), outputs, strict=True):
         close(got, qkv.head(x, state, NAMES), f"the output for {name}")
 
 
@@ -154,7 +154,7 @@ def test_gradients_of_weights(submission, draw):
     """Each of the three matrices gets its right gradient, so that training can shape it."""
     state, x, upstream, expected = differentiated(draw)
     got = layer(submission, state, torch.float64).gradients(x, upstream=upstream)
-    for name, right in zip(NAMES, expected[1:]):
+    for name, right in zip(NAMES, expected[1:], strict=True):
         gradient(got.parameters.get(f"{name}.weight"), right, f"the weight of {name}", torch.float64)
 
 

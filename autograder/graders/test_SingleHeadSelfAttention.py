@@ -106,7 +106,7 @@ def test_gradients_of_weights(submission, draw):
     """Each of the three matrices gets its right gradient, so that training can shape it."""
     state, x, upstream, expected = differentiated(draw)
     got = head(submission, state, torch.float64).gradients(x, upstream=upstream)
-    for name, right in zip(NAMES, expected[1:]):
+    for name, right in zip(NAMES, expected[1:], strict=True):
         gradient(got.parameters.get(f"{name}.weight"), right, f"the weight of {name}", torch.float64)
 
 

@@ -118,7 +118,7 @@ def test_mask_forms(submission, draw):
     cases = [(three, draw.mask(*form)) for form in [(S,), (1, S), (B, 1, S), (B, T, S)]]
     cases += [(four, draw.mask(*form)) for form in [(T, S), (B, 1, 1, S)]] + [(three, None)]
     got = [attention(*given, mask) for given, mask in cases]
-    for one, (given, mask) in zip(got, cases):
+    for one, (given, mask) in zip(got, cases, strict=True):
         form = " without a mask" if mask is None else f" with a mask of shape {tuple(mask.shape)}"
         both(one, given, mask, form)
 
@@ -159,7 +159,7 @@ def right_gradients(submission, draw, mask):
     upstream = (draw.normal(B, T, DV, dtype=torch.float64), draw.normal(B, T, S, dtype=torch.float64))
     got = submission.function("attention").gradients(*given, mask, upstream=upstream)
     for name, one, right in zip(
-        ("query", "key", "value"), got.inputs, qkv.gradients(qkv.attention(*given, mask), upstream, given)
+        ("query", "key", "value"), got.inputs, qkv.gradients(qkv.attention(*given, mask), upstream, given), strict=True
     ):
         gradient(one, right, f"the {name}", torch.float64)
 
@@ -202,7 +202,7 @@ def test_extreme_scores(submission, draw):
     """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all very negative."""
     cases = [extreme(draw), extreme(draw, one_row=True), extreme(draw, negative=True)]
     got = [submission.function("attention")(*given) for given in cases]
-    for one, given in zip(got, cases):
+    for one, given in zip(got, cases, strict=True):
         both(one, given, tolerance=HUGE_TOLERANCE)
 
 
@@ -212,7 +212,7 @@ def test_extreme_scores_with_a_mask(submission, draw):
     attention = unmasked(submission, draw)
     cases = [(extreme(draw), draw.mask(T, S)), (extreme(draw, negative=True), draw.mask(T, S))]
     got = [attention(*given, mask) for given, mask in cases]
-    for (output, weights), (given, mask) in zip(map(pair, got), cases):
+    for (output, weights), (given, mask) in zip(map(pair, got), cases, strict=True):
         both((output, weights), given, mask, tolerance=HUGE_TOLERANCE)
         if weights[:, ~mask].any():
             raise CheckFailed("The weights of masked keys are not 0.")
@@ -236,7 +236,7 @@ def test_dtypes(submission, draw):
     for mask in (None, draw.mask(T, S)):
         given = [inputs(draw, B, dtype=dtype, d=3) for dtype in dtypes]
         got = [attention(*each, mask) for each in given]
-        for one, each, dtype in zip(got, given, dtypes):
+        for one, each, dtype in zip(got, given, dtypes, strict=True):
             both(one, each, mask, dtype=dtype)
 
 
@@ -274,7 +274,9 @@ def test_small_and_odd_inputs(submission, draw):
     mask = draw.mask(T, S).mT.contiguous().mT
     cases = [([draw.normal(1, 1, D), draw.normal(1, 1, D), value], None), (turned, mask)]
     got = [attention(*given, mask) for given, mask in cases]
-    for one, (given, mask), what in zip(got, cases, (" for one query and one key", " for transposed tensors")):
+    for one, (given, mask), what in zip(
+        got, cases, (" for one query and one key", " for transposed tensors"), strict=True
+    ):
         both(one, given, mask, what)
 
 
@@ -289,7 +291,7 @@ def test_again(submission, draw):
     attention(*given, empty_row)
     unchanged(submission)
     second = pair(attention(*given, mask))
-    for one, other in zip(first, second):
+    for one, other in zip(first, second, strict=True):
         close(tensor(other), tensor(one), "what the second call returns")
 
 

@@ -10,7 +10,7 @@ def right_for(submission, cases):
     """Raises CheckFailed unless the length is right for every pair (c, k)."""
     length = submission.function("constant_vector_length")
     got = [length(c, k) for c, k in cases]
-    for value, (c, k) in zip(got, cases):
+    for value, (c, k) in zip(got, cases, strict=True):
         if isinstance(value, torch.Tensor) and value.numel() == 1 and value.device.type == "cpu":
             value = value.item()  # a measured length may come as a tensor
         if type(value) not in (int, float):

@@ -73,7 +73,7 @@ def test_next_tokens(submission, draw):
     function, (model, weights) = submission.function("generate"), model_of(submission, draw)
     cases = [(prompts(draw, 3, 1), 1), (prompts(draw, 5, 2), 3), (prompts(draw, 2, 3), 2)]
     got = [function.seeded(0, model, idx, new) for idx, new in cases]
-    for value, (idx, new) in zip(got, cases):
+    for value, (idx, new) in zip(got, cases, strict=True):
         right_tokens(value, idx, weights, new)
         if value.dtype != torch.int64:
             raise CheckFailed(
@@ -178,7 +178,7 @@ def test_small_and_odd(submission, draw):
     for idx, new in cases.values():
         got.append(function.seeded(0, model, idx, new))
         unchanged(submission)
-    for value, (what, (idx, new)) in zip(got, cases.items()):
+    for value, (what, (idx, new)) in zip(got, cases.items(), strict=True):
         right_tokens(value, idx, weights, new, what)
 
 

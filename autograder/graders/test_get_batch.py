@@ -59,10 +59,10 @@ def test_blocks(submission, draw):
     function, data = submission.function("get_batch"), text_of(draw, 40)
     sizes = [(5, 3), (3, 8), (4, 4)]
     got = [function.sample(data, *size, seeded(draw)) for size in sizes] + [function.sample(data, 6, 2, seed=1)]
-    for value, size in zip(got, [*sizes, (6, 2)]):
+    for value, size in zip(got, [*sizes, (6, 2)], strict=True):
         submission.note(*told(value, data))
         starts_of(value, data, *size)
-        for part, what in zip(value, ("inputs", "targets")):
+        for part, what in zip(value, ("inputs", "targets"), strict=True):
             if part.dtype != torch.int64:
                 raise CheckFailed(
                     f"The dtype of the {what} should be the text's, int64, but it is {name_of(part.dtype)}."

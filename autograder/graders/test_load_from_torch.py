@@ -49,10 +49,10 @@ def target(submission, draw, qkv_bias):
 
 def expected(state, qkv_bias):
     """What the parameters should be, by name."""
-    right = dict(zip([f"{name}.weight" for name in LAYERS], state["in_proj_weight"].chunk(3)))
+    right = dict(zip([f"{name}.weight" for name in LAYERS], state["in_proj_weight"].chunk(3), strict=True))
     if qkv_bias:
         biases = state.get("in_proj_bias", torch.zeros(3 * D)).chunk(3)
-        right.update(zip([f"{name}.bias" for name in LAYERS], biases))
+        right.update(zip([f"{name}.bias" for name in LAYERS], biases, strict=True))
     right["out_proj.weight"] = state["out_proj.weight"]
     right["out_proj.bias"] = state.get("out_proj.bias", torch.zeros(D))
     return right
@@ -111,7 +111,7 @@ def test_no_room_for_biases(submission, draw):
         state["in_proj_bias"][part * D : part * D + 2] = signs
         cramped, mha = target(submission, draw, qkv_bias=False), source(submission, state)
         errors.append(submission.function("load_from_torch").refused(cramped, mha))
-    for name, error in zip(("queries", "keys", "values"), errors):
+    for name, error in zip(("queries", "keys", "values"), errors, strict=True):
         refuses(error, f"a source whose biases of the {name} are not 0, without room for them,")
 
 

@@ -66,7 +66,7 @@ def test_small_and_odd_inputs(submission, draw):
         "transposed tensors": [torch.zeros(B, D, T).mT, draw.normal(B, D, T).mT],
     }
     got = [function(*given) for given in cases.values()]
-    for one, (what, given) in zip(got, cases.items()):
+    for one, (what, given) in zip(got, cases.items(), strict=True):
         close(one, causal.masked_weights(*given), f"the weights for {what}")
 
 
@@ -98,7 +98,7 @@ def test_gradients(submission, draw):
     upstream = draw.normal(B, T, T, dtype=torch.float64)
     got = submission.function("masked_weights").gradients(*given, upstream=upstream)
     expected = qkv.gradients([causal.masked_weights(*given)], [upstream], given)
-    for name, one, right in zip(("query", "key"), got.inputs, expected):
+    for name, one, right in zip(("query", "key"), got.inputs, expected, strict=True):
         gradient(one, right, f"the {name}", torch.float64)
 
 

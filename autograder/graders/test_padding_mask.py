@@ -37,7 +37,7 @@ def test_max_len(submission, draw):
     padding_mask, lengths = submission.function("padding_mask"), some_lengths(draw)
     cases = [(lengths, 11), (lengths, 8), (lengths, None), (lengths[:1], 9)]
     got = [padding_mask(given, max_len) for given, max_len in cases]
-    for one, (given, max_len) in zip(got, cases):
+    for one, (given, max_len) in zip(got, cases, strict=True):
         pattern(one, causal.padding_mask(given, max_len), f"the mask for max_len = {max_len}")
 
 
@@ -63,7 +63,7 @@ def test_small_and_odd_inputs(submission, draw):
         "of lengths that are all 0": torch.zeros(3, dtype=torch.int64),
     }
     got = [padding_mask(given) for given in cases.values()]
-    for one, (what, given) in zip(got, cases.items()):
+    for one, (what, given) in zip(got, cases.items(), strict=True):
         pattern(one, causal.padding_mask(given), f"the mask {what}")
 
 

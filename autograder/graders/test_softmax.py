@@ -59,7 +59,7 @@ def test_any_dimension(submission, draw):
     cases += [(draw.normal(4, 4, 4), dim) for dim in (0, 1)] + [(draw.normal(S), 0), (draw.normal(B, T, 4, S), 2)]
     cases += [(draw.normal(B, S, T).mT, 1), (draw.normal(1, S), 0), (draw.normal(1, S), 1)]
     got = [softmax(scores, dim) if dim >= 0 else softmax(scores, dim=dim) for scores, dim in cases]
-    for weights, (scores, dim) in zip(got, cases):
+    for weights, (scores, dim) in zip(got, cases, strict=True):
         close(weights, plain.softmax(scores, dim), f"the weights for shape {tuple(scores.shape)} with dim={dim}")
 
 
@@ -86,7 +86,7 @@ def extreme(draw, *shape):
 def right_at(submission, draw, cases):
     softmax = picking(submission, draw)
     got = [softmax(scores) for scores in cases]
-    for weights, scores in zip(got, cases):
+    for weights, scores in zip(got, cases, strict=True):
         close(weights, plain.softmax(scores), "the weights", tolerance=HUGE_TOLERANCE)
 
 
@@ -104,7 +104,7 @@ def test_minus_infinity(submission, draw):
     softmax = picking(submission, draw)
     cases = [(with_holes(draw, dim), dim) for dim in (-1, 1, 0)]
     got = [softmax(scores, dim) for (scores, _), dim in cases]
-    for weights, ((scores, holes), dim) in zip(got, cases):
+    for weights, ((scores, holes), dim) in zip(got, cases, strict=True):
         close(weights, plain.softmax(scores, dim), f"the weights with dim={dim}")
         if weights[holes].any():
             raise CheckFailed("The weights of scores of -inf are tiny, but not 0.")
@@ -156,7 +156,7 @@ def test_dtypes(submission, draw):
     softmax, dtypes = submission.function("softmax"), (torch.float64, torch.float16, torch.bfloat16)
     given = [draw.normal(B, T, S, dtype=dtype) for dtype in dtypes]
     got = [softmax(scores) for scores in given]
-    for weights, scores, dtype in zip(got, given, dtypes):
+    for weights, scores, dtype in zip(got, given, dtypes, strict=True):
         close(weights, plain.softmax(scores), "the weights", dtype=dtype)
 
 

@@ -311,7 +311,7 @@ def test_learns(submission, draw):
     found = learnt(submission, draw)
     places = [(loss > FLOOR - BELOW) + (loss >= FLOOR + ABOVE) for loss in found]
     submission.note(*places)
-    for place, loss, what in zip(places, found, (f"of the last {LAST} steps", "on text not seen before")):
+    for place, loss, what in zip(places, found, (f"of the last {LAST} steps", "on text not seen before"), strict=True):
         if place != 1:
             says = "a model that sees only what it should gets to" if place == 0 else "it should be near"
             raise CheckFailed(f"After {STEPS} steps the mean loss {what} is {loss:.2f}; {says} {FLOOR:.2f}.")

@@ -45,7 +45,7 @@ class Judge:
     def values(self):
         attend = self.call(self.submission)
         many = [self.normal(), self.draw.normal(*[self.square] * (len(self.leading) + 2))]
-        for x, got, what in zip(many, [attend(x) for x in many], ("", " when all sizes are equal")):
+        for x, got, what in zip(many, [attend(x) for x in many], ("", " when all sizes are equal"), strict=True):
             close(got, self.right(x), f"the output{what}")
 
     def sums(self):
@@ -59,7 +59,7 @@ class Judge:
         """`inputs` maps what each is to the input."""
         attend = self.averages()
         got = [attend(x) for x in inputs.values()]
-        for (what, x), output in zip(inputs.items(), got):
+        for (what, x), output in zip(inputs.items(), got, strict=True):
             close(output, self.right(x), f"the output for {what}")
 
     def gradients(self):
@@ -77,14 +77,16 @@ class Judge:
         one[..., 2, :] *= 100
         cases = [x * (HUGE / plain.largest_score(x, self.scaled)) ** 0.5 for x in (every, one)]
         got = [attend(x) for x in cases]
-        for output, x, what in zip(got, cases, ("all tokens are large", "one token is large among small ones")):
+        for output, x, what in zip(
+            got, cases, ("all tokens are large", "one token is large among small ones"), strict=True
+        ):
             close(output, self.right(x), f"the output when {what}", tolerance=HUGE_TOLERANCE)
 
     def dtypes(self):
         attend, dtypes = self.averages(), (torch.float64, torch.float16, torch.bfloat16)
         given = [self.normal(dtype=dtype, scale=0.5) for dtype in dtypes]
         got = [attend(x) for x in given]
-        for output, x, dtype in zip(got, given, dtypes):
+        for output, x, dtype in zip(got, given, dtypes, strict=True):
             close(output, self.right(x), dtype=dtype)
 
     def device(self):
@@ -96,7 +98,7 @@ class Judge:
         """`wrong` maps the name of a shape to an input of it."""
         attend = self.averages()
         errors = [attend.error(x) for x in wrong.values()]
-        for what, error in zip(wrong, errors):
+        for what, error in zip(wrong, errors, strict=True):
             refuses(error, what)
 
     def again(self):

@@ -24,7 +24,7 @@ class Steps(nn.Module):
     def make(self, d_in, inner, d_out, heads, context=None, dropout=0.0, qkv_bias=False, d_context=None):
         """The layers: `inner` is the width of all heads together, `d_context` that of a context, if there is one."""
         self.heads_in_all, self.context = heads, context
-        for name, width in zip(self.names, (d_in, d_context or d_in, d_context or d_in)):
+        for name, width in zip(self.names[:3], (d_in, d_context or d_in, d_context or d_in), strict=True):
             setattr(self, name, nn.Linear(width, inner, bias=qkv_bias))
         setattr(self, self.names[3], nn.Linear(inner, d_out, bias=self.out_bias))
         self.p = dropout
@@ -54,7 +54,7 @@ class Steps(nn.Module):
         return [getattr(self, name) for name in self.names]
 
     def project(self, x, context=None):
-        return [layer(z) for layer, z in zip(self.layers(), sources(x, context))]
+        return [layer(z) for layer, z in zip(self.layers()[:3], sources(x, context), strict=True)]
 
     def split(self, z):
         return z.unflatten(-1, (self.heads_in_all, -1)).transpose(-3, -2)  # (…, n, h·w) -> (…, h, n, w)
@@ -131,7 +131,7 @@ class Cross(Steps):
 
 def from_layers(*which):
     """A `project` that makes queries, keys and values with the layers of these numbers."""
-    return lambda self, *given: [self.layers()[i](z) for i, z in zip(which, sources(*given))]
+    return lambda self, *given: [self.layers()[i](z) for i, z in zip(which, sources(*given), strict=True)]
 
 
 def fast_split(self, z):
@@ -213,7 +213,7 @@ def as_wide_as(query, key, value):
 
     def make(self, d_in, inner, *rest, qkv_bias=False, d_context=None, **options):
         Steps.make(self, d_in, inner, *rest, qkv_bias=qkv_bias, d_context=d_context, **options)
-        for name, which in zip(self.names, (query, key, value)):
+        for name, which in zip(self.names[:3], (query, key, value), strict=True):
             setattr(self, name, nn.Linear((d_in, d_context)[which], inner, bias=qkv_bias))
 
     return make
@@ -221,7 +221,7 @@ def as_wide_as(query, key, value):
 
 def made_of(*which):
     """A `project` that makes queries, keys and values of x (0) or of the context (1)."""
-    return lambda self, *given: [layer(given[i]) for layer, i in zip(self.layers(), which)]
+    return lambda self, *given: [layer(given[i]) for layer, i in zip(self.layers()[:3], which, strict=True)]
 
 
 def only_past(self, scores):

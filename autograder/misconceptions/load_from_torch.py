@@ -37,9 +37,9 @@ def right(module, mha, parts=parts, refuse=refuse, write=write, write_bias=write
     """Copy the weights, of which any step can be replaced."""
     layers = [module.W_query, module.W_key, module.W_value, module.out_proj]
     weights, biases = parts(mha)
-    for layer, bias in zip(layers, biases):
+    for layer, bias in zip(layers, biases, strict=True):
         refuse(layer, bias)
-    for layer, weight, bias in zip(layers, weights, biases):
+    for layer, weight, bias in zip(layers, weights, biases, strict=True):
         write(layer, "weight", weight)
         write_bias(layer, bias, write)
 
@@ -314,4 +314,4 @@ def wrong_way_round(module, mha):
     with torch.no_grad():
         layers = [module.W_query, module.W_key, module.W_value]
         mha.in_proj_weight.copy_(torch.cat([layer.weight for layer in layers]))
-        mha.out_proj.load_state_dict(module.out_proj.state_dict(), strict=False)
+        mha.out_proj.load_state_dict(module.out_proj.state_dict(), strict=True)

@@ -166,7 +166,7 @@ def _cell_of(cell, known):
 
 def write_outputs(notebook_cells, cells, graded):
     """Give the cells of a notebook what grading saw of them; `cells` are the same, as they were restored."""
-    for index, (made, cell) in enumerate(zip(notebook_cells, cells)):
+    for index, (made, cell) in enumerate(zip(notebook_cells, cells, strict=True)):
         if made.cell_type != "code":
             continue
         if cell.exercise:

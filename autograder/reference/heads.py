@@ -35,7 +35,9 @@ def multi_head(x, state, heads, is_causal=False, context=None, context_mask=None
     for head in range(heads):
         rows = slice(head * width, (head + 1) * width)
         own = {name: weight[rows] for name, weight in state.items() if not name.startswith("out.")}
-        query, key, value = (qkv.project(z, own[f"{p}.weight"], own.get(f"{p}.bias")) for z, p in zip(sources, PARTS))
+        query, key, value = (
+            qkv.project(z, own[f"{p}.weight"], own.get(f"{p}.bias")) for z, p in zip(sources, PARTS, strict=True)
+        )
         found.append(qkv.attention(query, key, value, mask)[0])
     found = torch.cat(found, dim=-1)
     return qkv.project(found, state["out.weight"], state.get("out.bias")) if "out.weight" in state else found

@@ -4,6 +4,7 @@ The stub models are evaluated here anew (sandbox/inside/stubs.py is what submiss
 Hutter 2019, "Decoupled Weight Decay Regularization", Algorithm 2, with the settings that torch has.
 """
 
+import itertools
 import math
 
 import torch
@@ -69,7 +70,7 @@ def full_loss(vocab_size, noise, block_size):
 def bigram_loss(data, vocab_size):
     """The mean loss of a table of how often each character follows each, counted on the very text, (n,)."""
     counts = torch.zeros(vocab_size, vocab_size, dtype=torch.float64)
-    for one, other in zip(data.tolist(), data.tolist()[1:]):
+    for one, other in itertools.pairwise(data.tolist()):
         counts[one, other] += 1
     chances = counts / counts.sum(1, keepdim=True).clamp(min=1)
     return -torch.xlogy(counts, chances).sum().item() / (len(data) - 1)
@@ -81,7 +82,7 @@ def bigram_loss(data, vocab_size):
 def rolled_sum(tokens, weights, vocab_size):
     """What a `Rolled` stub in eval mode adds up over the last tokens, modulo the vocabulary: (b, t) -> (b,)."""
     total = torch.zeros(len(tokens), dtype=torch.int64)
-    for back, weight in zip(range(1, tokens.shape[1] + 1), weights):
+    for back, weight in enumerate(weights[: tokens.shape[1]], start=1):
         total += weight * tokens[:, -back]
     return total % vocab_size
 
@@ -128,7 +129,7 @@ def adamw(state, loss_of, steps, lr):
     for step in range(1, steps + 1):
         loss = loss_of(state)
         found.append(loss.item())
-        slopes = dict(zip(state, torch.autograd.grad(loss, list(state.values()))))
+        slopes = dict(zip(state, torch.autograd.grad(loss, list(state.values())), strict=True))
         with torch.no_grad():
             for name, slope in slopes.items():
                 first[name] = BETAS[0] * first[name] + (1 - BETAS[0]) * slope

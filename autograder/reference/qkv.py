@@ -61,11 +61,11 @@ def largest_score(x, state, names, context=None):
     (…, t, d_query) and, unless the head attends to x itself, a context (…, s, d_context).
     """
     context = x if context is None else context
-    queries, keys = (project(z, state[f"{n}.weight"]) for z, n in zip((x, context), names))
+    queries, keys = (project(z, state[f"{n}.weight"]) for z, n in zip((x, context), names, strict=True))
     return ((queries.unsqueeze(-2) * keys.unsqueeze(-3)).sum(-1) / keys.shape[-1] ** 0.5).abs().max().item()
 
 
 def gradients(outputs, upstream, wanted):
     """What `upstream` (one tensor per output) gives for each tensor in `wanted`; 0 where nothing depends on it."""
     found = torch.autograd.grad(outputs, wanted, upstream, allow_unused=True)
-    return [torch.zeros_like(w) if g is None else g for g, w in zip(found, wanted)]
+    return [torch.zeros_like(w) if g is None else g for g, w in zip(found, wanted, strict=True)]

@@ -180,7 +180,7 @@ def distribution(scores, highest):
         share = score / highest if highest else 0.0
         counts[0 if share <= 0 else 5 if share >= 1 else 1 + int(share * 4)] += 1
     tallest = max(counts) or 1
-    return [{"label": label, "count": n, "height": n / tallest} for label, n in zip(BARS, counts)]
+    return [{"label": label, "count": n, "height": n / tallest} for label, n in zip(BARS, counts, strict=True)]
 
 
 def student_row(student, verdict, assignment):

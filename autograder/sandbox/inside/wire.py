@@ -37,7 +37,9 @@ DTYPES = {
     for name in ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
 }
 DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
-SHORT_NAMES = dict(zip(DTYPES.values(), ("F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U8", "BOOL")))
+SHORT_NAMES = dict(
+    zip(DTYPES.values(), ("F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U8", "BOOL"), strict=True)
+)
 
 
 class WireError(Exception):
@@ -347,7 +349,7 @@ def _unpack(node, tensors, layout, depth, nodes_left, objects):
         keys = [key for key, _ in node["dict"]]
         if not all(isinstance(key, str) and len(key) <= MAX_STRING for key in keys):
             raise WireError("a key is no string, or too long")
-        return dict(zip(keys, children([child for _, child in node["dict"]])))
+        return dict(zip(keys, children([child for _, child in node["dict"]]), strict=True))
     if "float" in node:
         return float(node["float"])
     if "dtype" in node:

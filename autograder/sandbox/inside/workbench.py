@@ -110,7 +110,7 @@ class Workbench:
         The reply holds their "replies" and how many "tensors" belong to each.
         """
         replies, shares, out, start = [], [], [], 0
-        for one, share in zip(request["requests"], request["tensors"]):
+        for one, share in zip(request["requests"], request["tensors"], strict=True):
             reply, answer = self.handle(one, tensors[start : start + share])
             start += share
             replies.append(reply)
@@ -280,10 +280,12 @@ class Workbench:
             value = target(*args, **kwargs)
         reply = {
             "devices": sorted({t.device.type for t in tensors_in(value)}),
-            "changed": [i for i, (a, b) in enumerate(zip(given, before)) if not _same(a, b)],
+            "changed": [i for i, (a, b) in enumerate(zip(given, before, strict=True)) if not _same(a, b)],
             "products": products.count,
             "drew": not torch.equal(random, torch.default_generator.get_state()),
-            "replaced": not all(_same_objects(h, dict(m.named_parameters())) for m, h in zip(modules, held)),
+            "replaced": not all(
+                _same_objects(h, dict(m.named_parameters())) for m, h in zip(modules, held, strict=True)
+            ),
         }
         if "upstream" in request:
             upstream = wire.unpack(request["upstream"], tensors)
@@ -299,7 +301,7 @@ class Workbench:
         named = dict(target.named_parameters()) if isinstance(target, torch.nn.Module) else {}
         wanted = inputs + list(named.values())
         if any(o.requires_grad for o in outputs):
-            pairs = [(o, w) for o, w in zip(outputs, weights) if o.requires_grad]
+            pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
             found = torch.autograd.grad(
                 [o for o, _ in pairs], wanted, [w.to(o.dtype) for o, w in pairs], allow_unused=True
             )
@@ -307,7 +309,7 @@ class Workbench:
             found = [None] * len(wanted)
         return {
             "inputs": wire.pack(list(found[: len(inputs)]), out),
-            "parameters": wire.pack(dict(zip(named, found[len(inputs) :])), out),
+            "parameters": wire.pack(dict(zip(named, found[len(inputs) :], strict=True)), out),
         }
 
 
@@ -351,7 +353,9 @@ def _pair(value, upstream):
     """Outputs and the upstream gradients given for them; None means that this output is not used."""
     outputs = list(value) if isinstance(value, (list, tuple)) else [value]
     weights = list(upstream) if isinstance(upstream, (list, tuple)) else [upstream]
-    pairs = [(o, w) for o, w in zip(outputs, weights) if w is not None]
+    if len(outputs) < len(weights):
+        raise ValueError(f"expected {len(weights)} outputs, got {len(outputs)}")
+    pairs = [(o, w) for o, w in zip(outputs[: len(weights)], weights, strict=True) if w is not None]
     for output, weight in pairs:
         if not isinstance(output, torch.Tensor):
             raise TypeError(f"expected a tensor to differentiate, got {type(output).__name__}")

@@ -23,7 +23,7 @@ class AlternatingCoAttention(nn.Module):
             raise ValueError(f"three dimensions each, please: {tuple(v.shape)}, {tuple(q.shape)}")
         g = q.new_zeros(q.shape[0], q.shape[2], 1)  # (b, d, 1)
         kept = []
-        for X, step in zip((q.mT, v.mT, q.mT), self.steps):  # (b, d, s)
+        for X, step in zip((q.mT, v.mT, q.mT), self.steps, strict=True):  # (b, d, s)
             ones = X.new_ones(1, X.shape[2])
             H = torch.tanh(step.W_x.weight @ X + (step.W_g.weight @ g) @ ones)  # (b, k, s)
             a = F.softmax(step.w_hx.weight @ H, dim=-1)  # (b, 1, s)

@@ -15,7 +15,7 @@ class Step(nn.Module):
         logits = torch.cat([self.w_hx((self.W_x(token) + from_guide).tanh()) for token in tokens])
         e = (logits - logits.max()).exp()
         a = e / e.sum()
-        return sum(weight * token for weight, token in zip(a, tokens)), a
+        return sum(weight * token for weight, token in zip(a, tokens, strict=True)), a
 
 
 class AlternatingCoAttention(nn.Module):
@@ -27,9 +27,9 @@ class AlternatingCoAttention(nn.Module):
         if len(v.shape) != 3 or len(q.shape) != 3:
             raise ValueError("wrong rank")
         results = []
-        for image, question in zip(v, q):
+        for image, question in zip(v, q, strict=True):
             words, _ = self.steps[0](question, None)
             v_hat, a_v = self.steps[1](image, words)
             q_hat, a_q = self.steps[2](question, v_hat)
             results.append((v_hat, q_hat, a_v, a_q))
-        return tuple(torch.stack(column) for column in zip(*results))
+        return tuple(torch.stack(column) for column in zip(*results, strict=True))

@@ -32,4 +32,4 @@ class CausalAttention(nn.Module):
         if x.shape[1] > self.most:
             raise ValueError(f"{x.shape[1]} tokens, {self.most} allowed")
         real = [None] * len(x) if padding_mask is None else padding_mask
-        return torch.stack([self.one(sequence, which) for sequence, which in zip(x, real)])
+        return torch.stack([self.one(sequence, which) for sequence, which in zip(x, real, strict=True)])

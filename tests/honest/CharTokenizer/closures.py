@@ -4,7 +4,7 @@
 class CharTokenizer:
     def __init__(self, text):
         chars = sorted(list(dict.fromkeys(text)))
-        number = dict(zip(chars, range(len(chars))))
+        number = dict(zip(chars, range(len(chars)), strict=True))
         self.vocab_size = len(number)
 
         def encode(string):

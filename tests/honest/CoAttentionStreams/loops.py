@@ -18,7 +18,7 @@ class MultiHeadCrossAttention(nn.Module):
     def one(self, x, context, mask):
         found = []
         made = self.W_query(x), self.W_key(context), self.W_value(context)
-        parts = zip(*(z.chunk(self.num_heads, -1) for z in made))
+        parts = zip(*(z.chunk(self.num_heads, -1) for z in made), strict=True)
         for q, k, v in parts:
             scores = q @ k.T / k.shape[1] ** 0.5  # (t, s)
             if mask is None:

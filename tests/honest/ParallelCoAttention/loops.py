@@ -27,4 +27,4 @@ class ParallelCoAttention(nn.Module):
         b, n, d = v.shape
         b, t, d = q.shape
         pairs = [self.one(v[i], q[i]) for i in range(b)]
-        return tuple(torch.stack(parts) for parts in zip(*pairs))
+        return tuple(torch.stack(parts) for parts in zip(*pairs, strict=True))

@@ -34,4 +34,4 @@ class StackedHeads(nn.Module):
         if x.dim() != 3:
             raise ValueError(f"expected (b, t, n_embd), got {tuple(x.shape)}")
         shares = self.proj.weight.chunk(len(self.heads), dim=1)
-        return sum(F.linear(head(x), share) for head, share in zip(self.heads, shares)) + self.proj.bias
+        return sum(F.linear(head(x), share) for head, share in zip(self.heads, shares, strict=True)) + self.proj.bias

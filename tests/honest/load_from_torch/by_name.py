@@ -37,7 +37,9 @@ def load_from_torch(module, mha):
     q, k, v = mha.in_proj_weight.detach().reshape(3, mha.embed_dim, mha.embed_dim)
     numbers = {"W_query.weight": q, "W_key.weight": k, "W_value.weight": v, "out_proj.weight": mha.out_proj.weight}
     if mha.in_proj_bias is not None:
-        numbers.update(zip(("W_query.bias", "W_key.bias", "W_value.bias"), mha.in_proj_bias.detach().reshape(3, -1)))
+        numbers.update(
+            zip(("W_query.bias", "W_key.bias", "W_value.bias"), mha.in_proj_bias.detach().reshape(3, -1), strict=True)
+        )
     if mha.out_proj.bias is not None:
         numbers["out_proj.bias"] = mha.out_proj.bias
     own = dict(module.named_parameters())

@@ -34,11 +34,11 @@ class MultiHeadAttention(nn.Module):
 def load_from_torch(module, mha):
     layers = (module.W_query, module.W_key, module.W_value)
     biases = mha.in_proj_bias.chunk(3) if mha.in_proj_bias is not None else (None, None, None)
-    for layer, bias in zip(layers, biases):
+    for layer, bias in zip(layers, biases, strict=True):
         if layer.bias is None and bias is not None and bool((bias != 0).any()):
             raise ValueError("there is no room for the biases")
     with torch.no_grad():
-        for layer, weight, bias in zip(layers, mha.in_proj_weight.chunk(3), biases):
+        for layer, weight, bias in zip(layers, mha.in_proj_weight.chunk(3), biases, strict=True):
             layer.weight.copy_(weight)
             if layer.bias is not None:
                 layer.bias.copy_(bias) if bias is not None else layer.bias.zero_()

@@ -42,4 +42,4 @@ def load_from_torch(module, mha):
     for name in ("out_proj.weight", "out_proj.bias"):
         if name in source:
             state[name] = source[name]
-    module.load_state_dict(state, strict=False)
+    module.load_state_dict(state, strict=True)

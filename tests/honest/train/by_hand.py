@@ -14,7 +14,7 @@ def train(model, data, steps, batch_size=32, lr=1e-3, generator=None):
         _, loss = model(data[starts + offsets], data[starts + offsets + 1])
         slopes = torch.autograd.grad(loss, weights)
         with torch.no_grad():
-            for i, (w, g) in enumerate(zip(weights, slopes)):
+            for i, (w, g) in enumerate(zip(weights, slopes, strict=True)):
                 w.mul_(1 - lr * 0.01)
                 m[i] = 0.9 * m[i] + 0.1 * g
                 v[i] = 0.999 * v[i] + 0.001 * g * g

@@ -20,7 +20,7 @@ def train(model, data, steps, batch_size=32, lr=1e-3, generator=None):
     model.train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr, foreach=False)
     losses = []
-    for step, (x, y) in enumerate(zip(xs, ys)):
+    for step, (x, y) in enumerate(zip(xs, ys, strict=True)):
         if step % 50 == 0:
             estimate(model, x, y)
 
