@@ -200,7 +200,7 @@ def right_gradients(submission, draw, layout, mask):
     expected = qkv.gradients([layout.right(*given, leaves, sizes, mask)], [upstream], [*given, *leaves.values()])
     module = layout.module(submission, state, sizes, torch.float64)
     got = module.gradients(*given, *([] if mask is None else [mask]), upstream=upstream)
-    for what, one, right in zip(("x", "the context"), got.inputs, expected, strict=True):
+    for what, one, right in zip(("x", "the context"), got.inputs, expected[:2], strict=True):
         gradient(one, right, what, torch.float64)
     for name, right in zip(leaves, expected[2:], strict=True):
         part, kind = name.split(".")

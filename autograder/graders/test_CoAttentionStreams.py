@@ -218,7 +218,7 @@ def test_gradients(submission, draw):
         expected = qkv.gradients(right, upstream, [v, q, *leaves.values()])
         got = built.gradients(v, q, *hidden, upstream=upstream)
         what = " with masks" if hidden else ""
-        for found, wanted, name in zip(got.inputs, expected, "vq", strict=True):
+        for found, wanted, name in zip(got.inputs, expected[:2], "vq", strict=True):
             gradient(found, wanted, f"{name}{what}", torch.float64)
         for name, wanted in zip(leaves, expected[2:], strict=True):
             gradient(got.parameters.get(name), wanted, f"`{name}`{what}", torch.float64)

@@ -61,7 +61,7 @@ def largest_score(x, state, names, context=None):
     (…, t, d_query) and, unless the head attends to x itself, a context (…, s, d_context).
     """
     context = x if context is None else context
-    queries, keys = (project(z, state[f"{n}.weight"]) for z, n in zip((x, context), names, strict=True))
+    queries, keys = (project(z, state[f"{n}.weight"]) for z, n in zip((x, context), names[:2], strict=True))
     return ((queries.unsqueeze(-2) * keys.unsqueeze(-3)).sum(-1) / keys.shape[-1] ** 0.5).abs().max().item()
 
 
