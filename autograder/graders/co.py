@@ -120,43 +120,27 @@ def all_close(value, right, what="", only=OUTPUTS, **how):
 
 
 def pooling(submission, draw, layout):
-    """A module, of a class seen to pass the easy case, with the weights that it has there."""
-    preferring(submission, draw, layout)
-    return layout.module(submission, pooling_weights(layout))
-
-
-def preferring(submission, draw, layout):
-    """Raises CheckFailed unless a module prefers tokens by what they are, and weighs those alike that are alike."""
-    submission.once("pooling", lambda: is_preferred(submission, draw.shared("pooling"), layout))
-
-
-def pooling_weights(layout):
-    """Weights by which a token is preferred for its first feature."""
-    state = {name: torch.zeros(size) for name, size in layout.shapes(USUAL).items()}
-    for name in layout.first + layout.cross:
-        state[f"{name}.weight"][:, 0] = 0.5
-    for name in layout.square:
-        state[f"{name}.weight"] = 0.1 * torch.eye(USUAL.d)
-    for name in layout.last:
-        state[f"{name}.weight"] += 3 / USUAL.k
-    return state
-
-
-def is_preferred(submission, draw, layout):
-    """The easy case.
+    """A module, seen to prefer tokens by what they are, and to weigh those alike that are alike. Returns it.
 
     The first features tell who is preferred; by how much is not asked, since that depends on every step of the formula.
     In the first pair of the batch they are nearly 0, and summaries are means. The other features of v and q do not
     overlap.
     """
-    v, q = pair_of_inputs(draw)
+    (v, q), state = pair_of_inputs(draw), {name: torch.zeros(size) for name, size in layout.shapes(USUAL).items()}
     ends, preferred = torch.tensor([True]), []  # preferred are both ends, so that it is not by place
     for count in (USUAL.n, USUAL.t):
         preferred.append(torch.cat([ends, telling.shuffled(draw, torch.arange(count - 2) % 2 == 1), ends]))
     for x, which in zip((v, q), preferred, strict=True):
         x[..., 0] = torch.stack([telling.TIE * torch.arange(len(which)), which.float()])
     v[..., 2:], q[..., 1] = 0.0, 0.0
-    got = outputs(layout.module(submission, pooling_weights(layout))(v, q))
+    for name in layout.first + layout.cross:
+        state[f"{name}.weight"][:, 0] = 0.5
+    for name in layout.square:
+        state[f"{name}.weight"] = 0.1 * torch.eye(USUAL.d)
+    for name in layout.last:
+        state[f"{name}.weight"] += 3 / USUAL.k
+    module = layout.module(submission, state)
+    got = outputs(module(v, q))
     for name, size in shapes_of(USUAL).items():
         shape(got[name], size, f"`{name}`")
     for summary, weights, x, which in zip(OUTPUTS[:2], OUTPUTS[2:], (v, q), preferred, strict=True):
@@ -165,6 +149,7 @@ def is_preferred(submission, draw, layout):
         close(got[summary][0], x[0].double().mean(0), f"`{summary}` for logits of 0")
         if not got[weights][1, which].min() > 1.02 * got[weights][1, ~which].max():
             raise CheckFailed(f"`{weights}` does not prefer the tokens whose logits are larger than those of others.")
+    return module
 
 
 def judge(submission, draw, layout, sizes=USUAL, without=(), only=OUTPUTS, what=""):
@@ -179,7 +164,7 @@ def judge(submission, draw, layout, sizes=USUAL, without=(), only=OUTPUTS, what=
 @check("shape", points=0.5)
 def test_parameters(submission, draw, layout):
     """The parameters are the weights of the layers that the exercise names, without biases, and no others."""
-    preferring(submission, draw, layout)
+    pooling(submission, draw, layout)
     got, expected = submission.build(layout.exercise, 7, 2).parameters(), layout.shapes(Sizes(d=7, k=2))
     for name in layout.optional:
         if name not in got:
@@ -190,7 +175,7 @@ def test_parameters(submission, draw, layout):
 @check("values", points=1)
 def test_summaries(submission, draw, layout):
     """`v_hat` is the sum of v's tokens, each times its weight in `a_v`, and `q_hat` that of q's tokens by `a_q`."""
-    preferring(submission, draw, layout)
+    pooling(submission, draw, layout)
     module, (v, q) = layout.module(submission, layout.weights(draw)), pair_of_inputs(draw)
     got = outputs(module(v, q))
     for name, size in shapes_of(USUAL).items():
@@ -309,7 +294,7 @@ def test_wrong_rank(submission, draw, layout):
 @check("shape", points=0.5)
 def test_small_and_odd_inputs(submission, draw, layout):
     """A batch of one, a single token on either side, and tensors that are not contiguous work like any other."""
-    preferring(submission, draw, layout)
+    pooling(submission, draw, layout)
     sizes = {
         "a batch of one": Sizes(b=1),
         "one token in the image": Sizes(n=1),
@@ -327,7 +312,7 @@ def test_small_and_odd_inputs(submission, draw, layout):
 @check("masking", points=0.5)
 def test_pairs_of_a_batch_are_apart(submission, draw, layout):
     """A pair gets the same whatever else is in the batch; and v matters for `a_q`, as q does for `a_v`."""
-    preferring(submission, draw, layout)
+    pooling(submission, draw, layout)
     module = layout.module(submission, layout.weights(draw))
     (v, q), (other_v, other_q) = pair_of_inputs(draw), pair_of_inputs(draw)
     both = torch.cat([v[:1], other_v[1:]]), torch.cat([q[:1], other_q[1:]])
@@ -346,7 +331,7 @@ def test_pairs_of_a_batch_are_apart(submission, draw, layout):
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission, draw, layout):
     """The inputs stay as they were, and a second call depends on nothing but its own inputs."""
-    preferring(submission, draw, layout)
+    pooling(submission, draw, layout)
     module = layout.module(submission, layout.weights(draw))
     larger = Sizes(b=3, n=7, t=8)
     (v, q), others = pair_of_inputs(draw), pair_of_inputs(draw, larger)

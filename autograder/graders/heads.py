@@ -145,21 +145,12 @@ def tokens(draw, sizes, **how):
 
 
 def averages(submission, draw, layout, sizes=None):
-    """A module with random weights, of a class seen to pass the easy case."""
+    """A module with random weights, of a class that was seen to work where tokens get averages: of all, or of a kind.
+
+    Of a causal module only the last token is looked at, which sees all: masks are judged elsewhere.
+    """
     sizes = sizes or layout.plain_sizes
-    averaging(submission, draw, layout, sizes)
-    return layout.module(submission, plain(draw, sizes), sizes)
-
-
-def averaging(submission, draw, layout, sizes=None):
-    """Raises CheckFailed unless tokens of a module get averages in an easy case: of all, or of a kind."""
-    sizes = sizes or layout.plain_sizes
-    submission.once(f"averages, {sizes}", lambda: are_averages(submission, draw.shared("averages"), layout, sizes))
-
-
-def are_averages(submission, draw, layout, sizes):
-    """The easy case. Of a causal module only the last token, which sees all, is judged: masks are judged elsewhere."""
-    state, x = plain(draw, sizes), telling.kinds(draw, sizes.n, sizes.d_in)
+    state, usual, x = plain(draw, sizes), plain(draw, sizes), telling.kinds(draw, sizes.n, sizes.d_in)
     telling.find_alike(state, sizes.width)
     module = layout.module(submission, state, sizes)
     got, expected, what = module(x), layout.right(x, state, sizes), "the output for queries that fit some keys alike"
@@ -168,12 +159,14 @@ def are_averages(submission, draw, layout, sizes):
         close(got[:, -1], expected[:, -1], f"{what}, at the last token,")
     else:
         close(got, expected, what)
+    layout.load(module, usual, sizes)
+    return module
 
 
 def before_values(submission, draw, layout):
     """What a module stands on is judged before the module."""
     if layout.before_values:
-        submission.once("what it stands on", lambda: layout.before_values(submission, draw.shared("stands on")))
+        layout.before_values(submission, draw)
 
 
 def worth(points, test):
@@ -272,7 +265,7 @@ def test_wrong_rank(submission, draw, layout):
 @check("shape", points=0.5)
 def test_small_and_odd_inputs(submission, draw, layout):
     """A batch of one, a sequence of one token, and a tensor that is not contiguous work like any other."""
-    averaging(submission, draw, layout)
+    averages(submission, draw, layout)
     sizes = layout.plain_sizes
     state = plain(draw, sizes)
     state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
@@ -408,7 +401,7 @@ def test_too_long(submission, draw, layout):
 @check("arguments", points=0.5)
 def test_heads_that_do_not_divide(submission, draw, layout):
     """A width that the heads don't divide is refused with a `ValueError` whose message holds both numbers."""
-    averaging(submission, draw, layout)
+    averages(submission, draw, layout)
     refuses_to_divide(submission, layout, Sizes)
 
 

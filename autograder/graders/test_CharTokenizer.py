@@ -47,16 +47,14 @@ def same_text(got, right):
 
 
 def ready(submission, draw, characters=PLAIN, n=9):
-    """(a tokenizer, of a class that was seen to encode a plain text, its text)."""
-    submission.once("ready", lambda: is_ready(submission, draw.shared("ready")))
+    """(a tokenizer that was seen to encode a plain text, that text)."""
+    text = text_of(draw, PLAIN, 9)
+    tokenizer = submission.build("CharTokenizer", text)
+    ids_of(tokenizer.method("encode")(text), text, text)
+    if characters is PLAIN:
+        return tokenizer, text
     text = text_of(draw, characters, n)
     return submission.build("CharTokenizer", text), text
-
-
-def is_ready(submission, draw):
-    """The easy case: a plain text."""
-    text = text_of(draw, PLAIN, 9)
-    ids_of(submission.build("CharTokenizer", text).method("encode")(text), text, text)
 
 
 @check("values", points=1)

@@ -6,7 +6,7 @@ from autograder.graders import heads
 from autograder.graders.heads import (  # noqa: F401
     Layout,
     Sizes,
-    averaging,
+    averages,
     parameters_of,
     test_again,
     test_cuda,
@@ -39,7 +39,7 @@ LAYOUT = Layout(
 @check("shape", points=0.5)
 def test_parameters(submission, draw, layout):
     """The parameters are the weights of `key`, `query` and `value`, without bias, and no others."""
-    averaging(submission, draw, layout)
+    averages(submission, draw, layout)
     parameters_of(layout, submission.build("EncoderHead", n_embd=6, head_size=4), layout.sizes)
 
 
@@ -57,7 +57,7 @@ def test_values(submission, draw, layout):
 @check("masking", points=0.5)
 def test_every_token_sees_every_other(submission, draw, layout):
     """Every token reaches every other, the last one the first, in a sequence of any length; sequences stay apart."""
-    averaging(submission, draw, layout)
+    averages(submission, draw, layout)
     sizes = Sizes(d_in=1, width=1, heads=1, d_out=1, n=23, projected=False)
     state = {f"{part}.weight": torch.ones(1, 1) * (part != "query") for part in heads.PARTS}
     module, numbers = layout.module(submission, state, sizes), draw.normal(sizes.b, sizes.n, 1)

@@ -8,7 +8,6 @@ from autograder.graders.heads import (  # noqa: F401
     Layout,
     Sizes,
     averages,
-    averaging,
     parameters_of,
     test_again,
     test_cuda,
@@ -51,7 +50,7 @@ test_no_looking_ahead = worth(1, heads.test_no_looking_ahead)
 @check("shape", points=0.5)
 def test_parameters(submission, draw, layout):
     """The parameters are those of the four layers; `out_proj` has a bias, the others only if `qkv_bias` is true."""
-    averaging(submission, draw, layout)
+    averages(submission, draw, layout)
     given = {"d_in": 5, "d_out": 8, "context_length": 6, "dropout": 0.1, "num_heads": 2}
     usual = submission.build("MultiHeadAttention", **given)
     biased = submission.build("MultiHeadAttention", **given, qkv_bias=True)

@@ -3,7 +3,7 @@
 from autograder.graders.cross import (  # noqa: F401
     Layout,
     Sizes,
-    looking_up,
+    lookup,
     test_again,
     test_biases,
     test_cuda,
@@ -46,5 +46,5 @@ LAYOUT = Layout(
 @check("arguments", points=0.5)
 def test_heads_that_do_not_divide(submission, draw, layout):
     """A `d_out` that the heads don't divide is refused with a `ValueError` whose message holds both numbers."""
-    looking_up(submission, draw, layout)
+    lookup(submission, draw, layout)
     refuses_to_divide(submission, layout, Sizes)

@@ -3,7 +3,7 @@
 from autograder.graders.heads import (  # noqa: F401
     Layout,
     Sizes,
-    averaging,
+    averages,
     parameters_of,
     plain,
     test_again,
@@ -34,7 +34,7 @@ LAYOUT = Layout(
 @check("shape", points=0.5)
 def test_parameters(submission, draw, layout):
     """The parameters are those of the four layers, each k wide, and no others; without a second argument h is 4."""
-    averaging(submission, draw, layout)
+    averages(submission, draw, layout)
     usual, three = submission.build("MultiHeadSelfAttention", 8), submission.build("MultiHeadSelfAttention", 9, h=3)
     parameters_of(layout, usual, Sizes(8, 2, 4, 8))
     parameters_of(layout, three, Sizes(9, 3, 3, 9))

@@ -47,28 +47,22 @@ def layer(submission, state, dtype=None):
 
 
 def averages(submission, draw):
-    """A layer that projects nothing, of a class seen to pass the easy case."""
-    averaging(submission, draw)
-    return layer(submission, {f"{n}.weight": torch.eye(D_OUT) for n in NAMES})
-
-
-def averaging(submission, draw):
-    """Raises CheckFailed unless a layer that projects nothing gives each token the average of its group."""
-    submission.once("averages", lambda: are_averages(submission, draw.shared("averages")))
-
-
-def are_averages(submission, draw):
-    """The easy case."""
+    """A layer that projects nothing: of two groups, each token gets the average of its own. Returns it, checked."""
     module = layer(submission, {f"{n}.weight": torch.eye(D_OUT) for n in NAMES})
     x, middle = telling.grouped(draw, N, D_OUT)
-    got, what = module(x.repeat(B, 1, 1)), "the average of tokens far from the others"
-    close(got, middle.expand(B, N, D_OUT), what, tolerance=2e-4)
+    close(
+        module(x.repeat(B, 1, 1)),
+        middle.expand(B, N, D_OUT),
+        "the average of tokens far from the others",
+        tolerance=2e-4,
+    )
+    return module
 
 
 @check("shape", points=0.5)
 def test_parameters(submission, draw):
     """The parameters are those of `W_query`, `W_key` and `W_value`, with a bias each if `qkv_bias`, and no others."""
-    averaging(submission, draw)
+    averages(submission, draw)
     modules = submission.build("SelfAttention", 6, 4), submission.build("SelfAttention", 6, 4, qkv_bias=True)
     plain, biased = (module.parameters() for module in modules)
     parameters(plain, {f"{name}.weight": (4, 6) for name in NAMES})
@@ -106,7 +100,7 @@ def test_biases(submission, draw):
 @check("values", points=0.5)
 def test_weights_sum_to_one(submission, draw):
     """The weights of each query are a softmax over the keys, so they sum to 1: what all tokens pass on is kept."""
-    averaging(submission, draw)
+    averages(submission, draw)
     state = weights(draw)
     state["W_value.weight"] = torch.cat([torch.zeros(D_OUT, D_IN - 1), torch.ones(D_OUT, 1)], dim=1)
     x = torch.cat([draw.normal(B, N, D_IN - 1), torch.ones(B, N, 1)], dim=2)  # the last feature alone is passed on
@@ -116,7 +110,7 @@ def test_weights_sum_to_one(submission, draw):
 @check("masking", points=0.5)
 def test_sequences_of_a_batch_are_apart(submission, draw):
     """A sequence gets the same whatever else is in the batch, and each token depends on all of its own sequence."""
-    averaging(submission, draw)
+    averages(submission, draw)
     state, x, others, last = weights(draw), draw.normal(B, N, D_IN), draw.normal(B, N, D_IN), draw.normal(B, N, D_IN)
     others[0] = x[0]
     last[0, :-1] = x[0, :-1]
@@ -132,7 +126,7 @@ def test_sequences_of_a_batch_are_apart(submission, draw):
 @check("shape", points=0.5)
 def test_small_and_odd_inputs(submission, draw):
     """A batch of one, a sequence of one token, and a tensor that is not contiguous work like any other."""
-    averaging(submission, draw)
+    averages(submission, draw)
     state = weights(draw)
     state["W_key.weight"] = torch.zeros(D_OUT, D_IN)  # equal scores: the rest of the formula is judged elsewhere
     inputs = {
@@ -176,7 +170,7 @@ def differentiated(draw):
 @check("numerics", points=0.5)
 def test_extreme_scores(submission, draw):
     """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all very negative."""
-    averaging(submission, draw)
+    averages(submission, draw)
     mixed = draw.normal(B, N, D_OUT)
     one_huge = draw.normal(B, N, D_OUT)
     one_huge[0, 2] *= 100

@@ -3,7 +3,7 @@
 from autograder.graders.heads import (  # noqa: F401
     Layout,
     Sizes,
-    averaging,
+    averages,
     parameters_of,
     test_again,
     test_cuda,
@@ -31,7 +31,7 @@ LAYOUT = Layout(
 @check("shape", points=0.5)
 def test_parameters(submission, draw, layout):
     """The parameters are those of the four layers, for eight heads unless `heads` says otherwise, and no others."""
-    averaging(submission, draw, layout)
+    averages(submission, draw, layout)
     usual = submission.build("SelfAttentionWithTricks", 6)
     three = submission.build("SelfAttentionWithTricks", 6, heads=3)
     parameters_of(layout, usual, Sizes(6, 6, 8, 6))

@@ -9,7 +9,7 @@ import torch
 from autograder.graders.heads import (  # noqa: F401
     Layout,
     Sizes,
-    averaging,
+    averages,
     parameters_of,
     test_again,
     test_cuda,
@@ -66,7 +66,7 @@ LAYOUT = Layout(
 @check("shape", points=0.5)
 def test_parameters(submission, draw, layout):
     """The parameters are `key`, `query` and `value` of every head in `heads`, and `proj` with a bias, and no others."""
-    averaging(submission, draw, layout)
+    averages(submission, draw, layout)
     built = submission.build("StackedHeads", num_heads=3, head_size=2, n_embd=7, block_size=5, dropout=0.1)
     parameters_of(layout, built, Sizes(7, 2, 3, 7))
 

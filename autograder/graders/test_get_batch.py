@@ -39,19 +39,14 @@ def starts_of(value, data, block_size, batch_size):
 
 
 def ready(submission, draw):
-    """The function, seen to pass the easy case."""
-    submission.once("ready", lambda: is_ready(submission, draw.shared("ready")))
-    return submission.function("get_batch")
-
-
-def is_ready(submission, draw):
-    """The easy case: plain batches, that are not the same rows in the same order of the text."""
+    """The function, seen to make plain batches that are not the same rows in the same order of the text."""
     function, data = submission.function("get_batch"), text_of(draw, 300)
     values = [function.sample(data, 4, 8, seed=seed) for seed in (0, 1)]
     submission.note(*told(values[0], data))
     one, other = (starts_of(value, data, 4, 8) for value in values)
     if torch.equal(one, other) and torch.equal(one, one.sort().values):
         raise CheckFailed("Two batches had the same rows, in the order of the text: nothing was drawn by chance.")
+    return function
 
 
 def seeded(draw):

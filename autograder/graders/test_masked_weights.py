@@ -32,17 +32,12 @@ def inputs(draw, *leading, dtype=torch.float32, grad=False):
 
 
 def own_kind(submission, draw):
-    """The function, seen to pass the easy case."""
-    submission.once("own kind", lambda: is_own_kind(submission, draw.shared("own kind")))
-    return submission.function("masked_weights")
-
-
-def is_own_kind(submission, draw):
-    """The easy case: each query fits the keys of its own sign, or all keys alike."""
+    """The function, seen to work in an easy case: each query fits the keys of its own sign, or all keys alike."""
     function = submission.function("masked_weights")
     query = telling.kinds(draw, T, D)[..., :1].repeat(1, 1, D) * (telling.SURE / D) ** 0.5
     key = query.clone()
     close(function(query, key), causal.masked_weights(query, key), "the weights of queries that fit some keys alike")
+    return function
 
 
 @check("values", points=0.5)

@@ -27,13 +27,7 @@ HUGE_TOLERANCE = 1e-2  # exp(s - log of the sum) is a right way too, and rounds 
 
 
 def picking(submission, draw):
-    """The function, seen to pass the easy case."""
-    submission.once("picking", lambda: is_picked(submission, draw.shared("picking")))
-    return submission.function("softmax")
-
-
-def is_picked(submission, draw):
-    """The easy case: scores that are nearly equal, and two of these far above the rest.
+    """The function, seen to work in easy cases: scores that are nearly equal, and two of these far above the rest.
 
     How far above is not asked, since that depends on the base and on the shift.
     """
@@ -47,6 +41,7 @@ def is_picked(submission, draw):
     close(got[1, high], got[1, high].double().mean().expand(2), "two weights of nearly equal scores", tolerance=1e-2)
     if not 0 < got[1, ~high].max() < 0.9 * got[1, high].min():
         raise CheckFailed("Scores far below others do not get weights that are above 0, and below those of the others.")
+    return softmax
 
 
 @check("values", points=0.5)

@@ -141,19 +141,14 @@ def same_weights(model, state, what):
 
 
 def ready(submission, draw):
-    """The function, seen to pass the easy case."""
-    submission.once("ready", lambda: is_ready(submission, draw.shared("ready")))
-    return submission.function("train")
-
-
-def is_ready(submission, draw):
-    """The easy case: about the right loss for a single step."""
+    """The function, seen to return about the right loss for a single step."""
     function, model, data = submission.function("train"), Model(submission, draw), shortest(draw)
     while not model.tells(data):  # else what is wrong would get by: half of the texts, and all of them for some models
         model.start_anew()
         data = shortest(draw)
     got = losses_of(submission, function.sample(model.proxy, data, 1, 2, 0.0, Generator(1)), 1)
     same_losses(submission, got, model.loss(data), "of one", tolerance=0.01)
+    return function
 
 
 def weights_of(model):
@@ -167,12 +162,6 @@ def weights_of(model):
 
 def learner(submission, draw):
     """The function, seen to bring the weights about as far in 8 steps as they should come."""
-    submission.once("learner", lambda: learns(submission, draw.shared("learner")))
-    return submission.function("train")
-
-
-def learns(submission, draw):
-    """Raises CheckFailed unless 8 steps bring the weights about as far as they should come."""
     function, model, data = ready(submission, draw), Model(submission, draw), shortest(draw)
     function.sample(model.proxy, data, 8, 2, 0.05, Generator(1))
     before, right = model.loss(data).item(), model.losses(data, model.trained(data, 8, 0.05)[1]).mean().item()
@@ -182,6 +171,7 @@ def learns(submission, draw):
         raise CheckFailed(
             f"In 8 steps the loss should fall by {before - right:.2f}; it fell by {way * (before - right):.2f}."
         )
+    return function
 
 
 def seeded(draw):

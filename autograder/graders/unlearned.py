@@ -36,15 +36,11 @@ class Judge:
         return self.draw.normal(*self.leading, *(size or self.sizes), **how)
 
     def averages(self):
-        """The function, seen to pass the easy case."""
-        self.submission.once("averages", lambda: self.are_averages(self.draw.shared("averages")))
-        return self.call(self.submission)
-
-    def are_averages(self, draw):
-        """The easy case: of two groups, each token gets the average of its own."""
+        """The function, seen to work in an easy case: of two groups, each token gets the average of its own."""
         attend = self.call(self.submission)
-        x, middle = (x.expand(*self.leading, *self.sizes).clone() for x in telling.grouped(draw, *self.sizes))
+        x, middle = (x.expand(*self.leading, *self.sizes).clone() for x in telling.grouped(self.draw, *self.sizes))
         close(attend(x), middle, "the average of tokens far from the others", tolerance=2e-4)
+        return attend
 
     def values(self):
         attend = self.call(self.submission)
