@@ -6,7 +6,6 @@ from IPython.core.inputtransformer2 import TransformerManager
 from safetensors.torch import load
 from torch import nn
 
-from autograder.graders.kit import CheckFailed
 from autograder.graders.submission import Local, StudentError, Submission
 from autograder.reference import qkv, remembered
 from autograder.sandbox.inside import wire
@@ -207,40 +206,3 @@ def test_special_syntax_is_searched_for_where_it_may_be(cell):
     lines = cell.splitlines(keepends=True)
     assert manager.do_token_transforms(lines) != lines
     assert MAYBE_SPECIAL.search(cell)
-
-
-# --- easy cases that several checks begin with ----------------------------------------------------
-
-
-def test_an_easy_case_is_made_once_and_fails_for_all():
-    asked, made_once = [], {}
-
-    def make(submission, passes):
-        asked.append(submission.function("double")(torch.ones(1)))
-        if not passes:
-            raise CheckFailed("not so")
-
-    def check(key, passes):
-        submission = Submission(Local({"double": lambda x: 2 * x}), made_once=made_once)
-        try:
-            submission.once(key, lambda: make(submission, passes))
-        except CheckFailed as failed:
-            return submission.transcript.entries, str(failed)
-        return submission.transcript.entries, None
-
-    assert [check("good", True) for _ in range(3)] == [([], None)] * 3 and len(asked) == 1
-    first, second = check("bad", False), check("bad", False)
-    assert len(asked) == 2 and first[1] == second[1] == "not so"
-    assert [[entry[0] for entry in entries] for entries, _ in (first, second)] == [["value", "changed"]] * 2
-
-
-def test_what_stops_an_exercise_is_not_taken_for_an_easy_case_that_failed():
-    class Stops(Local):
-        def ask(self, message, tensors):
-            raise KeyError("stopped")
-
-    submission = Submission(Stops({}))
-    for _ in range(2):
-        with pytest.raises(KeyError):
-            submission.once("case", lambda: submission.function("f")())
-    assert submission.made_once == {}

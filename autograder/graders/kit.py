@@ -47,14 +47,8 @@ class Draw:
     """Random inputs, all from one seed: a check draws the same ones for every submission of a run."""
 
     def __init__(self, seed, name):
-        """`name` is EXERCISE/CHECK."""
-        self.seed, self.name = seed, name
         digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
         self.generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
-
-    def shared(self, name):
-        """The Draw of an easy case of that name, the same for all checks of the exercise."""
-        return Draw(self.seed, f"{self.name.split('/')[0]}/{name}")
 
     def normal(self, *shape, dtype=torch.float32, scale=1.0, grad=False):
         """Standard normal numbers, times `scale`, of any shape."""

@@ -28,10 +28,7 @@ class Stopped(Exception):
 
 @dataclass
 class Run:
-    """One exercise of one submission, as it is graded: its checks in order (or `only` one), and what each saw.
-
-    `made_once` holds what easy cases came to that several checks begin with: see `Submission.once`.
-    """
+    """One exercise of one submission, as it is graded: its checks in order (or `only` one), and what each saw."""
 
     exercise: str
     transport: object
@@ -40,7 +37,6 @@ class Run:
     checks: list = field(default_factory=list)
     skipped: list = field(default_factory=list)
     transcripts: dict = field(default_factory=dict)
-    made_once: dict = field(default_factory=dict)
     stopped: Stopped = None
 
     def failed(self):
@@ -97,16 +93,15 @@ class Graders:
             check = collected(item)
             self.checks.setdefault(check.exercise, []).append(check)
 
-    def run(self, exercise, transport, seed, only=None, learning=False, made_once=None):
+    def run(self, exercise, transport, seed, only=None, learning=False):
         """Grade one exercise: a Run, of all checks or of the one named `only`.
 
         `transport` serves the workbench's requests (see `submission.Submission`). With `learning`, what the checks ask
         for is remembered, to be asked for at once from then on: for the course's own solutions, and for nothing else.
-        `made_once` is that of an earlier run of the same code on the same seed.
         """
         if exercise not in self.checks:
             raise LookupError(f"there is no grader for {exercise}")
-        run = Run(exercise, transport, seed, only, made_once={} if made_once is None else made_once)
+        run = Run(exercise, transport, seed, only)
         foreseen = self.foresight.answers(exercise, seed, transport) if only is None else {}
         for check in self.checks[exercise]:
             if only not in (None, check.name):
@@ -125,11 +120,11 @@ class Graders:
         """
         if foreseen:
             transcript = Transcript()
-            outcome = check.call(Submission(foreseen, transcript, run.made_once), run.seed)
+            outcome = check.call(Submission(foreseen, transcript), run.seed)
             if not isinstance(outcome, Unforeseen):
                 return judge(check, outcome), transcript
         asked, transcript = Asked(run.transport), Transcript()
-        outcome = check.call(Submission(asked, transcript, run.made_once), run.seed)
+        outcome = check.call(Submission(asked, transcript), run.seed)
         if learning and (outcome is None or isinstance(outcome, pytest.skip.Exception)):
             self.foresight.keep(check.exercise, run.seed, check.name, asked)
         return judge(check, outcome), transcript

@@ -98,11 +98,9 @@ class Submission:
     the sandbox and back costs more than most of what is done there. `settle` asks for it at once.
     """
 
-    def __init__(self, transport, transcript=None, made_once=None):
-        """`made_once` is shared by the checks of an exercise: see `once`."""
+    def __init__(self, transport, transcript=None):
         self.transport = transport
         self.transcript = transcript if transcript is not None else Transcript()
-        self.made_once = made_once if made_once is not None else {}
         self.handles = itertools.count()  # from 0 for each check, so that each asks for the same again
         self.last = None
         self.waiting = []  # requests, with what the transcript is to say if they succeed
@@ -141,26 +139,6 @@ class Submission:
     def note(self, *seen):
         """What a check makes of values that it got by `Proxy.sample`, and tells one mistake from another."""
         self.transcript.add("noted", *seen)
-
-    def once(self, key, make):
-        """Make an easy case that several checks of an exercise begin with, for the first of them alone.
-
-        Where `make()` fails, it fails so for all, and the transcript of each holds what was seen. What was seen of one
-        that is passed is what right code does, and tells no mistake from another.
-        """
-        if key not in self.made_once:
-            seen = len(self.transcript.entries)
-            outcome = None
-            try:
-                make()
-            except (AssertionError, StudentError, wire.WireError) as failed:
-                outcome = failed
-            self.made_once[key] = outcome, self.transcript.entries[seen:]
-            del self.transcript.entries[seen:]
-        outcome, entries = self.made_once[key]
-        if outcome is not None:
-            self.transcript.entries += entries
-            raise outcome.with_traceback(None)
 
     def pack(self, value):
         """A value as it stands in a message; its tensors will go along with the next request."""

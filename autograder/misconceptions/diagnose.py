@@ -59,7 +59,6 @@ class Known:
         self.seed = seed
         self.usual = usual
         self.found = {}
-        self.made_once = {}
 
     def fails_alike(self, run):
         """The checks that it fails, if these are among those that the student fails, with the same seen in each.
@@ -107,8 +106,7 @@ class Known:
         """(whether it fails that check, its transcript of it)."""
         if check not in self.found:
             namespace = self.misconception.namespace()
-            exercise, transport = self.misconception.exercise, Local(namespace)
-            run = self.graders.run(exercise, transport, self.seed, only=check, made_once=self.made_once)
+            run = self.graders.run(self.misconception.exercise, Local(namespace), self.seed, only=check)
             self.found[check] = bool(run.failed()), run.transcripts[check]
         return self.found[check]
 
