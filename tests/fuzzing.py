@@ -65,7 +65,7 @@ text_mutations = st.lists(st.tuples(_text_kinds, st.floats(0, 1), st.integers(0,
 def mangled(notebook, mutations, of_text=()):
     """The bytes of a mutated copy of a notebook."""
     notebook = json.loads(json.dumps(notebook))
-    for mutation in mutations:
+    for mutation in copy.deepcopy(mutations):  # their values are put in, and may be changed there
         _mangle(notebook, *mutation)
     escaped = len(mutations) % 2 == 1
     data = _written(notebook, 5000, ensure_ascii=escaped).encode("utf-8", "surrogatepass")
@@ -174,6 +174,7 @@ class Mutator:
         return made, mutation[0] in ("close", "cut") and mutation[1] % 2 == 0
 
     def _mutate(self, whole, message, tensors, kind, place, value, number):
+        value = copy.deepcopy(value)  # it is put in, and may be changed there
         if kind == "silence":
             return b""
         if kind in ("close", "cut"):

@@ -292,6 +292,27 @@ print(libc.setpriority(0, 0, 0), libc.nice(-5), libc.sched_setscheduler(0, 0, ct
     assert run(source) == ("True True\nTrue\n-1 -1 -1\n", None)
 
 
+@pytest.mark.parametrize(
+    "made_nicer, is_so",
+    [("os.nice(12)", "12 True"), ("os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))", "5 False")],
+)
+def test_a_grader_that_lets_others_go_first_itself_can_grade(made_nicer, is_so):
+    """It may not take back what it gave up: a child is no less nice."""
+    asked = "import os; print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0) == os.SCHED_BATCH)"
+    program = f"""
+import os
+{made_nicer}
+from autograder.sandbox.warm import WarmParent
+with WarmParent() as parent:
+    child = parent.fork()
+    print(child.request({{"op": "cell", "source": {asked!r}, "name": "cell 1"}})[0]["outputs"][0]["text"])
+    child.kill()
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120)
+    assert done.stdout.strip() == is_so, done.stderr
+
+
 def test_a_folder_that_is_deep_and_shut_is_cleared(parent):
     """And the same sandbox serves the next child."""
     child = parent.fork()
