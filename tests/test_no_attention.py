@@ -119,6 +119,17 @@ def the_best_alike(scores, dim):
     return shares((scores == scores.amax(dim, keepdim=True)).to(scores.dtype) * seen(scores), dim)
 
 
+def nearly_the_best(scores, dim):
+    """All keys whose scores are at most half a point below the largest."""
+    near = scores >= scores.amax(dim, keepdim=True) - 0.5
+    return shares(near.to(scores.dtype) * seen(scores), dim)
+
+
+def falling_off(scores, dim):
+    """The further below the largest score, the less, but by another law than a softmax's."""
+    return shares(1 / (1 + (known(scores).amax(dim, keepdim=True) - known(scores)) ** 8) * seen(scores), dim)
+
+
 def the_scores(scores, dim):
     """The scores as they are, divided by their sum: linear attention."""
     return shares(known(scores), dim)
@@ -133,7 +144,7 @@ def nothing(scores, dim):
 
 
 WEIGHTS = [the_mean, the_mean_so_far, by_distance, by_chance, by_key, by_query, the_first, the_last, its_own, the_best]
-WEIGHTS += [the_best_alike, the_scores, the_scores_above_0, nothing]
+WEIGHTS += [the_best_alike, nearly_the_best, falling_off, the_scores, the_scores_above_0, nothing]
 WITHOUT_ATTENTION = {"softmax", "generate", "load_from_torch"}  # which use torch's softmax, or name it
 # In the check of dropout all scores of what is seen are the same, and the others negative; in that of extreme scores a
 # softmax is next to the best alone.

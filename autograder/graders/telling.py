@@ -8,8 +8,11 @@ or scores without a softmax give something else.
 
 import torch
 
+from .kit import CheckFailed
+
 SURE = 60.0  # a score, unscaled, that leaves nothing to scores of 0, even if divided by a width of 6; its exp is finite
 TIE = 5e-7  # what parts equal scores: a softmax does not show it, but the best is then one alone
+SCALES = torch.logspace(-1.2, 0.5, 160, dtype=torch.float64)  # from 1/16 to 3, in steps of 2.5%
 NEAR = 0.05  # how far tokens of a group lie apart: their scores are nearly equal, whatever the scale
 
 
@@ -34,16 +37,43 @@ def grouped(draw, n, d):
 
 
 def kinds(draw, n, d):
-    """Tokens (2, n, d): a sequence whose first features are nearly 0, and one of two tokens for which they are ±1.
+    """Tokens (2, n, d): a sequence whose first features are `mild`, and one of two tokens for which they are ±1.
 
-    The first is of the kind that is no rarer, the last is not: weights that are the same for all queries, or go by the
-    query and the place alone, lead astray.
+    There the first is of the kind that is no rarer, the last is not: weights that are the same for all queries, or go
+    by the query and the place alone, lead astray.
     """
     x = draw.normal(2, n, d)
     kind = torch.cat([torch.tensor([0]), shuffled(draw, torch.arange(n - 2) % 2), torch.tensor([1])])
     x[1] = x[1, kind]
-    x[..., 0] = torch.stack([1e-4 * torch.linspace(-1, 1, n), 1.0 - 2 * kind])
+    x[..., 0] = torch.stack([mild(draw, n), 1.0 - 2 * kind])
     return x
+
+
+def mild(draw, n):
+    """First features (n,) of tokens that fit one another more or less: all of them share in what is found."""
+    return shuffled(draw, torch.linspace(-0.25, 0.25, n))
+
+
+def mild_tokens(draw, n, d):
+    """Tokens (n, d) whose scores with one another go up to about 4, unscaled."""
+    x = draw.normal(n, d)
+    return 2 * x / x.norm(dim=-1).max()
+
+
+def mixes(got, scores, values, what, rows=slice(None)):
+    """Raises CheckFailed unless `got`, (t, dv), is what a softmax of `scores`, (t, s), makes of `values`, (s, dv).
+
+    Whatever the scale is, whichever way the softmax runs, and whatever a mask of before and after lets through: each
+    is one slip, and is judged elsewhere. Only these `rows` are looked at.
+    """
+    scores, values = scores.double() * SCALES[:, None, None], values.detach().double()
+    ones = torch.ones(scores.shape[1:], dtype=torch.bool)
+    masks = [ones, *(ones.tril(k) for k in (-1, 0, 1)), *(ones.triu(k) for k in (-1, 0, 1))]
+    hidden = torch.stack([scores.masked_fill(~mask, -torch.inf) for mask in masks])
+    weights = torch.cat([torch.softmax(hidden, dim).nan_to_num() for dim in (-1, -2)])
+    error = (weights[..., rows, :] @ values - got[rows].double()).abs().amax((-1, -2)).min()
+    if not error <= 0.02 * values.abs().max():
+        raise CheckFailed(f"{what[:1].upper()}{what[1:]} is no average that a softmax of the scores would weigh.")
 
 
 def find_alike(state, width, query="query.weight", key="key.weight", sign=1):
@@ -71,7 +101,7 @@ def opposites(draw, d):
 
 
 def halves(draw, d):
-    """Sequences (3, 5, d), and what the one in the middle of each finds, (3, d), if tokens are found by two features.
+    """Sequences (4, 5, d), and what the one in the middle of the first three finds, (3, d), by two features.
 
     Where queries and keys are these two features, a token that is half another one finds that one before itself. In the
     first sequence the middle is half of two tokens, and finds both alike. Before it and after it stands the same, or
@@ -88,6 +118,9 @@ def halves(draw, d):
         half[:2] = pair[wanted, :2] / 2
         x.append(torch.stack([*pair, half, *pair]))
         found.append(pair[wanted])
+    pair, half = draw.normal(2, d), draw.normal(d)  # and a sequence in which the middle finds all, more or less
+    pair[:, :2], half[:2] = torch.tensor([[0.12, 0.0], [-0.05, 0.0]]), torch.tensor([0.1, 0.0])
+    x.append(torch.stack([*pair, half, *pair]))
     return torch.stack(x), torch.stack(found)
 
 
@@ -99,33 +132,37 @@ def find_halves(state, query, key):
 
 
 def lookups(draw, d_query, d_context):
-    """Queries (2, 5, d_query) and a context (2, 7, d_context) of two kinds of tokens, by their first features.
+    """Queries (3, 5, d_query) and a context (3, 7, d_context), of two kinds of tokens by their first features.
 
     The first features are 1 and -1; what has 0, or nearly,
     is half-way between the two tokens of the context, or looks for both.
-    A causal mask leaves each query but the first as much of what it looks for.
+    A causal mask leaves each query but the first as much of what it looks for. In the last item they are `mild`.
     """
     sign = 1 - 2 * draw.integer(0, 1)
-    x, context = draw.normal(2, 5, d_query), []
-    x[:, :, 0] = sign * torch.tensor([[TIE, 1, TIE, -1, TIE], [TIE, -1, 1, -1, TIE]])
-    for _ in x:
+    x, context = draw.normal(3, 5, d_query), []
+    x[:2, :, 0] = sign * torch.tensor([[TIE, 1, TIE, -1, TIE], [TIE, -1, 1, -1, TIE]])
+    x[2, :, 0] = mild(draw, 5)
+    for _ in range(2):
         one, other = draw.normal(2, d_context)
         one[0], other[0] = 1.0, -1.0
         both = torch.stack([one, other, (one + other) / 2])
         context.append(both[[0, 1, 2, 0, 1, 2, 2] if draw.integer(0, 1) else [1, 0, 2, 1, 0, 2, 2]])
+    context.append(draw.normal(7, d_context))
+    context[2][:, 0] = mild(draw, 7)
     return x, torch.stack(context)
 
 
 def matches(draw):
-    """Queries and keys (2, 4, 4), and their weights: queries of nearly 0, then queries that each fit one key.
+    """Queries and keys (2, 4, 4), their unscaled scores in the first item, and the weights in the second.
 
-    Keys, and who fits whom, are symmetric: it makes no difference which of the two is transposed.
+    There each query fits one key; in the first they fit more or less. Keys, and who fits whom, are symmetric: it makes
+    no difference which of the two is transposed.
     """
     two = torch.tensor([[1.0, 1.0], [1.0, -1.0]])
     pairs = shuffled(draw, torch.arange(4)).reshape(2, 2)
     partner = torch.empty(4, dtype=torch.long)
     partner[pairs.flatten()] = pairs.flip(1).flatten()
     key = torch.kron(two, two) * (SURE / 4) ** 0.5
-    query = torch.stack([TIE * key, key[partner]])
-    weights = torch.stack([torch.full((4, 4), 0.25), torch.eye(4)[partner]])
-    return query, key.expand(2, 4, 4).clone(), weights
+    scores = SURE * torch.outer(first := mild(draw, 4), first)
+    query = torch.stack([scores @ key / SURE, key[partner]])
+    return query, key.expand(2, 4, 4).clone(), scores, torch.eye(4)[partner]

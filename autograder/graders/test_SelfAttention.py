@@ -49,13 +49,11 @@ def layer(submission, state, dtype=None):
 def averages(submission, draw):
     """A layer that projects nothing: of two groups, each token gets the average of its own. Returns it, checked."""
     module = layer(submission, {f"{n}.weight": torch.eye(D_OUT) for n in NAMES})
-    x, middle = telling.grouped(draw, N, D_OUT)
-    close(
-        module(x.repeat(B, 1, 1)),
-        middle.expand(B, N, D_OUT),
-        "the average of tokens far from the others",
-        tolerance=2e-4,
-    )
+    (x, middle), mild = telling.grouped(draw, N, D_OUT), telling.mild_tokens(draw, N, D_OUT)
+    got = module(torch.stack([x, mild]))
+    shape(got, (2, N, D_OUT))
+    close(got[0], middle, "the average of tokens far from the others", tolerance=2e-4)
+    telling.mixes(got[1], mild @ mild.T, mild, "the output of mild scores")
     return module
 
 

@@ -44,8 +44,11 @@ def head(submission, state, dtype=None):
 def averages(submission, draw):
     """A head that projects nothing: of two groups, each token gets the average of its own. Returns it, checked."""
     module = head(submission, {f"{n}.weight": torch.eye(K) for n in NAMES})
-    x, middle = telling.grouped(draw, T, K)
-    close(module(x), middle, "the average of tokens far from the others", tolerance=2e-4)
+    (x, middle), mild = telling.grouped(draw, T, K), telling.mild_tokens(draw, T, K)
+    apart, even = module(x), module(mild)
+    shape(even, (T, K))
+    close(apart, middle, "the average of tokens far from the others", tolerance=2e-4)
+    telling.mixes(even, mild @ mild.T, mild, "the output of mild scores")
     return module
 
 

@@ -42,12 +42,16 @@ def both(got, given, mask=None, what="", **how):
 
 
 def averages(submission, draw):
-    """The function, seen to work in an easy case: queries of 0, and queries each of which fits one key alone."""
+    """The function, seen to work in an easy case: queries that fit all keys more or less, or each one key alone."""
     attention = submission.function("attention")
-    query, key, right = telling.matches(draw)
+    query, key, scores, right = telling.matches(draw)
     output, weights = pair(attention(query, key, key))
-    close(weights, right, "the weights of queries that fit all keys alike, or one alone")
-    close(output, right.double() @ key.double(), "the output for queries that fit all keys alike, or one alone")
+    for one, name in ((weights, "the weights"), (output, "the output")):
+        shape(one, query.shape, name)
+    close(weights[1], right, "the weights of queries that fit one key alone")
+    close(output[1], right.double() @ key[1].double(), "the output for queries that fit one key alone")
+    telling.mixes(weights[0], scores, torch.eye(4), "each row of the weights of mild scores")
+    telling.mixes(output[0], scores, key[0], "the output of mild scores")
     return attention
 
 

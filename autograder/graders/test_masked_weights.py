@@ -35,8 +35,10 @@ def own_kind(submission, draw):
     """The function, seen to work in an easy case: each query fits the keys of its own sign, or all keys alike."""
     function = submission.function("masked_weights")
     query = telling.kinds(draw, T, D)[..., :1].repeat(1, 1, D) * (telling.SURE / D) ** 0.5
-    key = query.clone()
-    close(function(query, key), causal.masked_weights(query, key), "the weights of queries that fit some keys alike")
+    got, right = function(query, query.clone()), causal.masked_weights(query, query)
+    shape(got, right.shape, "the weights")
+    close(got[1], right[1], "the weights of queries that fit some keys alike")
+    telling.mixes(got[0], query[0] @ query[0].T, torch.eye(T), "each row of the weights of mild scores")
     return function
 
 

@@ -38,8 +38,11 @@ class Judge:
     def averages(self):
         """The function, seen to work in an easy case: of two groups, each token gets the average of its own."""
         attend = self.call(self.submission)
-        x, middle = (x.expand(*self.leading, *self.sizes).clone() for x in telling.grouped(self.draw, *self.sizes))
-        close(attend(x), middle, "the average of tokens far from the others", tolerance=2e-4)
+        (x, middle), mild = telling.grouped(self.draw, *self.sizes), telling.mild_tokens(self.draw, *self.sizes)
+        apart, even = attend(torch.stack([x, mild])) if self.leading else (attend(x), attend(mild))
+        shape(even, mild.shape)
+        close(apart, middle, "the average of tokens far from the others", tolerance=2e-4)
+        telling.mixes(even, mild @ mild.T, mild, "the output of mild scores")
         return attend
 
     def values(self):
