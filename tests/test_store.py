@@ -26,7 +26,7 @@ OUTPUTS = [
 
 def whole():
     """A Graded in which everything is that can be kept."""
-    graded = record.Graded(verdict("timeout"))
+    graded = record.Graded(verdict("error"))
     first, second = graded.verdict.exercises[:2]
     second.checks = [record.Check("c", "values", 2.0, False, "it fails")]
     second.diagnosis = [record.Diagnosis("d", "so it went")]
@@ -79,6 +79,15 @@ def use(graded):
     for outcome in graded.verdict.exercises:
         show.as_html(outcome)
     nbformat.v4.writes(nbformat.v4.new_notebook(cells=notebook))
+
+
+def test_what_was_stopped_is_found_apart_from_what_counts(tmp_path):
+    results, stopped = Store(tmp_path), record.Graded(verdict("timeout"), stopped=True)
+    results.put("key", stopped)
+    assert results.get("key") is None and not results.has("key")
+    assert results.was_stopped("key") and results.get_stopped("key") == stopped
+    results.put("key", whole())
+    assert results.get("key") == whole() and not results.was_stopped("key")
 
 
 def test_what_was_kept_is_found_again(tmp_path):
