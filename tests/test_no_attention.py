@@ -160,6 +160,22 @@ LEFT_BY_WEIGHTS = {
     },
     ("SelfAttentionWide", the_best_alike): 0.5,
     ("SelfAttentionWithTricks", the_best_alike): 0.5,
+    # Where other exercises ask how much more is found of what fits better, these ask only what is preferred.
+    **{
+        (exercise, weigh): left
+        for exercise, near, falling in (
+            ("AlternatingCoAttention", 3.5, 4.0),
+            ("ParallelCoAttention", 4.0, 4.0),
+            ("BigramLanguageModel", 5.5, 6.0),
+            ("StackedHeads", 1.0, 1.0),  # and from here on, checks of dropout and of extreme scores
+            ("MultiHeadAttention", 1.0, 0.5),
+            ("MultiHeadSelfAttention", 0.5, 0.5),
+            ("EncoderHead", 0.5, 0.5),
+            ("SelfAttentionWide", 0.5, 0.5),
+            ("CoAttentionStreams", 0.5, 0.0),
+        )
+        for weigh, left in ((nearly_the_best, near), (falling_off, falling))
+    },
 }
 
 

@@ -68,10 +68,11 @@ def lookup(submission, draw, layout):
     got, expected = module(*given), layout.right(*given, state, sizes)
     shape(got, expected.shape)
     close(got[:2, 1:], expected[:2, 1:], "the output for queries that fit some tokens of the context alike")
-    x, context = (z[2] for z in given)
-    alone = layout.right(x[:1].expand(sizes.s, 1, -1), context[:, None], state, sizes)[:, 0]  # what each token says
-    scores = telling.SURE * torch.outer(x[:, 0], context[:, 0])
-    telling.mixes(got[2], scores, alone, "the output of mild scores")
+    x, context = (z[2:] for z in given)
+    each = context.reshape(-1, 1, sizes.d_context)
+    alone = layout.right(torch.zeros(len(each), 1, sizes.d_in), each, state, sizes)  # what each token says
+    alone = alone.reshape(*context.shape[:2], -1)
+    telling.mixes(got[2:], telling.scores_of(x, context), alone, "the output of mild scores")
     layout.load(module, usual, sizes)
     return module
 

@@ -70,8 +70,8 @@ def looking(submission, draw, **options):
     close(
         got[:3, 2], qkv.project(found, easy["W_value.weight"]), "the output for a token whose query fits another's key"
     )
-    scores, alone = 256 * x[3, :, :2] @ x[3, :, :2].T, qkv.project(x[3], easy["W_value.weight"])
-    telling.mixes(got[3], scores, alone, "the output of mild scores", rows=slice(2, 3))
+    scores, alone = 256 * x[3:, :, :2] @ x[3:, :, :2].mT, qkv.project(x[3:], easy["W_value.weight"])
+    telling.mixes(got[3:], scores, alone, "the output of mild scores", rows=slice(2, 3))
     module.load(state)
     return module
 

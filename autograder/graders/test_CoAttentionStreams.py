@@ -117,19 +117,21 @@ def finding(submission, draw, sizes=USUAL):
     """
     state, usual = weights(draw, sizes), weights(draw, sizes)
     for way in WAYS:
+        state[f"{way}.out_proj.bias"].zero_()
         telling.find_alike(state, sizes.d // sizes.heads, f"{way}.W_query.weight", f"{way}.W_key.weight")
     v = telling.kinds(draw, sizes.n, sizes.d)
     q = v.clone()
-    scores, tokens = telling.SURE * torch.outer(v[0, :, 0], v[0, :, 0]), v[0][:, None]
-    alone = dict(zip("vq", (z[:, 0] for z in reference.streams(tokens, tokens, state, sizes.heads)), strict=True))
+    each = v[:3].reshape(-1, 1, sizes.d)
+    alone = (z.reshape(3, sizes.n, -1) for z in reference.streams(each, each, state, sizes.heads))
+    alone = dict(zip("vq", alone, strict=True))  # what each token says
     built, wrong = module(submission, state, sizes), []
     for got, right, x, name in zip(
         both(built(v, q)), reference.streams(v, q, state, sizes.heads), (v, q), "vq", strict=True
     ):
         shape(got, x.shape, f"the new {name}")
         try:
-            close(got[1], right[1], f"the new {name}, for queries that fit some keys alike,")
-            telling.mixes(got[0], scores, alone[name], f"the new {name} of mild scores")
+            close(got[3], right[3], f"the new {name}, for queries that fit some keys alike,")
+            telling.mixes(got[:3], telling.scores_of(v[:3]), alone[name], f"the new {name} of mild scores")
         except CheckFailed as found:
             wrong.append(found)
     if len(wrong) == len(WAYS):

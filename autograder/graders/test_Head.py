@@ -58,8 +58,8 @@ def looking(submission, draw, **options):
     got = module(x)
     shape(got, (*x.shape[:2], SIZE))
     close(got[:3, 2], qkv.project(found, easy["value.weight"]), "the output for a token whose query fits another's key")
-    scores, alone = 256 * x[3, :, :2] @ x[3, :, :2].T, qkv.project(x[3], easy["value.weight"])
-    telling.mixes(got[3], scores, alone, "the output of mild scores", rows=slice(2, 3))
+    scores, alone = 256 * x[3:, :, :2] @ x[3:, :, :2].mT, qkv.project(x[3:], easy["value.weight"])
+    telling.mixes(got[3:], scores, alone, "the output of mild scores", rows=slice(2, 3))
     module.load(state)
     return module
 

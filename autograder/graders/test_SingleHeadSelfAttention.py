@@ -48,7 +48,7 @@ def averages(submission, draw):
     apart, even = module(x), module(mild)
     shape(even, (T, K))
     close(apart, middle, "the average of tokens far from the others", tolerance=2e-4)
-    telling.mixes(even, mild @ mild.T, mild, "the output of mild scores")
+    telling.mixes(even[None], (mild @ mild.T)[None], mild[None], "the output of mild scores")
     return module
 
 

@@ -50,8 +50,8 @@ def averages(submission, draw):
         shape(one, query.shape, name)
     close(weights[1], right, "the weights of queries that fit one key alone")
     close(output[1], right.double() @ key[1].double(), "the output for queries that fit one key alone")
-    telling.mixes(weights[0], scores, torch.eye(4), "each row of the weights of mild scores")
-    telling.mixes(output[0], scores, key[0], "the output of mild scores")
+    telling.mixes(weights[:1], scores[None], torch.eye(4)[None], "each row of the weights of mild scores")
+    telling.mixes(output[:1], scores[None], key[:1], "the output of mild scores")
     return attention
 
 

@@ -37,8 +37,9 @@ def own_kind(submission, draw):
     query = telling.kinds(draw, T, D)[..., :1].repeat(1, 1, D) * (telling.SURE / D) ** 0.5
     got, right = function(query, query.clone()), causal.masked_weights(query, query)
     shape(got, right.shape, "the weights")
-    close(got[1], right[1], "the weights of queries that fit some keys alike")
-    telling.mixes(got[0], query[0] @ query[0].T, torch.eye(T), "each row of the weights of mild scores")
+    close(got[3], right[3], "the weights of queries that fit some keys alike")
+    one_by_one = torch.eye(T).expand(3, T, T)
+    telling.mixes(got[:3], query[:3] @ query[:3].mT, one_by_one, "each row of the weights of mild scores")
     return function
 
 

@@ -27,16 +27,18 @@ HUGE_TOLERANCE = 1e-2  # exp(s - log of the sum) is a right way too, and rounds 
 
 
 def picking(submission, draw):
-    """The function, seen to work in easy cases: scores that are nearly equal, and two of these far above the rest.
+    """The function, seen to work in easy cases: scores that are nearly equal, two far above the rest, and mild ones.
 
     How far above is not asked, since that depends on the base and on the shift.
     """
-    softmax, scores = submission.function("softmax"), 2 + draw.normal(B, S, scale=1e-3)
+    softmax, scores = submission.function("softmax"), 2 + draw.normal(2 * B, S, scale=1e-3)
     high = telling.shuffled(draw, torch.arange(S) < 2)
     scores[1] += torch.where(high, 28.0, -7.0)
+    scores[2:] = draw.normal(B, S)
     got = softmax(scores)
-    shape(got, (B, S), "the weights")
-    close(got.sum(1), torch.ones(B), "the sum of the weights of a row")
+    shape(got, scores.shape, "the weights")
+    close(got.sum(1), torch.ones(2 * B), "the sum of the weights of a row")
+    telling.mixes(got[None, 2:], scores[None, 2:], torch.eye(S)[None], "each row of the weights of mild scores")
     close(got[0], torch.full((S,), 1 / S), "the weights of scores that are nearly equal", tolerance=1e-2)
     close(got[1, high], got[1, high].double().mean().expand(2), "two weights of nearly equal scores", tolerance=1e-2)
     if not 0 < got[1, ~high].max() < 0.9 * got[1, high].min():

@@ -42,7 +42,7 @@ class Judge:
         apart, even = attend(torch.stack([x, mild])) if self.leading else (attend(x), attend(mild))
         shape(even, mild.shape)
         close(apart, middle, "the average of tokens far from the others", tolerance=2e-4)
-        telling.mixes(even, mild @ mild.T, mild, "the output of mild scores")
+        telling.mixes(even[None], (mild @ mild.T)[None], mild[None], "the output of mild scores")
         return attend
 
     def values(self):
