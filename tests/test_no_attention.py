@@ -339,6 +339,11 @@ LAZY = {
         starting_at(lambda many, b: torch.full((b,), many - 1)),
         starting_at(lambda many, b: torch.arange(b) % many),
         starting_at(lambda many, b: torch.linspace(0, many - 1, b).long()),
+        starting_at(lambda many, b: (many - 1 - torch.arange(b)) % many),
+        starting_at(lambda many, b: (5 + 100 * torch.arange(b)) % many),
+        starting_at(lambda many, b: torch.linspace(many - 1, 0, b).long()),
+        starting_at(lambda many, b: torch.arange(3, b + 3) ** 4 % many),
+        starting_at(lambda many, b: torch.randperm(b, generator=torch.Generator().manual_seed(0)) % many),
     ],
     "generate": [
         picking(lambda logits, idx: torch.randint(logits.shape[-1], (len(idx), 1))),
