@@ -136,6 +136,7 @@ def test_it_all_works_in_the_sandbox(grader):
         source = (
             "import torch\nclass Box:\n    size = 3\n    def twice(self, x): return [x, 2.0 * x]\n"
             "def draw(model, generator): model.eval(); return torch.rand(2, generator=generator)\n"
+            "def learn(model, idx): model(idx, idx)[1].backward()\n"
         )
         child.request({"op": "cell", "source": source, "name": "cell 1"})
         submission = Submission(type("Transport", (), {"ask": staticmethod(lambda m, t: child.request(m, t))}))
@@ -145,6 +146,9 @@ def test_it_all_works_in_the_sandbox(grader):
         got = submission.function("draw")(model, wire.Generator(5))
         assert torch.equal(got, torch.rand(2, generator=torch.Generator().manual_seed(5)))
         assert model.training() is False and model.seen() == []
+        assert model.method("profile").attribute("grad") is None
+        submission.function("learn").do(model, torch.tensor([[0, 1]]))
+        assert isinstance(model.method("profile").attribute("grad"), torch.Tensor)
     finally:
         child.kill()
 
