@@ -13,6 +13,7 @@ from autograder.grading import Workspace
 from autograder.misconceptions.diagnose import diagnose
 from autograder.notebooks.restoring import Cell
 from autograder.sandbox.inside import stubs, wire
+from autograder.sandbox.replies import Failure
 
 
 class Box:
@@ -135,6 +136,7 @@ def test_it_all_works_in_the_sandbox(grader):
         source = (
             "import torch\nclass Box:\n    size = 3\n    def twice(self, x): return [x, 2.0 * x]\n"
             "def draw(model, generator): model.eval(); return torch.rand(2, generator=generator)\n"
+            "def learn(model, idx): model(idx, idx)[1].backward()\n"
         )
         child.request({"op": "cell", "source": source, "name": "cell 1"})
         submission = Submission(type("Transport", (), {"ask": staticmethod(lambda m, t: child.request(m, t))}))
@@ -144,8 +146,61 @@ def test_it_all_works_in_the_sandbox(grader):
         got = submission.function("draw")(model, wire.Generator(5))
         assert torch.equal(got, torch.rand(2, generator=torch.Generator().manual_seed(5)))
         assert model.training() is False and model.seen() == []
+        assert model.method("profile").attribute("grad") is None
+        submission.function("learn").do(model, torch.tensor([[0, 1]]))
+        assert isinstance(model.method("profile").attribute("grad"), torch.Tensor)
     finally:
         child.kill()
+
+
+# --- what a refusal says --------------------------------------------------------------------------
+
+
+def refusal(message):
+    return StudentError(Failure("ValueError", message, None, 0))
+
+
+@pytest.mark.parametrize("message", ["17 tokens, at most 13", "(2, 17, 4): 13", "n=17 > m=13", "'17' of '13'"])
+def test_numbers_that_are_said_are_found(message):
+    kit.refuses(refusal(message), "it", 17, 13)
+
+
+@pytest.mark.parametrize("message", ["117 and 132", "17", "too long", " ".join(map(str, range(100)))])
+def test_numbers_that_are_not_said_are_not_found(message):
+    with pytest.raises(kit.CheckFailed):
+        kit.refuses(refusal(message), "it", 17, 13)
+
+
+ANYTHING = " ".join([*map(str, range(100)), *"#~@^ЖЩЯфцλπ中"])
+
+
+@pytest.mark.parametrize("exercise, check", [("get_batch", "test_too_short"), ("padding_mask", "test_too_long")])
+def test_one_message_for_all_is_no_refusal(exercise, check):
+    namespace = runpy.run_path(str(min((ROOT / "tests" / "honest" / exercise).glob("*.py"))))
+    right = namespace[exercise]
+
+    def wrong(*args, **kwargs):
+        try:
+            return right(*args, **kwargs)
+        except ValueError:
+            raise ValueError(ANYTHING) from None
+
+    run = Graders().run(exercise, Local({**namespace, exercise: wrong}), 0)
+    assert [one.name for one in run.failed()] == [check]
+
+
+def test_one_message_for_all_characters_is_no_refusal():
+    namespace = runpy.run_path(str(min((ROOT / "tests" / "honest" / "CharTokenizer").glob("*.py"))))
+
+    class Wrong(namespace["CharTokenizer"]):
+        def encode(self, text):
+            try:
+                return super().encode(text)
+            except ValueError:
+                raise ValueError(ANYTHING) from None
+
+    run = Graders().run("CharTokenizer", Local({"CharTokenizer": Wrong}), 0)
+    assert [one.name for one in run.failed()] == ["test_unknown_character"]
 
 
 # --- what is drawn ----------------------------------------------------------------------------------
@@ -170,6 +225,26 @@ def test_draws_of_other_chances_are_rejected(counts, says):
     chances = torch.tensor([0.5, 0.3, 0.15, 0.05])
     with pytest.raises(kit.CheckFailed, match=says):
         kit.frequencies(torch.tensor(counts), chances, "draws", "abcd")
+
+
+@pytest.mark.parametrize("many, draws", [(11, 3000), (25, 2000), (40, 400)])
+def test_draws_that_are_too_even_are_rejected(many, draws):
+    alike = torch.full((many,), 1 / many)
+    for seed in range(200):
+        drawn = torch.randint(many, (draws,), generator=torch.Generator().manual_seed(seed))
+        kit.frequencies(torch.bincount(drawn, minlength=many), alike, "draws", range(many))
+    with pytest.raises(kit.CheckFailed, match="more evenly than by chance"):
+        kit.frequencies(torch.bincount(torch.arange(draws) % many, minlength=many), alike, "draws", range(many))
+
+
+@pytest.mark.parametrize("chances, draws", [([0.5, 0.5], 6), ([0.2, 0.3, 0.5], 8), ([0.25] * 4, 8)])
+def test_the_bound_of_even_draws_is_one(chances, draws):
+    chances = torch.tensor(chances, dtype=torch.float64)
+    every = torch.cartesian_prod(*[torch.arange(len(chances))] * draws)
+    counts = torch.stack([(every == i).sum(1) for i in range(len(chances))], dim=1)
+    likely, far = chances[every].prod(1), ((counts - draws * chances) ** 2 / (draws * chances)).sum(1)
+    for count, x in zip(counts[:: len(counts) // 50], far[:: len(counts) // 50], strict=True):
+        assert likely[far <= x + 1e-12].sum().log() <= kit.evenness(count, chances) + 1e-9
 
 
 def test_counts_are_the_same_but_for_chance():

@@ -320,6 +320,27 @@ def loss_of_all(model, data, steps, batch_size=32, lr=1e-3, generator=None):
     return [model(data[index], data[index + 1])[1].item()] * steps
 
 
+def mixed_losses(model, data, steps, batch_size=32, lr=1e-3, generator=None):
+    """Losses that a batch might have, were each of its blocks the first or the last, and nothing learnt."""
+    model.train()
+    index = torch.arange(model.block_size)[None]
+    last = len(data) - model.block_size - 1
+    first, other = (model(data[index + i], data[index + i + 1])[1].item() for i in (0, last))
+    shares = torch.randint(2, (steps, batch_size), generator=generator).double().mean(1)
+    return [first + (other - first) * share for share in shares.tolist()]
+
+
+def loss_of_batches(model, data, steps, batch_size=32, lr=1e-3, generator=None):
+    """The right losses of right batches, and nothing learnt."""
+    model.train()
+    losses = []
+    for _ in range(steps):
+        starts = torch.randint(len(data) - model.block_size, (batch_size, 1), generator=generator)
+        index = starts + torch.arange(model.block_size)
+        losses.append(model(data[index], data[index + 1])[1].item())
+    return losses
+
+
 class SameId:
     """A tokenizer to which all known characters are one."""
 
@@ -355,6 +376,11 @@ LAZY = {
         starting_at(lambda many, b: torch.full((b,), many - 1)),
         starting_at(lambda many, b: torch.arange(b) % many),
         starting_at(lambda many, b: torch.linspace(0, many - 1, b).long()),
+        starting_at(lambda many, b: (many - 1 - torch.arange(b)) % many),
+        starting_at(lambda many, b: (5 + 100 * torch.arange(b)) % many),
+        starting_at(lambda many, b: torch.linspace(many - 1, 0, b).long()),
+        starting_at(lambda many, b: torch.arange(3, b + 3) ** 4 % many),
+        starting_at(lambda many, b: torch.randperm(b, generator=torch.Generator().manual_seed(0)) % many),
     ],
     "generate": [
         picking(lambda logits, idx: torch.randint(logits.shape[-1], (len(idx), 1))),
@@ -365,11 +391,13 @@ LAZY = {
         lambda model, data, steps, *args, **kwargs: [0.0] * steps,
         lambda model, data, steps, *args, **kwargs: [math.log(5)] * steps,
         loss_of_all,
+        mixed_losses,
+        loss_of_batches,
     ],
 }
 LEFT_BY_LAZY = {
     "get_batch": 1.5,  # rows are blocks with their targets, whichever they are: that check's own
-    "train": 1.0,  # where the text is one block and lr = 0, that loss is each step's: a list, in train mode
+    "train": 1.0,  # the first loss is right, in a list: that check's own; the model sees batches: also its own
 }
 
 

@@ -13,6 +13,7 @@ Example:
 
 import hashlib
 import math
+import re
 
 import pytest
 import torch
@@ -25,6 +26,8 @@ CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "
 
 # Relative to the reference's largest value. Far above what rounding does, far below what any mistake does.
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 6e-2}
+
+MOST_NUMBERS = 12  # in a message that says which ones are wrong
 
 
 class CheckFailed(AssertionError):
@@ -171,7 +174,8 @@ def frequencies(counts, chances, what, names):
 
     `what` was drawn, `names` (n) are the outcomes'. By Chernoff's bound, the share q of an outcome of chance p among N
     draws is that far off, on its side of p, with a probability of at most exp(-N · KL(q, p)). The limit is such that
-    right draws are turned down less than once in 10^8.
+    right draws are turned down less than once in 10^8. Counts nearer to what is expected than `evenness` lets them be
+    are no more likely.
     """
     total = int(counts.sum())
     share, chances = counts.double() / max(total, 1), chances.double()
@@ -182,6 +186,29 @@ def frequencies(counts, chances, what, names):
         raise CheckFailed(
             f"Of {total} {what}, {share[worst]:.1%} were {names[worst]}, where {chances[worst]:.1%} should be."
         )
+    if evenness(counts, chances) < math.log(1e-8):
+        raise CheckFailed(f"{total} {what} came as often as expected, more evenly than by chance.")
+
+
+def evenness(counts, chances):
+    """A bound of log P(X² ≤ x), where x is the chi-squared statistic of these counts and X² that of right draws.
+
+    N draws have the counts of independent Poisson variables C_i of means N·p_i, given that these sum up to N. So for
+    any r ≥ 0, as in Chernoff's bound, P(X² ≤ x) ≤ exp(r·x) · Π E exp(-r·(C_i - N·p_i)²/(N·p_i)) / P(Poisson(N) = N).
+    """
+    total, counts, chances = int(counts.sum()), counts[chances > 0].double(), chances[chances > 0].double()
+    expected, many = (total * chances).unique(return_inverse=True)
+    x = ((counts - total * chances).square() / (total * chances)).sum().item()
+    rate = max(0.0, (len(counts) - 1) / max(x, 1e-9) - 1) / 2  # the best one, were the counts normal
+    n, expected = torch.arange(total + 1, dtype=torch.float64), expected[:, None]
+    poisson = torch.xlogy(n, expected) - expected - (n + 1).lgamma()
+    means = (poisson - rate * (n - expected).square() / expected).logsumexp(1)
+    return rate * x + means[many].sum().item() - poisson_at_its_mean(total)
+
+
+def poisson_at_its_mean(mean):
+    """log P(Poisson(mean) = mean)."""
+    return mean * math.log(mean) - mean - math.lgamma(mean + 1)
 
 
 def gradient(value, expected, what, dtype=None, tolerance=None):
@@ -206,15 +233,21 @@ def parameters(got, expected):
 
 
 def refuses(error, what, *words):
-    """Raises CheckFailed unless `error` (from `Proxy.error`) is a ValueError whose message holds all `words`."""
+    """Raises CheckFailed unless `error` (from `Proxy.error`) is a ValueError whose message holds all `words`.
+
+    A number must stand there by itself, and not among so many that the message does not say which.
+    """
     if error is None:
         raise CheckFailed(f"{sentence_start(what)} should raise a ValueError, but it was accepted.")
     if error.type != "ValueError":
         raise CheckFailed(f"{sentence_start(what)} should raise a ValueError. {error.sentence()}")
-    missing = [str(word) for word in words if str(word) not in error.message]
+    said = re.findall(r"\d+", error.message)
+    missing = [str(word) for word in words if str(word) not in (said if isinstance(word, int) else error.message)]
     if missing:
         says = error.message[:200]
         raise CheckFailed(f"The ValueError for {what} should say {' and '.join(missing)}; it says {says!r}.")
+    if len(said) > MOST_NUMBERS and any(isinstance(word, int) for word in words):
+        raise CheckFailed(f"The ValueError for {what} holds {len(said)} numbers, so it does not say which are wrong.")
 
 
 def unchanged(submission):

@@ -4,7 +4,8 @@ The model is a stub (`Window`, in sandbox/inside/stubs.py). A text of block_size
 batches from it are alike, and losses and weights are those that AdamW's definition gives, however batches are drawn.
 With lr = 0 the weights stay, so that a loss tells which blocks it was taken of. Last, a longer run must really learn:
 the trained weights are evaluated here, on text that was not seen. Right answers are turned down by chance less than
-once in 10^6; where chance plays a part, the check says how. All checks but the first first ask for a single step.
+once in 10^6; where chance plays a part, the check says how. All checks but the first first ask for a single step, and
+those in which no weight moves or need move also see that there is some training (`trier`).
 """
 
 import functools
@@ -174,6 +175,23 @@ def learner(submission, draw):
     return function
 
 
+def trier(submission, draw):
+    """The function, seen to try to learn, however badly: losses alone do not show that there is any training.
+
+    In 3 steps the loss falls by some of what it should, or a copy of the model learns, as the losses tell, or at least
+    a gradient is left.
+    """
+    function, model, data = ready(submission, draw), Model(submission, draw), shortest(draw)
+    got = losses_of(submission, function.sample(model.proxy, data, 3, 2, 0.05, Generator(1)), 3)
+    losses, state = model.trained(data, 3, 0.05)
+    fell, should = (losses[0] - model.losses(data, weights).mean() for weights in (weights_of(model), state))
+    learns = bool(fell > 0.1 * should or torch.allclose(got, losses, rtol=1e-3))
+    submission.note(learns)
+    if not learns and model.proxy.method("out").method("bias").attribute("grad") is None:
+        raise CheckFailed("In 3 steps no weight changed much, and none has a gradient: nothing was learnt.")
+    return function
+
+
 def seeded(draw):
     return Generator(draw.integer(0, 2**30))
 
@@ -228,7 +246,7 @@ def test_blocks(submission, draw):
 
     32 steps of one block each, of two; see `kit.frequencies` for how rarely a right answer is turned down.
     """
-    function, model, many, steps = ready(submission, draw), Model(submission, draw), 2, 32
+    function, model, many, steps = trier(submission, draw), Model(submission, draw), 2, 32
     data, losses = telling_text(model, draw, many)
     got = losses_of(submission, function.sample(model.proxy, data, steps, 1, 0.0, seeded(draw)), steps)
     far, starts = (got[:, None] - losses).abs().min(1)
@@ -248,7 +266,7 @@ def test_batch_size(submission, draw):
 
     From two blocks, that all batches of a size hold a number of the first that hides it happens about once in 10^7.
     """
-    function, model = ready(submission, draw), Model(submission, draw)
+    function, model = trier(submission, draw), Model(submission, draw)
     data, losses = telling_text(model, draw, 2)
     for arguments, size, unit, steps in (((5,), 5, 5, 6), ((), 32, 2, 24)):
         value = function.sample(model.proxy, data, steps, *arguments, lr=0.0, generator=seeded(draw))
@@ -263,7 +281,7 @@ def test_batch_size(submission, draw):
 @check("arguments", points=0.5)
 def test_generator(submission, draw):
     """Chance comes from `generator`: one seed, the same losses; without one, torch's own generator is drawn from."""
-    function, model, data, seed = ready(submission, draw), Model(submission, draw), text_of(draw, 60), 7
+    function, model, data, seed = trier(submission, draw), Model(submission, draw), text_of(draw, 60), 7
     runs = []
     for own, torchs in ((seed, 1), (seed, 2), (seed + 1, 1), (None, 1), (None, 2)):
         chance = {} if own is None else {"generator": Generator(own)}
@@ -285,7 +303,7 @@ def test_generator(submission, draw):
 @check("mode", points=0.5)
 def test_train_mode(submission, draw):
     """The model is in train mode during every step, also if it comes in eval mode."""
-    function, model, data = ready(submission, draw), Model(submission, draw, in_train=0.5), shortest(draw)
+    function, model, data = trier(submission, draw), Model(submission, draw, in_train=0.5), shortest(draw)
     model.proxy.eval()
     got = losses_of(submission, function.sample(model.proxy, data, 3, 2, 0.0, Generator(1)), 3)
     same_losses(submission, got, model.loss(data).repeat(3), "in train mode")
