@@ -358,7 +358,7 @@ def test_the_links_of_a_students_name_run_nothing(place, server, browser):
         until(lambda: len(browser.execute_script(LINKS)) >= 3)
         for number in range(len(browser.execute_script(LINKS))):
             browser.execute_script("arguments[0].click()", browser.execute_script(LINKS)[number])
-            until(lambda: not browser.current_url.endswith(page))
+            until(lambda page=page: not browser.current_url.endswith(page))
             assert not (place / "ran").exists(), browser.current_url
             browser.get(f"{server.url}/formgrader/{page}")
             idle(browser)
