@@ -189,6 +189,18 @@ def test_a_link_makes_the_server_run_nothing(place, server):
     assert not (place / "ran").exists()
 
 
+def test_no_page_but_jupyters_own_makes_it_run_anything(place, server, tmp_path):
+    (tmp_path / "link").symlink_to(place / "submitted" / "mallory" / ASSIGNMENT)
+    inner = f"{place}/submitted/mallory/{ASSIGNMENT}"
+    for page in ("/formgrader/manage_students", "/formgrader/", "/", "", "/files/page.html"):
+        for path in (place, inner):
+            assert server.get(f"/formgrader?path={path}", Referer=server.url + page)[0] == 403, page
+    within = (inner, f"submitted/mallory/{ASSIGNMENT}", f"{place}/submitted", f"{place}/autograded", tmp_path / "link")
+    for path in within:  # as links in a notebook that JupyterLab shows
+        assert server.get(f"/formgrader?path={path}", Referer=f"{server.url}/lab/tree/x.ipynb")[0] == 403, path
+    assert not (place / "ran").exists()
+
+
 def test_from_jupyterlab_another_course_can_be_opened(place, server):
     status, _ = server.get(f"/formgrader?path={place}", Referer=f"{server.url}/lab")
     assert status == 200
@@ -329,6 +341,28 @@ def test_no_page_of_formgrader_runs_a_name(place, server, browser):
         idle(browser)
         assert not browser.execute_script("return window.ran"), page
         assert not browser.execute_script("return document.querySelectorAll('img').length"), page
+
+
+LINKS = "return Array.from(document.querySelectorAll('a')).filter((a) => a.href.includes('path='))"
+
+
+def test_the_links_of_a_students_name_run_nothing(place, server, browser):
+    with Gradebook(f"sqlite:///{place}/gradebook.db") as book:
+        for up in ("%2e%2e", ".%2E", ".."):
+            name = f"{up}?path=submitted%2Fmallory%2F{ASSIGNMENT}&x="
+            book.add_student(name)
+            book.add_submission(ASSIGNMENT, name)
+    for page in ("manage_students", f"manage_submissions/{ASSIGNMENT}"):
+        browser.get(f"{server.url}/formgrader/{page}")
+        idle(browser)
+        until(lambda: len(browser.execute_script(LINKS)) >= 3)
+        for number in range(len(browser.execute_script(LINKS))):
+            browser.execute_script("arguments[0].click()", browser.execute_script(LINKS)[number])
+            until(lambda page=page: not browser.current_url.endswith(page))
+            assert not (place / "ran").exists(), browser.current_url
+            browser.get(f"{server.url}/formgrader/{page}")
+            idle(browser)
+            until(lambda: len(browser.execute_script(LINKS)) >= 3)
 
 
 def test_a_file_that_was_handed_in_runs_nothing(place, server, browser):

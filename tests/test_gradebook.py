@@ -1,5 +1,6 @@
 """A gradebook that another program keeps: rows wait, nobody is graded again, and one sentence says what to do."""
 
+import json
 import shutil
 import sqlite3
 
@@ -7,8 +8,9 @@ import pytest
 import tiny
 
 from autograder import classes, cli, course
-from autograder.notebooks import nbgrader_patch
+from autograder.notebooks import handed_in, nbgrader_patch
 from autograder.verdicts import gradebook, record
+from autograder.verdicts.store import Store
 
 STUDENTS = ["ada", "bela"]
 
@@ -71,6 +73,58 @@ def test_rows_that_cannot_be_written_are_named_and_written_by_the_next_run(place
     assert grade(place, engine) == 0 and engine.graded_ones == []
     assert "2 unchanged since an earlier run" in capsys.readouterr().out
     assert tiny.gradebook(place)[0].keys() == set(STUDENTS)
+
+
+LONG = "\N{CYRILLIC SMALL LETTER A}" * 126  # 252 bytes
+UNSAFE = [
+    LONG,
+    "\N{CJK UNIFIED IDEOGRAPH-4E00}" * 84,
+    "x" * 130,
+    "%2e%2e?path=x",
+    "%2\ne%2e",
+    ".b",
+    "a?b",
+    "a#b",
+    "a\\b",
+]
+SAFE = [
+    "ada.o'neill+1@uni-x.example",
+    "\N{CYRILLIC SMALL LETTER A}" * 120,
+    "\N{CJK UNIFIED IDEOGRAPH-4E00} \N{ARABIC LETTER ALEF}",
+    "100% (2) & more, [3]; 5%; =1",
+    "two\nlines\x1b",
+]
+
+
+@pytest.mark.parametrize("name", [*UNSAFE, "", "..", "a/b", "\udcff"])
+def test_what_cannot_be_a_students_name_is_said_in_a_sentence(name):
+    problem = handed_in.problem_of(name)
+    assert problem.endswith("rename it") and "\n" not in problem
+
+
+def test_a_name_that_cannot_be_a_students_costs_nobody_else_a_row(place, capsys):
+    release = json.loads((place / "release" / tiny.NAME / f"{tiny.NAME}.ipynb").read_text())
+    for name in (*UNSAFE, *SAFE):
+        tiny.submit(place, release, name)
+    who = sorted([*UNSAFE, *SAFE, *STUDENTS])
+    assert classes.grade_class(place, course.find_assignment(tiny.NAME), who, Engine()) == 2
+    said = capsys.readouterr().err
+    assert said.count("rename it") == said.count("\n") == len(UNSAFE) and "mistake" not in said
+    assert tiny.gradebook(place)[0].keys() == {*SAFE, *STUDENTS}
+    assert Store(place).students(tiny.NAME) == sorted([*SAFE, *STUDENTS])
+
+
+def test_what_lies_in_the_place_of_one_students_files_costs_nobody_else_anything(place, capsys):
+    release = json.loads((place / "release" / tiny.NAME / f"{tiny.NAME}.ipynb").read_text())
+    tiny.submit(place, release, "carl")
+    (place / "autograded").mkdir()
+    (place / "autograded" / "ada").write_text("no folder")
+    (place / ".autograder" / "verdicts" / tiny.NAME / "bela.json").mkdir(parents=True)
+    assert classes.grade_class(place, course.find_assignment(tiny.NAME), [*STUDENTS, "carl"], Engine()) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 2 and said.count("cannot be written") == 2 and "mistake" not in said
+    assert all(f"autograder: {student}: " in said for student in STUDENTS)
+    assert tiny.gradebook(place)[0].keys() == {"bela", "carl"} and Store(place).students(tiny.NAME)[-1] == "carl"
 
 
 def test_rows_are_written_as_soon_as_the_gradebook_is_free(place, other, capsys, monkeypatch):

@@ -345,3 +345,28 @@ def test_the_report_is_written(place):
     command(place, "autograder", "report", "02")
     page = (place / "reports" / f"{ASSIGNMENT}.html").read_text()
     assert all(student in page for student in CLASS)
+
+
+@pytest.fixture
+def named(tmp_path):
+    """A course of a small assignment, whose students have odd names; the first of them cannot have any."""
+    release = tiny.course(tmp_path)
+    for student in (*UNNAMED, *ODD):
+        tiny.submit(tmp_path, release, student)
+    return tmp_path
+
+
+UNNAMED = ["%2e%2e?path=x", ".hidden", "x" * 130, "\N{CYRILLIC SMALL LETTER A}" * 126, "\udcff"]
+ODD = ["two\nlines", "[a] {b} *", "100% (sure)", "zoe"]
+
+
+@pytest.mark.parametrize("grade", [("nbgrader", "autograde", tiny.NAME), ("autograder", "grade", tiny.NAME)])
+def test_names_are_told_or_have_rows_whichever_command_grades(named, grade):
+    done = subprocess.run(
+        [os.path.join(os.path.dirname(sys.executable), grade[0]), *grade[1:]], cwd=named, capture_output=True, text=True
+    )
+    said = done.stdout + done.stderr
+    assert said.count("rename it") == len(UNNAMED) and "Traceback" not in said, said
+    scores, _ = tiny.gradebook(named)
+    assert scores.keys() == set(ODD) and len(set(map(str, scores.values()))) == 1
+    assert {path.name for path in (named / "autograded").iterdir()} == set(ODD)

@@ -37,6 +37,10 @@ def read(cells):
         (b'{"cells": [3], "nbformat": 4}', "cell 1"),
         (b'{"cells": [{"source": {"a": 1}}], "nbformat": 4}', "cell 1"),
         (b"[" * 100_000, "nested"),
+        *(
+            (b'{"nbformat":4,"cells":[],"x":[' + part * (4 * 2**20 // len(part) * 2) + b"0]}", "parts")
+            for part in (b"[[]],", b'{"":0},', b'"ab",', b'{"a":{}},', b"1,", b'"\\"\\\\",')
+        ),
         (json.dumps({**NOTEBOOK, "cells": [{}] * 3000}).encode(), "3000 cells"),
         (json.dumps({**NOTEBOOK, "cells": [code("x" * 2_000_000)]}).encode(), "characters"),
     ],
@@ -45,6 +49,14 @@ def test_what_is_no_notebook_is_refused_in_a_sentence(data, says):
     with pytest.raises(reading.Unreadable) as problem:
         reading.read_notebook(data)
     assert says in str(problem.value) and "\n" not in str(problem.value)
+
+
+def test_the_outputs_of_an_honest_notebook_of_the_largest_size_are_read():
+    line = 'tensor([[0.12, 0.34], [0.56, 0.78]]) {\'epoch\': 1, "loss": 0.1234} \\n, path\\\\, \\"\n'
+    outputs = [{"output_type": "stream", "name": "stdout", "text": [line] * 200_000}]
+    data = json.dumps({**NOTEBOOK, "cells": [code("x = 1", outputs=outputs)]}, indent=1).encode()
+    assert reading.MAX_FILE * 0.9 < len(data) < reading.MAX_FILE
+    assert [cell.source for cell in reading.read_notebook(data)] == ["x = 1"]
 
 
 def test_odd_cells_are_taken_as_far_as_they_go():

@@ -1,7 +1,9 @@
 """What becomes of a student's text on its way into a page, piece by piece; whole pages are in test_shown.py."""
 
+import functools
 import random
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -144,6 +146,56 @@ def test_what_is_long_or_slow_is_shown_as_it_was_written(make, source):
 def test_many_formulas_without_an_end_are_shown_as_they_were_written(opener):
     source = opener * (showing.MAX_FORMULAS + 1)
     assert safe_markdown(source) == f"<pre>{source}</pre>"
+
+
+SUPERLINEAR = [
+    "|-\n|",
+    "||\n-|",
+    "|a\n|-|\n|",
+    "~|a|\n|-|\n",
+    "\t|-\n|",
+    "|:\u00a0-:\r|",
+    ":|\x0b|\n|-",
+    "*" * 5_000 + "*a",
+    "*" * 5_000 + "**a*",
+    "*a**",
+]
+
+
+def calls(function, *arguments):
+    """How many functions are called while one is."""
+    count = 0
+
+    def tell(frame, event, function):
+        nonlocal count
+        count += 1
+
+    sys.setprofile(tell)
+    try:
+        function(*arguments)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@functools.cache  # as the HTML is
+def calls_for_ordinary_text():
+    return calls(safe_markdown, "Some *ordinary* **text** in `words`.\n\n" * 100)
+
+
+@pytest.mark.parametrize("part", SUPERLINEAR)
+def test_what_takes_more_than_its_length_is_as_cheap_as_ordinary_text(part):
+    source = (part * 4_000)[:4_000] if len(part) < 100 else part + part[5_000:] * 1_000
+    assert len(source) < showing.MAX_CELL
+    assert calls(safe_markdown, source) < 5 * calls_for_ordinary_text()
+    assert safe_markdown(source) == showing.plain(source)
+
+
+def test_honest_tables_and_lists_are_shown():
+    table = "| a | b |\n|---|--:|\n" + "| *c* | - |\n" * 200
+    assert safe_markdown(table).count("<td>") == 400
+    assert safe_markdown("| a |\n|---|\n| b |\n\n" * showing.MAX_RULES).count("<table>") == showing.MAX_RULES
+    assert safe_markdown("* a **b** *c*\n" * 100).count("<strong>b</strong>") == 100
 
 
 def test_the_courses_own_cells_are_within_the_bounds():

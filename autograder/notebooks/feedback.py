@@ -76,11 +76,6 @@ class Feedback(GenerateFeedback):
             write(Path(made), _plain_page(name, path, given))
             os.chmod(made, int(str(self.permissions), 8))
 
-    def _format_source(self, assignment_id, student_id, escape=False):
-        """nbgrader's own; as a pattern, also for the folder of a student whose name has two lines."""
-        made = super()._format_source(assignment_id, student_id, escape=escape)
-        return f"(?s:{made})" if escape else made
-
     def init_notebooks(self):
         """The notebooks of the student, as the gradebook named them for the first one."""
         if self._names is None:

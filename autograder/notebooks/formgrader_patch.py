@@ -2,15 +2,21 @@
 
 A student's name is written into them as if it were HTML; what was handed in beside a notebook is served like a page of
 the server's own; and whoever follows a link to `/formgrader?path=FOLDER`, from whatever page, has the server run the
-nbgrader_config.py of that folder, which may be what a student handed in.
+nbgrader_config.py of that folder, which may be what a student handed in. Formgrader's own pages hold such links where a
+student's name is `%2e%2e?path=FOLDER`, and JupyterLab shows those of a notebook.
 """
 
+import os
 import sys
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from tornado.web import HTTPError
 
 PACKAGE = "nbgrader.server_extensions.formgrader"
 NOTHING_ACTS = "sandbox; default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'"
+CONFIGURATION = "nbgrader_config.py"
+WITH_MENUS = ("lab", "doc", "tree", "notebooks")  # where the pages lie whose menus open a course
 
 
 def apply():
@@ -34,8 +40,23 @@ def render(self, name, **known):
 
 def _only_from_here(get):
     def get_from_here(self):
-        if self.get_argument("path", "") and not self.check_referer():
+        path = self.get_argument("path", "")
+        if path and not (self.check_referer() and _is_from_a_menu(self)):
             raise HTTPError(403, "Open another course from JupyterLab's menu, not by a link.")
+        if path and _is_within_a_course(path):
+            raise HTTPError(403, "This folder lies in a course, where students' files are, and is none of its own.")
         return get(self)
 
     return get_from_here
+
+
+def _is_from_a_menu(handler):
+    """Whether it is one of Jupyter's own pages that asks: a page of Formgrader's, or a file, holds only links."""
+    path = urlsplit(handler.request.headers.get("Referer", "")).path
+    return any(f"{path}/".startswith(f"{handler.base_url}/{page}/") for page in WITH_MENUS)
+
+
+def _is_within_a_course(path):
+    """Whether a folder lies below another course, by its name or where that leads."""
+    above = [parent for made in (os.path.abspath, os.path.realpath) for parent in Path(made(path)).parents]
+    return any((parent / CONFIGURATION).exists() for parent in above)

@@ -9,6 +9,7 @@ import errno
 import hashlib
 import itertools
 import os
+import re
 import stat
 from fnmatch import fnmatch
 from pathlib import Path
@@ -20,6 +21,9 @@ from .reading import Unreadable
 MAX_NAMES = 2_000  # of files and folders beside a notebook
 MAX_FOLDERS = 20
 MAX_COPIED = 200 * 2**20  # bytes of all files beside a notebook
+MAX_NAME = 128  # characters of a student's name: a column of the gradebook
+MAX_NAME_BYTES = 240  # with what is added for a file's name, at most 255
+UNSEEN = dict.fromkeys(map(ord, "\t\r\n"))  # which browsers leave out of an address
 
 
 # --- who ------------------------------------------------------------------------------------------
@@ -34,6 +38,32 @@ def strays(submitted):
     """The names of what lies among the students' folders and is none."""
     shown = [name for name in _names_in(submitted) if not name.startswith(".")]
     return [name for name in shown if not _leads_to_a_folder(os.path.join(submitted, name))]
+
+
+def problem_of(student):
+    """Why a folder's name cannot be a student's, in one sentence; "" where it can.
+
+    Formgrader writes names into addresses as they are: what ends a part of an address there, or stands for another
+    character, would lead whoever follows a student's link to where the student wants.
+    """
+    in_address = student.translate(UNSEEN)
+    if len(student) > MAX_NAME or len(os.fsencode(student)) > MAX_NAME_BYTES:
+        what = f"up to {MAX_NAME} characters ({MAX_NAME_BYTES} bytes)"
+    elif not student or not _is_text(student):
+        what = "UTF-8 text"
+    elif in_address.startswith(".") or re.search(r"[?#/\\]|%[0-9a-fA-F]{2}", in_address):
+        what = "no name that begins with a dot, or holds ? or # or a slash, or % before the code of a character"
+    else:
+        return ""
+    return f"the folder's name cannot be a student's in the gradebook, which takes {what}: rename it"
+
+
+def _is_text(name):
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def sharing(submitted, assignment, who):

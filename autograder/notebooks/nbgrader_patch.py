@@ -3,10 +3,10 @@
 Without it (nbgrader 0.9.6), a folder without the notebook gets no row in the gradebook, nor does one that may not be
 looked into or a student whose name holds brackets; a FIFO or a timestamp.txt that holds no time stops the batch, and
 the target of a symbolic link is graded, and copied into `autograded/` and the feedback; and a program that keeps
-SQLite's file for more than 5 s ends the batch. `nbgrader export` has an option for another plug-in, which a course with
-an older configuration would lack: a name that is a formula would be one in its table. Formgrader makes its pages with
-an exporter of its own, which no configuration of preprocessors reaches, and which shows raw cells and names as if they
-were HTML.
+SQLite's file for more than 5 s ends the batch, as does a folder with a line break in its name. `nbgrader export` has an
+option for another plug-in, which a course with an older configuration would lack: a name that is a formula would be one
+in its table. Formgrader makes its pages with an exporter of its own, which no configuration of preprocessors reaches,
+and which shows raw cells and names as if they were HTML.
 """
 
 import glob
@@ -19,6 +19,7 @@ from nbconvert.exporters import html
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import base
 from nbgrader.converters.autograde import Autograde
+from nbgrader.converters.base import NbGraderException
 from nbgrader.converters.generate_feedback import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import CsvExportPlugin
@@ -33,6 +34,7 @@ PATIENCE = 60.0  # seconds for which another program may write into SQLite's fil
 
 _init_notebooks = base.BaseConverter.init_notebooks
 _init_assignment = base.BaseConverter.init_assignment
+_format_source = base.BaseConverter._format_source
 _find_all_files = base.find_all_files
 
 
@@ -41,6 +43,7 @@ def apply():
     CourseDirectory.get_existing_timestamp = get_existing_timestamp
     Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
     base.BaseConverter.init_assignment = copy_files
+    base.BaseConverter._format_source = format_source
     base.find_all_files = find_regular_files
     CsvExportPlugin.export = exporting.export
     html.HTMLExporter.from_notebook_node = showing.from_notebook_node
@@ -92,8 +95,20 @@ def folders_of(self):
         for name in handed_in.strays(submitted):
             self.log.warning("%s lies in %s and is no student's folder", ascii(name)[1:-1], submitted)
         wanted = [name for name in handed_in.students(submitted, assignment) if fnmatchcase(name, pattern)]
+        problems = {name: problem for name in wanted if (problem := handed_in.problem_of(name))}
+        for name, problem in problems.items():
+            self.log.error("%s: %s", ascii(name)[1:-1], problem)
         folders.update(self._format_source(assignment, name) for name in wanted)
+        folders.difference_update(self._format_source(assignment, name) for name in problems)
+        if problems and not folders:
+            raise NbGraderException("No folder's name can be a student's")
     return sorted(folders)
+
+
+def format_source(self, assignment_id, student_id, escape=False):
+    """nbgrader's own; as a pattern, also for the folder of a student whose name has two lines."""
+    made = _format_source(self, assignment_id, student_id, escape=escape)
+    return f"(?s:{made})" if escape else made
 
 
 def copy_files(self, assignment_id, student_id):

@@ -1,6 +1,7 @@
 """Reads what students hand in: bounded, never trusted. What comes out is made anew from the few fields needed."""
 
 import errno
+import itertools
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import stat
 from dataclasses import dataclass
 
 MAX_FILE = 20 * 2**20
+MAX_PARTS = 2_000_000  # strings, lists, objects and commas of a notebook; an output has two for each of its lines
 MAX_CELLS = 2_000
 MAX_SOURCE = 1_000_000
 CELL_TYPES = ("code", "markdown", "raw")
@@ -75,6 +77,8 @@ def read_script(data):
 
 def read_notebook(data):
     """The cells of a notebook as a list of SubmittedCell. Raises Unreadable."""
+    if _has_many_parts(data):
+        raise Unreadable(f"It is made of more than {MAX_PARTS} parts: clear its outputs and hand it in again.")
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -97,6 +101,15 @@ def read_notebook(data):
     if sum(len(cell.source) for cell in cells) > MAX_SOURCE:
         raise Unreadable(f"Its cells hold more than {MAX_SOURCE} characters.")
     return cells
+
+
+def _has_many_parts(data):
+    """Whether JSON is made of more parts than MAX_PARTS, each of which takes memory however short it is."""
+    if len(data) <= MAX_PARTS:
+        return False
+    unescaped = data.replace(rb"\\", b"").replace(rb"\"", b"")
+    parts = re.finditer(rb'"[^"]*"?|[\[{,]', unescaped)
+    return next(itertools.islice(parts, MAX_PARTS, None), None) is not None
 
 
 def _cell(cell, number):

@@ -32,6 +32,9 @@ TAGS = set(
 MAX_CELL = 10_000  # characters; the course's longest cell has 7,700
 MAX_PAGE = 150_000  # characters that are parsed for one page; the course's longest notebook has 65,000
 MAX_FORMULAS = 100  # beginnings of formulas, each of which is looked for an end of, to the end of the cell
+MAX_RULES = 20  # lines that may be a table's second: for each, all that follow are looked at
+MAX_STARS = 1_000  # of which each may begin an emphasis that the others may end
+_RULE = re.compile(r"\s*[-:|][-:|\s]*")
 _BLANKS = re.compile(r"\s{100}")  # at each of which Python's lexer looks through all that follow
 
 # MathJax turns these into links, styles, tooltips and code of other places, or into other names of them
@@ -80,9 +83,16 @@ def safe_markdown(source):
 
     Pictures are not kept. A cell that is long, or that the parser chokes on, is shown as it was written.
     """
-    if not _is_parsed(source) or source.count("\\\\(") + source.count("\\\\[") > MAX_FORMULAS:
-        return plain(source)
-    return _markdown(source)
+    return plain(source) if not _is_parsed(source) or _branches(source) else _markdown(source)
+
+
+def _branches(source):
+    """Whether a Markdown cell holds more beginnings of what may have no end than its parser is good at."""
+    return (
+        source.count("\\\\(") + source.count("\\\\[") > MAX_FORMULAS
+        or source.count("*") > MAX_STARS
+        or sum(_RULE.fullmatch(line) is not None for line in source.splitlines()) > MAX_RULES
+    )
 
 
 @remembering

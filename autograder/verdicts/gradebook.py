@@ -27,6 +27,7 @@ from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError
 
+from ..classes import DISK
 from ..notebooks import autograde, handed_in
 from ..notebooks.restoring import restore
 from .record import NotRecorded
@@ -38,7 +39,6 @@ BUSY = (
     "its row could not be written, since another program keeps the gradebook (Formgrader, or a shell of the database):"
     " end what it is at and run the same command again; nothing is graded again"
 )
-LONGEST = 128  # characters of a student's name that the gradebook has room for
 
 
 def does_as_usual(runs):
@@ -88,7 +88,7 @@ class Writer:
 
     `runs` is a nbgrader_runs.Course. Raises OSError and SQLAlchemy's OperationalError, which go for all submissions.
     Where another program keeps SQLite's file, rows wait; `unrecorded` are pairs of those who have none even at the end,
-    and why.
+    or whose verdict could not be kept, and why.
     """
 
     def __init__(self, runs, assignment, results):
@@ -122,7 +122,7 @@ class Writer:
         try:
             if kind is None:
                 self.flush()
-                self.unrecorded = [(row.student, BUSY) for row in self.waiting]
+                self.unrecorded += [(row.student, BUSY) for row in self.waiting]
         finally:
             self.gradebook.close()
 
@@ -182,11 +182,8 @@ class Writer:
 
         `submitted` is a list of reading.SubmittedCell, `key` the result's.
         """
-        if len(student) > LONGEST or not _is_text(student):
-            raise NotRecorded(
-                f"the folder's name cannot be a student's in the gradebook, which takes up to {LONGEST} characters of"
-                " text: rename it"
-            )
+        if problem := handed_in.problem_of(student):
+            raise NotRecorded(problem)
         cells = restore(submitted, self.known, self.assignment)
         if graded.cells and len(graded.cells) != len(cells):
             raise NotRecorded("the gradebook and the source disagree on the assignment's cells: build it again")
@@ -195,7 +192,10 @@ class Writer:
         if self.kernelspec:
             notebook.metadata["kernelspec"] = self.kernelspec
         autograde.write_outputs(notebook.cells, cells, graded)
-        self._write(student, notebook)
+        try:
+            self._write(student, notebook)
+        except OSError as error:
+            raise _for_one(error) from None
         grades, comments = {}, {}
         for cell in notebook.cells:
             self._assess(cell, graded.verdict, grades, comments)
@@ -277,7 +277,10 @@ class Writer:
         for student in late:
             self._assign_penalty(student)
         for row in rows:
-            self.results.put_latest(self.assignment.name, row.student, row.verdict, row.recorded())
+            try:
+                self.results.put_latest(self.assignment.name, row.student, row.verdict, row.recorded())
+            except OSError as error:
+                self.unrecorded.append((row.student, str(_for_one(error))))
 
     def _submissions(self, database, rows):
         """Make sure that the submissions are there: {student: (the submission's id, whether it is late)}."""
@@ -364,6 +367,14 @@ def is_kept(error):
     return "database is locked" in str(getattr(error, "orig", None))
 
 
+def _for_one(error):
+    """The NotRecorded for a student whose file or folder cannot be written. Raises what goes wrong for everybody."""
+    if error.errno in DISK:
+        raise error
+    where = f"{os.fsdecode(error.filename2 or error.filename)} " if error.filename else ""
+    return NotRecorded(f"{where}cannot be written ({error.strerror or error}): look at what lies there")
+
+
 def _graded(score, manual_score):
     """As nbgrader has it: what a person has graded, or is to grade, needs a person's look again."""
     return {"auto_score": score, "needs_manual_grade": manual_score is not None or score is None}
@@ -415,11 +426,3 @@ def _insert_new(database, table, rows):
         dialect = {"postgresql": postgresql, "sqlite": sqlite}.get(database.dialect.name)
         statement = dialect.insert(table).on_conflict_do_nothing() if dialect else insert(table)
         database.execute(statement, new)
-
-
-def _is_text(name):
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
