@@ -6,7 +6,6 @@ gives up on the class when one archive is broken. Whose a file is, `whose.py` fi
 
 import contextlib
 import os
-import re
 import shutil
 import stat
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from . import unpacking
 from .reading import MAX_FILE
 from .times import time_of
 from .unpacking import Refused
-from .whose import Origin, Owners, Pattern, is_plain
+from .whose import ARCHIVE_SUFFIX, Origin, Owners, Pattern, is_plain
 
 MAX_FOLDERS = 10
 MAX_NESTED = 2  # archives in an archive: that of a whole class holds those of its students
@@ -149,10 +148,18 @@ class SafeCollector(FileNameCollectorPlugin):
         if not taken or not pattern.names_students:
             return None
         found = {path: origin for path, origin in taken.items() if os.path.splitext(path)[1] in self.valid_ext}
-        settled = Owners(pattern, self._extractor.root, found, self.class_archives)
+        settled = Owners(pattern, self._extractor.root, found, self.class_archives, self._has_submitted)
         for remark in settled.remarks:
             self.log.warning("%s", _shown(remark))
         return settled
+
+    def _has_submitted(self, student):
+        """Whether something of a student lies in `submitted/` for this assignment."""
+        course = self.parent.coursedir
+        folder = (
+            course.format_path(course.submitted_directory, student, course.assignment_id) if is_plain(student) else ""
+        )
+        return os.path.lexists(folder) and (not os.path.isdir(folder) or bool(os.listdir(folder)))
 
     def _checked(self, submitted_file, info):
         if not info:
@@ -179,7 +186,7 @@ def safe_path(name):
 
 def without_suffix(path):
     """The path for what is in an archive: `a.tar.gz` goes into `a`; a name without a suffix would be its own."""
-    return path.with_name(re.sub(r"(\.tar)?\.\w+$", "", path.name) or "archive")
+    return path.with_name(ARCHIVE_SUFFIX.sub("", path.name) or "archive")
 
 
 def _unused(path):
