@@ -144,6 +144,7 @@ class Owners:
         place, info = self._outermost_named(origin, outside)
         if info is None:
             return None
+        self._remark_on(place)
         if info[EARLIER] is not None:
             self.problems[path] = (
                 f"its name names two students, {info[EARLIER]} and {info['student_id']}: rename what lies in the"
@@ -165,7 +166,6 @@ class Owners:
         """(the outermost place on the way to a file that names a student, what it says), below `outside` parts."""
         for length in range(outside + 1, len(origin.parts) + 1):
             if info := self._named(origin.parts[:length]):
-                self._remark_on(origin.parts[:length])
                 return origin.parts[:length], info
         return None, None
 
