@@ -366,7 +366,7 @@ def test_a_greedy_pattern_does_not_find_a_time_that_a_student_wrote(tmp_path):
 @pytest.mark.parametrize(
     "pattern, files",
     [
-        (BY_LAST, {"li-bela.zip": [(f"li-bela_{NOTEBOOK}", b"li's"), (f"bela_{NOTEBOOK}", b"evil")], "bela.zip": BELA}),
+        (BY_LAST, {"a-bela.zip": [(f"a-bela_{NOTEBOOK}", b"li's"), (f"bela_{NOTEBOOK}", b"evil")], "bela.zip": BELA}),
         (
             BY_DASH,
             {
@@ -431,7 +431,7 @@ def test_a_students_name_is_one_however_it_is_written(tmp_path, form):
         (BY_NAME, {"ada.zip": EVIL}),
         (BY_NAME, {"ada.zip": [*EVIL, (f"carl_{NOTEBOOK}", b"evil")]}),
         (BY_NAME, {"ada.zip": EVIL, "carl.zip": [(f"carl_{NOTEBOOK}", b"carl's")]}),
-        (BY_NAME, {"ada_bela.zip": EVIL, "zoe.zip": [(f"zoe_{NOTEBOOK}", b"zoe's")]}),
+        (BY_NAME, {"ada-bela.zip": EVIL, "zoe.zip": [(f"zoe_{NOTEBOOK}", b"zoe's")]}),
         (BY_FOLDER, {"ada.zip": [(HONEST, b"evil"), (f"carl/{NOTEBOOK}", b"evil")]}),
     ],
 )
@@ -550,8 +550,9 @@ def test_whose_it_is_is_found_in_a_time_that_grows_with_what_there_is(inside, mo
     names = [f"s{n}_{NOTEBOOK}" for n in range(count)]
     found = {n: whose.Origin(("ada", n) if inside else (n,), 1) for n in [*names, f"bela_{NOTEBOOK}"]}
     found[f"zoe_{NOTEBOOK}"] = whose.Origin(("zoe", f"zoe_{NOTEBOOK}"), 1)
+    found |= {f"x{n}": whose.Origin((f"x{n}", f"carl_{NOTEBOOK}"), 1) for n in range(count)}
     owners = whose.Owners(whose.Pattern(BY_NAME, ASSIGNMENT), "root", found)
-    assert len(owners.infos) == count + 2 and len(calls) <= 5 * count
+    assert len(owners.infos) == count + 2 and len(calls) <= 10 * count
 
 
 def test_a_nested_bomb_leaves_room_for_those_after_it(tmp_path, monkeypatch):

@@ -244,14 +244,19 @@ class Owners:
 
     def _with_the_best_reason(self, claims):
         """Of each student, what is the student's by the best reason that there is; without any, from one item alone."""
-        inside = {item: {_words(c.student) for c in mine} for item, mine in _grouped(claims, lambda c: c.item).items()}
+        sizes, largest = {}, {}  # how many students an item has; and the largest item that has a student, by words
+        for item, mine in _grouped(claims, lambda claim: claim.item).items():
+            students = {_words(claim.student) for claim in mine}
+            sizes[item] = len(students)
+            for words in students:
+                largest[words] = max(largest.get(words, 0), len(students))
         kept = []
         for student, mine in _grouped(claims, lambda claim: claim.student).items():
             best = min(claim.rank for claim in mine)
             chosen = [claim for claim in mine if claim.rank == best]
             items = sorted({claim.item for claim in chosen})
             if best == BY_NOTHING and len(items) > 1:
-                items = [item for item in items if not any(_yields(item, other, inside) for other in items)]
+                items = [item for item in items if not _is_a_part(item, sizes[item], largest)]
                 chosen = [claim for claim in chosen if claim.item in items] if len(items) == 1 else []
             if chosen:
                 others = f"{student}'s own is in {'/'.join(chosen[0].item)}"
@@ -292,8 +297,9 @@ class Owners:
             times = [time_of(claim.info.get("timestamp")) for claim in rivals]
             from_several = len({claim.item for claim in rivals}) > 1
             if from_several and (None in times or rivals[0].rank != BY_ITEM):
+                both = self._both(rivals, rivals[0].info["file_id"])
                 for claim in rivals:
-                    self._leave_out(claim, self._both(rivals, claim.info["file_id"]))
+                    self._leave_out(claim, both)
                 continue
             chosen = rivals[0] if None in times else rivals[times.index(max(times))]
             self.infos[chosen.path] = chosen.info
@@ -342,12 +348,7 @@ def _first_of(students, name):
     return None, ()
 
 
-def _yields(item, other, inside):
-    """Whether an item is not a whole class's, as another seems to be: it is named after one of that other's students.
-
-    `inside`, {item: words of its students}. One that holds more students than the other never yields.
-    """
-    if len(inside[item]) >= len(inside[other]):
-        return False
+def _is_a_part(item, size, largest):
+    """Whether an item of so many students is no whole class's: it is named after a student of a larger one."""
     words = _words(item[-1])
-    return any(words[:end] in inside[other] for end in range(1, len(words) + 1))
+    return any(largest.get(words[:end], 0) > size for end in range(1, len(words) + 1))
