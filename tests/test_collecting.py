@@ -391,12 +391,29 @@ def test_a_greedy_pattern_does_not_find_a_time_that_a_student_wrote(tmp_path):
         # a student's archive in that of a class
         (BY_NAME, {"all.zip": [("ada.zip", zipped(EVIL)), ("bela.zip", zipped(BELA))]}),
         (TIMED, {"all.zip": [("ada.zip", zipped([(TIMED_EVIL, b"evil")])), TIMED_BELA]}),
+        # and of one of several classes
+        (
+            TIMED,
+            {
+                "1.zip": [("ada.zip", zipped([(TIMED_EVIL, b"evil")])), TIMED_BELA],
+                "2.zip": [(f"zoe_at_20260102_{NOTEBOOK}", b"z")],
+            },
+        ),
     ],
 )
 def test_an_archive_is_its_students_and_of_no_other_whom_its_name_names(tmp_path, pattern, files):
     made = {name: zipped(members) for name, members in files.items()}
     found, said = collected(tmp_path, pattern, made)
     assert found[HONEST] == b"bela's" and b"evil" not in found.values(), said
+
+
+def test_in_archives_that_may_be_classes_no_student_replaces_another(tmp_path):
+    section = zipped([("ada.zip", of("ada", "bela", content=b"evil")), ("bela.zip", of("bela"))])
+    files = {"section_1.zip": section, "section_2.zip": of("carl", "zoe")}
+    found, said = collected(tmp_path / "untold", BY_LAST, files)
+    assert HONEST not in found and "section_1/ada and section_1/bela both hold" in said
+    found, said = collected(tmp_path / "told", BY_LAST, files, class_archives=["section_*"])
+    assert found[HONEST] == b"bela's", said
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])

@@ -294,21 +294,22 @@ class Owners:
 
         for rivals in _grouped(claims, place).values():
             rivals.sort(key=lambda claim: (len(claim.origin.parts), claim.origin.parts))
-            times = [time_of(claim.info.get("timestamp")) for claim in rivals]
-            from_several = len({claim.item for claim in rivals}) > 1
-            if from_several and (None in times or rivals[0].rank != BY_ITEM):
+            best = _right_in_the_item(rivals) if rivals[0].rank == BY_NOTHING else rivals
+            times = [time_of(claim.info.get("timestamp")) for claim in best]
+            from_several = len({_author(claim) for claim in best}) > 1
+            if from_several and (None in times or best[0].rank != BY_ITEM):
                 both = self._both(rivals, rivals[0].info["file_id"])
                 for claim in rivals:
                     self._leave_out(claim, both)
                 continue
-            chosen = rivals[0] if None in times else rivals[times.index(max(times))]
+            chosen = best[0] if None in times else best[times.index(max(times))]
             self.infos[chosen.path] = chosen.info
             for claim in rivals:
                 if claim is not chosen:
                     self._leave_out(claim, f"{claim.student} has another of that name, which is taken: {chosen.path}")
 
     def _both(self, claims, what):
-        items = sorted({"/".join(claim.item) for claim in claims})
+        items = sorted({"/".join(_author(claim)) for claim in claims})
         student = claims[0].student
         return (
             f"{' and '.join(items[:2])} both hold {what} of {student}, and nothing tells which is {student}'s: collect"
@@ -320,6 +321,17 @@ class Owners:
 
 
 ARCHIVE_SUFFIX = re.compile(r"(\.tar)?\.\w+$")
+
+
+def _right_in_the_item(claims):
+    """Those that lie right in their item, which may be a class's; all of them where there are none."""
+    return [claim for claim in claims if len(claim.origin.parts) == len(claim.item) + 1] or claims
+
+
+def _author(claim):
+    """The place whose content one student has named: in an item that may be a class's, a folder or archive in it."""
+    inner = claim.origin.parts[: len(claim.item) + 1]
+    return inner if claim.rank == BY_NOTHING and len(inner) < len(claim.origin.parts) else claim.item
 
 
 def _grouped(claims, key):
