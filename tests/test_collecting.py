@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 import tracemalloc
+import unicodedata
 import zipfile
 
 import pytest
@@ -18,7 +19,7 @@ from conftest import ASSIGNMENT, ROOT
 from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.notebooks import collecting, times
+from autograder.notebooks import collecting, times, whose
 
 NOTEBOOK = f"{ASSIGNMENT}.ipynb"
 
@@ -128,7 +129,8 @@ def test_bombs_end(tmp_path, monkeypatch):
 
 
 def test_an_archive_of_too_many_files_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(collecting, "Room", lambda files, size: ROOM(files=10, size=100))
+    monkeypatch.setattr(collecting, "Room", lambda files, size: ROOM(files, size=100))
+    monkeypatch.setattr(collecting.unpacking, "MAX_ENTRIES", 10)
     found = extract(tmp_path, many=zipped([(f"f{n}", b"") for n in range(50)]), large=zipped([("a", b"x" * 101)]))
     assert len(found) == 10
 
@@ -328,7 +330,246 @@ def test_a_file_beside_an_archive_of_its_name(tmp_path):
     assert sorted(found) == [f"{name}/{NOTEBOOK}" for name in ("bela", "carl", "dora", "eva")]
 
 
+# --- what students name, and what they do not ------------------------------------------------------
+
+NBGRADERS = r".*_(?P<student_id>\w+)_attempt_(?P<timestamp>[0-9\-]+)_(?P<file_id>\w+)"
+BY_LAST = r".*/(?P<student_id>[^_/]+)_(?P<file_id>0\d_.+)\.ipynb"
+BY_DASH = r".*/(?P<student_id>[a-z]+)-(?P<file_id>[^/]+)\.ipynb"
+ADA = f"ada/{NOTEBOOK}"
+
+
+def of(*names, content=None):
+    """The bytes of a zip of notebooks, each with what a class gave it: its student's name, or what is told."""
+    return zipped([(f"{name}_{NOTEBOOK}", content or f"{name}'s".encode()) for name in names])
+
+
+@pytest.mark.parametrize("rest", ["x_bela_attempt_2027-01-01", "bela_attempt_2027-01-01"])
+def test_a_greedy_pattern_does_not_find_what_a_student_wrote_behind_the_name(tmp_path, rest):
+    files = {
+        f"ps1_bela_attempt_2026-01-02_{NOTEBOOK}": b"bela's",
+        f"ps1_ada_attempt_2026-01-01_{rest}_{NOTEBOOK}": b"evil",
+    }
+    found, said = collected(tmp_path, NBGRADERS, files)
+    assert found == {HONEST: b"bela's", "bela/timestamp.txt": b"2026-01-02 00:00:00"}
+    assert "names two students, ada and bela" in said
+
+
+def test_a_greedy_pattern_does_not_find_a_time_that_a_student_wrote(tmp_path):
+    files = {
+        f"ps1_ada_attempt_2026-01-05_ada_attempt_2025-01-01_{NOTEBOOK}": b"late",
+        f"ps1_bela_attempt_2026-01-02_{NOTEBOOK}": b"b",
+    }
+    found, said = collected(tmp_path, NBGRADERS, files)
+    assert not any(name.startswith("ada/") for name in found) and found[HONEST] == b"b" and "two students" in said
+
+
+@pytest.mark.parametrize(
+    "pattern, files",
+    [
+        (BY_LAST, {"a-bela.zip": [(f"a-bela_{NOTEBOOK}", b"li's"), (f"bela_{NOTEBOOK}", b"evil")], "bela.zip": BELA}),
+        (
+            BY_DASH,
+            {
+                "ada_1_2_bela.zip": [(f"ada-{NOTEBOOK}", b"ada's"), (f"bela-{NOTEBOOK}", b"evil")],
+                "bela_3_4_w.zip": [(f"bela-{NOTEBOOK}", b"bela's")],
+            },
+        ),
+        (
+            BY_DASH,
+            {"ada_1_2_bela.zip": [(f"bela-{NOTEBOOK}", b"evil")], "bela_3_4.zip": [(f"bela-{NOTEBOOK}", b"bela's")]},
+        ),
+        (BY_NAME, {"Bela.zip": BELA, "ada.zip": EVIL}),
+        (BY_NAME, {"BELA late.zip": BELA, "ada bela.zip": EVIL}),
+        # a class's archive beside a student's
+        (
+            BY_NAME,
+            {
+                "all.zip": [(f"ada_{NOTEBOOK}", b"1"), *BELA, (f"carl_{NOTEBOOK}", b"1")],
+                "ada-late.zip": [*EVIL, (f"carl_{NOTEBOOK}", b"evil")],
+            },
+        ),
+        # a student's archive in that of a class
+        (BY_NAME, {"all.zip": [("ada.zip", zipped(EVIL)), ("bela.zip", zipped(BELA))]}),
+        (TIMED, {"all.zip": [("ada.zip", zipped([(TIMED_EVIL, b"evil")])), TIMED_BELA]}),
+        # and of one of several classes
+        (
+            TIMED,
+            {
+                "1.zip": [("ada.zip", zipped([(TIMED_EVIL, b"evil")])), TIMED_BELA],
+                "2.zip": [(f"zoe_at_20260102_{NOTEBOOK}", b"z")],
+            },
+        ),
+    ],
+)
+def test_an_archive_is_its_students_and_of_no_other_whom_its_name_names(tmp_path, pattern, files):
+    made = {name: zipped(members) for name, members in files.items()}
+    found, said = collected(tmp_path, pattern, made)
+    assert found[HONEST] == b"bela's" and b"evil" not in found.values(), said
+
+
+def test_in_archives_that_may_be_classes_no_student_replaces_another(tmp_path):
+    section = zipped([("ada.zip", of("ada", "bela", content=b"evil")), ("bela.zip", of("bela"))])
+    files = {"section_1.zip": section, "section_2.zip": of("carl", "zoe")}
+    found, said = collected(tmp_path / "untold", BY_LAST, files)
+    assert HONEST not in found and "section_1/ada and section_1/bela both hold" in said
+    found, said = collected(tmp_path / "told", BY_LAST, files, class_archives=["section_*"])
+    assert found[HONEST] == b"bela's", said
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_students_name_is_one_however_it_is_written(tmp_path, form):
+    name, other = (unicodedata.normalize(f, "jos\u00e9") for f in (form, {"NFC": "NFD", "NFD": "NFC"}[form]))
+    found, said = collected(tmp_path, BY_NAME, {f"{other}.zip": of(name), "ada.zip": of(name, content=b"evil")})
+    assert found == {f"{name}/{NOTEBOOK}": f"{name}'s".encode()}, said
+
+
+@pytest.mark.parametrize(
+    "pattern, files",
+    [
+        (
+            MOODLE,
+            {
+                "all.zip": [
+                    (f"ada_1_assignsubmission_file/{NOTEBOOK}", b"ada's"),
+                    (f"ada_1_assignsubmission_file/bela_2_assignsubmission_file/{NOTEBOOK}", b"evil"),
+                ]
+            },
+        ),
+        (
+            MOODLE,
+            {
+                "all.zip": [
+                    (f"ada_1_assignsubmission_file/{n}_2_assignsubmission_file/{NOTEBOOK}", b"evil")
+                    for n in ("bela", "carl")
+                ]
+            },
+        ),
+        (BY_NAME, {"ada.zip": [(f"sub/ada_{NOTEBOOK}", b"ada's"), *EVIL, (f"carl_{NOTEBOOK}", b"evil")]}),
+        (BY_NAME, {"ada.zip": EVIL}),
+        (BY_NAME, {"ada.zip": [*EVIL, (f"carl_{NOTEBOOK}", b"evil")]}),
+        (BY_NAME, {"ada.zip": EVIL, "carl.zip": [(f"carl_{NOTEBOOK}", b"carl's")]}),
+        (BY_NAME, {"ada-bela.zip": EVIL, "zoe.zip": [(f"zoe_{NOTEBOOK}", b"zoe's")]}),
+        (BY_FOLDER, {"ada.zip": [(HONEST, b"evil"), (f"carl/{NOTEBOOK}", b"evil")]}),
+    ],
+)
+@pytest.mark.parametrize("force", [True, False])
+def test_what_was_collected_before_is_replaced_by_nothing_unsure(tmp_path, pattern, files, force):
+    earlier = tmp_path / "submitted" / "bela" / ASSIGNMENT / NOTEBOOK
+    earlier.parent.mkdir(parents=True)
+    earlier.write_bytes(b"bela's")
+    made = {name: zipped(members) for name, members in files.items()}
+    found, said = collected(tmp_path, pattern, made, force=force)
+    assert found[HONEST] == b"bela's", said
+
+
+def test_what_is_surely_a_students_replaces_what_was_collected_before(tmp_path):
+    collected(tmp_path, BY_NAME, {"ada.zip": of("ada", content=b"first"), "bela.zip": of("bela")})
+    found, said = collected(tmp_path, BY_NAME, {"ada.zip": of("ada"), "all.zip": of("carl")}, force=True)
+    assert found == {ADA: b"ada's", HONEST: b"bela's", f"carl/{NOTEBOOK}": b"carl's"}, said
+
+
+def test_a_class_is_collected_again_where_the_instructor_names_its_archive(tmp_path):
+    collected(tmp_path, BY_NAME, {"all.zip": of("ada", "bela", content=b"first")})
+    found, said = collected(tmp_path, BY_NAME, {"all.zip": of("ada", "bela")}, force=True)
+    assert set(found.values()) == {b"first"} and "name it in SafeCollector.class_archives" in said
+    found, said = collected(tmp_path, BY_NAME, {}, force=True, class_archives=["all.zip"])
+    assert found == {ADA: b"ada's", HONEST: b"bela's"}, said
+
+
+@pytest.mark.parametrize("name", ["section_*", "section_1.zip", "section_?.ZIP"])
+def test_an_archive_of_a_class_is_named_with_its_suffix_or_without(tmp_path, name):
+    files = {"section_1.zip": of("ada", "bela"), "zoe_x.zip": zipped([(NOTEBOOK, b"zoe's")])}
+    found, said = collected(tmp_path, BY_NAME, files, class_archives=[name])
+    assert found == {ADA: b"ada's", HONEST: b"bela's", f"zoe/{NOTEBOOK}": b"zoe's"}, said
+
+
+def test_what_is_passed_over_as_a_class_is_said(tmp_path):
+    _, said = collected(tmp_path, BY_FOLDER, {"ada.zip": zipped([(HONEST, b"b"), (f"carl/{NOTEBOOK}", b"c")])})
+    assert "ada is taken for a whole class's, and not for what the student ada handed in" in said
+
+
+def test_two_items_of_one_student_without_times_are_both_named(tmp_path):
+    files = {"bela.zip": of("bela"), "bela_2.zip": of("bela", content=b"other"), "ada.zip": of("ada")}
+    found, said = collected(tmp_path, BY_LAST, files)
+    assert found == {ADA: b"ada's"} and said.count("bela and bela_2 both hold") == 2
+
+
+def test_several_notebooks_of_a_student_come_from_several_archives(tmp_path):
+    files = {"bela.zip": of("bela"), "bela_more.zip": zipped([("bela_03_x.ipynb", b"more")])}
+    found, said = collected(tmp_path, BY_LAST, files)
+    assert found == {HONEST: b"bela's", "bela/03_x.ipynb": b"more"}, said
+
+
 # --- bounds ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrapper", ["", "Assignment 2/"])
+@pytest.mark.parametrize("folder", ["ada_1_assignsubmission_file/{}.ipynb", "ada_1_assignsubmission_file/{}/x.ipynb"])
+def test_a_bomb_in_a_classs_archive_leaves_room_for_the_others(tmp_path, monkeypatch, wrapper, folder):
+    monkeypatch.setattr(collecting, "LARGEST", 2**24)
+    monkeypatch.setattr(collecting, "RATIO", 0)
+    bomb = [(wrapper + folder.format(n), b"\0" * 2**20) for n in range(20)]
+    last = (wrapper + f"zoe_2_assignsubmission_file/{NOTEBOOK}", b"zoe's")
+    found, said = collected(tmp_path, MOODLE, {"all.zip": zipped([*bomb, last])})
+    assert found[f"zoe/{NOTEBOOK}"] == b"zoe's" and said.count("there is too much in it") == 1
+    assert sum(p.stat().st_size for p in (tmp_path / "downloaded").rglob("*.ipynb")) <= 2**23 + 2**20
+
+
+def test_students_archives_share_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(collecting, "SHARED", 2**22)
+    monkeypatch.setattr(collecting, "RATIO", 0)
+    bomb = zipped([(f"{n}", b"\0" * 2**19) for n in range(8)])
+    tar = tarred(*((member(f"{n}"), b"\0" * 2**19) for n in range(8)))
+    found = extract(tmp_path, ada=bomb, carl=tar, dora=bomb, zoe=zipped([(NOTEBOOK, b"zoe's")]))
+    assert found.pop(f"zoe/{NOTEBOOK}") == b"zoe's" and sum(map(len, found.values())) <= 3 * 2**20
+
+
+def test_what_a_tar_passes_over_is_bounded_by_its_size(tmp_path, monkeypatch):
+    read = []
+    skip = collecting.unpacking.Tar._skip
+    monkeypatch.setattr(collecting.unpacking.Tar, "_skip", lambda tar, size: (skip(tar, size), read.append(size)))
+    monkeypatch.setattr(collecting.unpacking, "LEAST_STREAM", 2**20)
+    monkeypatch.setattr(collecting.unpacking, "MAX_RATIO", 1)
+    bomb = packed_tar(*[(header(tarfile.XGLTYPE, 2**20), 2**20)] * 8)
+    assert extract(tmp_path, ada=bomb, bela=zipped([MINE])) == {HONEST: b"bela's"} and sum(read) <= 2**21
+
+
+def test_what_tars_in_an_archive_pass_over_is_charged_to_their_student(tmp_path, monkeypatch):
+    opened = []
+    make = collecting.unpacking.opened
+    monkeypatch.setattr(collecting.unpacking, "opened", lambda path: opened.append(path.name) or make(path))
+    monkeypatch.setattr(collecting, "SIZE", 2**22)
+    bomb = packed_tar(*[(header(tarfile.XGLTYPE, 2**20), 2**20)] * 3)
+    files = [*((f"ada_1_assignsubmission_file/{n}.tar.gz", bomb) for n in range(9)), MOODLE_BELA]
+    found, said = collected(tmp_path, MOODLE, {"all.zip": zipped(files)})
+    assert found == {HONEST: b"bela's"} and len(opened) == 3 and "there is too much in it" in said
+
+
+@pytest.mark.parametrize("length", [201, 250, 255])
+def test_a_long_name_is_a_name(tmp_path, length):
+    name = "a" * (length - len(".ipynb")) + ".ipynb"
+    assert extract(tmp_path, ada=zipped([(name, b"1")])) == {f"ada/{name}": b"1"}
+
+
+def test_a_name_that_is_too_long_is_said_to_be(tmp_path):
+    name = "a" * 250 + ".ipynb"
+    _, said = collected(tmp_path, BY_FOLDER, {"ada.zip": zipped([(name, b"1"), (NOTEBOOK, b"2")])})
+    assert "too long: let it have at most 255 bytes" in said and "leads elsewhere" not in said
+
+
+@pytest.mark.parametrize("inside", [0, 1])
+def test_whose_it_is_is_found_in_a_time_that_grows_with_what_there_is(inside, monkeypatch):
+    """Names are taken apart a few times each; once for every pair of an archive's students was once too often."""
+    calls = []
+    words = whose._words
+    monkeypatch.setattr(whose, "_words", lambda name: calls.append(name) or words(name))
+    count = 400
+    names = [f"s{n}_{NOTEBOOK}" for n in range(count)]
+    found = {n: whose.Origin(("ada", n) if inside else (n,), 1) for n in [*names, f"bela_{NOTEBOOK}"]}
+    found[f"zoe_{NOTEBOOK}"] = whose.Origin(("zoe", f"zoe_{NOTEBOOK}"), 1)
+    found |= {f"x{n}": whose.Origin((f"x{n}", f"carl_{NOTEBOOK}"), 1) for n in range(count)}
+    owners = whose.Owners(whose.Pattern(BY_NAME, ASSIGNMENT), "root", found)
+    assert len(owners.infos) == count + 2 and len(calls) <= 10 * count
 
 
 def test_a_nested_bomb_leaves_room_for_those_after_it(tmp_path, monkeypatch):

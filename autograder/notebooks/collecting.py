@@ -6,7 +6,6 @@ gives up on the class when one archive is broken. Whose a file is, `whose.py` fi
 
 import contextlib
 import os
-import re
 import shutil
 import stat
 from dataclasses import dataclass
@@ -20,14 +19,16 @@ from . import unpacking
 from .reading import MAX_FILE
 from .times import time_of
 from .unpacking import Refused
-from .whose import Origin, Owners, Pattern, is_plain
+from .whose import ARCHIVE_SUFFIX, MAX_NAME, Origin, Owners, Pattern, is_plain
 
 MAX_FOLDERS = 10
 MAX_NESTED = 2  # archives in an archive: that of a whole class holds those of its students
-FILES, SIZE = 2_000, 2**27  # at most for an archive in an archive, which is one student's
-SHARED = 2**32  # bytes that all archives in an archive may come to, shared out evenly among them
+FILES, SIZE = 2_000, 2**28  # at most for a folder or a file in an archive: in a class's, that is one student's
+LARGEST = 2**33  # bytes that an archive may come to, shared out evenly among what is in it
+SHARED = 2**34  # bytes that all archives together may come to, shared out evenly among them
 RATIO = 100  # to which nothing is packed that is no bomb
 
+TOO_LONG = f"a name in it is too long: let it have at most {MAX_NAME} bytes"
 DISK_FULL = "The disk is full, or nothing may be written to it: make room and collect again."
 
 
@@ -37,12 +38,56 @@ class Room:
 
     files: int
     size: int
+    said: bool = False  # that there is none left
+
+    @property
+    def is_full(self):
+        return self.files < 0 or self.size < 0
 
     def take(self, files=0, size=0):
         self.files -= files
         self.size -= size
-        if self.files < 0 or self.size < 0:
+        if self.is_full:
             raise Refused("there is too much in it")
+
+
+class Rooms:
+    """The Room of each folder or file in an archive: however much is in the others, it has its share.
+
+    Students of a class lie side by side; so what all names have in common at their beginning is no folder of one's.
+    """
+
+    def __init__(self, names, size):
+        parts = [path.parts for name in names if (path := _path_or_none(name))]
+        self.common = len(os.path.commonprefix([p[:-1] for p in parts]))
+        self.share = min(SIZE, size // max(1, len({self._key(p) for p in parts})))
+        self.rooms = {}
+
+    def of(self, path):
+        key = self._key(path.parts)
+        if key not in self.rooms:
+            self.rooms[key] = Room(files=FILES, size=self.share)
+        return self.rooms[key]
+
+    def charge(self, size):
+        pass  # for what is passed over in a zip costs nothing
+
+    def _key(self, parts):
+        return parts[: self.common + 1]
+
+
+class OneRoom:
+    """One Room for all that is in an archive."""
+
+    def __init__(self, room):
+        self.room = room
+
+    def of(self, path):
+        return self.room
+
+    def charge(self, size):
+        """Count what is passed over, too: it takes time."""
+        self.room.size -= size
 
 
 class BoundedExtractor(ExtractorPlugin):
@@ -53,6 +98,7 @@ class BoundedExtractor(ExtractorPlugin):
 
     def extract(self, archive_path, extracted_path):
         self.taken, self.root = {}, extracted_path
+        self.archives = sum(unpacking.is_archive(name) for _, _, names in os.walk(archive_path) for name in names)
         for folder, folders, names in os.walk(archive_path):
             folders.sort()
             for name in sorted(names):
@@ -79,39 +125,53 @@ class BoundedExtractor(ExtractorPlugin):
         if unpacking.is_archive(source.name):
             origin = without_suffix(place).parts
             folder = _unused(extracted / without_suffix(place))
-            room = Room(files=unpacking.MAX_ENTRIES, size=2**31 + RATIO * source.stat().st_size)
-            self._unpack(source, folder, Origin(origin, len(origin)), room)
+            size = min(LARGEST, SHARED // self.archives) + RATIO * source.stat().st_size
+            self._unpack(source, folder, Origin(origin, len(origin)), lambda names: _rooms(names, size))
         else:
             target = _unused(extracted / place)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
             self.taken[str(target)] = Origin(place.parts, len(place.parts))
 
-    def _unpack(self, source, folder, origin, room, depth=0):
+    def _unpack(self, source, folder, origin, rooms_for, depth=0):
         """Unpack an archive into a folder, and the archives in it into folders beside them.
 
-        Where it is broken, or too large, what came before that is taken all the same.
+        Where it is broken, or too large, what came before that is taken all the same. `rooms_for` gives the Rooms for
+        what it says that is in it.
         """
         folder.mkdir(parents=True)
         nested = []
-        with self._telling(source.name), contextlib.closing(unpacking.opened(source)) as archive:
+        with self._telling(source.name), contextlib.ExitStack() as closing:
+            archive = closing.enter_context(contextlib.closing(unpacking.opened(source)))
+            rooms = rooms_for(archive.names())
+            closing.callback(lambda: rooms.charge(archive.skipped))
             for name, open_member in archive.regular_files():
-                room.take(files=1)
                 with self._telling(f"{source.name}, {name}"):
                     path = safe_path(name)
-                    if unpacking.is_archive(path.name) and depth == MAX_NESTED:
-                        raise Refused("it is an archive in an archive in an archive")
-                    _write(open_member, folder / path, room)
+                    room = rooms.of(path)
+                    if room.is_full and room.said:
+                        continue
+                    self._take_member(path, open_member, folder, room, depth)
                     if unpacking.is_archive(path.name):
-                        nested.append(path)
+                        nested.append((path, room))
                     else:
                         self.taken[str(folder / path)] = origin.below(path)
-                room.take()  # nothing; but it raises when there is no room left
-        for path in nested:
+        for path, room in nested:
             with self._telling(f"{source.name}, {path}"):
-                inner = room if depth else _share(folder / path, len(nested))
+                room.take()  # nothing; but it raises when there is no room left
                 into = _unused(folder / without_suffix(path))
-                self._unpack(folder / path, into, origin.below(without_suffix(path)), inner, depth + 1)
+                inner = OneRoom(room)
+                below = origin.below(without_suffix(path))
+                self._unpack(folder / path, into, below, lambda names, inner=inner: inner, depth + 1)
+
+    def _take_member(self, path, open_member, folder, room, depth):
+        if unpacking.is_archive(path.name) and depth == MAX_NESTED:
+            raise Refused("it is an archive in an archive in an archive")
+        try:
+            room.take(files=1)
+            _write(open_member, folder / path, room)
+        finally:
+            room.said = room.is_full
 
     def _skip(self, name, problem):
         self.log.warning("Skipped %s: %s", _shown(name), problem)
@@ -149,17 +209,27 @@ class SafeCollector(FileNameCollectorPlugin):
         if not taken or not pattern.names_students:
             return None
         found = {path: origin for path, origin in taken.items() if os.path.splitext(path)[1] in self.valid_ext}
-        settled = Owners(pattern, self._extractor.root, found, self.class_archives)
+        settled = Owners(pattern, self._extractor.root, found, self.class_archives, self._has_submitted)
         for remark in settled.remarks:
             self.log.warning("%s", _shown(remark))
         return settled
+
+    def _has_submitted(self, student):
+        """Whether something of a student lies in `submitted/` for this assignment."""
+        course = self.parent.coursedir
+        folder = (
+            course.format_path(course.submitted_directory, student, course.assignment_id) if is_plain(student) else ""
+        )
+        return os.path.lexists(folder) and (not os.path.isdir(folder) or bool(os.listdir(folder)))
 
     def _checked(self, submitted_file, info):
         if not info:
             return None
         names = [info.get(key) for key in ("student_id", "file_id")]
         if any(isinstance(name, str) and not is_plain(name) for name in names):
-            self.log.warning("Skipped %s: its name leads elsewhere", _shown(submitted_file))
+            long = any(len(name.encode("utf-8", "replace")) > MAX_NAME for name in names if isinstance(name, str))
+            problem = TOO_LONG if long else "its name leads elsewhere"
+            self.log.warning("Skipped %s: %s", _shown(submitted_file), problem)
             return None
         if isinstance(info.get("timestamp"), str):
             time = time_of(info["timestamp"])
@@ -173,13 +243,26 @@ def safe_path(name):
     """The path within a folder that a member of an archive is written to. Raises Refused."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if not parts or len(parts) > MAX_FOLDERS or not all(is_plain(part) for part in parts):
-        raise Refused("its name leads elsewhere, or cannot be one")
+        long = any(len(part.encode("utf-8", "replace")) > MAX_NAME for part in parts)
+        raise Refused(TOO_LONG if long else "its name leads elsewhere, or cannot be one")
     return Path(*parts)
+
+
+def _path_or_none(name):
+    try:
+        return safe_path(name)
+    except Refused:
+        return None
+
+
+def _rooms(names, size):
+    """The rooms in an archive of these names, or None where they are not known beforehand."""
+    return OneRoom(Room(files=unpacking.MAX_ENTRIES, size=size)) if names is None else Rooms(names, size)
 
 
 def without_suffix(path):
     """The path for what is in an archive: `a.tar.gz` goes into `a`; a name without a suffix would be its own."""
-    return path.with_name(re.sub(r"(\.tar)?\.\w+$", "", path.name) or "archive")
+    return path.with_name(ARCHIVE_SUFFIX.sub("", path.name) or "archive")
 
 
 def _unused(path):
@@ -189,11 +272,6 @@ def _unused(path):
         number += 1
         free = path.with_name(f"{path.stem} ({number}){path.suffix}")
     return free
-
-
-def _share(archive, count):
-    """The Room for one of `count` archives in an archive: however much is in the others, it has its share."""
-    return Room(files=FILES, size=min(SIZE, SHARED // count + RATIO * archive.stat().st_size))
 
 
 def _write(open_member, target, room):

@@ -7,6 +7,7 @@ Python's own `tarfile` reads what a header says of itself whole into memory, at 
 import contextlib
 import gzip
 import io
+import os
 import stat
 import tarfile
 import zipfile
@@ -14,7 +15,8 @@ import zipfile
 MAX_ENTRIES = 20_000  # files in one archive; in a tar, folders and all else count too
 MAX_DIRECTORY = 4 * 2**20  # bytes of what a zip says of its files
 MAX_HEADER = 2**20  # bytes of what a tar says of one file
-MAX_STREAM = 2**30  # bytes that a tar may come to
+MAX_STREAM = 2**30  # bytes that a tar may come to,
+LEAST_STREAM, MAX_RATIO = 2**24, 100  # and by how large it is packed: what it skips takes time, too
 
 ARCHIVES = (".zip", ".gz", ".tar", ".tgz")
 UNREAD = (".7z", ".rar", ".xz", ".txz", ".bz2", ".tbz", ".tbz2", ".lzma", ".zst", ".z")
@@ -46,6 +48,8 @@ def opened(path):
 class Zip:
     """A zip whose list of files is of bounded size."""
 
+    skipped = 0  # bytes that are unpacked only to be passed over: none
+
     def __init__(self, path):
         self.file = _ReadInPieces(io.FileIO(path))
         try:
@@ -54,12 +58,19 @@ class Zip:
             self.file.close()
             raise
 
+    def names(self):
+        """The names of what is in it; None where only reading it tells."""
+        return [info.filename for info in self.archive.infolist() if not info.is_dir()]
+
     def regular_files(self):
         """Notebooks come first: what lies beside them may need more room than there is."""
-        for info in sorted(self.archive.infolist(), key=lambda info: not info.filename.endswith(".ipynb")):
+        infos = sorted(self.archive.infolist(), key=lambda info: not info.filename.endswith(".ipynb"))
+        for info in infos[:MAX_ENTRIES]:
             kind = stat.S_IFMT(info.external_attr >> 16)
             if not info.is_dir() and kind in (0, stat.S_IFREG):
                 yield info.filename, lambda info=info: self._open(info)
+        if len(infos) > MAX_ENTRIES:
+            raise Refused(TOO_MUCH)
 
     def _open(self, info):
         if info.flag_bits & 1:
@@ -91,7 +102,11 @@ class Tar:
         packed = self.file.read(2) == b"\x1f\x8b"
         self.file.seek(0)
         self.stream = gzip.GzipFile(fileobj=self.file) if packed else self.file
-        self.left = MAX_STREAM
+        self.skipped = 0
+        self.left = min(MAX_STREAM, LEAST_STREAM + MAX_RATIO * os.path.getsize(path))
+
+    def names(self):
+        return None
 
     def regular_files(self):
         said = {}  # by headers that go before a file's own
@@ -136,6 +151,7 @@ class Tar:
         return self.read(_padded(info.size))[: info.size]
 
     def _skip(self, size):
+        self.skipped += max(size, 0)
         while size > 0:
             size -= len(self.read(min(size, 2**16)))
 
