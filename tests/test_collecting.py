@@ -416,6 +416,12 @@ def test_in_archives_that_may_be_classes_no_student_replaces_another(tmp_path):
     assert found[HONEST] == b"bela's", said
 
 
+def test_no_students_archive_passes_for_a_classs_by_naming_a_student_like_the_classs_archive(tmp_path):
+    evil = of("all", "bela", "carl", "x", "y", content=b"evil")
+    found, said = collected(tmp_path, BY_NAME, {"all.zip": of("ada", "bela", "carl"), "ada.zip": evil})
+    assert HONEST not in found and found[ADA] == b"ada's" and "ada and all both hold something of bela" in said
+
+
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 def test_a_students_name_is_one_however_it_is_written(tmp_path, form):
     name, other = (unicodedata.normalize(f, "jos\u00e9") for f in (form, {"NFC": "NFD", "NFD": "NFC"}[form]))

@@ -186,7 +186,8 @@ class SafeCollector(FileNameCollectorPlugin):
 
     class_archives = List(
         Unicode(),
-        help="Names (such as section*) of archives that hold a whole class, where their names do not tell.",
+        help="Names (such as section*) of archives that hold a whole class, from the course's system: what is"
+        " in them may replace what was collected before.",
     ).tag(config=True)
 
     def collect(self, submitted_file):

@@ -6,7 +6,8 @@ these are the items. In an item, a student has named things, perhaps after anoth
 1. by the item's name, if the pattern finds the student there;
 2. or by a name in it, if the item's name begins with the student's: then nothing in it is another's. A student's name
    further on in it is weaker;
-3. or by a name in it alone, if only one item holds something of the student.
+3. or by a name in it alone, if only one item holds something of the student. An item named after a student of a larger
+   one yields to one whose name is no student's: that is a class's, and this is a part of it that somebody sent.
 
 Of these only the first that there is for a student counts; and what is another item's with the same right is not taken,
 unless the course's system says when each was handed in. An archive of a whole class is one that the instructor names
@@ -256,13 +257,15 @@ class Owners:
             chosen = [claim for claim in mine if claim.rank == best]
             items = sorted({claim.item for claim in chosen})
             if best == BY_NOTHING and len(items) > 1:
-                items = [item for item in items if not _is_a_part(item, sizes[item], largest)]
+                items = [item for item in items if _largest_of(item, largest) <= sizes[item]]
+                items = [item for item in items if not _largest_of(item, largest)] if len(items) == 1 else items
                 chosen = [claim for claim in chosen if claim.item in items] if len(items) == 1 else []
             if chosen:
                 others = f"{student}'s own is in {'/'.join(chosen[0].item)}"
             else:
                 others = (
-                    self._both(mine, "something") + ", or name that of a whole class in SafeCollector.class_archives"
+                    self._both(mine, "something", lambda claim: claim.item)
+                    + ", or name that of a whole class in SafeCollector.class_archives"
                 )
             kept += chosen
             taken = {claim.path for claim in chosen}
@@ -298,7 +301,7 @@ class Owners:
             times = [time_of(claim.info.get("timestamp")) for claim in best]
             from_several = len({_author(claim) for claim in best}) > 1
             if from_several and (None in times or best[0].rank != BY_ITEM):
-                both = self._both(rivals, rivals[0].info["file_id"])
+                both = self._both(rivals, rivals[0].info["file_id"], _author)
                 for claim in rivals:
                     self._leave_out(claim, both)
                 continue
@@ -308,8 +311,8 @@ class Owners:
                 if claim is not chosen:
                     self._leave_out(claim, f"{claim.student} has another of that name, which is taken: {chosen.path}")
 
-    def _both(self, claims, what):
-        items = sorted({"/".join(_author(claim)) for claim in claims})
+    def _both(self, claims, what, place):
+        items = sorted({"/".join(place(claim)) for claim in claims})
         student = claims[0].student
         return (
             f"{' and '.join(items[:2])} both hold {what} of {student}, and nothing tells which is {student}'s: collect"
@@ -360,7 +363,7 @@ def _first_of(students, name):
     return None, ()
 
 
-def _is_a_part(item, size, largest):
-    """Whether an item of so many students is no whole class's: it is named after a student of a larger one."""
+def _largest_of(item, largest):
+    """How many students are in the largest item that has one whom this item's name begins with; 0 if none has."""
     words = _words(item[-1])
-    return any(largest.get(words[:end], 0) > size for end in range(1, len(words) + 1))
+    return max((largest.get(words[:end], 0) for end in range(1, len(words) + 1)), default=0)
