@@ -24,7 +24,7 @@ ANSWER = (
     "*Two* <b>roles\n\n<img src=x> $a<b$ &copy; &#32;\n\n    <script>\n\n- [x](files/y.png) https://a.example?a=1&b=2"
 )
 PLAIN = b"This is a plain page"
-NAMES = ["ada", "b [1]*?", "a b'\"&", "<img src=x onerror=alert(1)>", "zoë", "x.y", "late", "unreadable", "garbled"]
+NAMES = ["ada", "b [1]*", "a b'\"&", "<img src=x onerror=alert(1)>", "zoë", "x.y", "late", "unreadable", "garbled"]
 # what an instructor may have in the configuration: a preprocessor, hooks, a filter, another name for GetGrades
 OWN_CONFIG = """
 from nbgrader.preprocessors import NbGraderPreprocessor

@@ -85,7 +85,7 @@ UNSAFE = [
     ".b",
     "a?b",
     "a#b",
-    "a\\b",
+    "a\\..\\b",
 ]
 SAFE = [
     "ada.o'neill+1@uni-x.example",
@@ -93,6 +93,7 @@ SAFE = [
     "\N{CJK UNIFIED IDEOGRAPH-4E00} \N{ARABIC LETTER ALEF}",
     "100% (2) & more, [3]; 5%; =1",
     "two\nlines\x1b",
+    "$\\class{a}$",
 ]
 
 

@@ -51,8 +51,8 @@ def problem_of(student):
         what = f"up to {MAX_NAME} characters ({MAX_NAME_BYTES} bytes)"
     elif not student or not _is_text(student):
         what = "UTF-8 text"
-    elif in_address.startswith(".") or re.search(r"[?#/\\]|%[0-9a-fA-F]{2}", in_address):
-        what = "no name that begins with a dot, or holds ? or # or a slash, or % before the code of a character"
+    elif re.search(r"^\.|\\\.|[?#/]|%[0-9a-fA-F]{2}", in_address):
+        what = "no name that begins with a dot, or holds ?, #, / or \\., or % with a character's code"
     else:
         return ""
     return f"the folder's name cannot be a student's in the gradebook, which takes {what}: rename it"
