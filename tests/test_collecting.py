@@ -380,14 +380,6 @@ def test_a_greedy_pattern_does_not_find_a_time_that_a_student_wrote(tmp_path):
         ),
         (BY_NAME, {"Bela.zip": BELA, "ada.zip": EVIL}),
         (BY_NAME, {"BELA late.zip": BELA, "ada bela.zip": EVIL}),
-        # a class's archive beside a student's
-        (
-            BY_NAME,
-            {
-                "all.zip": [(f"ada_{NOTEBOOK}", b"1"), *BELA, (f"carl_{NOTEBOOK}", b"1")],
-                "ada-late.zip": [*EVIL, (f"carl_{NOTEBOOK}", b"evil")],
-            },
-        ),
         # a student's archive in that of a class
         (BY_NAME, {"all.zip": [("ada.zip", zipped(EVIL)), ("bela.zip", zipped(BELA))]}),
         (TIMED, {"all.zip": [("ada.zip", zipped([(TIMED_EVIL, b"evil")])), TIMED_BELA]}),

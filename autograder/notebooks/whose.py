@@ -6,8 +6,7 @@ these are the items. In an item, a student has named things, perhaps after anoth
 1. by the item's name, if the pattern finds the student there;
 2. or by a name in it, if the item's name begins with the student's: then nothing in it is another's. A student's name
    further on in it is weaker;
-3. or by a name in it alone, if only one item holds something of the student. An item named after a student of a larger
-   one yields to one whose name is no student's: that is a class's, and this is a part of it that somebody sent.
+3. or by a name in it alone, if only one item holds something of the student.
 
 Of these only the first that there is for a student counts; and what is another item's with the same right is not taken,
 unless the course's system says when each was handed in. An archive of a whole class is one that the instructor names
@@ -245,21 +244,12 @@ class Owners:
 
     def _with_the_best_reason(self, claims):
         """Of each student, what is the student's by the best reason that there is; without any, from one item alone."""
-        sizes, largest = {}, {}  # how many students an item has; and the largest item that has a student, by words
-        for item, mine in _grouped(claims, lambda claim: claim.item).items():
-            students = {_words(claim.student) for claim in mine}
-            sizes[item] = len(students)
-            for words in students:
-                largest[words] = max(largest.get(words, 0), len(students))
         kept = []
         for student, mine in _grouped(claims, lambda claim: claim.student).items():
             best = min(claim.rank for claim in mine)
             chosen = [claim for claim in mine if claim.rank == best]
-            items = sorted({claim.item for claim in chosen})
-            if best == BY_NOTHING and len(items) > 1:
-                items = [item for item in items if _largest_of(item, largest) <= sizes[item]]
-                items = [item for item in items if not _largest_of(item, largest)] if len(items) == 1 else items
-                chosen = [claim for claim in chosen if claim.item in items] if len(items) == 1 else []
+            if best == BY_NOTHING and len({claim.item for claim in chosen}) > 1:
+                chosen = []  # it may be a class's and a student's, or two students'
             if chosen:
                 others = f"{student}'s own is in {'/'.join(chosen[0].item)}"
             else:
@@ -361,9 +351,3 @@ def _first_of(students, name):
             if words[at:end] in known:
                 return at, words[at:end]
     return None, ()
-
-
-def _largest_of(item, largest):
-    """How many students are in the largest item that has one whom this item's name begins with; 0 if none has."""
-    words = _words(item[-1])
-    return max((largest.get(words[:end], 0) for end in range(1, len(words) + 1)), default=0)
