@@ -97,7 +97,7 @@ SAFE = [
 ]
 
 
-@pytest.mark.parametrize("name", [*UNSAFE, "", "..", "a/b", "\udcff"])
+@pytest.mark.parametrize("name", [*UNSAFE, "", "..", "a/b", "\udcff", "\ud800"])
 def test_what_cannot_be_a_students_name_is_said_in_a_sentence(name):
     problem = handed_in.problem_of(name)
     assert problem.endswith("rename it") and "\n" not in problem

@@ -47,10 +47,10 @@ def problem_of(student):
     character, would lead whoever follows a student's link to where the student wants.
     """
     in_address = student.translate(UNSEEN)
-    if len(student) > MAX_NAME or len(os.fsencode(student)) > MAX_NAME_BYTES:
-        what = f"up to {MAX_NAME} characters ({MAX_NAME_BYTES} bytes)"
-    elif not student or not _is_text(student):
+    if not student or not _is_text(student):
         what = "UTF-8 text"
+    elif len(student) > MAX_NAME or len(os.fsencode(student)) > MAX_NAME_BYTES:
+        what = f"up to {MAX_NAME} characters ({MAX_NAME_BYTES} bytes)"
     elif re.search(r"^\.|\\\.|[?#/]|%[0-9a-fA-F]{2}", in_address):
         what = "no name that begins with a dot, or holds ?, #, / or \\., or % with a character's code"
     else:
