@@ -137,7 +137,7 @@ print([n for n in range(256) if is_open(n)], os.getuid() != 0, os.getgroups())
         "import fcntl; fcntl.fcntl(0, fcntl.F_SETLEASE, fcntl.F_RDLCK)",
         "import fcntl; fcntl.fcntl(0, 1026, 1)",  # F_NOTIFY
         "import fcntl, os; fcntl.fcntl(os.pipe()[1], 1031, 2**20)",  # F_SETPIPE_SZ
-        "import os; os.utime('/', (1, 1))",
+        "import os, sys; os.utime(sys.executable, (1, 1))",
         "import os, socket; s = socket.socket(1, 1, 0, os.dup(3)); socket.send_fds(s, [b'x'], [0])",
         "import ctypes; l = ctypes.CDLL(None); l.sysinfo(ctypes.create_string_buffer(200)) == -1 and 1/0",
         "import ctypes as c; c.CDLL(None).mincore(c.c_void_p(id(c) & -4096), 1, c.create_string_buffer(1)) and 1/0",
@@ -294,7 +294,7 @@ print(libc.setpriority(0, 0, 0), libc.nice(-5), libc.sched_setscheduler(0, 0, ct
 
 @pytest.mark.parametrize(
     "made_nicer, is_so",
-    [("os.nice(12)", "12 True"), ("os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))", "5 False")],
+    [("os.setpriority(os.PRIO_PROCESS, 0, 12)", "12 True"), ("os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))", "5 False")],
 )
 def test_a_grader_that_lets_others_go_first_itself_can_grade(made_nicer, is_so):
     """It may not take back what it gave up: a child is no less nice."""

@@ -72,7 +72,7 @@ def lookup(submission, draw, layout):
     each = context.reshape(-1, 1, sizes.d_context)
     alone = layout.right(torch.zeros(len(each), 1, sizes.d_in), each, state, sizes)  # what each token says
     alone = alone.reshape(*context.shape[:2], -1)
-    telling.mixes(got[2:], telling.scores_of(x, context), alone, "the output of mild scores")
+    telling.mixes(got[2:], telling.scores_of(x, context), alone, "the output of mild scores", any_mask=True)
     layout.load(module, usual, sizes)
     return module
 

@@ -67,37 +67,42 @@ def mild_tokens(draw, n, d):
     return 2 * x / x.norm(dim=-1).max()
 
 
-def mixes(got, scores, values, what, rows=slice(None)):
+def mixes(got, scores, values, what, rows=slice(None), causal=False, any_mask=False):
     """Raises CheckFailed unless `got`, (m, t, dv), is what a softmax of `scores`, (m, t, s), makes of `values`.
 
-    Whatever the scale is, whichever way the softmax runs, and whatever a mask of before and after lets through: each is
-    one slip, and is judged elsewhere, but it is the same in all m sequences. With `rows`, only these are looked at; of
-    the last row alone, which sees all, nothing but the scale is left open. `values` are (m, s, dv).
+    Whatever the scale is, whichever way the softmax runs, and with `any_mask` whatever a mask of before and after lets
+    through: each is one slip, and is judged elsewhere, but it is the same in all m sequences. With `rows`, only these
+    are looked at; of the last row alone, which sees all, nothing but the scale is left open. `values` are (m, s, dv).
     """
     got, scores, values = got.detach().double(), scores.double(), values.detach().double()
     is_last = rows == slice(-1, None)
     for scales, slips in ((USUAL_SCALES, False), (SCALES, False), (SCALES, not is_last)):  # the last takes longest
-        weights = _weights(scores * scales[:, None, None, None], slips)
-        if (
-            (weights[..., rows, :] @ values - got[:, rows]).abs().amax((-1, -2, -3)) <= 0.02 * values.abs().max()
-        ).any():
+        scaled = scores * scales[:, None, None, None]
+        weights = _weights_but_for_a_slip(scaled, causal, any_mask) if slips else _weights(scaled, causal)[None]
+        error = (weights[..., rows, :] @ values - got[:, rows]).abs().amax((-1, -2, -3)).min()
+        if error <= 0.02 * values.abs().max():
             return
     raise CheckFailed(f"{what[:1].upper()}{what[1:]} is no average that a softmax of the scores would weigh.")
 
 
-def _weights(scores, slips):
-    """The weights of scores, (…, m, t, s), that are right, (…, m, t, s); with `slips`, all that have a single one."""
-    whole, past = (
-        torch.ones(scores.shape[-2:], dtype=torch.bool),
-        torch.ones(scores.shape[-2:], dtype=torch.bool).tril(),
-    )
-    if not slips:
-        return torch.stack([_softmax(scores.masked_fill(~mask, -torch.inf)) for mask in (whole, past)])
-    masks = [whole, *(whole.tril(k) for k in (-1, 0, 1)), *(whole.triu(k) for k in (-1, 0, 1))]
-    hidden = [scores.masked_fill(~mask, -torch.inf) for mask in masks]
-    found = [_softmax(each, way) for each in hidden for way in (-1, -2)] + [_softmax(scores.masked_fill(~past, 0.0))]
+def _weights(scores, causal):
+    """The right weights of scores, (…, t, s)."""
+    past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    return _softmax(scores.masked_fill(~past, -torch.inf) if causal else scores)
+
+
+def _weights_but_for_a_slip(scores, causal, any_mask):
+    """The weights of scores, (…, t, s), in which there is a single slip: (slips, …, t, s)."""
+    whole = torch.ones(scores.shape[-2:], dtype=torch.bool)
+    past = whole.tril()
+    masks = [past if causal else whole]
+    if any_mask:
+        masks += [whole, *(whole.tril(k) for k in (-1, 0, 1)), *(whole.triu(k) for k in (-1, 0, 1))]
+    found = [_softmax(scores.masked_fill(~mask, -torch.inf), way) for mask in masks for way in (-1, -2)]
+    found += [_softmax(scores.masked_fill(~past, 0.0))] if any_mask else []
     if scores.shape[-1] == scores.shape[-2]:
-        found.append(_softmax(scores) @ _softmax(scores))  # weighed twice
+        right = _weights(scores, causal)
+        found.append(right @ right)  # weighed twice
     return torch.stack(found)
 
 

@@ -71,7 +71,7 @@ def looking(submission, draw, **options):
         got[:3, 2], qkv.project(found, easy["W_value.weight"]), "the output for a token whose query fits another's key"
     )
     scores, alone = 256 * x[3:, :, :2] @ x[3:, :, :2].mT, qkv.project(x[3:], easy["W_value.weight"])
-    telling.mixes(got[3:], scores, alone, "the output of mild scores", rows=slice(2, 3))
+    telling.mixes(got[3:], scores, alone, "the output of mild scores", slice(2, 3), causal=True, any_mask=True)
     module.load(state)
     return module
 

@@ -39,7 +39,7 @@ def own_kind(submission, draw):
     shape(got, right.shape, "the weights")
     close(got[3], right[3], "the weights of queries that fit some keys alike")
     one_by_one = torch.eye(T).expand(3, T, T)
-    telling.mixes(got[:3], query[:3] @ query[:3].mT, one_by_one, "each row of the weights of mild scores")
+    telling.mixes(got[:3], query[:3] @ query[:3].mT, one_by_one, "each row of the weights of mild scores", causal=True)
     return function
 
 

@@ -3,7 +3,7 @@
 # expect: SelfAttentionWithTricks = zero merged-without-transposing
 # expect: MultiHeadSelfAttention = partial fast-head-index
 # expect: StackedHeads = partial heads-added
-# expect: MultiHeadAttention = partial reshaped-in-one-step
+# expect: MultiHeadAttention = zero reshaped-in-one-step
 # expect: load_from_torch = zero value-before-key
 
 # %% SelfAttentionWide
