@@ -294,7 +294,10 @@ print(libc.setpriority(0, 0, 0), libc.nice(-5), libc.sched_setscheduler(0, 0, ct
 
 @pytest.mark.parametrize(
     "made_nicer, is_so",
-    [("os.setpriority(os.PRIO_PROCESS, 0, 12)", "12 True"), ("os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))", "5 False")],
+    [
+        ("os.setpriority(os.PRIO_PROCESS, 0, 12)", "12 True"),
+        ("os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))", "5 False"),
+    ],
 )
 def test_a_grader_that_lets_others_go_first_itself_can_grade(made_nicer, is_so):
     """It may not take back what it gave up: a child is no less nice."""
