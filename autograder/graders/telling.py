@@ -8,11 +8,12 @@ or scores without a softmax give something else.
 
 import torch
 
+from ..reference.remembered import remembered
 from .kit import CheckFailed
 
 SURE = 60.0  # a score, unscaled, that leaves nothing to scores of 0, even if divided by a width of 6; its exp is finite
 TIE = 5e-7  # what parts equal scores: a softmax does not show it, but the best is then one alone
-SCALES = torch.logspace(-1, 0.35, 125, dtype=torch.float64)  # from 1/10 to 2.2, in steps of 2.5%
+SCALES = torch.logspace(-1, 0.35, 75, dtype=torch.float64)  # from 1/10 to 2.2, in steps of 4%
 USUAL_SCALES = torch.arange(1, 17, dtype=torch.float64) ** -0.5
 NEAR = 0.05  # how far tokens of a group lie apart: their scores are nearly equal, whatever the scale
 
@@ -74,25 +75,29 @@ def mixes(got, scores, values, what, rows=slice(None), causal=False, any_mask=Fa
     through: each is one slip, and is judged elsewhere, but it is the same in all m sequences. With `rows`, only these
     are looked at; of the last row alone, which sees all, nothing but the scale is left open. `values` are (m, s, dv).
     """
-    got, scores, values = got.detach().double(), scores.double(), values.detach().double()
-    is_last = rows == slice(-1, None)
-    for scales, slips in ((USUAL_SCALES, False), (SCALES, False), (SCALES, not is_last)):  # the last takes longest
-        scaled = scores * scales[:, None, None, None]
-        weights = _weights_but_for_a_slip(scaled, causal, any_mask) if slips else _weights(scaled, causal)[None]
-        error = (weights[..., rows, :] @ values - got[:, rows]).abs().amax((-1, -2, -3)).min()
-        if error <= 0.02 * values.abs().max():
+    got, values = got[:, rows].detach().double(), values.detach().double()
+    limit, is_last = 0.02 * values.abs().max(), rows == slice(-1, None)
+    for mixed in (_usual_mixes, _mixes, _mixes_but_for_a_slip)[: 2 if is_last else 3]:  # the last takes longest
+        made = mixed(scores.double(), values, causal, any_mask)[..., rows, :]
+        if (made - got).abs().amax((-1, -2, -3)).min() <= limit:
             return
     raise CheckFailed(f"{what[:1].upper()}{what[1:]} is no average that a softmax of the scores would weigh.")
 
 
-def _weights(scores, causal):
-    """The right weights of scores, (…, t, s)."""
-    past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
-    return _softmax(scores.masked_fill(~past, -torch.inf) if causal else scores)
+@remembered
+def _usual_mixes(scores, values, causal, any_mask):
+    """What right weights make of the values, with the scales that are most likely: (scales, m, t, dv)."""
+    return _weights(scores * USUAL_SCALES[:, None, None, None], causal) @ values
 
 
-def _weights_but_for_a_slip(scores, causal, any_mask):
-    """The weights of scores, (…, t, s), in which there is a single slip: (slips, …, t, s)."""
+def _mixes(scores, values, causal, any_mask):
+    """The same with any scale."""
+    return _weights(scores * SCALES[:, None, None, None], causal) @ values
+
+
+def _mixes_but_for_a_slip(scores, values, causal, any_mask):
+    """What weights make of the values in which there is a single slip, and any scale: (slips, scales, m, t, dv)."""
+    scores = scores * SCALES[:, None, None, None]
     whole = torch.ones(scores.shape[-2:], dtype=torch.bool)
     past = whole.tril()
     masks = [past if causal else whole]
@@ -103,7 +108,13 @@ def _weights_but_for_a_slip(scores, causal, any_mask):
     if scores.shape[-1] == scores.shape[-2]:
         right = _weights(scores, causal)
         found.append(right @ right)  # weighed twice
-    return torch.stack(found)
+    return torch.stack(found) @ values
+
+
+def _weights(scores, causal):
+    """The right weights of scores, (…, t, s)."""
+    past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    return _softmax(scores.masked_fill(~past, -torch.inf) if causal else scores)
 
 
 def _softmax(scores, dim=-1):
