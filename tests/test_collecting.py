@@ -747,3 +747,12 @@ def test_a_full_disk_is_said_once_for_all(tmp_path, monkeypatch):
     monkeypatch.setattr(collecting.shutil, "copy", fail)
     with pytest.raises(SystemExit, match="The disk is full"):
         collected(tmp_path, BY_NAME, {f"ada_{NOTEBOOK}": b"ada's", f"bela_{NOTEBOOK}": b"bela's"})
+
+
+@pytest.mark.parametrize("name", ["%2e%2e", "a?path=submitted%2Fmallory", "a#b", ".hidden", "%2E."])
+def test_a_name_that_leads_elsewhere_in_an_address_makes_no_student(tmp_path, name):
+    said = collected(
+        tmp_path, BY_NAME, {"class.zip": zipped([(f"{name}_{NOTEBOOK}", b"x"), (f"zoe_{NOTEBOOK}", b"z")])}
+    )
+    folder = tmp_path / "submitted"
+    assert [student.name for student in folder.iterdir()] == ["zoe"], said

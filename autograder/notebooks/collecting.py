@@ -15,7 +15,7 @@ from nbgrader.plugins import ExtractorPlugin, FileNameCollectorPlugin
 from traitlets import List, Unicode
 
 from ..classes import DISK
-from . import unpacking
+from . import handed_in, unpacking
 from .reading import MAX_FILE
 from .times import time_of
 from .unpacking import Refused
@@ -231,6 +231,9 @@ class SafeCollector(FileNameCollectorPlugin):
             long = any(len(name.encode("utf-8", "replace")) > MAX_NAME for name in names if isinstance(name, str))
             problem = TOO_LONG if long else "its name leads elsewhere"
             self.log.warning("Skipped %s: %s", _shown(submitted_file), problem)
+            return None
+        if handed_in.problem_of(info.get("student_id") or ""):
+            self.log.warning("Skipped %s: no student's folder can have the name that is in it", _shown(submitted_file))
             return None
         if isinstance(info.get("timestamp"), str):
             time = time_of(info["timestamp"])
