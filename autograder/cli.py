@@ -3,6 +3,7 @@
 import argparse
 import errno
 import os
+import signal
 import sys
 
 from .classes import DISK, UsageError, alone, engine_for, grade_class, progress, report_class
@@ -19,6 +20,7 @@ def main(arguments=None):
     try:
         return options.run(options)
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending: what else hears of it must not end it otherwise
         print("autograder: stopped; run the same command again to go on.", file=sys.stderr)
         return 130
     except BrokenPipeError:
