@@ -594,4 +594,4 @@ def _text(text):
     """Text without control characters (terminal escapes among them), bounded, encodable."""
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text[: 2 * MAX_TEXT])
     text = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", text)[:MAX_TEXT]
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return wire.encodable(text)
