@@ -21,29 +21,29 @@ setup: $(STAMP) packages
 build: setup
 	$(BIN)/autograder build
 
-# which check catches which misconception: a page, and misconceptions/fails.json; some minutes
+# which check catches which misconception: a page, and mistakes/fails.json; some minutes
 matrix: setup
-	$(BIN)/python -m autograder.misconceptions.matrix | tee docs/matrix.md
+	$(BIN)/python -m autograder.mistakes.matrix | tee docs/matrix.md
 
 # the attacks, and the tables of what they came to
 hostile: setup
-	$(BIN)/python tests/security.py
+	$(BIN)/python tests/support/security.py
 
 # every misconception rejected and named on other inputs, too
 seeds: setup
-	SEEDS=2,3,4 $(BIN)/python -m pytest tests/test_graders.py -k rejected_and_named
+	SEEDS=2,3,4 $(BIN)/python -m pytest tests/exercises/test_exercises.py -k rejected_and_named
 
 # ten thousand mangled notebooks, frames and answers of each kind, new ones at every run
 fuzz: setup
-	FUZZ=10000 $(BIN)/python -m pytest tests/test_fuzz.py -s
+	FUZZ=10000 $(BIN)/python -m pytest tests/grading/test_fuzz.py -s
 
 # 200 kills of whatever takes part in grading a class
 kill-test: setup
-	KILLS=200 $(BIN)/python -m pytest tests/test_kills.py -s -k whatever_is_killed
+	KILLS=200 $(BIN)/python -m pytest tests/batch/test_kills.py -s -k whatever_is_killed
 
 # the tests that have a gradebook with theirs in PostgreSQL, and ten rounds of two heads that fill one at the same time
 postgresql: setup
-	GRADEBOOK=postgresql ROUNDS=10 $(BIN)/python -m pytest tests/test_postgres.py tests/test_nbgrader.py tests/test_kills.py
+	GRADEBOOK=postgresql ROUNDS=10 $(BIN)/python -m pytest tests/nbgrader/test_postgres.py tests/nbgrader/test_nbgrader.py tests/batch/test_kills.py
 
 # made anew when the pinned packages change; an environment that broke half-way has no stamp and is made anew too
 $(STAMP): requirements.lock pyproject.toml

@@ -15,11 +15,11 @@ from nbgrader.preprocessors import (
     SaveCells,
 )
 
-from autograder.notebooks import nbgrader_patch
-from autograder.notebooks.autograde import GradeInSandbox, HideTests, RestoreCells, SaveVerdict, SubmissionExporter
-from autograder.notebooks.collecting import BoundedExtractor, SafeCollector
-from autograder.notebooks.releasing import CleanSolutions, ReleaseOriginals
-from autograder.notebooks.showing import safe_markdown
+from autograder.nbgrader import patches
+from autograder.nbgrader.collecting import BoundedExtractor, SafeCollector
+from autograder.nbgrader.preprocessors import GradeInSandbox, HideTests, RestoreCells, SaveVerdict, SubmissionExporter
+from autograder.nbgrader.releasing import CleanSolutions, ReleaseOriginals
+from autograder.nbgrader.safe_markdown import safe_markdown
 
 c = get_config()  # noqa: F821  nbgrader defines it
 
@@ -46,7 +46,7 @@ c.ZipCollectApp.collector_plugin = SafeCollector
 c.Autograde.exporter_class = SubmissionExporter
 c.Autograde.sanitize_preprocessors = [RestoreCells, OverwriteKernelspec, CheckCellMetadata]
 c.Autograde.autograde_preprocessors = [GradeInSandbox, SaveVerdict, AssignLatePenalties, CheckCellMetadata]
-nbgrader_patch.apply()
+patches.apply()
 
 c.GenerateFeedback.exporter_class = HTMLExporter
 c.GenerateFeedback.preprocessors = [GetGrades, HideTests, CSSHTMLHeaderPreprocessor]

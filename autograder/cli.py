@@ -6,7 +6,8 @@ import os
 import signal
 import sys
 
-from .classes import DISK, UsageError, alone, engine_for, grade_class, progress, report_class
+from .batch.commands import alone, engine_for, grade_class, progress, report_class
+from .errors import DISK, UsageError
 
 # of a full disk, a folder that may not be written, a machine at its limits
 UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
@@ -136,7 +137,7 @@ def _sandbox_options(command):
 def build(options):
     """Make release/ and solutions/ from source/, through nbgrader."""
     from . import course
-    from .notebooks.nbgrader_runs import Course
+    from .nbgrader.runs import Course
 
     wanted = [course.find_assignment(name) for name in options.assignments] or list(course.assignments().values())
     root = course.root()
@@ -157,18 +158,18 @@ def check(options):
     if options.exercise and options.exercise not in course.exercises():
         raise UsageError(f"There is no exercise {options.exercise!r}: the course has {', '.join(course.exercises())}.")
     refuse_without_sandbox(options)
-    from . import starting
-    from .verdicts import show
+    from .grading import start
+    from .report import outcome_text
 
     full = True
-    with starting.grader(device(options), options.unsafe) as grader:
-        from .grading import new_seed
+    with start.grader(device(options), options.unsafe) as grader:
+        from .grading.grader import new_seed
 
         seed = new_seed() if options.seed is None else options.seed
         for path in (bar := progress("checking", options.paths)):
             verdict = grader.grade_file(path, options.exercise, seed).verdict
             full = full and verdict.full
-            text = verdict.to_json() if options.format == "json" else show.verdict_as_text(verdict)
+            text = verdict.to_json() if options.format == "json" else outcome_text.verdict_as_text(verdict)
             bar.write(text, file=sys.stdout)
             sys.stdout.flush()
     return 0 if full else 1
@@ -176,7 +177,8 @@ def check(options):
 
 def grade(options):
     """Grade all submissions of the assignments into the gradebook."""
-    from . import batch, course
+    from . import course
+    from .batch import run
 
     root = course.root()
     if options.unsafe or not options.scheduler:  # with a cluster, its workers need a sandbox
@@ -184,7 +186,7 @@ def grade(options):
     require_jobs(options)
     classes = []
     for assignment in dict.fromkeys(course.find_assignment(name) for name in options.assignments):
-        handed_in = batch.students(root, assignment.name)
+        handed_in = run.students(root, assignment.name)
         who = options.student or handed_in
         strangers = sorted(set(who) - set(handed_in))
         if strangers:
@@ -210,7 +212,7 @@ def report(options):
 def demo(options):
     """Run a whole course on a made-up class."""
     refuse_without_sandbox(options)
-    from . import demo as demos
+    from .demo import run as demos
 
     return demos.run(options.folder, options.jobs, device(options), options.unsafe, options.assignments)
 

@@ -10,11 +10,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from .errors import CourseError
+
 EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
-
-
-class CourseError(Exception):
-    """The course's own files are wrong or missing; the message says which."""
 
 
 @dataclass(frozen=True)

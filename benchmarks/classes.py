@@ -16,7 +16,8 @@ from pathlib import Path
 
 import measuring
 
-from autograder import course, demo
+from autograder import course
+from autograder.demo import run
 
 ROOT = Path(__file__).resolve().parent.parent
 NOT_FOR_SPEED = {"timeout", "killed", "rejected"}
@@ -32,7 +33,7 @@ ENVIRONMENT = {
 
 def build(folder):
     """A course without students in `folder`, as `autograder build` leaves it."""
-    demo.make_folder(ROOT, folder)
+    run.make_folder(ROOT, folder)
     made = measuring.run([sys.executable, "-m", "autograder", "build"], folder, ENVIRONMENT)
     if made.code:
         raise SystemExit(made.output)
@@ -66,7 +67,7 @@ def submissions(number, kind="mixed", lessons=True, first=0, names=()):
             if answer is not None:
                 cells.append((exercise.name, f"{answer}\n# {index}"))
         student = f"student{index // len(releases):05}"
-        yield student, assignment.name, demo.fill_in(release, demo.Student(student, "", expected, tuple(cells)))
+        yield student, assignment.name, run.fill_in(release, run.Student(student, "", expected, tuple(cells)))
 
 
 def _release(assignment, lessons):
@@ -80,7 +81,7 @@ def _release(assignment, lessons):
 def _answers(assignment):
     """{exercise: {"full": answers, "wrong": answers}}; an answer is a cell's text, or None for what was released."""
     found = {e.name: {"full": _styles(e.name), "wrong": []} for e in assignment.exercises}
-    for student in demo.read_class(assignment):
+    for student in run.read_class(assignment):
         titles = [title for title, _ in student.cells]
         plain = len(set(titles)) == len(titles) and not any(title.startswith("new") for title in titles)
         if not plain or student.name in CHEATS or NOT_FOR_SPEED & {e.status for e in student.expected.values()}:
@@ -92,7 +93,10 @@ def _answers(assignment):
 
 def _styles(exercise):
     """Right answers in other styles than the solution's."""
-    return [path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests" / "honest" / exercise).glob("*.py"))]
+    return [
+        path.read_text(encoding="utf-8")
+        for path in sorted((ROOT / "autograder" / "exercises" / exercise / "answers").glob("*.py"))
+    ]
 
 
 def grade(folder, *options):

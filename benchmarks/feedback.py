@@ -18,9 +18,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from autograder import course, demo
-from autograder.verdicts import record, report
-from autograder.verdicts.store import Store
+from autograder import course
+from autograder.demo import run
+from autograder.grading.store import Store
+from autograder.report import class_report
+from autograder.verdict import Check, Diagnosis, Exercise, Verdict
 
 ASSIGNMENT = "02_queries_keys_values"
 CHECKS = 20  # of an exercise
@@ -58,7 +60,7 @@ def feedback(folder, students, runs, jobs):
     autograder = [sys.executable, "-m", "autograder"]
     timed([*autograder, "build"], place)
     assignment = course.find_assignment(ASSIGNMENT, place)
-    demo.hand_in(place, assignment, made_up_class(assignment, students))
+    run.hand_in(place, assignment, made_up_class(assignment, students))
     timed([*autograder, "grade", ASSIGNMENT], place)
     nbgrader = os.path.join(os.path.dirname(sys.executable), "nbgrader")
     ways = {
@@ -81,7 +83,7 @@ def feedback(folder, students, runs, jobs):
 
 def made_up_class(assignment, number):
     """Students of the demo's class over and over, each with an answer that nobody else has."""
-    usual = [s for s in demo.read_class(assignment) if all(e.status == "graded" for e in s.expected.values())]
+    usual = [s for s in run.read_class(assignment) if all(e.status == "graded" for e in s.expected.values())]
     for n in range(number):
         one = usual[n % len(usual)]
         cells = tuple((title, f"{text}\n# {n}") for title, text in one.cells)
@@ -123,7 +125,7 @@ def class_reports(folder, sizes):
 def write_report(folder):
     """Write the report of the verdicts in `folder`, and print what that took; a process of its own, for its memory."""
     before = peak()
-    report.write(folder, course.find_assignment(ASSIGNMENT), Store(folder).each(ASSIGNMENT))
+    class_report.write(folder, course.find_assignment(ASSIGNMENT), Store(folder).each(ASSIGNMENT))
     print(json.dumps({"before": before, "peak": peak(), "cpu": time.process_time()}))
 
 
@@ -139,12 +141,12 @@ def made_up_verdict(assignment, draw):
             passed = draw.random() < 0.7
             found = "" if passed else f" The largest difference is {draw.random():.6g} at {draw.randrange(10**6)}."
             points = exercise.points / CHECKS
-            checks.append(record.Check(f"check_{n}", "values", points, passed, f"({n}) {SENTENCE}{found}"))
-        named = [record.Diagnosis("no-scale", "The scores are not scaled.")] if draw.random() < 0.3 else []
+            checks.append(Check(f"check_{n}", "values", points, passed, f"({n}) {SENTENCE}{found}"))
+        named = [Diagnosis("no-scale", "The scores are not scaled.")] if draw.random() < 0.3 else []
         score = sum(c.points for c in checks if c.passed)
         status = draw.choices(["graded", "timeout"], [99, 1])[0]
-        outcomes.append(record.Exercise(exercise.name, score, exercise.points, status, checks, named))
-    return record.Verdict("", outcomes, 1, assignment.name)
+        outcomes.append(Exercise(exercise.name, score, exercise.points, status, checks, named))
+    return Verdict("", outcomes, 1, assignment.name)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,9 @@ import classes  # noqa: E402
 import measuring  # noqa: E402
 import plain  # noqa: E402
 
-from autograder import course, tasks  # noqa: E402
-from autograder.grading import Grader  # noqa: E402
+from autograder import course
+from autograder.batch import tasks  # noqa: E402
+from autograder.grading.grader import Grader  # noqa: E402
 
 SEED = plain.SEED
 WARM = 70  # submissions, of other numbers than those that are measured

@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "support")]
 os.environ["PATH"] = os.path.dirname(os.path.abspath(sys.executable)) + os.pathsep + os.environ["PATH"]  # for alembic
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -29,7 +29,7 @@ import stock_nbgrader  # noqa: E402
 from conftest import ASSIGNMENT, cell_of, load  # noqa: E402
 from nbgrader.api import Gradebook  # noqa: E402
 
-from autograder.grading import Grader, new_seed  # noqa: E402
+from autograder.grading.grader import Grader, new_seed  # noqa: E402
 
 PAGE = ROOT / "docs" / "comparison.md"
 SOLUTION = ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"

@@ -19,13 +19,16 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch, as `autograder` itself does
 
-from autograder import course, demo, reference
-from autograder.graders.session import Graders
-from autograder.grading import Grader, Workspace, new_seed
-from autograder.notebooks import reading, restoring
-from autograder.sandbox import talk, warm
+from autograder import course
+from autograder.checks.runner import Graders
+from autograder.demo import run
+from autograder.exercises import reference
+from autograder.grading.grader import Grader, Workspace, new_seed
+from autograder.sandbox import child as talk
+from autograder.sandbox import parent as warm
 from autograder.sandbox.inside import wire
-from autograder.verdicts import record
+from autograder.submission import read, restore
+from autograder.verdict import Verdict
 
 WRONG = "farid"  # whose mistakes are all in the values, in every assignment
 HERE = ("read", "restore", "fork and lock", "cells", "wire", "graders", "reference", "diagnosis", "verdict", "end")
@@ -157,13 +160,13 @@ def main():
 def put_clocks(clock):
     """Take the time of every stage in the grading process."""
     for owner, name, stage in (
-        (reading, "read_notebook", "read"),
-        (restoring, "restore", "restore"),
+        (read, "read_notebook", "read"),
+        (restore, "restore", "restore"),
         (warm.WarmParent, "fork", "fork and lock"),
         (Workspace, "run", "cells"),
         (Graders, "run", "graders"),
         (Grader, "_diagnose", "diagnosis"),
-        (record.Verdict, "to_json", "verdict"),
+        (Verdict, "to_json", "verdict"),
         (talk.Child, "kill", "end"),
     ):
         clock.stage(owner, name, stage)
@@ -181,8 +184,8 @@ def submissions(assignment):
     """The bytes of a right notebook and of a wrong one."""
     right = course.root() / "solutions" / assignment.name / f"{assignment.name}.ipynb"
     release = course.root() / "release" / assignment.name / f"{assignment.name}.ipynb"
-    student = next(s for s in demo.read_class(assignment) if s.name == WRONG)
-    wrong = demo.fill_in(json.loads(release.read_text(encoding="utf-8")), student)
+    student = next(s for s in run.read_class(assignment) if s.name == WRONG)
+    wrong = run.fill_in(json.loads(release.read_text(encoding="utf-8")), student)
     return {"right": right.read_bytes(), "wrong": json.dumps(wrong).encode()}
 
 
@@ -190,7 +193,7 @@ def grading_of(grader, assignment, data, seed):
     """What is measured: from a notebook's bytes to its verdict, on inputs that stay the same."""
 
     def grade():
-        cells = restoring.restore(reading.read_notebook(data), assignment.cells, assignment)
+        cells = restore.restore(read.read_notebook(data), assignment.cells, assignment)
         grader.grade_cells(cells, assignment.exercises, seed, "", assignment.name).verdict.to_json()
 
     return grade

@@ -12,9 +12,9 @@ import warnings
 
 import pytest
 
-from autograder.graders.kit import Draw
-from autograder.graders.sources import Source
-from autograder.graders.submission import Local, Submission
+from autograder.checks.api import Draw
+from autograder.checks.proxies import Local, Submission
+from autograder.checks.source_text import Source
 
 SEED = 1
 
@@ -39,7 +39,7 @@ def score(exercise, namespace, cells, seed=SEED):
 @functools.cache
 def checks(exercise):
     """{name: (function of a submission and a draw, points)} of the checks of an exercise."""
-    module = importlib.import_module(f"autograder.graders.test_{exercise}")
+    module = importlib.import_module(f"autograder.exercises.{exercise}.checks")
     found = {}
     for name, check in inspect.getmembers(module, inspect.isfunction):
         if name.startswith("test_"):

@@ -1,7 +1,7 @@
 """How far right answers vary where `train` is judged by what is learnt: `python benchmarks/train_bands.py [--runs N]`.
 
-Grades every right answer of tests/honest/train N times, each time on another text and from other weights. Prints how
-often it passes all checks, and between what its losses lie. Then come wrong answers, and the limits.
+Grades every right answer of autograder/exercises/train/answers N times, each time on another text and from other
+weights. Prints how often it passes all checks, and between what its losses lie; then wrong answers, and the limits.
 """
 
 import argparse
@@ -12,14 +12,16 @@ from pathlib import Path
 
 os.environ["TQDM_DISABLE"] = "1"
 
-from autograder.graders import test_train as grader  # noqa: E402
-from autograder.graders.kit import Draw  # noqa: E402
-from autograder.graders.session import Graders  # noqa: E402
-from autograder.graders.submission import Local, Submission  # noqa: E402
-from autograder.misconceptions import bank  # noqa: E402
-from autograder.reference import language  # noqa: E402
+from autograder.checks.api import Draw  # noqa: E402
+from autograder.checks.proxies import Local, Submission  # noqa: E402
+from autograder.checks.runner import Graders  # noqa: E402
+from autograder.exercises.reference import language  # noqa: E402
+from autograder.exercises.train import checks as grader  # noqa: E402
+from autograder.mistakes.bank import bank  # noqa: E402
 
-STYLES = sorted((Path(__file__).resolve().parent.parent / "tests" / "honest" / "train").glob("*.py"))
+STYLES = sorted(
+    (Path(__file__).resolve().parent.parent / "autograder" / "exercises" / "train" / "answers").glob("*.py")
+)
 WRONG = ("targets-not-shifted", "shifted-twice", "targets-behind", "gradients-pile-up", "sgd", "no-step")
 
 

@@ -18,7 +18,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 @pytest.fixture(scope="session")
 def grader():
     """A Grader with one warm sandbox, as `autograder check` uses it."""
-    from autograder.grading import Grader
+    from autograder.grading.grader import Grader
 
     with Grader() as grader:
         yield grader
@@ -51,6 +51,15 @@ def release():
 def solution():
     """The solution notebook of assignment 02, parsed."""
     return load(ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
+
+
+@pytest.fixture
+def submit(tmp_path, release):
+    def submit(student, status="graded"):
+        release["cells"][-1]["source"] = [status]
+        return hand_in(release, tmp_path / "submitted" / student / ASSIGNMENT)
+
+    return submit
 
 
 def load(path):

@@ -133,11 +133,11 @@ def test_help_loads_nothing_heavy():
 
 
 def test_the_graders_run_by_hand():
-    """`pytest autograder/graders` grades the solutions; `--submission` grades a file."""
+    """`pytest autograder/exercises` grades the solutions; `--submission` grades a file."""
     by_hand = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q"]
-    done = subprocess.run([*by_hand, "autograder/graders"], capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run([*by_hand, "autograder/exercises"], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-2000:]
-    arguments = ["autograder/graders/test_attention.py", "--submission", RELEASE]
+    arguments = ["autograder/exercises/attention/checks.py", "--submission", RELEASE]
     done = subprocess.run([*by_hand, *arguments], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 1 and "NotImplementedError" in done.stdout
 

@@ -10,9 +10,11 @@ from types import SimpleNamespace
 import pytest
 from conftest import ASSIGNMENT, ROOT, cell_of
 
-from autograder import classes, cli, course, demo
-from autograder.verdicts import record
-from autograder.verdicts.store import Store
+from autograder import cli, course
+from autograder.demo import run
+from autograder.errors import CourseError, UsageError
+from autograder.grading.store import Store
+from autograder.verdict import Diagnosis, Exercise, Verdict
 
 GRADED = ("02",)
 EXERCISES = ("SingleHeadSelfAttention", "SelfAttention", "attention")
@@ -26,7 +28,7 @@ def assignment():
 
 @pytest.fixture
 def students(assignment):
-    return demo.read_class(assignment)
+    return run.read_class(assignment)
 
 
 # --- reading the class ----------------------------------------------------------------------------
@@ -39,13 +41,13 @@ def test_a_student_file_is_read():
         "# expect: SingleHeadSelfAttention = full\n# expect: attention = zero timeout\n\n"
         "# %% attention\ndef attention():\n    return 1\n\n# %% new\nprint(2)\n"
     )
-    student = demo.parse("kim", text, EXERCISES)
+    student = run.parse("kim", text, EXERCISES)
     assert student.about == "who this is, in two lines"
     assert student.delete_tests
     assert student.expected == {
-        "SingleHeadSelfAttention": demo.Expected("full"),
-        "SelfAttention": demo.Expected("partial", "graded", frozenset({"no-scale", "rank-not-checked"})),
-        "attention": demo.Expected("zero", "timeout"),
+        "SingleHeadSelfAttention": run.Expected("full"),
+        "SelfAttention": run.Expected("partial", "graded", frozenset({"no-scale", "rank-not-checked"})),
+        "attention": run.Expected("zero", "timeout"),
     }
     assert student.cells == (("attention", "def attention():\n    return 1"), ("new", "print(2)"))
 
@@ -61,8 +63,8 @@ def test_a_student_file_is_read():
     ],
 )
 def test_a_malformed_student_file_is_refused(head):
-    with pytest.raises(course.CourseError, match="kim"):
-        demo.parse("kim", head, EXERCISES)
+    with pytest.raises(CourseError, match="kim"):
+        run.parse("kim", head, EXERCISES)
 
 
 def test_cells_find_their_places(release):
@@ -70,7 +72,7 @@ def test_cells_find_their_places(release):
         "# %% attention\nfirst\n# %% attention\nsecond\n# %% new\nlast\n# %% new after SelfAttention\nbetween\n"
         "# %% question-three-matrices\n# Because.\n#\n# $a$\n"
     )
-    notebook = demo.fill_in(release, demo.parse("kim", text, EXERCISES))
+    notebook = run.fill_in(release, run.parse("kim", text, EXERCISES))
     cells = notebook["cells"]
     place = cells.index(cell_of(notebook, "attention-solution"))
     assert [c["source"] for c in cells[place : place + 2]] == ["first", "second"]
@@ -83,15 +85,15 @@ def test_cells_find_their_places(release):
 
 
 def test_tests_are_deleted_and_written_answers_are_not(release):
-    notebook = demo.fill_in(release, demo.parse("kim", "# delete-tests\n" + EXPECT, EXERCISES))
+    notebook = run.fill_in(release, run.parse("kim", "# delete-tests\n" + EXPECT, EXERCISES))
     ids = {c["metadata"].get("nbgrader", {}).get("grade_id") for c in notebook["cells"]}
     assert not ids & set(EXERCISES)
     assert {"setup", "attention-solution", "question-three-matrices"} <= ids
 
 
 def test_a_cell_without_a_place_is_refused(release):
-    with pytest.raises(course.CourseError, match="'nowhere'"):
-        demo.fill_in(release, demo.parse("kim", EXPECT + "# %% nowhere\n1\n", EXERCISES))
+    with pytest.raises(CourseError, match="'nowhere'"):
+        run.fill_in(release, run.parse("kim", EXPECT + "# %% nowhere\n1\n", EXERCISES))
 
 
 # --- the class ------------------------------------------------------------------------------------
@@ -99,7 +101,7 @@ def test_a_cell_without_a_place_is_refused(release):
 
 def test_the_class_is_large_and_nobody_is_there_twice(students, release):
     assert len(students) >= 15
-    handed_in = [s.raw or tuple("".join(c["source"]) for c in demo.fill_in(release, s)["cells"]) for s in students]
+    handed_in = [s.raw or tuple("".join(c["source"]) for c in run.fill_in(release, s)["cells"]) for s in students]
     assert len(set(handed_in)) == len(students)
 
 
@@ -115,7 +117,7 @@ def test_the_class_holds_all_sorts(students):
 
 
 def test_every_expected_mistake_is_in_the_bank(students):
-    from autograder.misconceptions import bank
+    from autograder.mistakes.bank import bank
 
     for student in students:
         for name, expected in student.expected.items():
@@ -123,19 +125,19 @@ def test_every_expected_mistake_is_in_the_bank(students):
 
 
 def test_the_pages_worth_opening_belong_to_somebody():
-    handed_in = {(s.name, a.name) for a in course.assignments().values() for s in demo.read_class(a)}
-    assert set(demo.WORTH_OPENING) <= handed_in
+    handed_in = {(s.name, a.name) for a in course.assignments().values() for s in run.read_class(a)}
+    assert set(run.WORTH_OPENING) <= handed_in
 
 
 def test_every_assignment_has_a_class():
-    assert {p.name for p in demo.CLASS.iterdir()} == set(course.assignments())
+    assert {p.name for p in run.CLASS.iterdir()} == set(course.assignments())
 
 
 # --- comparing ------------------------------------------------------------------------------------
 
 
 def outcome(score, status="graded", *mistakes):
-    return record.Exercise("attention", score, 10.0, status, diagnosis=[record.Diagnosis(m, "") for m in mistakes])
+    return Exercise("attention", score, 10.0, status, diagnosis=[Diagnosis(m, "") for m in mistakes])
 
 
 @pytest.mark.parametrize(
@@ -155,21 +157,21 @@ def outcome(score, status="graded", *mistakes):
     ],
 )
 def test_outcomes_are_compared(found, expected, fits):
-    student = demo.parse("kim", EXPECT + f"# expect: attention = {expected}\n", EXERCISES)
-    assert demo.fits(found, student.expected["attention"]) is fits
+    student = run.parse("kim", EXPECT + f"# expect: attention = {expected}\n", EXERCISES)
+    assert run.fits(found, student.expected["attention"]) is fits
 
 
 def test_every_surprise_is_told(tmp_path, assignment):
-    student = demo.parse("kim", EXPECT, EXERCISES)
-    exercises = [record.Exercise("attention", 4.0, 10.0, "graded", diagnosis=[record.Diagnosis("no-scale", "")])]
-    exercises.append(record.Exercise("SelfAttention", 8.0, 8.0, "graded"))
-    Store(tmp_path).put_latest(ASSIGNMENT, "kim", record.Verdict("", exercises, seed=1))
-    surprises = demo.compare([student], tmp_path, assignment)
+    student = run.parse("kim", EXPECT, EXERCISES)
+    exercises = [Exercise("attention", 4.0, 10.0, "graded", diagnosis=[Diagnosis("no-scale", "")])]
+    exercises.append(Exercise("SelfAttention", 8.0, 8.0, "graded"))
+    Store(tmp_path).put_latest(ASSIGNMENT, "kim", Verdict("", exercises, seed=1))
+    surprises = run.compare([student], tmp_path, assignment)
     assert surprises == [
         "kim, SingleHeadSelfAttention: expected full graded, but there is no record of it.",
         "kim, attention: expected full graded, got partial graded no-scale (4 of 10 points).",
     ]
-    assert "2 of 3 outcomes" in demo.conclusion([[student]], surprises)
+    assert "2 of 3 outcomes" in run.conclusion([[student]], surprises)
 
 
 # --- the folder -----------------------------------------------------------------------------------
@@ -178,29 +180,29 @@ def test_every_surprise_is_told(tmp_path, assignment):
 def test_a_folder_that_no_demo_made_is_left_alone(tmp_path):
     precious = tmp_path / "precious.txt"
     precious.write_text("thesis")
-    with pytest.raises(classes.UsageError, match="no demo made it"):
-        demo.make_folder(ROOT, tmp_path)
+    with pytest.raises(UsageError, match="no demo made it"):
+        run.make_folder(ROOT, tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["precious.txt"]
-    with pytest.raises(classes.UsageError, match="no folder"):
-        demo.make_folder(ROOT, precious)
+    with pytest.raises(UsageError, match="no folder"):
+        run.make_folder(ROOT, precious)
     (tmp_path / "link").symlink_to(tmp_path)
-    with pytest.raises(classes.UsageError):
-        demo.make_folder(ROOT, tmp_path / "link")
+    with pytest.raises(UsageError):
+        run.make_folder(ROOT, tmp_path / "link")
     assert precious.read_text() == "thesis"
 
 
 def test_a_folder_within_the_source_is_refused():
-    with pytest.raises(classes.UsageError, match="source"):
-        demo.make_folder(ROOT, ROOT / "source" / "demo")
+    with pytest.raises(UsageError, match="source"):
+        run.make_folder(ROOT, ROOT / "source" / "demo")
     assert not (ROOT / "source" / "demo").exists()
 
 
 def test_a_folder_of_an_earlier_demo_is_replaced(tmp_path):
     folder = tmp_path / "a" / "course"
-    demo.make_folder(ROOT, folder)
+    run.make_folder(ROOT, folder)
     (folder / "gradebook.db").write_text("old")
-    demo.make_folder(ROOT, folder)
-    assert sorted(p.name for p in folder.iterdir()) == [demo.MARKER, "nbgrader_config.py", "source"]
+    run.make_folder(ROOT, folder)
+    assert sorted(p.name for p in folder.iterdir()) == [run.MARKER, "nbgrader_config.py", "source"]
 
 
 def test_the_command_says_so_in_one_line(tmp_path, capsys, monkeypatch):

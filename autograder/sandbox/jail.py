@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from ..errors import SandboxError
 from . import seccomp, view
 
 # Who student code runs as when the grader is root: nobody's group, and a user of each sandbox's own, from the ranges
@@ -32,10 +33,6 @@ OF_A_CONTAINER = (
     "--security-opt apparmor=unconfined --security-opt systempaths=unconfined), or grade outside of it"
 )
 CPU = "/sys/devices/system/cpu"  # what kind of processor this is
-
-
-class SandboxError(Exception):
-    """There is no sandbox on this machine; the message says what to do."""
 
 
 @dataclass(frozen=True)

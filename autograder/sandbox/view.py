@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from .. import course
+from ..errors import CourseError
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 INSIDE = os.path.join(PACKAGE, "sandbox", "inside")
@@ -127,7 +128,7 @@ def _course():
     """The folder of the course, in a list, which is empty where there is none."""
     try:
         return [str(course.root())]
-    except (course.CourseError, OSError):  # there is none here, or this folder is gone
+    except (CourseError, OSError):  # there is none here, or this folder is gone
         return []
 
 

@@ -15,9 +15,9 @@ import torch.optim
 import torch.testing  # noqa: F401
 import tqdm.auto  # noqa: F401
 
-from . import lacking, uncompiled, wire
+from . import no_dynamo, unavailable, wire
 from . import shell as shells
-from .workbench import Workbench, place_in
+from .handlers import Workbench, place_in
 
 _shell = None
 
@@ -25,7 +25,7 @@ _shell = None
 def warm_up():
     """Make the shell that every child gets a copy of. No torch operation runs and no thread starts here."""
     global _shell
-    uncompiled.put()
+    no_dynamo.put()
     _know_the_processor()
     _shell = shells.Shell.instance()
     _shell.enable_pictures()
@@ -47,7 +47,7 @@ def say_hello(sock, problem=None):
 def serve(sock):
     """Answer requests until the socket closes: `cell`, `bind`, and what the workbench knows."""
     say_hello(sock)
-    lacking.install()
+    unavailable.install()
     tempfile.tempdir = None
     sys.argv = ["notebook"]  # for argparse; the parent's are none of a notebook's business
     sys.path.insert(0, "")  # as in a notebook: for modules that it writes itself
@@ -55,7 +55,9 @@ def serve(sock):
     shell = _shell
     names = set()
     level = False
-    bench = Workbench(shell.user_ns, lambda error: place_in(error, names.__contains__), lacking.sentence_for, _level)
+    bench = Workbench(
+        shell.user_ns, lambda error: place_in(error, names.__contains__), unavailable.sentence_for, _level
+    )
     while True:
         try:
             request, tensors = wire.receive_frame(sock)

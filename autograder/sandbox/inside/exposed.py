@@ -4,7 +4,7 @@ import os
 import zipfile
 
 # names that lie side by side in a copy of the kit, whatever its version and its folder's name, and in a course
-KIT = {"graders", "misconceptions", "reference"}
+KITS = {"checks", "exercises", "mistakes"}, {"graders", "misconceptions", "reference"}  # today, and before
 COURSE = {"nbgrader_config.py", "source"}
 ARCHIVES = (".whl", ".egg", ".zip", ".pyz")
 NAME, SOURCES = ("attention_course-", "attention-course-"), (".gz", ".tgz", ".bz2", ".xz", ".tar")  # of the kit packed
@@ -24,10 +24,13 @@ def find(inodes, root="/"):
             with os.scandir(folder) as listed:
                 entries = list(listed)
         except OSError:  # it cannot be listed, but what lies in it may be reached by who knows the name
-            entries, names = [], {name for name in KIT | COURSE if os.path.lexists(os.path.join(folder, name))}
+            entries, names = (
+                [],
+                {name for name in set().union(*KITS, COURSE) if os.path.lexists(os.path.join(folder, name))},
+            )
         else:
             names = {entry.name for entry in entries}
-        if KIT <= names or COURSE <= names:
+        if any(marks <= names for marks in (*KITS, COURSE)):
             return folder
         for entry in entries:
             if entry.inode() in numbers and _inode(entry.path) in inodes:
@@ -49,6 +52,7 @@ def _inode(path):
 def _packs_the_kit(path):
     try:
         with zipfile.ZipFile(path) as archive:
-            return KIT <= {part for name in archive.namelist() for part in name.split("/")[:-1]}
+            folders = {part for name in archive.namelist() for part in name.split("/")[:-1]}
     except (OSError, zipfile.BadZipFile):
         return False
+    return any(kit <= folders for kit in KITS)

@@ -15,7 +15,7 @@ from IPython.utils.text import LSString, SList
 from matplotlib_inline.backend_inline import flush_figures
 from traitlets.config import Config
 
-from . import lacking
+from . import unavailable
 
 MAX_TEXT = 20_000  # characters a cell may show
 MAX_IMAGE = 500_000  # bytes of one picture
@@ -180,12 +180,12 @@ class Shell(InteractiveShell):
         return "inline", matplotlib.get_backend()
 
     def system(self, command):
-        lacking.tell(lacking.NO_PROCESS)
+        unavailable.tell(unavailable.NO_PROCESS)
 
     system_piped = system_raw = system
 
     def getoutput(self, command, split=True, depth=0):
-        lacking.tell(lacking.NO_PROCESS)
+        unavailable.tell(unavailable.NO_PROCESS)
         return SList() if split else LSString()
 
     async def run_code(self, code_obj, result=None, *, async_=False):
@@ -198,12 +198,12 @@ class Shell(InteractiveShell):
         if not failed or result is None:
             return failed
         error = result.error_in_exec
-        sentence = lacking.sentence_for(error)
+        sentence = unavailable.sentence_for(error)
         if sentence:
-            lacking.tell(sentence)
+            unavailable.tell(sentence)
         if first is not None:
             result.error_in_exec = first
-        return not (lacking.anything() and isinstance(error, Exception))
+        return not (unavailable.anything() and isinstance(error, Exception))
 
     def enable_pictures(self):
         """Let matplotlib draw into the outputs, whether or not the notebook says `%matplotlib inline`."""
@@ -230,7 +230,7 @@ class Shell(InteractiveShell):
     def run_one(self, source, name):
         """Run a cell: `(its outputs, the error it ended with or None)`. `name` is its file name in tracebacks."""
         self.outputs.start()
-        lacking.take_told()
+        unavailable.take_told()
         self.cell_name = name
         streams = sys.stdout, sys.stderr, sys.stdin
         sys.stdout, sys.stderr = _Stream(self.outputs, "stdout"), _Stream(self.outputs, "stderr")
@@ -239,10 +239,10 @@ class Shell(InteractiveShell):
         finally:
             sys.stdout, sys.stderr, sys.stdin = streams
         outputs = self.outputs.finish()
-        self.outputs.end_with(lacking.take_told())
+        self.outputs.end_with(unavailable.take_told())
         return outputs, result.error_before_exec or result.error_in_exec
 
 
 def _stay(code=None):
     """For exit() and quit(). In a notebook, too, the cell goes on after them."""
-    lacking.tell(lacking.NO_EXIT)
+    unavailable.tell(unavailable.NO_EXIT)

@@ -1,0 +1,370 @@
+"""Grades tasks on a Dask cluster: each of its workers keeps a warm sandbox, and is given one submission after another.
+
+The head says itself which worker gets which task. So it knows which task a worker may have died of, and a worker that
+joins gets none before it was found to be of the same version. Dask knows the workers and carries tasks and answers.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import platform
+import queue
+import time
+import warnings
+from collections import Counter, deque
+from concurrent.futures import ThreadPoolExecutor
+
+import distributed
+from distributed.client import ClosedClientError
+from distributed.comm import connect
+from distributed.versions import VersionMismatchWarning
+
+from ..errors import CourseError, SandboxError, UsageError
+from . import tasks
+
+CONNECT = 10.0  # seconds for the scheduler to answer
+PATIENCE = 60.0  # seconds without a worker, after which a run ends
+LOOK = 1.0  # seconds between two looks at who is there
+OTHERS = 3  # times as long as a submission may take, for a worker that has tasks of other heads as well
+FETCH = 10.0  # seconds for an answer to come from its worker
+AHEAD = 2  # tasks that a worker has: the one at work and the next, so that it need not wait for the head
+NAMED = ("torch", "Python", "Dask")  # versions that say something to people; the others are hashes
+NOT_YET = object()
+
+log = logging.getLogger(__name__)
+
+
+class Cluster:
+    """The engine of a Dask cluster, as pool.Pool is this machine's."""
+
+    def __init__(self, address, device="cpu", unsafe=False):
+        self.address = address
+        self.settings = device, unsafe
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        pass
+
+    def warm(self, total):
+        """Nothing is to be started: the workers are there."""
+
+    def graded(self, coming, total, alone=False):
+        """(task, Graded) in the order in which they are done; every task comes out, whatever becomes of the workers.
+
+        `coming` is an iterator of tasks, which is asked for one when a worker has room for it; with `alone`, when none
+        has anything to do. Workers may join and leave: what one that is gone had is given to others, and a task that
+        ATTEMPTS workers died of gets 0, and so does one that a worker did not end at all.
+        Raises UsageError where nobody can grade, and SandboxError where a worker's sandbox fails.
+        """
+
+        again, deaths = deque(task for task in [next(coming, None)] if task), Counter()
+        if not again:
+            return  # no cluster is needed
+        with _connected(self.address) as client:
+            crew = _Crew(client, self.address, *self.settings)
+            while True:
+                for task, culprit in crew.look():
+                    deaths[task.key] += culprit
+                    if deaths[task.key] >= tasks.ATTEMPTS:
+                        yield task, tasks.died(task)
+                    else:
+                        again.append(task)
+                while (worker := crew.free(alone)) and (task := again.popleft() if again else next(coming, None)):
+                    crew.give(worker, task)
+                if worker and not crew.flight:
+                    return
+                task, answer = crew.take()
+                if isinstance(answer, SandboxError):
+                    raise answer
+                if answer is not None:
+                    yield task, answer
+
+
+# --- the head -------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _connected(address):
+    """A client of the scheduler at that address. However it ends, no task of it is left there. Raises UsageError."""
+    if not os.environ.get("AUTOGRADER_DEBUG"):  # what Dask tells of lost connections is for who knows Dask
+        for name in ("distributed", "distributed.client", "distributed.gc", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    warnings.filterwarnings("ignore", category=VersionMismatchWarning)  # we refuse those that matter
+    warnings.filterwarnings("ignore", message="Sending large graph")
+    try:
+        asyncio.run(_reach(address))
+        client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
+    except (OSError, ValueError, TypeError, RuntimeError, distributed.TimeoutError) as error:
+        raise UsageError(f"No Dask scheduler answers at {address!r} ({_first_line(error)}).") from None
+    try:
+        yield client
+    finally:
+        client.close(timeout=CONNECT)
+
+
+async def _reach(address):
+    """Connect to a scheduler once. Whatever is wrong shows here: a Client that fails to start never ends."""
+    settings = distributed.Security().get_connection_args("client")
+    connection = await asyncio.wait_for(connect(address, timeout=CONNECT, **settings), CONNECT + 1.0)
+    await connection.close()
+
+
+class _Crew:
+    """The workers that can grade, as the head sees them, and what it has given to each."""
+
+    def __init__(self, client, address, device, unsafe):
+        self.client = client
+        self.address = address
+        self.plugin = WarmGrader(what_counts(), device, unsafe)
+        self.workers = set()  # those that can grade
+        self.others = set()  # those that cannot
+        self.flight = {}  # by the future's key, in order: (worker, future, task)
+        self.began = {}  # when a worker began what it is at
+        self.finished = queue.SimpleQueue()  # of futures
+        self.done = set()  # the keys of those that are or were in it
+        self.lost = []  # what was taken back: (task, how many workers may have died of it now)
+        self.looked = 0.0
+        self.met = time.monotonic()  # when there last was a worker
+
+    def look(self):
+        """See who has come and gone, every now and then; returns what was taken back, for others to be given.
+
+        Raises UsageError if there is nobody for too long, or a worker that cannot grade and nobody else.
+        """
+        if time.monotonic() > self.looked + LOOK:
+            with self._scheduler():
+                there = self.client.scheduler_info(n_workers=-1)["workers"]
+                running = {worker for worker, about in there.items() if about["status"] == "running"}
+                self._dismiss(self.workers - running, there)
+                self._give_up(self._silent(), there)
+                self.others &= there.keys()
+                self._greet(running - self.workers - self.others)
+            self.looked = time.monotonic()
+            if self.workers:
+                self.met = self.looked
+            elif self.looked > self.met + PATIENCE:
+                raise UsageError(f"The scheduler {self.address} has had no worker for {PATIENCE:g} s.")
+        lost, self.lost = self.lost, []
+        return lost
+
+    def _dismiss(self, workers, there, deaths=1):
+        """Take back what these workers have; one that is not even `there` may have died of the task it was at.
+
+        That counts as so many `deaths`.
+        """
+        for worker in workers:
+            theirs = [key for key, (whose, _, _) in self.flight.items() if whose == worker]
+            was_at = next((key for key in theirs if key not in self.done), None)
+            for key in theirs:
+                _, future, task = self.flight.pop(key)
+                future.cancel()
+                self.lost.append((task, deaths * (key == was_at and worker not in there)))
+        self.workers -= workers
+
+    def _silent(self):
+        """The workers that have been at a task for longer than they can be."""
+        patience = time.monotonic() - OTHERS * tasks.PATIENCE
+        at_work = {worker for worker, _, _ in self.flight.values()}
+        return {worker for worker in at_work if self.began[worker] < patience}
+
+    def _give_up(self, workers, there):
+        """Take back what silent workers have, for others; what they are at would only take as long again."""
+        for worker in workers:
+            log.warning("autograder: The worker %s does not end what it was given: restart it.", worker)
+        self._dismiss(workers, there.keys() - workers, tasks.ATTEMPTS)
+        self.others |= workers
+
+    def _greet(self, new):
+        """Have new workers make ready. If one cannot, that ends a run that has no others, and else is only told."""
+        answers = self.client.run(make_ready, self.plugin, workers=list(new), on_error="return") if new else {}
+        ready, refused = set(), []
+        for worker, problem in answers.items():
+            if isinstance(problem, OSError):
+                continue  # it is gone, or will be asked again
+            if isinstance(problem, Exception):
+                problem = f"has no kit that works: {_first_line(problem)}."
+            if problem:
+                refused.append(f"The worker {worker} {problem}")
+                self.others.add(worker)
+            else:
+                ready.add(worker)
+        if refused and not self.workers:
+            raise UsageError(refused[0])
+        for sentence in refused:
+            log.warning("autograder: %s", sentence)
+        self.workers |= ready
+
+    def free(self, alone):
+        """The worker that has the least to do and room for more, or None; for what is done `alone`, if all are idle."""
+        if alone and self.flight:
+            return None
+        load = Counter(worker for worker, _, _ in self.flight.values())
+        worker = min(self.workers, key=lambda w: load[w], default=None)
+        return worker if load[worker] < AHEAD else None
+
+    def give(self, worker, task):
+        """Give a task to a worker."""
+        fields = (task.student, task.key, task.data, task.assignment, task.seed, task.alone)
+        with self._scheduler():
+            future = self.client.submit(
+                grade, self.plugin.name, fields, workers=[worker], allow_other_workers=False, pure=False
+            )
+        if worker not in (busy for busy, _, _ in self.flight.values()):
+            self.began[worker] = time.monotonic()
+        self.flight[future.key] = worker, future, task
+        future.add_done_callback(self._is_done)
+
+    def _is_done(self, future):
+        self.done.add(future.key)
+        self.finished.put(future)
+
+    def take(self):
+        """(task, its Graded or the SandboxError) of one that is done, or (None, None) if there is none yet."""
+        try:
+            future = self.finished.get(timeout=LOOK)
+        except queue.Empty:
+            return None, None
+        if future.key not in self.flight:  # it was taken back
+            self.done.discard(future.key)
+            return None, None
+        worker, _, task = self.flight[future.key]
+        answer = self._fetched(future, worker)
+        if answer is NOT_YET:
+            self.finished.put(future)
+            return None, None
+        del self.flight[future.key]
+        self.began[worker] = time.monotonic()
+        self.done.discard(future.key)
+        if answer is None:
+            self.workers.discard(worker)
+            self.lost.append((task, 1))
+        return task, answer
+
+    def _fetched(self, future, worker):
+        """What `grade` returned, or None if its worker has died of it. Raises UsageError if it could not even begin.
+
+        NOT_YET: on a slow line, or lost with its worker, as will be noticed.
+        """
+        with self._scheduler():
+            if future.status != "error":
+                try:
+                    return future.result(timeout=FETCH)
+                except distributed.TimeoutError:
+                    return NOT_YET
+            problem = future.exception(timeout=FETCH)
+        if isinstance(problem, distributed.scheduler.KilledWorker):
+            return None
+        raise UsageError(f"The worker {worker} cannot grade: {_first_line(problem)}.")
+
+    @contextlib.contextmanager
+    def _scheduler(self):
+        """Raises UsageError where the scheduler does not answer any more."""
+        try:
+            yield
+        except (OSError, RuntimeError, distributed.TimeoutError, distributed.CancelledError, ClosedClientError):
+            raise UsageError(
+                f"The scheduler {self.address} is gone: start it, and run the same command again to go on."
+            ) from None
+
+
+def _first_line(error):
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+
+
+# --- a worker -------------------------------------------------------------------------------------
+
+
+def what_counts():
+    """What must be the same on the head and on a worker, by name: what scores depend on, and what carries them."""
+    from ..grading.store import course_parts
+
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {**course_parts(), "Python": python, "Dask": distributed.__version__}
+
+
+def why_not(wanted, unsafe):
+    """Why this machine cannot grade for a head of which `what_counts` is `wanted`: the end of a sentence, or None."""
+    from ..sandbox import jail
+
+    try:
+        here = what_counts()
+    except (CourseError, ImportError, OSError) as problem:
+        return f"cannot grade: {_first_line(problem)}."
+    differing = [
+        f"{what} {here.get(what)}, not {wanted[what]}" if what in NAMED else what
+        for what in wanted
+        if here.get(what) != wanted[what]
+    ]
+    if differing:
+        return f"has another version than the head ({'; '.join(differing)}): make them the same and restart it."
+    problem = None if unsafe else jail.refusal()
+    return problem and f"has no sandbox. {problem}"
+
+
+async def make_ready(plugin, dask_worker):
+    """Make a worker ready for a head, which sends its plug-in: None, or why it cannot grade, as `why_not` says it."""
+    problem = await asyncio.to_thread(why_not, plugin.wanted, plugin.unsafe)
+    if problem is None and plugin.name not in dask_worker.plugins:
+        await dask_worker.plugin_add(plugin, name=plugin.name)
+    return problem
+
+
+def grade(name, fields):
+    """The Graded of a task, or the SandboxError, from the plug-in `name` of the worker that this runs on.
+
+    None if it has none: then it is about to end, or a new process has the address of one that has died.
+    """
+    from .tasks import Task
+
+    plugin = distributed.get_worker().plugins.get(name)
+    return plugin and plugin.grade(Task(*fields))
+
+
+class WarmGrader(distributed.WorkerPlugin):
+    """Keeps one Grader on a worker, which starts when it is first needed and stays warm for all runs of that version.
+
+    It lives in a thread of its own: one task at a time, however many threads the worker has; and a sandbox ends with
+    the thread that it was started from.
+    """
+
+    def __init__(self, wanted, device, unsafe):
+        self.wanted = wanted
+        self.device = device
+        self.unsafe = unsafe
+        digest = hashlib.sha256(json.dumps([wanted, device, unsafe], sort_keys=True).encode())
+        self.name = f"autograder-{digest.hexdigest()}"
+
+    def setup(self, worker):
+        self.address = worker.address
+        self.grader = None
+        self.thread = ThreadPoolExecutor(1, "grader")
+
+    async def teardown(self, worker):
+        self.thread.submit(self._close)
+        await asyncio.to_thread(self.thread.shutdown)
+
+    def grade(self, task):
+        """The Graded of a task, or the SandboxError; None if it is too late."""
+        try:
+            answer = self.thread.submit(self._grade, task)
+        except RuntimeError:  # after `teardown`
+            return None
+        return answer.result()
+
+    def _grade(self, task):
+        from ..grading import start
+
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        if self.grader is None:
+            self.grader = start.grader(self.device, self.unsafe)
+        answer = tasks.grade(self.grader, task)
+        return SandboxError(f"On the worker {self.address}: {answer}") if isinstance(answer, SandboxError) else answer
+
+    def _close(self):
+        if self.grader is not None:
+            self.grader.close()

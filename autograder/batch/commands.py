@@ -1,0 +1,128 @@
+"""What is done for a whole class: its submissions graded and recorded, its feedback and report written."""
+
+import contextlib
+import fcntl
+import os
+import sys
+
+from ..errors import UsageError
+
+
+def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew=False):
+    """Grade the submissions of the students `who`, record them, print a summary; returns the exit code.
+
+    `engine` is that of `engine_for`.
+    """
+    from ..grading.store import Store
+    from ..report import outcome_text
+    from .run import Batch, remarks
+
+    results = Store(root)
+    with alone(root, assignment.name):
+        results.sweep()
+        batch = Batch(root, assignment, who, results, device, renew)
+        engine.warm(batch.at_once)  # while nbgrader is imported, which takes as long as torch
+        with _writer(root, assignment, results, unsafe=unsafe, device=device) as writer:
+            table = outcome_text.ClassTable(assignment)
+            for student, verdict in progress(f"grading {assignment.name}", batch.run(engine, writer), len(who)):
+                table.add(student, verdict)
+    print(table.text())
+    print(outcome_text.batch_summary(batch))
+    for remark in remarks(root, assignment.name, who):
+        print(f"autograder: {outcome_text.name_of(remark)}", file=sys.stderr)
+    problems = [*batch.problems, *getattr(writer, "unrecorded", ())]
+    for student, problem in problems:
+        print(f"autograder: {outcome_text.name_of(student)}: {outcome_text.name_of(problem)}", file=sys.stderr)
+    return 2 if problems else 0
+
+
+def _writer(root, assignment, results, **settings):
+    """What records submissions: many at a time, or nbgrader itself where a course has it do more than usual."""
+    from ..nbgrader import gradebook
+    from ..nbgrader.runs import Course, OneByOne
+
+    runs = Course(root, **settings)
+    require_build(runs, assignment)
+    return gradebook.Writer(runs, assignment, results) if gradebook.does_as_usual(runs) else OneByOne(runs, assignment)
+
+
+def engine_for(scheduler, jobs, device, unsafe):
+    """What grades tasks: processes of this machine, or a Dask cluster. To be used in a `with`. Raises UsageError."""
+    if scheduler is None:
+        from .pool import Pool
+
+        return Pool(jobs, device, unsafe)
+    try:
+        from .cluster import Cluster
+    except ImportError as missing:
+        raise UsageError(
+            f"--scheduler needs Dask, and the package {missing.name} is not installed: "
+            "`pip install distributed`, of the same version as on the workers."
+        ) from None
+    return Cluster(scheduler, device, unsafe)
+
+
+@contextlib.contextmanager
+def alone(root, assignment):
+    """Let no other run work on this assignment meanwhile. The lock goes with the process. Raises UsageError.
+
+    Runs on different assignments share nothing but the gradebook, which stands that.
+    """
+    from ..grading.store import FOLDER
+
+    folder = os.path.join(root, FOLDER, "locks")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, assignment), "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"Another run is at work on {assignment}: wait for it, or stop it.") from None
+        yield
+
+
+def require_build(runs, assignment):
+    """The gradebook must know the assignment as its source has it. Raises UsageError."""
+    from nbgrader.api import MissingEntry
+
+    from ..nbgrader.releasing import ORIGINAL
+
+    advice = f"Run `autograder build {assignment.name.split('_')[0]}` first."
+    try:
+        with runs.gradebook() as gradebook:
+            cells = {c.name: c.source for c in gradebook.find_notebook(assignment.name, assignment.name).source_cells}
+    except MissingEntry:
+        raise UsageError(f"The gradebook does not know {assignment.name}. {advice}") from None
+    expected = {c.grade_id: c.source for c in assignment.cells}
+    locked = [c.grade_id for c in assignment.cells if c.locked and not ORIGINAL.search(c.source)]
+    if cells.keys() != expected.keys() or any(cells[name] != expected[name] for name in locked):
+        raise UsageError(f"The source of {assignment.name} has changed since it was built. {advice}")
+
+
+def report_class(root, assignment, jobs):
+    """Write feedback/ and reports/ of an assignment; returns the exit code."""
+    from ..grading.store import Store
+    from ..report import class_report as reports
+    from ..report.outcome_text import name_of
+    from . import feedback_pool
+
+    results = Store(root)
+    students = results.students(assignment.name)
+    if not students:
+        raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
+    lost = 0
+    written = feedback_pool.feedback(root, assignment.name, students, jobs)
+    with contextlib.closing(written):
+        for student, problem, is_written in (bar := progress("feedback", written, len(students))):
+            if problem:
+                bar.write(f"autograder: {name_of(student)}: {name_of(problem)}", file=sys.stderr)
+            lost += not is_written
+    path = reports.write(root, assignment, results.each(assignment.name))
+    print(f"feedback/STUDENT/{assignment.name}/{assignment.name}.html and {os.path.relpath(path, root)} are written")
+    return 2 if lost else 0
+
+
+def progress(what, items, total=None):
+    """The items, with a progress bar on a terminal's stderr: how many are done, at what rate, and the time left."""
+    from tqdm import tqdm
+
+    return tqdm(items, what, total=total, file=sys.stderr, disable=None, leave=False)

@@ -1,0 +1,136 @@
+"""The processes that write the feedback of a class, each with a converter of its own for one student after another."""
+
+import contextlib
+import os
+import time
+from collections import deque
+from multiprocessing import connection, get_context
+
+from ..errors import NbgraderError, UsageError
+from .processes import end_with, without_interrupts
+
+STARTS = 10  # students for whom it is worth starting one more process: most of its first seconds are imports
+DEADLINE = 60.0  # seconds for one page, most of which take a fraction of one
+BEGIN = 300.0  # seconds for a process to begin
+DEATHS = 3  # processes that may end before they begin
+PLAIN = "its feedback took too long to write, or ended its writer, and is a plain page now"
+LONGEST = 1000  # characters of what is said of a student
+READY = "ready"
+
+
+def feedback(root, assignment, students, jobs):
+    """Write the feedback of these students: yields (student, what went wrong or "", whether there is a page) for each.
+
+    A page that takes longer than DEADLINE, or that its process dies of, is written once more, plainly.
+    Raises what would go wrong for all of them. However it ends, no process is left and no page is cut short.
+    """
+    jobs = min(jobs, 1 + len(students) // STARTS)
+    coming = deque((student, False) for student in students)
+    writers, deaths = [], 0
+    try:
+        while coming or any(writer.page for writer in writers):
+            while len(writers) < min(jobs, len(coming)):
+                writers.append(_Writer(str(root), assignment))
+            for writer in writers:
+                if writer.is_free and coming:
+                    writer.give(coming.popleft())
+            for writer in _answering(writers):
+                page, answer = writer.page, writer.take()
+                if isinstance(answer, Exception):
+                    raise answer
+                if answer is not None:
+                    if page:
+                        yield page[0], answer or (PLAIN if page[1] else ""), not answer
+                    continue
+                writers.remove(writer)
+                writer.end()
+                if page is None:
+                    deaths += 1
+                    if deaths > DEATHS:
+                        raise UsageError(
+                            "The processes that write the feedback are ended from outside before they begin, perhaps "
+                            "for want of memory. Run the same command again, with fewer --jobs if it was that."
+                        )
+                elif page[1]:
+                    yield page[0], "its feedback could not be written, not even as a plain page", False
+                else:
+                    coming.appendleft((page[0], True))
+    finally:
+        for writer in writers:
+            writer.end()
+
+
+def _answering(writers):
+    """The writers that have begun or are done with a page, are dead, or have had their time."""
+    busy = [writer for writer in writers if not writer.is_free]
+    left = min(writer.until for writer in busy) - time.monotonic()
+    found = connection.wait([writer.connection for writer in busy], max(0.0, left))
+    return [w for w in busy if w.connection in found or w.until < time.monotonic()]
+
+
+class _Writer:
+    """A process that writes one page after another, at the other end of a pipe of its own.
+
+    A page is a pair: the student, and whether it is to be a plain one. It says READY when it has begun.
+    """
+
+    def __init__(self, root, assignment):
+        context = get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(theirs, os.getpid(), root, assignment), daemon=True)
+        with without_interrupts():  # Ctrl-C is for the head, which ends them
+            self.process.start()
+        theirs.close()
+        self._owes(None, BEGIN)
+
+    def _owes(self, page, seconds):
+        self.page, self.is_free, self.until = page, False, time.monotonic() + seconds
+
+    def give(self, page):
+        self._owes(page, DEADLINE)
+        with contextlib.suppress(OSError):  # it may be dead: `take` will say so
+            self.connection.send(page)
+
+    def take(self):
+        """What it answers, or None if it is dead or past its deadline."""
+        try:
+            answer = self.connection.recv() if self.connection.poll() else None
+        except (EOFError, OSError):
+            answer = None
+        self.page, self.is_free = None, answer is not None
+        return answer
+
+    def end(self):
+        """End it: at once, unless it has nothing to do."""
+        self.connection.close()
+        if self.is_free:
+            self.process.join(5.0)
+        self.process.kill()
+        self.process.join()
+
+
+def _work(pipe, head, root, assignment):
+    """What a writer does: write pages until the head closes the pipe, or is gone."""
+    end_with(head)
+    with contextlib.suppress(EOFError, ConnectionError):
+        try:
+            from ..nbgrader.runs import Course
+
+            write = Course(root).feedback(assignment)
+            pipe.send(READY)
+            while True:
+                pipe.send(_written(write, *pipe.recv()))
+        except (EOFError, ConnectionError):
+            raise
+        except Exception as error:
+            pipe.send(error)
+
+
+def _written(write, student, plainly):
+    """What went wrong with a page, or nothing."""
+
+    try:
+        write(student, plainly)
+    except NbgraderError as problem:
+        return str(problem)[:LONGEST]
+    return ""

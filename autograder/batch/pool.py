@@ -1,0 +1,151 @@
+"""Grades tasks on this machine: a pool of processes, each with a warm sandbox of its own."""
+
+import contextlib
+import os
+import time
+from collections import Counter, deque
+from multiprocessing import connection, get_context
+
+from ..errors import SandboxError
+from ..grading import start
+from . import tasks
+from .processes import end_with, without_interrupts
+from .tasks import ATTEMPTS, PATIENCE
+
+READY = "ready"
+
+
+class Pool:
+    """The engine of this machine: `jobs` processes. A context manager; however it ends, no process is left.
+
+    An engine has `warm`, to begin while the head is still busy, and `graded`; both may be called again and again.
+    """
+
+    def __init__(self, jobs, device="cpu", unsafe=False):
+        self.jobs = jobs
+        self.settings = device, unsafe
+        self.workers = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        for worker in self.workers:
+            worker.connection.close()  # all of them at once, since each takes a moment to clear up
+        for worker in self.workers:
+            worker.end()
+
+    def warm(self, total):
+        """Start as many workers as `total` tasks can use."""
+        while len(self.workers) < min(self.jobs, total):
+            self.workers.append(_Worker(*self.settings))
+
+    def graded(self, coming, total, alone=False):
+        """(task, Graded) in the order in which they are done; every task comes out, whatever becomes of the workers.
+
+        `coming` is an iterator of at most `total` tasks, which is asked for one when a worker is free for it; with
+        `alone`, when all of them are. A worker that dies is replaced, and its task is given to another one; a task that
+        ATTEMPTS workers died of gets 0, and so does one that they did not end within PATIENCE, all together.
+        Raises SandboxError where there is no sandbox.
+        """
+        waiting, deaths, ends = deque(), Counter(), {}
+
+        def are_waiting():
+            if not waiting and (task := next(coming, None)) is not None:
+                waiting.append(task)
+            return bool(waiting)
+
+        def give(worker):
+            task = waiting.popleft()
+            worker.give(task)
+            worker.until = ends.setdefault(task.key, worker.until)
+
+        while are_waiting() or any(worker.task for worker in self.workers):
+            self.warm(1 if alone else total)
+            for worker in self.workers:
+                if worker.free and are_waiting() and not (alone and any(other.task for other in self.workers)):
+                    give(worker)
+            for worker in _answering(self.workers):
+                task, answer = worker.task, worker.take()
+                if isinstance(answer, SandboxError):
+                    raise answer
+                if answer is None:  # it is dead
+                    self.workers.remove(worker)
+                    worker.end()
+                    culprit = task and task.key
+                    deaths[culprit] += ATTEMPTS if worker.silent else 1
+                    if task is None and deaths[culprit] > ATTEMPTS * self.jobs:
+                        raise SandboxError("The grading processes end before they begin.")
+                    if task is not None and deaths[culprit] < ATTEMPTS:
+                        waiting.append(task)
+                    elif task is not None:
+                        yield task, tasks.died(task)
+                elif task is not None:
+                    if are_waiting():  # first, so that it works while the head is busy with this one
+                        give(worker)
+                    yield task, answer
+
+
+def _answering(workers):
+    """The workers that have begun or have an answer, are dead, or have been silent for too long."""
+    busy = [worker for worker in workers if worker.asked]
+    left = min(worker.until for worker in busy) - time.monotonic()
+    found = connection.wait([worker.connection for worker in busy], max(0.0, left))
+    return [w for w in busy if w.connection in found or w.until < time.monotonic()]
+
+
+class _Worker:
+    """A process that grades one task after another, at the other end of a pipe of its own.
+
+    It says READY when it has begun. Were the pipe shared, a worker that dies while it writes would stop the others.
+    """
+
+    def __init__(self, device, unsafe):
+        self.task = None
+        self.asked = True  # it owes an answer: READY, or the Graded of its task
+        self.silent = False  # whether it owed it for too long
+        self.until = time.monotonic() + PATIENCE
+        context = get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(theirs, os.getpid(), device, unsafe), daemon=True)
+        with without_interrupts():  # Ctrl-C is for the head, which ends them
+            self.process.start()
+        theirs.close()
+
+    @property
+    def free(self):
+        return not self.asked
+
+    def give(self, task):
+        self.task = task
+        self.asked = True
+        self.until = time.monotonic() + PATIENCE
+        with contextlib.suppress(OSError):  # it may be dead: `take` will say so
+            self.connection.send(task)
+
+    def take(self):
+        """What it answers, or None if it is dead or as good as dead."""
+        self.task, self.asked = None, False
+        try:
+            self.silent = not self.connection.poll()
+            return None if self.silent else self.connection.recv()
+        except (EOFError, OSError):
+            return None
+
+    def end(self):
+        """End it: one that has nothing to do by itself, so that it clears up, and any other at once."""
+        self.connection.close()
+        if not self.asked:
+            self.process.join(10.0)
+        self.process.kill()
+        self.process.join()
+
+
+def _work(pipe, head, device, unsafe):
+    """What a worker does: grade tasks until the head closes the pipe, or is gone."""
+    end_with(head)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    with start.grader(device, unsafe) as grader, contextlib.suppress(EOFError, ConnectionError):
+        pipe.send(READY)
+        while True:
+            pipe.send(tasks.grade(grader, pipe.recv()))

@@ -1,0 +1,162 @@
+"""Grades and records all submissions of an assignment: known results from the store, the others by an engine."""
+
+import hashlib
+import heapq
+from collections import Counter
+from pathlib import Path
+
+from ..errors import NotRecorded, Unreadable
+from ..submission import files, read
+from ..verdict import Graded, rejected, settled
+from .tasks import Task
+
+SLOWEST = 5
+
+
+def students(root, assignment):
+    """The names of all who handed something in, in order."""
+    return files.students(Path(root) / "submitted", assignment)
+
+
+def remarks(root, assignment, who):
+    """Sentences on what lies in `submitted/` that the instructor should look at, though it stops nothing."""
+    submitted = Path(root) / "submitted"
+    for name in files.strays(submitted):
+        yield f"{name}: it lies in submitted/ and is no student's folder, so nothing of it is graded"
+    for students in files.sharing(submitted, assignment, who):
+        yield f"{', '.join(students)}: their notebooks are one and the same file (by hard links): find out whose it is"
+
+
+class Changed(Exception):
+    """A submission is no longer what it was when the run began."""
+
+
+class Batch:
+    """One run over the submissions of the students `who`: made by looking at each of them once.
+
+    Afterwards `unreadable` is a list of students, `known` one of (student, the stored result's key), and `pending` maps
+    the keys of results that are to be found to students: equal submissions are graded once. So does `stopped`, for
+    those that a deadline or a kill has stopped: they are graded once more in each run, alone, before that counts. With
+    `renew`, inputs are drawn anew, so that nothing is known. `results` is the course's verdicts.store.Store.
+
+    While it runs it counts `graded`, `statuses` (of exercises that could not be graded: how many submissions have one),
+    `problems` (student, why there is no row) and `slowest` (seconds, student, on what most of them, how many).
+    """
+
+    def __init__(self, root, assignment, who, results, device="cpu", renew=False):
+        self.root = Path(root)
+        self.assignment = assignment
+        self.results = results
+        self.device = device
+        self.seed = results.seed(assignment.name, renew=renew)
+        self.unreadable, self.known, self.pending, self.stopped = [], [], {}, {}
+        self.graded, self.statuses, self.problems, self.slowest = 0, Counter(), [], []
+        for student in who:
+            self._look_at(student)
+
+    def _look_at(self, student):
+        try:
+            data = files.read_bytes(self._path(student))
+            key = self._key(data)
+            if self.results.has(key):
+                self.known.append((student, key))
+                return
+            read.read_notebook(data)
+        except Unreadable:
+            self.unreadable.append(student)
+        else:
+            waiting = self.stopped if self.results.was_stopped(key) else self.pending
+            waiting.setdefault(key, []).append(student)
+
+    @property
+    def at_once(self):
+        """How many submissions can be graded at the same time."""
+        return max(len(self.pending), min(1, len(self.stopped)))
+
+    def _path(self, student):
+        return self.root / "submitted" / student / self.assignment.name / f"{self.assignment.name}.ipynb"
+
+    def _key(self, data):
+        return self.results.key(hashlib.sha256(data).hexdigest(), self.assignment.name, self.seed, self.device)
+
+    def run(self, engine, writer):
+        """Have all graded and recorded; yields (student, Verdict) as they are done; those with a problem are left out.
+
+        `engine` is a pool.Pool and `writer` a verdicts.gradebook.Writer, or what has their methods.
+        """
+        for student in self.unreadable:
+            problem = files.read_submission(self._path(student))[1] or "It could not be read."
+            verdict = rejected("", self.assignment.exercises, problem, self.seed, self.assignment.name)
+            yield from self._record(writer, student, [], Graded(verdict), "")
+        for student, key in list(self.known):
+            verdict = writer.held(student, key)
+            if verdict is not None:
+                self._count_statuses(verdict)
+                yield student, verdict
+            elif (graded := self.results.get(key)) is not None:
+                yield from self._record_again(writer, student, graded, key)
+            else:  # it can no longer be read: as if it were not there
+                self.known.remove((student, key))
+                self.pending.setdefault(key, []).append(student)
+        for task, graded in engine.graded(self._tasks(self.pending), len(self.pending)):
+            self.results.put(task.key, graded)
+            if graded.final:
+                yield from self._record_all(writer, task, self.pending[task.key], graded)
+            else:
+                self.stopped[task.key] = self.pending[task.key]
+        alone = self._tasks(self.stopped, alone=True)
+        for task, again in engine.graded(alone, len(self.stopped), alone=True):
+            before = self.results.get_stopped(task.key)
+            graded = settled(before, again) if before else again
+            self.results.put(task.key, graded)
+            yield from self._record_all(writer, task, self.stopped[task.key], graded)
+
+    def _tasks(self, waiting, alone=False):
+        for key, same in waiting.items():
+            try:
+                yield Task(same[0], key, self._read_again(same[0], key), self.assignment.name, self.seed, alone)
+            except Changed as problem:
+                self.problems += [(student, str(problem)) for student in same]
+
+    def _record_all(self, writer, task, students, graded):
+        for student in students:
+            self._count(student, graded)
+            yield from self._record(writer, student, read.read_notebook(task.data), graded, task.key)
+
+    def _record_again(self, writer, student, graded, key):
+        try:
+            submitted = read.read_notebook(self._read_again(student, key))
+        except Changed as problem:
+            self.problems.append((student, str(problem)))
+        else:
+            yield from self._record(writer, student, submitted, graded, key)
+
+    def _read_again(self, student, key):
+        """The bytes of a submission, if they are still those of the key. Raises Changed."""
+        try:
+            data = files.read_bytes(self._path(student))
+        except Unreadable:
+            data = b""
+        if self._key(data) != key:
+            raise Changed("the submission has changed during the run: run the same command again")
+        return data
+
+    def _record(self, writer, student, submitted, graded, key):
+        try:
+            writer.add(student, submitted, graded, key)
+        except NotRecorded as problem:
+            self.problems.append((student, str(problem)))
+        else:
+            self._count_statuses(graded.verdict)
+            yield student, graded.verdict
+
+    def _count(self, student, graded):
+        self.graded += 1
+        spent = graded.spent or {"": 0.0}
+        most = max(spent, key=spent.get)
+        heapq.heappush(self.slowest, (sum(spent.values()), student, most, spent[most]))
+        if len(self.slowest) > SLOWEST:
+            heapq.heappop(self.slowest)
+
+    def _count_statuses(self, verdict):
+        self.statuses.update({e.status for e in verdict.exercises} - {"graded"})

@@ -1,0 +1,323 @@
+"""What a check is written with: the marks, comparisons that explain themselves, and random inputs from the run's seed.
+
+Example:
+
+    @check("values", points=2)
+    def test_weights_sum_to_one(submission, draw):
+        '''The weights of every query sum to 1.'''
+        attention = submission.function("attention")
+        q, k, v = draw.normal(2, 5, 4), draw.normal(2, 7, 4), draw.normal(2, 7, 6)
+        output, weights = pair(attention(q, k, v))
+        close(weights, reference.attention(q, k, v)[1], "the weights")
+"""
+
+import hashlib
+import math
+import re
+
+import pytest
+import torch
+
+from ..sandbox.inside import wire
+from . import source_text
+from .proxies import largest
+
+CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "arguments", "mode")
+
+# Relative to the reference's largest value. Far above what rounding does, far below what any mistake does.
+TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 6e-2}
+
+MOST_NUMBERS = 12  # in a message that says which ones are wrong
+
+
+class CheckFailed(AssertionError):
+    """What was seen is not what should be; the message is one or two sentences for the student."""
+
+
+def check(category, points, witnessed=False):
+    """Marks a test as a graded check. `witnessed`: only the student's process can know it, so it carries few points."""
+    if category not in CATEGORIES:
+        raise ValueError(f"unknown category {category!r}")
+
+    def mark(test):
+        test = pytest.mark.category(category)(pytest.mark.points(points)(test))
+        return pytest.mark.witnessed(test) if witnessed else test
+
+    return mark
+
+
+class Draw:
+    """Random inputs, all from one seed: a check draws the same ones for every submission of a run."""
+
+    def __init__(self, seed, name):
+        digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
+        self.generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
+
+    def normal(self, *shape, dtype=torch.float32, scale=1.0, grad=False):
+        """Standard normal numbers, times `scale`, of any shape."""
+        values = torch.randn(shape, generator=self.generator, dtype=torch.float64) * scale
+        return values.to(dtype).requires_grad_(grad)
+
+    def mask(self, *shape):
+        """A boolean mask, True with probability 2/3, with at least one True and one False in every row."""
+        mask = torch.rand(shape, generator=self.generator) < 2 / 3
+        first, second = self.integer(0, shape[-1] - 1), self.integer(0, shape[-1] - 1)
+        second = (first + 1) % shape[-1] if first == second else second
+        mask[..., first], mask[..., second] = True, False
+        return mask
+
+    def integer(self, low, high):
+        """A whole number from `low` to `high`, both included."""
+        return int(torch.randint(low, high + 1, (), generator=self.generator))
+
+    def state(self, shapes, dtype=torch.float32):
+        """Weights by name for `Proxy.load`: `shapes` maps names to shapes; scaled to keep values of order one."""
+        return {
+            name: self.normal(*shape, dtype=dtype, scale=max(1, shape[-1]) ** -0.5) for name, shape in shapes.items()
+        }
+
+
+def pair(value, what="`(output, weights)`"):
+    """The two parts of a pair. Raises CheckFailed for anything else."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise CheckFailed(f"It should return the pair {what}, but it returned {kind_of(value)}.")
+    return value
+
+
+def tensor(value, what="the output"):
+    """The value, if it is a tensor. Raises CheckFailed for anything else."""
+    if not isinstance(value, torch.Tensor):
+        raise CheckFailed(f"{sentence_start(what)} should be a tensor; what came is {kind_of(value)}.")
+    return value
+
+
+def shape(value, expected, what="the output"):
+    """Raises CheckFailed unless the value is a tensor of the expected shape."""
+    got = tuple(tensor(value, what).shape)
+    if got != tuple(expected):
+        raise CheckFailed(f"The shape of {what} should be {tuple(expected)}, but it is {got}.")
+
+
+def close(value, expected, what="the output", tolerance=None, dtype=None):
+    """Raises CheckFailed unless the value equals the reference within rounding.
+
+    `expected` is the reference in float64; `dtype` is the one that the value must have (float32 if not given) and sets
+    the tolerance, which is relative to the reference's largest value.
+    """
+    dtype = dtype or torch.float32
+    shape(value, expected.shape, what)
+    if value.dtype != dtype:
+        got = name_of(value.dtype)
+        raise CheckFailed(f"The dtype of {what} should be the input's, {name_of(dtype)}, but it is {got}.")
+    expected = expected.detach().double()
+    if expected.numel() == 0:
+        return
+    error = largest(value.double() - expected)
+    if not math.isfinite(error) and not torch.isfinite(value).all():
+        bad = "NaN" if torch.isnan(value).any() else "inf"
+        raise CheckFailed(f"There is {bad} in {what}.")
+    tolerance = TOLERANCE[dtype] if tolerance is None else tolerance
+    size = largest(expected)
+    if error > tolerance * size + (1e-12 if dtype is torch.float64 else 1e-6 if dtype is torch.float32 else 1e-3):
+        share = ((value.double() - expected).abs() > tolerance * max(size, 1e-3)).double().mean().item()
+        raise CheckFailed(
+            f"The shape of {what} is right, but {max(share, 0.01):.0%} of the values are wrong"
+            f" (the largest difference is {error:.2g}, where values go up to {size:.2g})."
+        )
+
+
+def pattern(value, expected, what="the mask"):
+    """Raises CheckFailed unless the value is a tensor that is true (or not 0) exactly where `expected` is."""
+    shape(value, expected.shape, what)
+    wrong = (value != 0) != expected
+    if wrong.any():
+        place = tuple(wrong.nonzero()[0].tolist())
+        raise CheckFailed(
+            f"The shape of {what} is right, but {max(wrong.double().mean().item(), 0.01):.0%} of the entries are wrong:"
+            f" the one at {place} should be {bool(expected[place])}."
+        )
+
+
+def boolean(value, expected, what="the mask"):
+    """Raises CheckFailed unless the value is the boolean tensor `expected`."""
+    pattern(value, expected, what)
+    if value.dtype != torch.bool:
+        raise CheckFailed(f"The dtype of {what} should be bool, but it is {name_of(value.dtype)}.")
+
+
+def dropped(got, weights, p, seen_twice=None):
+    """Raises CheckFailed unless `got` is `weights` after dropout: each entry 0 with probability p, else divided by 1-p.
+
+    (b, t, t), where all b items hold the same weights. `seen_twice` is the same again as other features reveal it; if
+    given, it must equal `got`: dropout of outputs or values would not do that. With 500 weights or more that are not 0
+    and p = 1/4, a right answer is turned down less than once in 10^8: the share of kept weights is 6 standard
+    deviations from 3/4 then, and any other coincidence is rarer.
+    """
+    shape(got, weights.shape, "the weights that the output reveals")
+    got, weights = got.detach().double(), weights.detach()
+    if (got - weights).abs().max() < 1e-4:
+        raise CheckFailed("In train mode no weight was dropped.")
+    if seen_twice is not None and (got - seen_twice.double()).abs().max() > 1e-4:
+        raise CheckFailed("Features that should come out alike do not: dropout belongs on the weights, nowhere else.")
+    kept = got.abs() > 0.5 * weights
+    right = torch.where(kept, weights / (1 - p), 0.0)
+    close(got, right, "the weights after dropout", dtype=torch.float64, tolerance=1e-4)
+    share = kept[weights > 0].double().mean().item()
+    if abs(share - (1 - p)) > 0.12:
+        raise CheckFailed(f"With dropout {p}, {share:.0%} of the weights were kept.")
+    if any(torch.equal(kept[0], other) for other in kept[1:]):
+        raise CheckFailed("The same weights were dropped in each sequence of the batch.")
+
+
+def frequencies(counts, chances, what, names):
+    """Raises CheckFailed unless independent draws with these `chances`, (n,), may well have been counted so.
+
+    `what` was drawn, `names` (n) are the outcomes'. By Chernoff's bound, the share q of an outcome of chance p among N
+    draws is that far off, on its side of p, with a probability of at most exp(-N · KL(q, p)). The limit is such that
+    right draws are turned down less than once in 10^8. Counts nearer to what is expected than `evenness` lets them be
+    are no more likely.
+    """
+    total = int(counts.sum())
+    share, chances = counts.double() / max(total, 1), chances.double()
+    surprise = torch.xlogy(share, share / chances) + torch.xlogy(1 - share, (1 - share) / (1 - chances))
+    surprise = total * surprise.nan_to_num(0.0)
+    worst = int(surprise.argmax())
+    if surprise[worst] > math.log(2 * len(chances) / 1e-8):
+        raise CheckFailed(
+            f"Of {total} {what}, {share[worst]:.1%} were {names[worst]}, where {chances[worst]:.1%} should be."
+        )
+    if evenness(counts, chances) < math.log(1e-8):
+        raise CheckFailed(f"{total} {what} came as often as expected, more evenly than by chance.")
+
+
+def evenness(counts, chances):
+    """A bound of log P(X² ≤ x), where x is the chi-squared statistic of these counts and X² that of right draws.
+
+    N draws have the counts of independent Poisson variables C_i of means N·p_i, given that these sum up to N. So for
+    any r ≥ 0, as in Chernoff's bound, P(X² ≤ x) ≤ exp(r·x) · Π E exp(-r·(C_i - N·p_i)²/(N·p_i)) / P(Poisson(N) = N).
+    """
+    total, counts, chances = int(counts.sum()), counts[chances > 0].double(), chances[chances > 0].double()
+    expected, many = (total * chances).unique(return_inverse=True)
+    x = ((counts - total * chances).square() / (total * chances)).sum().item()
+    rate = max(0.0, (len(counts) - 1) / max(x, 1e-9) - 1) / 2  # the best one, were the counts normal
+    n, expected = torch.arange(total + 1, dtype=torch.float64), expected[:, None]
+    poisson = torch.xlogy(n, expected) - expected - (n + 1).lgamma()
+    means = (poisson - rate * (n - expected).square() / expected).logsumexp(1)
+    return rate * x + means[many].sum().item() - poisson_at_its_mean(total)
+
+
+def poisson_at_its_mean(mean):
+    """log P(Poisson(mean) = mean)."""
+    return mean * math.log(mean) - mean - math.lgamma(mean + 1)
+
+
+def gradient(value, expected, what, dtype=None, tolerance=None):
+    """Raises CheckFailed unless a gradient is there and equals the reference's; a missing one equals zero."""
+    if value is None:
+        if expected.count_nonzero() > 0:
+            raise CheckFailed(f"No gradient reaches {what}: the output does not depend on it, or was detached.")
+        return
+    close(value, expected, f"the gradient of {what}", tolerance=tolerance, dtype=dtype)
+
+
+def parameters(got, expected):
+    """Raises CheckFailed unless a module has exactly the parameters `expected`, shapes by name."""
+    wrong = {
+        "has no": sorted(set(expected) - set(got)),
+        "should not have": sorted(set(got) - set(expected)),
+        "has another shape of": sorted(n for n in set(got) & set(expected) if tuple(got[n].shape) != expected[n]),
+    }
+    if any(wrong.values()):
+        parts = [f"{what} {', '.join(names)[:300]}" for what, names in wrong.items() if names]
+        raise CheckFailed(f"The module {'; it '.join(parts)}.")
+
+
+def refuses(error, what, *words):
+    """Raises CheckFailed unless `error` (from `Proxy.error`) is a ValueError whose message holds all `words`.
+
+    A number must stand there by itself, and not among so many that the message does not say which.
+    """
+    if error is None:
+        raise CheckFailed(f"{sentence_start(what)} should raise a ValueError, but it was accepted.")
+    if error.type != "ValueError":
+        raise CheckFailed(f"{sentence_start(what)} should raise a ValueError. {error.sentence()}")
+    said = re.findall(r"\d+", error.message)
+    missing = [str(word) for word in words if str(word) not in (said if isinstance(word, int) else error.message)]
+    if missing:
+        says = error.message[:200]
+        raise CheckFailed(f"The ValueError for {what} should say {' and '.join(missing)}; it says {says!r}.")
+    if len(said) > MOST_NUMBERS and any(isinstance(word, int) for word in words):
+        raise CheckFailed(f"The ValueError for {what} holds {len(said)} numbers, so it does not say which are wrong.")
+
+
+def unchanged(submission):
+    """Raises CheckFailed if the last call changed a tensor that it was given (witnessed)."""
+    if submission.last.changed:
+        raise CheckFailed("It changed one of its inputs in place; whoever called it still needs that tensor as it was.")
+
+
+def does_without(submission, name, forbidden):
+    """Raises CheckFailed if the text that defines the function `name` reaches one of the `forbidden` names."""
+    try:
+        found = source_text.reaches(submission.source(name), frozenset(forbidden))
+    except source_text.NoDefinition:
+        raise CheckFailed(f"No definition of `{name}` that can be read was found.") from None
+    if found:
+        calls = ", ".join(f"`{call}`" for call in found[:5])
+        raise CheckFailed(f"It uses {calls}, itself or in a helper.")
+
+
+def on_meta(value, expected_shape, what="the output"):
+    """Raises CheckFailed unless the value is a tensor on `meta` of that shape."""
+    shape(value, expected_shape, what)
+    if value.device.type != "meta":
+        raise CheckFailed(f"The device of {what} should be the inputs', but it is {value.device.type}.")
+
+
+def on_cuda(submission):
+    """Skips the check where there is no GPU."""
+    if "cuda" not in submission.devices():
+        pytest.skip("no GPU on this machine")
+
+
+def name_of(dtype):
+    """float32 for torch.float32."""
+    return wire.DTYPE_NAMES.get(dtype, str(dtype))
+
+
+def kind_of(value):
+    """A few words for what a value is."""
+    if value is None:
+        return "None"
+    if isinstance(value, torch.Tensor):
+        return f"a single tensor of shape {tuple(value.shape)}"
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)} parts"
+    if isinstance(value, wire.Opaque):
+        return f"something of type {value.name}"
+    return f"a {type(value).__name__}"
+
+
+def number(value):
+    """A number that came in a tensor, as one."""
+    return value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value
+
+
+def length(value):
+    """How many parts a list, a tuple or a tensor (n,) has; None for anything else."""
+    is_row = isinstance(value, torch.Tensor) and value.dim() == 1 and value.device.type != "meta"
+    return len(value) if is_row or isinstance(value, (list, tuple)) else None
+
+
+def numbers(value, many):
+    """The parts of a list, a tuple or a tensor (n,) of `many` parts, as plain numbers where they are numbers.
+
+    How many there are is looked at first: of an answer of millions, no list is made. Raises CheckFailed.
+    """
+    if length(value) != many:
+        raise CheckFailed(f"There should be {many} numbers in a row; what came is {kind_of(value)}.")
+    return [number(one) for one in (value.tolist() if isinstance(value, torch.Tensor) else value)]
+
+
+def sentence_start(text):
+    return text[:1].upper() + text[1:]

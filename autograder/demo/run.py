@@ -1,0 +1,325 @@
+"""The demo: a course of its own with a made-up class, built, graded and reported on, its outcome checked line by line.
+
+`students/ASSIGNMENT/` holds who handed that in, one file per student. NAME.py starts with comments: who this is, and
+what must come out, one line per exercise,
+
+    # expect: EXERCISE = full | partial | zero [status] [id of a mistake that must be named ...]
+
+(without a status it must be `graded`, without ids no mistake may be named); `# delete-tests` takes the visible tests
+out of the notebook. Then come cells. Their first lines say what becomes of them in the released notebook:
+
+    # %% EXERCISE                replaces the exercise's solution cell; a second one is a copy of the cell, put after it
+    # %% QUESTION                replaces a written answer, given by its grade id; the text stands behind `# `
+    # %% new                     a code cell at the end
+    # %% new after EXERCISE      a code cell after the exercise's test cell
+
+What a student does not name stays as it is released. NAME.txt is handed in, byte by byte, in a notebook's place.
+"""
+
+import copy
+import json
+import os
+import re
+import shlex
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import course
+from ..batch import commands
+from ..batch.pool import Pool
+from ..errors import CourseError, UsageError
+from ..report import outcome_text
+from ..verdict import STATUSES
+
+CLASS = Path(__file__).parent / "students"
+MARKER = ".made-by-demo"
+LEVELS = ("full", "partial", "zero")
+WORTH_OPENING = {
+    ("greta", "02_queries_keys_values"): "quiet mistakes, named",
+    ("oskar", "02_queries_keys_values"): "a loop that never ends, and what it did not take along",
+}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What must come out of one exercise: a level, a status, and the ids of the mistakes to be named."""
+
+    level: str
+    status: str = "graded"
+    mistakes: frozenset = frozenset()
+
+    def __str__(self):
+        return " ".join([self.level, self.status, *sorted(self.mistakes)])
+
+
+@dataclass(frozen=True)
+class Student:
+    """A made-up student: `cells` are pairs of a title and a text; `raw` is handed in instead of a notebook."""
+
+    name: str
+    about: str
+    expected: dict
+    cells: tuple = ()
+    delete_tests: bool = False
+    raw: bytes = None
+
+
+def run(folder, jobs, device, unsafe, wanted=()):
+    """Make the course, build it, grade the made-up class, report; returns 1 if an outcome is not the expected one.
+
+    `wanted` are the numbers or names of assignments, or none for all of them. Raises CourseError for an unknown one.
+    """
+    root, folder = course.root(), Path(folder)
+    names = {course.find_assignment(name).name for name in wanted or course.assignments()}
+    make_folder(root, folder)
+    start = os.getcwd()
+    with _working_in(folder):
+        from ..nbgrader.runs import Course
+
+        here = course.root()
+        runs = Course(here)
+        print(f"A course of its own in {folder}: building its assignments ...", flush=True)
+        for name in commands.progress("building", sorted(names)):
+            runs.build(name)
+        handed_in = {a: read_class(a) for a in course.assignments().values() if a.name in names}
+        surprises = []
+        with Pool(jobs, device, unsafe) as engine:
+            for assignment, students in handed_in.items():
+                surprises += run_assignment(here, assignment, students, engine, device, unsafe)
+        export(runs, here / "grades.csv")
+        print("\n" + what_to_open(here, handed_in, start))
+    print("\n" + conclusion(handed_in.values(), surprises), flush=True)
+    return 1 if surprises else 0
+
+
+def run_assignment(root, assignment, students, engine, device, unsafe):
+    """Hand in, grade and report on one assignment; returns a sentence for every outcome that was not expected."""
+    hand_in(root, assignment, students)
+    print(f"\nThe class of {len(students)}, made up for {assignment.name}:\n\n{introduce(students)}\n")
+    print("Grading; a loop that never ends is stopped when its time is up, after 10 or 20 s ...", flush=True)
+    commands.grade_class(root, assignment, [s.name for s in students], engine, device, unsafe)
+    print("\nWriting everybody's feedback and the class report ...", flush=True)
+    commands.report_class(root, assignment, engine.jobs)
+    return compare(students, root, assignment)
+
+
+# --- the folder -----------------------------------------------------------------------------------
+
+
+def make_folder(root, folder):
+    """A fresh copy of the course's source in `folder`. Raises UsageError rather than touch what no demo made."""
+    inside = folder.resolve()
+    if inside.is_relative_to((root / "source").resolve()):
+        raise UsageError(f"{folder} lies within the course's source: choose another folder.")
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise UsageError(f"{folder} is there already and is no folder: choose another one with --folder.")
+    if folder.is_dir() and any(folder.iterdir()):
+        if not (folder / MARKER).is_file():
+            raise UsageError(
+                f"{folder} is there already, and no demo made it: choose another one with --folder, or remove it."
+            )
+        shutil.rmtree(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / MARKER).write_text("Made by `autograder demo`, which replaces this folder when it runs again.\n")
+        shutil.copytree(root / "source", folder / "source", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+        shutil.copy(root / "nbgrader_config.py", folder)
+    except OSError as error:
+        raise UsageError(f"The demo cannot be written to {folder}: {error.strerror or error}.") from None
+
+
+@contextmanager
+def _working_in(folder):
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+# --- the class ------------------------------------------------------------------------------------
+
+
+def read_class(assignment, folder=None):
+    """All who handed the assignment in, by name. Raises CourseError for a file that is not as it should be."""
+    folder = folder or CLASS / assignment.name
+    names = [e.name for e in assignment.exercises]
+    students = [parse(path.stem, path.read_text(encoding="utf-8"), names) for path in folder.glob("*.py")]
+    rejected = {name: Expected("zero", "rejected") for name in names}
+    students += [
+        Student(path.stem, "handed in a file that is no notebook", rejected, raw=path.read_bytes())
+        for path in folder.glob("*.txt")
+    ]
+    return sorted(students, key=lambda s: s.name)
+
+
+def parse(name, text, exercises):
+    """The Student that a file of the class describes. Raises CourseError."""
+    head, *parts = re.split(r"^# %% *", text, flags=re.MULTILINE)
+    about, expected, delete_tests = [], {}, False
+    for line in head.split("\n"):
+        line = line.removeprefix("#").strip()
+        if line == "delete-tests":
+            delete_tests = True
+        elif line.startswith("expect:"):
+            exercise, outcome = _expectation(name, line.removeprefix("expect:"))
+            expected[exercise] = outcome
+        elif line:
+            about.append(line)
+    if set(expected) != set(exercises):
+        raise CourseError(f"The demo's {name} should expect something of {', '.join(exercises)}, each of them.")
+    cells = []
+    for part in parts:
+        title, _, body = part.partition("\n")
+        cells.append((title.strip(), body.strip("\n")))
+    return Student(name, " ".join(about), expected, tuple(cells), delete_tests)
+
+
+def _expectation(name, line):
+    exercise, _, outcome = (part.strip() for part in line.partition("="))
+    level, *words = outcome.split() or [""]
+    statuses = [word for word in words if word in STATUSES]
+    if level not in LEVELS or len(statuses) > 1:
+        raise CourseError(f"The demo's {name} expects what cannot be read: {line.strip()!r}.")
+    return exercise, Expected(level, (statuses or ["graded"])[0], frozenset(words) - set(statuses))
+
+
+def hand_in(root, assignment, students):
+    """submitted/STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb of every student, made from the release."""
+    release = json.loads((root / "release" / assignment.name / f"{assignment.name}.ipynb").read_text(encoding="utf-8"))
+    for student in students:
+        path = root / "submitted" / student.name / assignment.name / f"{assignment.name}.ipynb"
+        path.parent.mkdir(parents=True)
+        if student.raw is not None:
+            path.write_bytes(student.raw)
+        else:
+            notebook = fill_in(release, student)
+            path.write_text(json.dumps(notebook, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def fill_in(release, student):
+    """The released notebook as the student hands it in. Raises CourseError for a cell that has no place in it."""
+    notebook = copy.deepcopy(release)
+    cells = notebook["cells"]
+    seen = set()
+    for number, (title, text) in enumerate(student.cells):
+        new = {"cell_type": "code", "id": f"new-{number}", "metadata": {}, "source": text}
+        new.update(execution_count=None, outputs=[])
+        if title == "new":
+            cells.append(new)
+        elif title.startswith("new after "):
+            cells.insert(_place(cells, title.removeprefix("new after "), student) + 1, new)
+        elif title in student.expected:
+            place = _place(cells, f"{title}-solution", student)
+            if title in seen:  # a copied cell keeps its metadata
+                new["metadata"] = copy.deepcopy(cells[place]["metadata"])
+                cells.insert(place + 1, new)
+            else:
+                cells[place]["source"] = text
+            seen.add(title)
+        else:
+            cells[_place(cells, title, student)]["source"] = re.sub(r"^# ?", "", text, flags=re.MULTILINE)
+    if student.delete_tests:
+        cells[:] = [c for c in cells if not _is_test(c)]
+    return notebook
+
+
+def _place(cells, grade_id, student):
+    for place, cell in enumerate(cells):
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id:
+            return place
+    raise CourseError(f"The demo's {student.name} has a cell for {grade_id!r}, which is not in the notebook.")
+
+
+def _is_test(cell):
+    known = cell["metadata"].get("nbgrader", {})
+    return bool(known.get("grade")) and not known.get("solution")
+
+
+# --- what came out --------------------------------------------------------------------------------
+
+
+def export(runs, path):
+    """nbgrader's own export of all grades, as CSV."""
+    from nbgrader.plugins import CsvExportPlugin
+
+    plugin = CsvExportPlugin(to=str(path))
+    with runs.gradebook() as gradebook:
+        plugin.export(gradebook)
+
+
+def compare(students, root, assignment):
+    """A sentence for every outcome that is not the expected one."""
+    from ..grading.store import Store
+
+    latest = Store(root).latest(assignment.name)
+    surprises = []
+    for student in students:
+        for name, expected in student.expected.items():
+            verdict = latest.get(student.name)
+            outcome = verdict and verdict.exercise(name)
+            if outcome is None:
+                surprises.append(f"{student.name}, {name}: expected {expected}, but there is no record of it.")
+            elif not fits(outcome, expected):
+                surprises.append(f"{student.name}, {name}: expected {expected}, got {describe(outcome)}.")
+    return surprises
+
+
+def fits(outcome, expected):
+    """Whether an exercise came out as expected. Of several mistakes named, the expected ones must be among them.
+
+    That something it stands on is wrong is a mistake of that, and is expected there.
+    """
+    named = {d.id for d in outcome.diagnosis if not d.id.startswith("stands-on-")}
+    right_names = expected.mistakes <= named if expected.mistakes else not named
+    return level_of(outcome) == expected.level and outcome.status == expected.status and right_names
+
+
+def level_of(outcome):
+    """full, partial or zero."""
+    if outcome.score <= 0:
+        return "zero"
+    return "full" if outcome.score == outcome.max_score else "partial"
+
+
+def describe(outcome):
+    """An outcome in the words of an expectation, with its points."""
+    got = Expected(level_of(outcome), outcome.status, frozenset(d.id for d in outcome.diagnosis))
+    return f"{got} ({outcome_text.points(outcome.score)} of {outcome_text.points(outcome.max_score)} points)"
+
+
+def introduce(students):
+    """Who is in the class, a line each."""
+    width = max(len(s.name) for s in students)
+    return "\n".join(f"  {s.name.ljust(width)}  {s.about}" for s in students)
+
+
+def what_to_open(root, assignments, start):
+    """The files worth a look, relative to where the user stands, and how to see Formgrader."""
+    files = {f"reports/{assignment.name}.html": "the class report" for assignment in assignments}
+    for (student, name), about in WORTH_OPENING.items():
+        if name in {assignment.name for assignment in assignments}:
+            files[f"feedback/{student}/{name}/{name}.html"] = f"feedback: {about}"
+    files["grades.csv"] = "nbgrader's export of all grades"
+    paths = {os.path.relpath(root / file, start): about for file, about in files.items()}
+    width = max(len(path) for path in paths)
+    lines = ["Open these in a browser, or in anything else:", ""]
+    lines += [f"  {path.ljust(width)}  {about}" for path, about in paths.items()]
+    folder = shlex.quote(os.path.relpath(root, start))
+    lines += ["", "For Formgrader, where the written answers wait to be graded by hand:", ""]
+    lines += [f"  cd {folder} && jupyter lab    # then, in its menu: Nbgrader, Formgrader"]
+    return "\n".join(lines)
+
+
+def conclusion(classes, surprises):
+    """What the demo has shown: that all came out as expected, or what did not."""
+    handed_in = [student for students in commands for student in students]
+    outcomes = sum(len(s.expected) for s in handed_in)
+    if not surprises:
+        names = {s.name for s in handed_in}
+        return f"All {outcomes} outcomes of the {len(names)} students are the expected ones."
+    said = "\n".join(f"  {surprise}" for surprise in surprises)
+    return f"{len(surprises)} of {outcomes} outcomes are not the expected ones:\n{said}"

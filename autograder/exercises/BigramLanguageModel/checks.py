@@ -1,0 +1,413 @@
+"""Graders of `BigramLanguageModel(vocab_size, n_embd, block_size, num_heads, dropout=0.0)`.
+
+`forward(idx, targets=None)`: (b, t) twice -> logits (b, t, vocab_size) and the mean loss or None. It stands on the
+student's own `StackedHeads`: checks of the whole formula look at that first, and say so if it is wrong.
+
+Checks that are not about the whole formula first pass `looking`, an easy case, so that a wrong head does not cost the
+points for, say, the loss, and what is no attention gets no points (telling.py). What else is returned than asked for
+costs its own check, and no other.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+
+from ...checks.api import (
+    CheckFailed,
+    check,
+    close,
+    gradient,
+    kind_of,
+    on_cuda,
+    on_meta,
+    pair,
+    parameters,
+    refuses,
+    shape,
+    tensor,
+    unchanged,
+)
+from ...checks.proxies import StudentError
+from ..families import easy_cases
+from ..families.heads.checks import DROPPED, dropped_in_heads
+from ..families.heads.checks import Sizes as HeadSizes
+from ..reference import bigram as reference
+from ..reference import qkv
+
+TABLES = ("token_embedding_table.weight", "position_embedding_table.weight")
+HUGE = 1e4  # the largest logit that the lesson promises
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of a model, and its usual input: b sequences of t tokens."""
+
+    vocab: int
+    n_embd: int
+    block: int
+    heads: int
+    b: int = 2
+    t: int = 5
+
+
+USUAL = Sizes(vocab=11, n_embd=6, block=7, heads=3)  # all different, a head's width too
+SQUARE = Sizes(vocab=4, n_embd=4, block=4, heads=2, b=4, t=4)
+ROOMY = Sizes(vocab=12, n_embd=8, block=9, heads=2, t=7)
+
+
+def weights(draw, sizes, dtype=torch.float32):
+    """Different random weights for all layers and tables."""
+    state = draw.state(reference.shapes(sizes.vocab, sizes.n_embd, sizes.block, sizes.heads), dtype)
+    for table in TABLES:
+        state[table] = draw.normal(*state[table].shape, dtype=dtype)
+    return state
+
+
+def plain(draw, sizes, dtype=torch.float32):
+    """Random weights, but queries of 0: all that a token sees, it sees alike."""
+    state = weights(draw, sizes, dtype)
+    for name in state:
+        if name.endswith("query.weight"):
+            state[name].zero_()
+    return state
+
+
+def tokens(draw, sizes, b=None, t=None):
+    """Random tokens (b, t)."""
+    return torch.randint(sizes.vocab, (b or sizes.b, t or sizes.t), generator=draw.generator)
+
+
+def build(submission, state, sizes, dropout=None, dtype=None):
+    """A model in eval mode that holds these weights."""
+    options = {} if dropout is None else {"dropout": dropout}
+    model = submission.build("BigramLanguageModel", sizes.vocab, sizes.n_embd, sizes.block, sizes.heads, **options)
+    if dtype:
+        model.to(dtype=dtype)
+    model.load(state)
+    return model.eval()
+
+
+def logits_of(value):
+    """The first thing that was returned."""
+    if not isinstance(value, (tuple, list)) or len(value) < 2:
+        raise CheckFailed(f"It should return the pair `(logits, loss)`, but it returned {kind_of(value)}.")
+    return tensor(value[0], "the logits")
+
+
+def loss_of(value, dtype=None):
+    """The second thing that was returned, where there were targets: one number."""
+    logits_of(value)
+    shape(value[1], (), "the loss")
+    return value[1]
+
+
+def looking(submission, draw, sizes=USUAL):
+    """A model, of a class that was seen to work where a token finds two others, and says half of what each says alone.
+
+    What its logits are is not asked, nor does it matter what else reads the embeddings, since `lm_head` reads other
+    features. Rows of the position table are all the same, so that it does not matter which is taken.
+    """
+    half, (tokens, vectors) = sizes.n_embd // 2, easy_cases.opposites(draw, sizes.n_embd // 2)
+    vectors[:, 0] -= 1.0  # what the positions add
+    state = weights(draw, sizes)
+    for table, rows in zip(TABLES, (vectors, torch.ones(sizes.block, half)), strict=True):
+        state[table].zero_()[: len(rows), :half] = rows
+    state["lm_head.weight"][:, :half] = 0.0
+    for head in range(sizes.heads):
+        names = (f"sa_head.heads.{head}.{part}.weight" for part in ("query", "key"))
+        easy_cases.find_alike(state, sizes.n_embd // sizes.heads, *names, sign=-1)
+    model, pairs = build(submission, state, sizes), torch.arange(4)[:, None].repeat(1, 2)
+    together, alone = logits_of(model(tokens)), logits_of(model(pairs))
+    shape(together, (*tokens.shape, sizes.vocab), "the logits")
+    shape(alone, (*pairs.shape, sizes.vocab), "the logits of two tokens")
+    alone = alone.double().mean(1)  # tokens that are alike: all that is seen is one token
+    found = alone[:2].mean(0)
+    if ((alone[2:] - found).abs().amax(1) < 1e-3).any():
+        raise CheckFailed("Different tokens have the same logits.")
+    close(together[:, 2], found.expand(2, -1), "the logits of a token that attends to two others, held against theirs,")
+    return model
+
+
+def speaking(submission, draw, sizes=USUAL):
+    """A model with random weights, of a class that was seen to work in the easy case."""
+    looking(submission, draw, sizes)
+    return build(submission, weights(draw, sizes), sizes)
+
+
+def heads_first(submission, draw):
+    """Raises CheckFailed, naming `StackedHeads`, if nothing but the heads is wrong in a model without positions."""
+    sizes = replace(ROOMY, t=4)
+    state, even = weights(draw, sizes), plain(draw, sizes)
+    state["position_embedding_table.weight"].zero_()
+    even["position_embedding_table.weight"].zero_()
+    idx = tokens(draw, sizes)
+    got, easy = (logits_of(build(submission, s, sizes)(idx)) for s in (state, even))
+    shape(easy, (sizes.b, sizes.t, sizes.vocab), "the logits")
+    try:
+        close(easy[:, -1], reference.logits(idx, even)[:, -1])
+    except CheckFailed:
+        return  # then it is not the heads alone
+    try:
+        close(got, reference.logits(idx, state), "the logits of a small model without positions")
+    except CheckFailed as wrong:
+        raise CheckFailed(f"First mend your `StackedHeads` or its `Head`, on which the model stands: {wrong}") from None
+
+
+# --- the checks -----------------------------------------------------------------------------------
+
+
+@check("shape", points=0.5)
+def test_parameters(submission, draw):
+    """The parameters are those of the two tables, `sa_head` and `lm_head`, no others; `block_size` is an attribute."""
+    looking(submission, draw)
+    model = submission.build("BigramLanguageModel", vocab_size=13, n_embd=6, block_size=5, num_heads=2, dropout=0.1)
+    parameters(model.parameters(), reference.shapes(13, 6, 5, 2))
+    block_size = model.attribute("block_size")
+    if block_size != 5:
+        said = block_size if isinstance(block_size, (int, float)) else kind_of(block_size)
+        raise CheckFailed(f"The attribute `block_size` should be 5, as the constructor was told, but it is {said}.")
+
+
+@check("values", points=1)
+def test_logits(submission, draw):
+    """The logits are those of the formula: embeddings of token and place, added, through the heads and `lm_head`."""
+    heads_first(submission, draw)
+    state, idx = weights(draw, USUAL), tokens(draw, USUAL)
+    close(logits_of(build(submission, state, USUAL)(idx)), reference.logits(idx, state), "the logits")
+
+
+@check("values", points=0.5)
+def test_sizes_that_are_equal(submission, draw):
+    """Logits and loss are right also when many sizes are equal, where a mix-up of dimensions does not crash."""
+    heads_first(submission, draw)
+    state, idx, targets = weights(draw, SQUARE), tokens(draw, SQUARE), tokens(draw, SQUARE)
+    model = build(submission, state, SQUARE)
+    plain, loss = logits_of(model(idx)), loss_of(model(idx, targets))
+    expected = reference.logits(idx, state)
+    close(plain, expected, "the logits")
+    close(loss, reference.loss(expected, targets), "the loss")
+
+
+@check("values", points=0.5)
+def test_positions(submission, draw):
+    """Row i of the position table is added at place i, counted from 0, whatever token stands there."""
+    looking(submission, draw)
+    sizes = ROOMY
+    state = plain(draw, sizes)
+    model = build(submission, state, sizes)
+    inputs = [tokens(draw, sizes, t=t) for t in range(1, sizes.block + 1)]
+    got = [logits_of(model(idx)) for idx in inputs]
+    alone = {**state, "token_embedding_table.weight": torch.zeros(sizes.vocab, sizes.n_embd)}
+    model.load(alone)
+    without = [logits_of(model(idx)) for idx in inputs]
+    for found, held, what in ((got, state, ""), (without, alone, ", when all tokens' embeddings are 0,")):
+        for t, (one, idx) in enumerate(zip(found, inputs, strict=True), 1):
+            expected = reference.logits(idx, held)
+            shape(one, expected.shape, f"the logits of {t} tokens")
+            close(one[:, -1], expected[:, -1], f"the logits at the last of {t} tokens{what}")
+
+
+@check("masking", points=0.5)
+def test_no_looking_ahead(submission, draw):
+    """The logits at a place depend on the tokens up to there, on each of them, and on no later or other sequence's."""
+    sizes = ROOMY
+    model, idx = speaking(submission, draw, sizes), tokens(draw, sizes)
+    before, changed = logits_of(model(idx)), []
+    for place in range(sizes.t):
+        other = idx.clone()
+        other[0, place] = (other[0, place] + 1 + draw.integer(0, sizes.vocab - 2)) % sizes.vocab
+        changed.append(logits_of(model(other)))
+    shape(before, (sizes.b, sizes.t, sizes.vocab), "the logits")
+    for place, got in enumerate(changed):
+        shape(got, before.shape, "the logits")
+        close(got[:, :place], before[:, :place].double(), "the logits before the token that changed")
+        close(got[1], before[1].double(), "the logits of a sequence in which nothing changed")
+        if ((got - before)[0, place:].abs().amax(-1) < 1e-6).any():
+            raise CheckFailed("There is a place whose logits stay the same when a token up to there changes.")
+
+
+@check("values", points=0.5)
+def test_loss(submission, draw):
+    """With targets the loss is the mean of −log softmax(logits)[target] over all b·t places; without, it is None."""
+    model = speaking(submission, draw)
+    idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
+    targets[0, 0], targets[-1, -1] = 0, USUAL.vocab - 1
+    untold, told = model(idx), model(idx, targets)
+    logits, loss = logits_of(untold), loss_of(told)
+    close(loss, reference.loss(logits.reshape(*idx.shape, -1), targets), "the loss")
+    if untold[1] is not None:
+        raise CheckFailed(f"Without targets the loss should be None, but it is {kind_of(untold[1])}.")
+
+
+@check("shape", points=0.5)
+def test_what_is_returned(submission, draw):
+    """It returns exactly two things, and the logits are (b, t, vocab_size) and the same with targets as without."""
+    model = speaking(submission, draw)
+    idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
+    untold, told = model(idx), model(idx, targets)
+    for value in (untold, told):
+        shape(pair(value, "`(logits, loss)`")[0], (*idx.shape, USUAL.vocab), "the logits")
+    close(told[0], untold[0].double(), "the logits with targets, held against those without,")
+
+
+@check("gradients", points=0.5)
+def test_gradients(submission, draw):
+    """The gradients of all parameters are right, both those of the loss and those of the logits."""
+    heads_first(submission, draw)
+    state = weights(draw, USUAL, torch.float64)
+    idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
+    upstream = draw.normal(USUAL.b, USUAL.t, USUAL.vocab, dtype=torch.float64)
+    half = torch.tensor(0.5, dtype=torch.float64)
+    leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
+    logits = reference.logits(idx, leaves)
+    of_logits = qkv.gradients([logits], [upstream], list(leaves.values()))
+    of_loss = qkv.gradients([reference.loss(reference.logits(idx, leaves), targets)], [half], list(leaves.values()))
+    model = build(submission, state, USUAL, dtype=torch.float64)
+    first = model.gradients(idx, upstream=(upstream,)).parameters
+    second = model.gradients(idx, targets, upstream=(None, half)).parameters
+    for found, right, what in ((first, of_logits, "the logits"), (second, of_loss, "the loss")):
+        for name, one in zip(leaves, right, strict=True):
+            gradient(found.get(name), one, f"{name}, from {what},", torch.float64)
+
+
+@check("numerics", points=0.5)
+def test_extreme_logits(submission, draw):
+    """Logits of ±10,000 give a loss that is finite and right: far apart, or all of them near ±10,000."""
+    looking(submission, draw)
+    idx, targets, state, cases = tokens(draw, USUAL), tokens(draw, USUAL), plain(draw, USUAL), []
+    largest = reference.logits(idx, state).abs().max()
+    apart = {name: w * HUGE / largest if name.startswith("lm_head") else w for name, w in state.items()}
+    near = [{**state, "lm_head.bias": state["lm_head.bias"] + far} for far in (HUGE, -HUGE)]
+    for extreme in (apart, *near):
+        value = build(submission, extreme, USUAL)(idx, targets)
+        cases.append((logits_of(value), loss_of(value)))
+    for logits, loss in cases:
+        close(loss, reference.loss(logits.reshape(*idx.shape, -1), targets), "the loss")
+
+
+@check("numerics", points=0.5)
+def test_dtypes(submission, draw):
+    """A model in float64, float16 or bfloat16 returns logits and loss of that dtype, as accurate as it allows."""
+    looking(submission, draw)
+    cases = []
+    for dtype in (torch.float64, torch.float16, torch.bfloat16):
+        state, idx, targets = plain(draw, USUAL, dtype), tokens(draw, USUAL), tokens(draw, USUAL)
+        state[TABLES[1]].zero_()  # positions are judged elsewhere
+        model, last = build(submission, state, USUAL, dtype=dtype), reference.logits(idx, state)[:, -1]
+        value = model(idx, targets)
+        cases.append((logits_of(value), loss_of(value), last, targets, dtype))
+    for got, loss, expected, targets, dtype in cases:
+        got = got.reshape(*targets.shape, -1)
+        close(got[:, -1], expected, "the logits at the last token, for queries that are 0,", dtype=dtype)
+        close(loss, reference.loss(got, targets), "the loss", dtype=dtype)
+
+
+@check("device", points=0.5)
+def test_device(submission, draw):
+    """Logits and loss lie on the device of the tokens, and nothing is made elsewhere (tried on `meta`)."""
+    model = looking(submission, draw)
+    idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
+    model.to(device="meta")
+    on_meta(logits_of(model.on("meta", idx)), (*idx.shape, USUAL.vocab), "the logits")
+    on_meta(loss_of(model.on("meta", idx, targets)), (), "the loss")
+
+
+@check("mode", points=0.5)
+def test_dropout(submission, draw):
+    """In train mode each head drops weights with probability `dropout`, and nothing else is dropped; in eval none is.
+
+    All values are 1 and weights are equal for all tokens of a kind, and `proj` and `lm_head` do nothing: the logits
+    tell how many weights were kept. Without the argument nothing is dropped.
+    """
+    inside = HeadSizes(d_in=6, width=3, heads=2, d_out=6, b=4, n=16, context=16)
+    sizes = Sizes(vocab=6, n_embd=6, block=16, heads=2, b=4, t=16)
+    state, kinds = (
+        weights(draw, sizes),
+        torch.stack([easy_cases.shuffled(draw, torch.arange(16) % 2) for _ in range(4)]),
+    )
+    idx = 2 * torch.randint(3, (4, 16), generator=draw.generator) + kinds  # three tokens of each kind
+    state[TABLES[0]][:, 0] = torch.tensor([1.0, -1.0]).repeat(3)
+    state[TABLES[0]][:, -1] = 1.0
+    state[TABLES[1]][:, [0, -1]] = 0.0
+    for head in ("sa_head.heads.0", "sa_head.heads.1"):
+        easy_cases.find_alike(state, inside.width, f"{head}.query.weight", f"{head}.key.weight")
+        state[f"{head}.value.weight"].zero_()[:, -1] = 1.0
+    state["sa_head.proj.weight"] = state["lm_head.weight"] = torch.eye(6)
+    state["sa_head.proj.bias"] = state["lm_head.bias"] = torch.zeros(6)
+    model, calm = build(submission, state, sizes, dropout=DROPPED), build(submission, state, sizes).train()
+    still = logits_of(model(idx))
+    model.train()
+    first, second, undropped = (logits_of(m.seeded(seed, idx)) for m, seed in ((model, 1), (model, 2), (calm, 3)))
+    dropped_in_heads(still, first, second, inside, kinds)
+    close(undropped, torch.ones(4, 16, 6), "the logits in train mode of a model built without `dropout`")
+
+
+@check("arguments", points=0.5)
+def test_what_is_refused(submission, draw):
+    """Heads that don't divide n_embd, too many tokens, another rank: a `ValueError`, for numbers with both of them."""
+    model = looking(submission, draw)
+    whole = logits_of(model(tokens(draw, USUAL, t=USUAL.block)))
+    shape(whole, (USUAL.b, USUAL.block, USUAL.vocab), f"the logits of block_size = {USUAL.block} tokens")
+    too_long = model.error(tokens(draw, USUAL, t=12))
+    refuses(too_long, f"12 tokens, where block_size is {USUAL.block},", 12, USUAL.block)
+    for n_embd, heads in ((15, 4), (6, 8)):
+        error = None
+        try:
+            submission.build("BigramLanguageModel", 9, n_embd, 5, heads)
+            submission.settle()
+        except StudentError as raised:
+            error = raised
+        refuses(error, f"n_embd = {n_embd} with {heads} heads", n_embd, heads)
+    refuses(model.error(tokens(draw, USUAL)[0]), "tokens of shape (t,)")
+    refuses(model.error(tokens(draw, USUAL)[None]), "tokens of shape (1, b, t)")
+
+
+@check("shape", points=0.5)
+def test_small_and_odd_inputs(submission, draw):
+    """One token, a batch of one, as many tokens as the block holds, and tensors that are not contiguous work."""
+    model, sizes = speaking(submission, draw), USUAL
+    text = tokens(draw, sizes, t=sizes.block + 1)
+    idx, targets = text[:, :-1].contiguous(), text[:, 1:].contiguous()
+    cases = {
+        "one token": (idx[:, :1], targets[:, :1]),
+        "a batch of one token": (idx[:1, :1], targets[:1, :1]),
+        "transposed tokens and targets": (idx.mT.contiguous().mT, targets.mT.contiguous().mT),
+        "tokens and targets cut from one text": (text[:, :-1], text[:, 1:]),
+    }
+    whole, alone = logits_of(model(idx)), logits_of(model(idx[:1]))
+    odd = [(model(i), model(i, t), model(i.contiguous(), t.contiguous())) for i, t in cases.values()]
+    close(alone, whole[:1].double(), "the logits of a batch of one")
+    for (what, (i, _)), (untold, told, usual) in zip(cases.items(), odd, strict=True):
+        shape(logits_of(untold), (*i.shape, sizes.vocab), f"the logits for {what}")
+        close(logits_of(told), logits_of(usual).double(), f"the logits for {what}")
+        close(loss_of(told), loss_of(usual).double(), f"the loss for {what}")
+
+
+@check("mode", points=0.5, witnessed=True)
+def test_again(submission, draw):
+    """Tokens and targets stay as they were, and a second call depends on nothing but its own input."""
+    model = speaking(submission, draw)
+    idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
+    first = logits_of(model(idx))
+    unchanged(submission)
+    model(idx, targets)
+    unchanged(submission)
+    larger, second = logits_of(model(tokens(draw, USUAL, USUAL.b + 1, USUAL.block))), logits_of(model(idx))
+    shape(first, (USUAL.b, USUAL.t, USUAL.vocab), "the logits")
+    shape(larger, (USUAL.b + 1, USUAL.block, USUAL.vocab), "the logits of a larger batch of longer sequences")
+    close(second, first.double(), "the logits of the second call")
+
+
+@check("device", points=0)
+def test_cuda(submission, draw):
+    """On a GPU logits and loss have the same values, in float32 and in float16."""
+    on_cuda(submission)
+    for dtype in (torch.float32, torch.float16):
+        state, idx, targets = weights(draw, USUAL, dtype), tokens(draw, USUAL), tokens(draw, USUAL)
+        model = build(submission, state, USUAL, dtype=dtype).to(device="cuda")
+        got = logits_of(model.on("cuda", idx))
+        if submission.last.devices != ["cuda"]:
+            raise CheckFailed("The logits are not on the GPU, where the tokens are.")
+        loss, expected = loss_of(model.on("cuda", idx, targets)), reference.logits(idx, state)
+        close(got, expected, "the logits", dtype=dtype)
+        close(loss, reference.loss(expected, targets), "the loss", dtype=dtype)

@@ -1,0 +1,37 @@
+"""Graders of `constant_vector_length(c, k)`: the length of a vector of k entries c. Plain numbers in, one out."""
+
+import torch
+
+from ...checks.api import CheckFailed, check, kind_of
+from ..reference import plain
+
+
+def right_for(submission, cases):
+    """Raises CheckFailed unless the length is right for every pair (c, k)."""
+    length = submission.function("constant_vector_length")
+    got = [length(c, k) for c, k in cases]
+    for value, (c, k) in zip(got, cases, strict=True):
+        if isinstance(value, torch.Tensor) and value.numel() == 1 and value.device.type == "cpu":
+            value = value.item()  # a measured length may come as a tensor
+        if type(value) not in (int, float):
+            raise CheckFailed(f"For c = {c:.4g} and k = {k} it should return a number; what came is {kind_of(value)}.")
+        expected = plain.constant_vector_length(c, k)
+        if not abs(value - expected) <= 1e-4 * expected + 1e-9:
+            raise CheckFailed(f"For c = {c:.4g} and k = {k} the length is {expected:.6g}, not {value:.6g}.")
+
+
+def positive(draw):
+    return 0.5 + draw.normal(1).abs().item(), draw.integer(5, 900)
+
+
+@check("values", points=0.5)
+def test_length(submission, draw):
+    """The length of a vector of k entries that are all c is right for numbers c above 0."""
+    right_for(submission, [positive(draw), positive(draw), (3.0, 4), (2, 9), (0.25, 16), (2.5, 1)])
+
+
+@check("values", points=0.5)
+def test_negative(submission, draw):
+    """A length is never negative: it is right for numbers c below 0 too, and 0 when c is 0."""
+    (c, k), (other, many) = positive(draw), positive(draw)
+    right_for(submission, [(-c, k), (-other, many), (-2, 9), (-0.5, 1), (0.0, 7)])

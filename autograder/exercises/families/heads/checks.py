@@ -1,0 +1,424 @@
+"""Checks that all modules with several heads share. A grader imports those that it wants, and says in `LAYOUT` how its
+module is built and what its layers are called.
+
+Weights are drawn in the form of `reference.heads`, and renamed for the module. Checks that are not about the values of
+the whole formula first pass `averages`, an easy case, so that a wrong scale does not cost the points for, say, the
+device, and what is no attention gets no points (telling.py). Where the output projection does nothing (`plain`), a
+module may lack it: that mistake has checks of its own.
+"""
+
+import types
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+
+from ....checks.api import CheckFailed, check, close, gradient, on_cuda, on_meta, parameters, refuses, shape, unchanged
+from ....checks.proxies import StudentError
+from ...reference import heads as reference
+from ...reference import qkv
+from .. import easy_cases
+
+PARTS = reference.PARTS
+HUGE = 1e4  # the largest score that the lesson promises
+HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of a few 1e-3 in float32
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Widths of input, head and output, the number of heads, and the usual input: b sequences of n tokens.
+
+    If it is not `projected`, there is no output projection.
+    """
+
+    d_in: int
+    width: int
+    heads: int
+    d_out: int
+    b: int = 2
+    n: int = 5
+    context: int = 7
+    projected: bool = True
+
+    def made_of(self, part):
+        """The width of what queries, keys or values are made of."""
+        return self.d_in
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A module with heads: its exercise, its layers for query, key, value and output, and its usual sizes.
+
+    `build(submission, sizes, dropout, bias)` builds it; `per_head` is true if every head has layers of its own, so that
+    a name holds `{}` for the head's number. `sizes` are all different; in `plain_sizes` the heads together are as wide
+    as the output or as the input; `square` has as many equal ones as possible.
+    """
+
+    exercise: str
+    names: tuple
+    build: object
+    sizes: Sizes
+    plain_sizes: Sizes
+    square: Sizes
+    is_causal: bool = False
+    per_head: bool = False
+    unbatched: bool = False
+    before_values: object = None
+
+    def rename(self, state, heads):
+        """Weights by the module's own names."""
+        renamed = {}
+        for name, weight in state.items():
+            part, kind = name.split(".")
+            own = self.names[(*PARTS, "out").index(part)]
+            if self.per_head and part != "out":
+                for head, rows in enumerate(weight.chunk(heads)):
+                    renamed[f"{own.format(head)}.{kind}"] = rows
+            else:
+                renamed[f"{own}.{kind}"] = weight
+        return renamed
+
+    def gather(self, found, name, heads):
+        """The gradient by a name of `reference.heads` among those by the module's names, or None."""
+        part, kind = name.split(".")
+        own = self.names[(*PARTS, "out").index(part)]
+        if not self.per_head or part == "out":
+            return found.get(f"{own}.{kind}")
+        parts = [found.get(f"{own.format(head)}.{kind}") for head in range(heads)]
+        return None if any(p is None for p in parts) else torch.cat(parts)
+
+    def right(self, x, state, sizes):
+        return reference.multi_head(x, state, sizes.heads, self.is_causal)
+
+    def module(self, submission, state, sizes, dtype=None, dropout=0.0):
+        """A module that holds these weights, built with biases only if there are any."""
+        module = self.build(submission, sizes, dropout, "query.bias" in state)
+        if dtype:
+            module.to(dtype=dtype)
+        self.load(module, state, sizes)
+        return module
+
+    def load(self, module, state, sizes):
+        """Give a module these weights."""
+        out = state.get("out.weight")
+        does_nothing = out is not None and torch.equal(out, torch.eye(sizes.d_out, dtype=out.dtype))
+        optional = [f"{self.names[3]}.{kind}" for kind in ("weight", "bias")] if does_nothing else []
+        module.load(self.rename(state, sizes.heads), optional)
+
+
+def weights(draw, sizes, bias=False, dtype=torch.float32):
+    """Different random weights for all layers."""
+    inner = sizes.heads * sizes.width
+    shapes = {f"{part}.weight": (inner, sizes.made_of(part)) for part in PARTS}
+    if bias:
+        shapes.update({f"{part}.bias": (inner,) for part in PARTS})
+    if sizes.projected:
+        shapes.update({"out.weight": (sizes.d_out, inner), "out.bias": (sizes.d_out,)})
+    return draw.state(shapes, dtype)
+
+
+def plain(draw, sizes, dtype=torch.float32):
+    """Random weights, but an output projection that does nothing: for wide heads it averages them."""
+    state = weights(draw, sizes, dtype=dtype)
+    if not sizes.projected:
+        return state
+    times = sizes.heads * sizes.width // sizes.d_out
+    state["out.weight"] = (torch.eye(sizes.d_out).repeat(1, times) / times).to(dtype)
+    state["out.bias"] = torch.zeros(sizes.d_out, dtype=dtype)
+    return state
+
+
+def tokens(draw, sizes, **how):
+    """An input (b, n, d_in)."""
+    return draw.normal(sizes.b, sizes.n, sizes.d_in, **how)
+
+
+def averages(submission, draw, layout, sizes=None):
+    """A module with random weights, of a class that was seen to work where tokens get averages: of all, or of a kind.
+
+    Of a causal module only the last token is looked at, which sees all: masks are judged elsewhere.
+    """
+    sizes = sizes or layout.plain_sizes
+    state, usual, x = plain(draw, sizes), plain(draw, sizes), easy_cases.kinds(draw, sizes.n, sizes.d_in)
+    easy_cases.find_alike(state, sizes.width)
+    module = layout.module(submission, state, sizes)
+    got, expected, what = module(x), layout.right(x, state, sizes), "the output for queries that fit some keys alike"
+    shape(got, expected.shape)
+    rows = slice(-1, None) if layout.is_causal else slice(None)
+    close(got[3, rows], expected[3, rows], f"{what}, at the last token," if layout.is_causal else what)
+    scores, alone = easy_cases.scores_of(x[:3]), layout.right(x[:3].reshape(-1, 1, sizes.d_in), state, sizes)
+    alone = alone.reshape(3, sizes.n, -1)  # what each token says
+    easy_cases.mixes(got[:3], scores, alone, "the output of mild scores", rows)
+    layout.load(module, usual, sizes)
+    return module
+
+
+def before_values(submission, draw, layout):
+    """What a module stands on is judged before the module."""
+    if layout.before_values:
+        layout.before_values(submission, draw)
+
+
+def worth(points, test):
+    """The same check with other points."""
+    copy = types.FunctionType(test.__code__, test.__globals__, test.__name__, test.__defaults__, test.__closure__)
+    copy.__doc__ = test.__doc__
+    copy.pytestmark = [m for m in test.pytestmark if m.name != "points"] + [pytest.mark.points(points).mark]
+    return copy
+
+
+# --- the checks -----------------------------------------------------------------------------------
+
+
+@check("values", points=0.5)
+def test_output(submission, draw, layout):
+    """The output is what all heads find, side by side, head 0 first, through the output projection and its bias."""
+    before_values(submission, draw, layout)
+    state, x = weights(draw, layout.sizes), tokens(draw, layout.sizes)
+    close(layout.module(submission, state, layout.sizes)(x), layout.right(x, state, layout.sizes))
+
+
+@check("values", points=0.5)
+def test_sizes_that_are_equal(submission, draw, layout):
+    """The values are right also when many sizes are equal, where a mix-up of dimensions does not crash."""
+    before_values(submission, draw, layout)
+    state, x = plain(draw, layout.square), tokens(draw, layout.square)
+    close(layout.module(submission, state, layout.square)(x), layout.right(x, state, layout.square))
+
+
+@check("gradients", points=0.5)
+def test_gradients(submission, draw, layout):
+    """The gradients of the input and of the weights of all layers are right, so that each of them can learn."""
+    before_values(submission, draw, layout)
+    sizes = layout.sizes
+    state = weights(draw, sizes, dtype=torch.float64)
+    x, upstream = tokens(draw, sizes, dtype=torch.float64, grad=True), draw.normal(sizes.b, sizes.n, sizes.d_out)
+    upstream = upstream.double()
+    leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
+    expected = qkv.gradients([layout.right(x, leaves, sizes)], [upstream], [x, *leaves.values()])
+    got = layout.module(submission, state, sizes, torch.float64).gradients(x, upstream=upstream)
+    gradient(got.inputs[0], expected[0], "the input", torch.float64)
+    for name, right in zip(leaves, expected[1:], strict=True):
+        found, part = layout.gather(got.parameters, name, sizes.heads), name.split(".")
+        own = layout.names[(*PARTS, "out").index(part[0])].format("i")
+        gradient(found, right, f"the {part[1]} of {own}", torch.float64)
+
+
+@check("numerics", points=0.5)
+def test_extreme_scores(submission, draw, layout):
+    """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all very negative."""
+    sizes = layout.plain_sizes
+    mixed, one_huge = tokens(draw, sizes), tokens(draw, sizes)
+    one_huge[0, 2] *= 100
+    alike = draw.normal(sizes.b, 1, sizes.d_in).repeat(1, sizes.n, 1)
+    alike[..., -1] = draw.normal(sizes.b, sizes.n)  # only values read this feature: all scores of a row are equal
+    cases = []
+    for x, negative in [(mixed, False), (one_huge, False), (alike, True)]:
+        state = plain(draw, sizes)
+        if negative:
+            state["query.weight"][:, -1] = 0
+            state["key.weight"] = -state["query.weight"]
+        state["query.weight"] *= HUGE / reference.largest_score(x, state, sizes.heads)
+        cases.append((x, state, layout.module(submission, state, sizes)(x)))
+    for x, state, got in cases:
+        close(got, layout.right(x, state, sizes), tolerance=HUGE_TOLERANCE)
+
+
+@check("numerics", points=0.5)
+def test_dtypes(submission, draw, layout):
+    """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
+    sizes, cases = layout.plain_sizes, []
+    for dtype in (torch.float64, torch.float16, torch.bfloat16):
+        state, x = plain(draw, sizes, dtype=dtype), tokens(draw, sizes, dtype=dtype)
+        cases.append((layout.module(submission, state, sizes, dtype)(x), layout.right(x, state, sizes), dtype))
+    for got, expected, dtype in cases:
+        close(got, expected, dtype=dtype)
+
+
+@check("device", points=0.5)
+def test_device(submission, draw, layout):
+    """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
+    module, sizes = averages(submission, draw, layout), layout.plain_sizes
+    on_meta(module.to(device="meta").on("meta", tokens(draw, sizes)), (sizes.b, sizes.n, sizes.d_out))
+
+
+@check("arguments", points=0.5)
+def test_wrong_rank(submission, draw, layout):
+    """An input of another rank than the exercise asks for is refused with a `ValueError`."""
+    module, sizes = averages(submission, draw, layout), layout.plain_sizes
+    small = draw.normal(sizes.d_in) if layout.unbatched else draw.normal(sizes.n, sizes.d_in)
+    too_few, too_many = module.error(small), module.error(draw.normal(1, sizes.b, sizes.n, sizes.d_in))
+    refuses(too_few, f"an input with {'one dimension' if layout.unbatched else 'two dimensions'}")
+    refuses(too_many, "an input with four dimensions")
+
+
+@check("shape", points=0.5)
+def test_small_and_odd_inputs(submission, draw, layout):
+    """A batch of one, a sequence of one token, and a tensor that is not contiguous work like any other."""
+    averages(submission, draw, layout)
+    sizes = layout.plain_sizes
+    state = plain(draw, sizes)
+    state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
+    inputs = {
+        "a batch of one": draw.normal(1, sizes.n, sizes.d_in),
+        "one token": draw.normal(sizes.b, 1, sizes.d_in),
+        "a batch of one token": draw.normal(1, 1, sizes.d_in),
+        "a transposed tensor": draw.normal(sizes.b, sizes.d_in, sizes.n).mT,
+    }
+    module = layout.module(submission, state, sizes)
+    outputs = [module(x) for x in inputs.values()]
+    for (name, x), got in zip(inputs.items(), outputs, strict=True):
+        close(got, layout.right(x, state, sizes), f"the output for {name}")
+
+
+@check("mode", points=0.5, witnessed=True)
+def test_again(submission, draw, layout):
+    """The input stays as it was, and a second call depends on nothing but its own input."""
+    module, sizes = averages(submission, draw, layout), layout.plain_sizes
+    larger = replace(sizes, b=sizes.b + 1, n=sizes.n + 2)
+    x, other = tokens(draw, sizes), tokens(draw, larger)
+    first = module(x)
+    unchanged(submission)
+    longer, second = module(other), module(x)
+    shape(first, (sizes.b, sizes.n, sizes.d_out))
+    shape(longer, (larger.b, larger.n, sizes.d_out), "the output for a larger batch of longer sequences")
+    close(second, first, "the output of the second call")
+
+
+@check("device", points=0)
+def test_cuda(submission, draw, layout):
+    """On a GPU the output has the same values, in float32 and in float16."""
+    on_cuda(submission)
+    for dtype in (torch.float32, torch.float16):
+        state, x = weights(draw, layout.sizes, dtype=dtype), tokens(draw, layout.sizes, dtype=dtype)
+        got = layout.module(submission, state, layout.sizes, dtype).to(device="cuda").on("cuda", x)
+        if submission.last.devices != ["cuda"]:
+            raise CheckFailed("The output is not on the GPU, where the input is.")
+        close(got, layout.right(x, state, layout.sizes), dtype=dtype)
+
+
+# --- causal modules -------------------------------------------------------------------------------
+
+
+@check("masking", points=0.5)
+def test_no_looking_ahead(submission, draw, layout):
+    """No token's output depends on a later token, and each depends on all tokens before it."""
+    sizes = layout.plain_sizes
+    module = averages(submission, draw, layout)
+    x, new = tokens(draw, sizes), tokens(draw, sizes)
+    changed = []
+    for position in range(sizes.n):
+        other = x.clone()
+        other[:, position] = new[:, position]
+        changed.append(module(other))
+    output = module(x)
+    for position, got in enumerate(changed):
+        shape(got, output.shape)
+        close(got[:, :position], output[:, :position].double(), "the output of tokens before the one that changed")
+        if ((got - output)[:, position:].abs().amax(-1) < 1e-7).any():
+            raise CheckFailed("There is a token whose output stays the same when it or a token before it changes.")
+
+
+DROPPED = 0.25
+
+
+def dropped_in_heads(still, first, second, sizes, kinds):
+    """Raises CheckFailed unless two calls in train mode dropped weights at random, in each head by itself.
+
+    All three are outputs (b, n, h·w) for values that are all 1 and weights that are equal for all tokens of the query's
+    own kind, (b, n), half of them of one: `still` in eval mode, the others in train mode with dropout `DROPPED`. For
+    sizes with b·h·n/2·(n/2+1) = 576 weights the share that is kept has a standard deviation of 0.018; to be off by
+    0.11, six standard deviations, has a probability below 1e-8. That two calls or two heads drop the same is far less
+    likely, and so is that each token keeps all or none.
+    """
+    close(still, torch.ones(sizes.b, sizes.n, sizes.d_out), "the output in eval mode")
+    alike = kinds[:, :, None] == kinds[:, None, :]
+    seen = alike.tril().sum(-1)[:, :, None, None]  # how many tokens of its kind each token sees
+    kept = []
+    for got in (first, second):
+        shape(got, still.shape)
+        if torch.equal(got, still):
+            raise CheckFailed("In train mode nothing is dropped.")
+        count = (got * seen[..., 0] * (1 - DROPPED)).reshape(sizes.b, sizes.n, sizes.heads, sizes.width)
+        whole = count.round()
+        if (count - whole).abs().max() > 1e-3 or (whole < 0).any() or (whole > seen).any():
+            raise CheckFailed(
+                "In train mode the output is not what a sum over the kept weights, each divided by 1 - p, would give."
+            )
+        if ((whole == 0) | (whole == seen)).all():
+            raise CheckFailed("In train mode each token keeps all of its weights or none, not some.")
+        if (whole != whole[..., :1]).any():
+            raise CheckFailed("Within a head, features of one token differ: dropout should act on the weights alone.")
+        kept.append(whole[..., 0])
+    if torch.equal(*kept) or torch.equal(kept[0][..., 0], kept[0][..., 1]):
+        raise CheckFailed("Two calls, or two heads, drop exactly the same weights.")
+    share = kept[0].sum().item() / (sizes.heads * seen.sum().item())
+    if abs(share - (1 - DROPPED)) > 0.11:
+        raise CheckFailed(f"With dropout = {DROPPED} a share of {share:.2f} of the weights is kept.")
+
+
+@check("mode", points=0.5)
+def test_dropout(submission, draw, layout):
+    """In train mode each head's weights are dropped by chance and the kept ones scaled up; in eval mode none is.
+
+    All values are 1 and weights are equal for all tokens of a kind, so that the output tells how many were kept.
+    """
+    sizes = Sizes(d_in=6, width=3, heads=2, d_out=6, b=4, n=16, context=16)
+    state, x = plain(draw, sizes), tokens(draw, sizes)
+    kinds = torch.stack([easy_cases.shuffled(draw, torch.arange(sizes.n) % 2) for _ in x])
+    x[..., 0], x[..., -1] = 1.0 - 2 * kinds, 1.0
+    easy_cases.find_alike(state, sizes.width)
+    state["value.weight"].zero_()[:, -1] = 1.0
+    module = layout.module(submission, state, sizes, dropout=DROPPED)
+    still = module.eval()(x)
+    module.train()
+    first, second = module.seeded(1, x), module.seeded(2, x)
+    dropped_in_heads(still, first, second, sizes, kinds)
+
+
+@check("arguments", points=0.5)
+def test_too_long(submission, draw, layout):
+    """More tokens than the context holds are refused with a `ValueError` whose message holds both numbers."""
+    module, sizes = averages(submission, draw, layout), layout.plain_sizes
+    full, too_long = module(draw.normal(1, sizes.context, sizes.d_in)), module.error(draw.normal(1, 11, sizes.d_in))
+    shape(full, (1, sizes.context, sizes.d_out), "the output for as many tokens as the context holds")
+    refuses(too_long, f"a sequence of 11 tokens, where the context holds {sizes.context},", 11, sizes.context)
+
+
+# --- narrow heads ---------------------------------------------------------------------------------
+
+
+@check("arguments", points=0.5)
+def test_heads_that_do_not_divide(submission, draw, layout):
+    """A width that the heads don't divide is refused with a `ValueError` whose message holds both numbers."""
+    averages(submission, draw, layout)
+    refuses_to_divide(submission, layout, Sizes)
+
+
+def refuses_to_divide(submission, layout, sizes):
+    """Raises CheckFailed unless building refuses widths that heads don't divide; `sizes` is a class of Sizes."""
+    cases = [(15, 4), (6, 8)]
+    for width, heads in cases:
+        error = None
+        try:
+            layout.build(submission, sizes(width, width // heads, heads, width), 0.0, False)
+            submission.settle()
+        except StudentError as raised:
+            error = raised
+        refuses(error, f"a width of {width} with {heads} heads", width, heads)
+
+
+def parameters_of(layout, built, sizes, bias=False):
+    """Raises CheckFailed unless a built module has exactly the parameters of these sizes."""
+    inner = sizes.heads * sizes.width
+    expected = {}
+    for own, part in zip(layout.names[:3], PARTS, strict=True):
+        for number in range(sizes.heads) if layout.per_head else [0]:
+            rows = sizes.width if layout.per_head else inner
+            expected[f"{own.format(number)}.weight"] = (rows, sizes.made_of(part))
+            if bias:
+                expected[f"{own.format(number)}.bias"] = (rows,)
+    if sizes.projected:
+        expected[f"{layout.names[3]}.weight"] = (sizes.d_out, inner)
+        expected[f"{layout.names[3]}.bias"] = (sizes.d_out,)
+    parameters(built.parameters(), expected)

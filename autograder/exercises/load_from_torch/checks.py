@@ -1,0 +1,183 @@
+"""Graders of `load_from_torch(module, mha)`: the weights of an nn.MultiheadAttention into a MultiHeadAttention.
+
+The module is the student's own, built in the sandbox, and so is torch's, whose weights are loaded from here. What the
+function did is read off the module's parameters, and compared here. Every check demands that weights arrive.
+"""
+
+import torch
+from torch import nn
+
+from ...checks.api import CheckFailed, check, close, refuses
+from ...checks.proxies import StudentError
+
+D, HEADS, N = 6, 2, 5
+LAYERS = ("W_query", "W_key", "W_value")
+
+
+def source_state(draw, bias=True, dtype=torch.float32):
+    """Random weights for an nn.MultiheadAttention."""
+    shapes = {"in_proj_weight": (3 * D, D), "out_proj.weight": (D, D)}
+    if bias:
+        shapes.update({"in_proj_bias": (3 * D,), "out_proj.bias": (D,)})
+    return draw.state(shapes, dtype)
+
+
+def source(submission, state, dtype=None):
+    """An nn.MultiheadAttention in the sandbox that holds these weights."""
+    bias = "in_proj_bias" in state
+    mha = submission.torch_module("MultiheadAttention", embed_dim=D, num_heads=HEADS, bias=bias, batch_first=True)
+    if dtype:
+        mha.to(dtype=dtype)
+    mha.load(state)
+    return mha
+
+
+def target(submission, draw, qkv_bias):
+    """A module of the student's with random weights in all its parameters."""
+    try:
+        module = submission.build("MultiHeadAttention", D, D, N, 0.0, HEADS, qkv_bias=qkv_bias)
+        shapes = {f"{name}.weight": (D, D) for name in (*LAYERS, "out_proj")}
+        names = (*LAYERS, "out_proj") if qkv_bias else ("out_proj",)
+        module.load(draw.state({**shapes, **{f"{name}.bias": (D,) for name in names}}))
+        submission.settle()
+    except StudentError as error:
+        raise CheckFailed(
+            f"First mend your `MultiHeadAttention`, whose layers are needed to load weights into. {error.sentence()}"
+        ) from None
+    return module
+
+
+def expected(state, qkv_bias):
+    """What the parameters should be, by name."""
+    right = dict(zip([f"{name}.weight" for name in LAYERS], state["in_proj_weight"].chunk(3), strict=True))
+    if qkv_bias:
+        biases = state.get("in_proj_bias", torch.zeros(3 * D)).chunk(3)
+        right.update(zip([f"{name}.bias" for name in LAYERS], biases, strict=True))
+    right["out_proj.weight"] = state["out_proj.weight"]
+    right["out_proj.bias"] = state.get("out_proj.bias", torch.zeros(D))
+    return right
+
+
+def arrived(module, state, qkv_bias, names=None):
+    """Raises CheckFailed unless the parameters (those of `names`) hold the source's numbers."""
+    got = module.parameters(telling=True)
+    for name, right in expected(state, qkv_bias).items():
+        if names is None or name in names:
+            close(got.get(name), right, f"{name} after loading", tolerance=1e-6)
+
+
+def loaded(submission, draw, bias, qkv_bias, state=None):
+    """(module, source, the source's weights) after a call of the function."""
+    state = state or source_state(draw, bias)
+    module, mha = target(submission, draw, qkv_bias), source(submission, state)
+    submission.function("load_from_torch").do(module, mha)
+    return module, mha, state
+
+
+WEIGHTS = [f"{name}.weight" for name in (*LAYERS, "out_proj")]
+
+
+@check("values", points=1)
+def test_weights(submission, draw):
+    """The weights of queries, keys and values, in this order, and of the output projection are copied."""
+    module, _, state = loaded(submission, draw, bias=False, qkv_bias=False)
+    arrived(module, state, False, WEIGHTS)
+
+
+@check("values", points=0.5)
+def test_biases(submission, draw):
+    """The biases of queries, keys and values, in this order, and of the output projection are copied."""
+    module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)
+    arrived(module, state, True)
+
+
+@check("values", points=0.5)
+def test_missing_biases_become_zero(submission, draw):
+    """Where the source has no biases, all biases that the module has become 0."""
+    without, with_room = (loaded(submission, draw, bias=False, qkv_bias=room) for room in (False, True))
+    arrived(with_room[0], with_room[2], True)
+    arrived(without[0], without[2], False)
+
+
+@check("arguments", points=0.5)
+def test_no_room_for_biases(submission, draw):
+    """Biases of queries, keys or values that are not 0, in a module without room for them, are a `ValueError`."""
+    module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)
+    arrived(module, state, True, WEIGHTS)
+    errors = []
+    for part, signs in enumerate(torch.tensor([[-0.5, 0.0], [0.0, 0.5], [-0.5, 0.5]])):
+        state = source_state(draw)
+        state["in_proj_bias"] = torch.zeros(3 * D)
+        state["in_proj_bias"][part * D : part * D + 2] = signs
+        cramped, mha = target(submission, draw, qkv_bias=False), source(submission, state)
+        errors.append(submission.function("load_from_torch").refused(cramped, mha))
+    for name, error in zip(("queries", "keys", "values"), errors, strict=True):
+        refuses(error, f"a source whose biases of the {name} are not 0, without room for them,")
+
+
+@check("arguments", points=0.5)
+def test_biases_of_zero_need_no_room(submission, draw):
+    """Biases of queries, keys and values that are all 0 need no room: the rest is copied."""
+    state = source_state(draw)
+    state["in_proj_bias"] = torch.zeros(3 * D)
+    module, _, _ = loaded(submission, draw, True, qkv_bias=False, state=state)
+    arrived(module, state, False)
+
+
+@check("masking", points=0.5)
+def test_agreement(submission, draw):
+    """After loading, the module gives what torch's layer gives under a causal mask."""
+    module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)
+    arrived(module, state, True, WEIGHTS)
+    x = draw.normal(2, N, D)
+    theirs = nn.MultiheadAttention(D, HEADS, batch_first=True, dtype=torch.float64)
+    theirs.load_state_dict(state)
+    may_not = torch.ones(N, N, dtype=torch.bool).triu(1)
+    right, _ = theirs(x.double(), x.double(), x.double(), attn_mask=may_not, need_weights=False)
+    close(module(x), right, "the output after loading")
+
+
+@check("numerics", points=0.5)
+def test_dtype_and_requires_grad_stay(submission, draw):
+    """Parameters keep their dtype, also where the source has another, and whether they ask for a gradient."""
+    cases = []
+    for theirs, ours in [(torch.float64, torch.float32), (torch.float32, torch.float64)]:
+        state, module = source_state(draw, dtype=theirs), target(submission, draw, qkv_bias=True)
+        module.to(dtype=ours)
+        mha = source(submission, state, theirs)
+        module.freeze("W_key.weight", "out_proj.bias")
+        mha.freeze("in_proj_bias")
+        submission.function("load_from_torch").do(module, mha)
+        cases.append((module.parameters(telling=True), module.frozen(), expected(state, True), ours))
+    for got, frozen, right, ours in cases:
+        for name, value in right.items():
+            close(got.get(name), value.double(), f"{name} after loading", tolerance=1e-6, dtype=ours)
+        if frozen != {"W_key.weight", "out_proj.bias"}:
+            raise CheckFailed("Whether a parameter asks for a gradient has changed.")
+
+
+@check("mode", points=0.5)
+def test_source_stays_apart(submission, draw):
+    """The source is left as it was, and changing it afterwards does not change the module: they share no memory."""
+    module, mha, state = loaded(submission, draw, bias=True, qkv_bias=True)
+    arrived(module, state, True)
+    after = mha.parameters(telling=True)
+    for name, right in state.items():
+        close(after.get(name), right, f"{name} of the source")
+    if mha.frozen():
+        raise CheckFailed("Parameters of the source no longer ask for a gradient.")
+    mha.load(source_state(draw))
+    try:
+        arrived(module, state, True)
+    except CheckFailed:
+        raise CheckFailed("When the source is changed after loading, the module changes with it.") from None
+
+
+@check("mode", points=0.5, witnessed=True)
+def test_same_parameters(submission, draw):
+    """The module's parameters are the same objects as before, so that an optimiser still trains them."""
+    module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)
+    replaced = submission.last.replaced
+    arrived(module, state, True, WEIGHTS)
+    if replaced:
+        raise CheckFailed("Parameters were replaced by new ones.")

@@ -1,0 +1,180 @@
+"""Graders of `masked_weights(query, key)`: (b, t, d) twice -> (b, t, t), causal, without a scale.
+
+Checks that are not about the values of the whole formula first pass `own_kind`, an easy case, so that a scale too many
+does not cost the points for, say, the device, and what is no attention gets no points (telling.py).
+"""
+
+import torch
+
+from ...checks.api import CheckFailed, check, close, gradient, on_cuda, on_meta, refuses, shape, unchanged
+from ..families import easy_cases
+from ..reference import causal, qkv
+
+B, T, D = 2, 5, 4
+HUGE = 1e4  # the largest score that the lesson promises
+HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of about 1e-3 in float32
+PRINTED = 1e-4  # a printed table of four decimals, and what another build of torch may round differently
+
+
+def inputs(draw, *leading, dtype=torch.float32, grad=False):
+    """A query and a key."""
+    return [draw.normal(*(leading or (B,)), T, D, dtype=dtype, grad=grad) for _ in range(2)]
+
+
+def own_kind(submission, draw):
+    """The function, seen to work in an easy case: each query fits the keys of its own sign, or all keys alike."""
+    function = submission.function("masked_weights")
+    query = easy_cases.kinds(draw, T, D)[..., :1].repeat(1, 1, D) * (easy_cases.SURE / D) ** 0.5
+    got, right = function(query, query.clone()), causal.masked_weights(query, query)
+    shape(got, right.shape, "the weights")
+    close(got[3], right[3], "the weights of queries that fit some keys alike")
+    one_by_one = torch.eye(T).expand(3, T, T)
+    easy_cases.mixes(
+        got[:3], query[:3] @ query[:3].mT, one_by_one, "each row of the weights of mild scores", causal=True
+    )
+    return function
+
+
+@check("values", points=0.5)
+def test_values(submission, draw):
+    """The weights are a softmax of Q Kᵀ, unscaled, over the keys up to the query's own place."""
+    given = inputs(draw)
+    close(submission.function("masked_weights")(*given), causal.masked_weights(*given), "the weights")
+
+
+@check("values", points=0.5)
+def test_table_of_003(submission, draw):
+    """From the seed 1337 it gives the table that notebook 003 prints, to four decimals."""
+    got = submission.function("masked_weights")(*causal.drawn_by_003())
+    shape(got, (4, 8, 8), "the weights")
+    close(got[0], causal.PRINTED_003, "the table of notebook 003", tolerance=PRINTED)
+
+
+@check("shape", points=0.5)
+def test_small_and_odd_inputs(submission, draw):
+    """One token, a batch of one, b = t = d, and tensors that are not contiguous work like any others."""
+    function = own_kind(submission, draw)
+    cases = {
+        "one token": [draw.normal(B, 1, D) for _ in range(2)],
+        "a batch of one": [torch.zeros(1, T, D), draw.normal(1, T, D)],
+        "b = t = d": [torch.zeros(D, D, D), draw.normal(D, D, D)],
+        "transposed tensors": [torch.zeros(B, D, T).mT, draw.normal(B, D, T).mT],
+    }
+    got = [function(*given) for given in cases.values()]
+    for one, (what, given) in zip(got, cases.items(), strict=True):
+        close(one, causal.masked_weights(*given), f"the weights for {what}")
+
+
+@check("masking", points=0.5)
+def test_the_future_does_not_matter(submission, draw):
+    """The future gets a weight of exactly 0 and has no influence on the rest; every token of the past has some."""
+    function = own_kind(submission, draw)
+    query, key = (0.5 * x for x in inputs(draw))
+    query = query.abs() + 0.25  # so a key that grows in all features gets more weight, for certain
+    place = draw.integer(1, T - 2)
+    future, past = key.clone(), key.clone()
+    future[:, place + 1 :] += 3 * draw.normal(B, T - place - 1, D)
+    past[:, 0] += 1
+    before, other_future, other_past = (function(query, k) for k in (key, future, past))
+    for got in (before, other_future, other_past):
+        shape(got, (B, T, T), "the weights")
+    if before.triu(1).any():
+        raise CheckFailed("There is weight above the diagonal.")
+    rows = slice(0, place + 1)
+    close(other_future[:, rows], before[:, rows].double(), "the weights after a change of later keys")
+    if ((other_past - before)[:, 1:].abs().amax(-1) < 1e-4).any():
+        raise CheckFailed("There is a token whose weights stay the same when the first key changes.")
+
+
+@check("gradients", points=0.5)
+def test_gradients(submission, draw):
+    """The weights pass the right gradients back to the query and the key."""
+    given = inputs(draw, dtype=torch.float64, grad=True)
+    upstream = draw.normal(B, T, T, dtype=torch.float64)
+    got = submission.function("masked_weights").gradients(*given, upstream=upstream)
+    expected = qkv.gradients([causal.masked_weights(*given)], [upstream], given)
+    for name, one, right in zip(("query", "key"), got.inputs, expected, strict=True):
+        gradient(one, right, f"the {name}", torch.float64)
+
+
+@check("numerics", points=0.5)
+def test_extreme_scores(submission, draw):
+    """Scores of ±10,000 give no NaN and no infinity, and the future still gets exactly 0, also if all are negative."""
+    function = own_kind(submission, draw)
+    mixed, one_row, negative = inputs(draw), inputs(draw), inputs(draw)
+    mixed[0] *= HUGE / largest(*mixed)
+    one_row[0][:, 2] *= HUGE / largest(one_row[0][:, 2:3], one_row[1])
+    direction = draw.normal(1, 1, D).abs() + 1
+    negative = [direction.expand(B, T, D).clone(), -direction * (1 + 1e-3 * negative[1])]
+    negative[0] *= HUGE / largest(*negative)
+    got = [(function(*given), given) for given in (mixed, one_row, negative)]
+    for one, given in got:
+        shape(one, (B, T, T), "the weights")
+        close(one, causal.masked_weights(*given), "the weights", tolerance=HUGE_TOLERANCE)
+        if one.triu(1).any():
+            raise CheckFailed("There is weight above the diagonal.")
+
+
+def largest(query, key):
+    """The largest absolute score."""
+    return (query @ key.mT).abs().max().item()
+
+
+@check("numerics", points=0.5)
+def test_dtypes(submission, draw):
+    """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
+    function = own_kind(submission, draw)
+    cases = []
+    for dtype in (torch.float64, torch.float16, torch.bfloat16):
+        given = inputs(draw, dtype=dtype)
+        given[0] *= 0.5  # what the missing scale would do
+        cases.append((function(*given), given, dtype))
+    for got, given, dtype in cases:
+        close(got, causal.masked_weights(*given), "the weights", dtype=dtype)
+
+
+@check("device", points=0.5)
+def test_device(submission, draw):
+    """The weights lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
+    function = own_kind(submission, draw)
+    on_meta(function.on("meta", *inputs(draw)), (B, T, T), "the weights")
+
+
+@check("arguments", points=0.5)
+def test_wrong_rank(submission, draw):
+    """A query or a key that is not three-dimensional is refused with a `ValueError`."""
+    function = own_kind(submission, draw)
+    query, key = inputs(draw)
+    refused = {
+        "a query and a key of shape (t, d)": function.error(query[0], key[0]),
+        "a key of shape (t, d)": function.error(query, key[0]),
+        "a query of shape (t, d)": function.error(query[0], key),
+        "a query and a key with four dimensions": function.error(query[None], key[None]),
+    }
+    for what, error in refused.items():
+        refuses(error, what)
+
+
+@check("mode", points=0.5, witnessed=True)
+def test_again(submission, draw):
+    """Query and key stay as they were, and a second call depends on nothing but its own inputs."""
+    function = own_kind(submission, draw)
+    given, longer = inputs(draw), [draw.normal(B + 1, T + 2, D) for _ in range(2)]
+    first = function(*given)
+    unchanged(submission)
+    other, second = function(*longer), function(*given)
+    shape(first, (B, T, T), "the weights")
+    shape(other, (B + 1, T + 2, T + 2), "the weights of a larger batch of longer sequences")
+    close(second, first, "what the second call returns")
+
+
+@check("device", points=0)
+def test_cuda(submission, draw):
+    """On a GPU the weights are the same, in float32 and in float16."""
+    on_cuda(submission)
+    for dtype in (torch.float32, torch.float16):
+        given = inputs(draw, dtype=dtype)
+        got = submission.function("masked_weights").on("cuda", *given)
+        if submission.last.devices != ["cuda"]:
+            raise CheckFailed("The weights are not on the GPU, where the inputs are.")
+        close(got, causal.masked_weights(*given), "the weights", dtype=dtype)

@@ -1,0 +1,104 @@
+"""Graders of `padding_mask(lengths, max_len=None)`: (b,) -> (b, max_len), boolean, True where there is a real token.
+
+No check on `meta`: the function has to look at the lengths. Checks of what is refused first pass `real_tokens`.
+"""
+
+import torch
+
+from ...checks.api import CheckFailed, boolean, check, on_cuda, pattern, refuses
+from ..reference import causal
+
+B = 5
+
+
+def some_lengths(draw, longest=8):
+    """Unsorted lengths from 1 to `longest`, which is among them but not the first or the last: (b,)."""
+    lengths = torch.tensor([draw.integer(1, longest - 1) for _ in range(B)])
+    lengths[draw.integer(1, B - 2)] = longest
+    return lengths
+
+
+def real_tokens(submission, draw):
+    """The function, seen to work in an easy case."""
+    function, lengths = submission.function("padding_mask"), some_lengths(draw)
+    pattern(function(lengths), causal.padding_mask(lengths))
+    return function
+
+
+@check("values", points=0.5)
+def test_real_tokens(submission, draw):
+    """As many places as the length says are True in each row, from the first on; the longest length is the width."""
+    real_tokens(submission, draw)
+
+
+@check("values", points=0.5)
+def test_max_len(submission, draw):
+    """With `max_len` given, the mask is that wide, whether a sequence fills it or not."""
+    padding_mask, lengths = submission.function("padding_mask"), some_lengths(draw)
+    cases = [(lengths, 11), (lengths, 8), (lengths, None), (lengths[:1], 9)]
+    got = [padding_mask(given, max_len) for given, max_len in cases]
+    for one, (given, max_len) in zip(got, cases, strict=True):
+        pattern(one, causal.padding_mask(given, max_len), f"the mask for max_len = {max_len}")
+
+
+@check("values", points=0.5)
+def test_boolean(submission, draw):
+    """The mask is boolean, True = a real token."""
+    lengths = some_lengths(draw)
+    boolean(submission.function("padding_mask")(lengths, 9), causal.padding_mask(lengths, 9))
+
+
+@check("shape", points=0.5)
+def test_small_and_odd_inputs(submission, draw):
+    """A length of 0, a batch of one, lengths of any integer dtype and lengths that are not contiguous work as well."""
+    padding_mask, lengths = submission.function("padding_mask"), some_lengths(draw)
+    with_zero = lengths.clone()
+    with_zero[0] = 0
+    cases = {
+        "with a length of 0": with_zero,
+        "of a batch of one": lengths[:1],
+        "of lengths in int32": lengths.to(torch.int32),
+        "of lengths in uint8": lengths.to(torch.uint8),
+        "of lengths that are not contiguous": torch.stack([lengths, lengths], dim=1)[:, 0],
+        "of lengths that are all 0": torch.zeros(3, dtype=torch.int64),
+    }
+    got = [padding_mask(given) for given in cases.values()]
+    for one, (what, given) in zip(got, cases.items(), strict=True):
+        pattern(one, causal.padding_mask(given), f"the mask {what}")
+
+
+@check("arguments", points=0.5)
+def test_too_long(submission, draw):
+    """A length above `max_len` is refused with a `ValueError` that holds both numbers, also where `max_len` is 0."""
+    padding_mask, lengths = real_tokens(submission, draw), some_lengths(draw, longest=17)
+    alone = lengths * (lengths == 17)  # the others are 0, so there is only one to be refused
+    too_narrow, no_width = padding_mask.error(lengths, 16), padding_mask.error(alone, 0)
+    refuses(too_narrow, "a length of 17 with max_len = 16", 17, 16)
+    refuses(no_width, "a length of 17 with max_len = 0", 17, 0)
+
+
+@check("arguments", points=0.5)
+def test_no_lengths(submission, draw):
+    """A length below 0, and `lengths` that has not exactly one dimension, are refused with a `ValueError`."""
+    padding_mask, lengths = real_tokens(submission, draw), some_lengths(draw)
+    negative = lengths.clone()
+    negative[draw.integer(0, B - 1)] = -1
+    refused = {
+        "a length of -1": padding_mask.error(negative),
+        "a length of -1 with max_len = 9": padding_mask.error(negative, 9),
+        "a single length without a dimension": padding_mask.error(lengths[0]),
+        "lengths with two dimensions": padding_mask.error(lengths[None]),
+    }
+    for what, error in refused.items():
+        refuses(error, what)
+
+
+@check("device", points=0)
+def test_cuda(submission, draw):
+    """On a GPU the mask is the same, and lies where the lengths lie."""
+    on_cuda(submission)
+    lengths = some_lengths(draw)
+    got = submission.function("padding_mask").on("cuda", lengths)
+    pattern(got, causal.padding_mask(lengths))
+    if submission.last.devices != ["cuda"]:
+        raise CheckFailed("The mask is not on the GPU, where the lengths are.")

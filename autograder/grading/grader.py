@@ -1,0 +1,247 @@
+"""Grades one submission: reads it, runs its cells in a sandboxed child, runs the graders on it, makes the Verdict."""
+
+import logging
+import os
+import secrets
+from collections import Counter
+
+from .. import course
+from ..checks.runner import Graders
+from ..errors import ChildGone, SandboxError, Unreadable
+from ..mistakes.diagnosis import Diagnostician
+from ..sandbox.parent import WarmParent
+from ..submission import read
+from ..submission.restore import Cell, restore
+from ..verdict import Diagnosis, Exercise, Graded, Verdict, rejected, settled, without_grade
+from .watchdog import Endless
+from .workspace import Deadline, Workspace
+
+PAYS = 1  # submissions with the same inputs, after which it pays to learn what checks ask for: more will come
+ATTEMPTS = 3  # for a submission whose process was ended, perhaps by somebody else
+
+log = logging.getLogger(__name__)
+
+
+def new_seed():
+    """A seed for the inputs of a run, which nobody can have known before."""
+    return secrets.randbits(48)
+
+
+class Grader:
+    """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
+
+    Use as a context manager, or call `close()`. `parent` is its sandbox, if not the usual one (see `starting.grader`).
+    Raises jail.SandboxError where there is no sandbox.
+    """
+
+    def __init__(self, parent=None):
+        self.parent = parent or WarmParent()
+        self.graders = Graders()
+        self.diagnostician = Diagnostician(self.graders)
+        self.met = Counter()  # how many submissions of an assignment had the inputs of a seed
+        self.learnt = set()  # (assignment, seed)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def close(self):
+        self.parent.close()
+
+    def grade_file(self, path, exercise=None, seed=None):
+        """Grade a notebook or a .py file: a Graded. Bad input gives a Verdict that says so, never an exception."""
+        seed = new_seed() if seed is None else seed
+        wanted = [course.exercises()[exercise]] if exercise else None
+        try:
+            data = read.read_bytes(path)
+            if str(path).endswith(".py"):
+                cells = [Cell("code", read.read_script(data), "")]
+                assignment = ""
+                every = list(course.exercises().values())
+            else:
+                submitted = read.read_notebook(data)
+                found = assignment_of(submitted, path)
+                if found is None and not wanted:
+                    raise Unreadable(
+                        "It is no notebook of this course: neither its name nor its cells belong to an assignment"
+                        f" ({', '.join(course.assignments())})."
+                    )
+                found = found or course.assignments()[wanted[0].assignment]
+                cells = restore(submitted, found.cells, found)
+                assignment = found.name
+                every = list(found.exercises)
+                wanted = wanted or every
+        except Unreadable as problem:
+            return Graded(rejected(path, wanted or exercises_of_name(path), str(problem), seed))
+        return self.grade_cells(cells, wanted, seed, str(path), assignment, candidates=every)
+
+    def grade_cells(self, cells, wanted, seed, path="", assignment="", candidates=(), alone=False):
+        """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they define).
+
+        A process that was ended by nobody knows whom (a SIGKILL, the death of the sandbox) may have been ended by the
+        submission, or by a machine out of memory: the submission is then graded again, and the last attempt counts,
+        within one deadline for all. With `alone`, it is graded as if there had been no other before it.
+        """
+        if not alone:
+            self._learn_what_pays(seed)
+        deadline, graded = Deadline(self.parent.limits.submission), None
+        for _ in range(ATTEMPTS):
+            workspace = Workspace(self.parent, cells, deadline, foresees=not alone)
+            results = self._grade_workspace(workspace, wanted, candidates, seed)
+            verdict = Verdict(path, results, seed, assignment)
+            again = Graded(verdict, cells, workspace.outputs, dict(workspace.spent), workspace.stopped)
+            graded = settled(graded, again) if graded else again
+            if not workspace.unexplained or deadline.is_over():
+                break
+            log.warning("a sandboxed process was ended, perhaps from outside")
+        self.met.update({(course.exercises()[e.exercise].assignment, seed) for e in results})
+        return graded
+
+    def _learn_what_pays(self, seed):
+        """Learn what is asked of each submission to an assignment, once enough of them had the same inputs."""
+        for (name, of), many in self.met.items():
+            if of == seed and many >= PAYS and (name, seed) not in self.learnt:
+                self.learn(name, seed)
+
+    def learn(self, name, seed):
+        """Learn from an assignment's own solutions what its checks ask for, so that it is asked for at once.
+
+        Never from a submission: what one student hands in changes nothing of what another one is asked.
+        """
+        self.learnt.add((name, seed))
+        assignment = course.assignments()[name]
+        workspace = Workspace(self.parent, read_cells(assignment.path))
+        try:
+            for exercise in assignment.exercises:
+                workspace.begin_exercise()
+                self.graders.run(exercise.name, workspace, seed, learning=True)
+        except SandboxError:
+            raise
+        except Exception as problem:  # then it is asked for request by request, as before
+            log.warning("what is asked of %s could not be learnt (%r)", name, problem)
+        finally:
+            workspace.close()
+
+    def _grade_workspace(self, workspace, wanted, candidates, seed):
+        """The outcome of every exercise."""
+        try:
+            workspace.run()
+            if wanted is None:
+                kinds = workspace.kinds([e.name for e in candidates])
+                wanted = [e for e in candidates if kinds[e.name] != "missing"]
+            wanted = wanted or list(candidates)  # it defines none: each of them is missing
+            return [self._timed(workspace, e, seed) for e in wanted]
+        except ChildGone as problem:  # beyond what a fresh child could mend
+            stopped = problem.status, f"It could not be graded: {problem}."
+            return [without_grade(e.name, e.points, *stopped) for e in wanted or candidates]
+        except SandboxError:
+            raise
+        except Exception as mistake:
+            problem = kits_mistake(mistake)
+            return [without_grade(e.name, e.points, "error", problem) for e in wanted or candidates]
+        finally:
+            workspace.close()
+
+    def _timed(self, workspace, exercise, seed):
+        with workspace.clock(f"the checks of `{exercise.name}`"):
+            return self._grade_exercise(workspace, exercise, seed)
+
+    def _grade_exercise(self, workspace, exercise, seed):
+        def without(status, message):
+            return without_grade(exercise.name, exercise.points, status, message)
+
+        try:
+            workspace.begin_exercise()
+            kind = workspace.kinds([exercise.name])[exercise.name]
+            if kind == "missing":
+                return without(*workspace.why_missing(exercise.name))
+            if kind == "other":
+                return without("error", f"`{exercise.name}` should be a function or class, but it is something else.")
+            with workspace.watched():
+                run = self.graders.run(exercise.name, workspace, seed)
+            if run.stopped:
+                return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
+            diagnosis = self._diagnose(workspace, exercise, run) if run.failed() else []
+        except ChildGone as problem:
+            return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
+        except Endless as mistake:
+            return without("error", kits_mistake(mistake))
+        finally:
+            workspace.end_exercise()
+        score = sum(c.points for c in run.checks if c.passed)
+        return Exercise(exercise.name, score, exercise.points, "graded", run.checks, diagnosis, skipped=run.skipped)
+
+    def _diagnose(self, workspace, exercise, run):
+        """The diagnosis of a run that failed; whatever goes wrong with it, the points stay."""
+        try:
+            with workspace.watched():
+                return self._diagnosis(workspace, exercise, run)
+        except ChildGone:
+            return []
+        except (Endless, Exception) as mistake:
+            kits_mistake(mistake)
+            return []
+
+    def _diagnosis(self, workspace, exercise, run):
+        """What to tell of a run that failed; first, that what the exercise stands on is wrong, if it is."""
+        known = course.exercises()
+        bases = [b for b in course.assignments()[exercise.assignment].bases if b in known]
+        used = workspace.names_used_by(exercise.name) if bases else set()
+        shaky = []
+        for base in bases:
+            if base in used and self._is_shaky(workspace, base, run.seed):
+                says = f"`{base}`, on which this stands, is not right either: mend that first."
+                shaky.append(Diagnosis(f"stands-on-{base}", says))
+        return shaky + self.diagnostician.diagnose(run)
+
+    def _is_shaky(self, workspace, base, seed):
+        """Whether a base fails a check of its own; found out once, however many exercises stand on it."""
+        if base not in workspace.shaky:
+            if not workspace.child or workspace.kinds([base])[base] == "missing":
+                return False
+            workspace.begin_exercise()  # with a clock of its own
+            under = self.graders.run(base, workspace, seed)
+            if workspace.deadline.is_over():  # which says nothing about the base
+                return False
+            workspace.shaky[base] = bool(under.stopped or under.failed())
+        return workspace.shaky[base]
+
+
+def kits_mistake(error):
+    """Log a mistake of the kit; returns what a student reads in the place of a grade."""
+    log.error("a mistake of the kit (%r); AUTOGRADER_DEBUG=1 shows where", error, exc_info=_debugging())
+    return f"It could not be graded, by a mistake of the kit ({type(error).__name__}): tell your instructor."
+
+
+def _debugging():
+    return bool(os.environ.get("AUTOGRADER_DEBUG"))
+
+
+def exercises_of_name(path):
+    """The exercises of the assignment whose name the file bears, or all of the course."""
+    found = assignment_of([], path)
+    return list(found.exercises) if found else list(course.exercises().values())
+
+
+def assignment_of(submitted, path):
+    """The course's assignment that a notebook belongs to: by its name, else by most of its cells; or None."""
+    known = course.assignments()
+    name = str(path).rsplit("/", 1)[-1].removesuffix(".ipynb")
+    if name in known:
+        return known[name]
+    claims = {cell.grade_id for cell in submitted}
+    hits = {n: len(claims & {c.grade_id for c in a.cells if c.grade_id != "setup"}) for n, a in known.items()}
+    best = max(hits, key=hits.get, default=None)
+    return known[best] if best and hits[best] else None
+
+
+def read_cells(path):
+    """The restored cells of a notebook or .py file of this course. Raises reading.Unreadable."""
+    data = read.read_bytes(path)
+    if str(path).endswith(".py"):
+        return [Cell("code", read.read_script(data), "")]
+    submitted = read.read_notebook(data)
+    found = assignment_of(submitted, path)
+    return restore(submitted, found.cells if found else (), found)

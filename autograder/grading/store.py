@@ -1,0 +1,230 @@
+"""Results kept on disk: by content, so that an unchanged submission is not graded twice, and the latest per student."""
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import Unreadable
+from ..submission import read as reading
+from ..submission.restore import Cell
+from ..verdict import SCHEMA, Graded, Verdict, VerdictError, typed
+
+FOLDER = ".autograder"
+FINAL, STOPPED = "results", "stopped"  # where results are that count for good, and those to be tried again
+NEW = ".new-"  # how the names of files begin that are being written
+LARGEST = 64 * 2**20  # bytes of a file that was written here; they have a tenth of that at most
+STALE = 3600.0  # seconds after which nobody writes them any more
+
+
+class Store:
+    """The result store of the course in `root`. Writes are atomic; what cannot be read counts as not there."""
+
+    def __init__(self, root):
+        self.root = Path(root) / FOLDER
+
+    def seed(self, assignment, renew=False):
+        """The seed that an assignment's inputs are drawn from: secret, and the same until it is renewed."""
+        path = self.root / "seeds" / f"{assignment}.json"
+        data = {} if renew else read(path)
+        if type(data.get("seed")) is int and 0 <= data["seed"] < 2**48:
+            return data["seed"]
+        seed = int.from_bytes(os.urandom(6), "big")
+        write(path, json.dumps({"seed": seed}))
+        return seed
+
+    def sweep(self):
+        """Remove what writers that were ended in the middle have left behind."""
+        for path in self.root.rglob(f"{NEW}*"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > STALE:
+                    path.unlink()
+
+    def key(self, digest, assignment, seed, device):
+        """The name under which a result is kept: the submission, the course, and all that a score could depend on."""
+        text = json.dumps([digest, assignment, course_version(), seed, device, SCHEMA])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def get(self, key):
+        """The Graded of that key that counts for good, or None."""
+        return _graded(read(self._path(key)))
+
+    def get_stopped(self, key):
+        """The latest Graded of that key, if it does not count for good, since a deadline or a kill has stopped it."""
+        return _graded(read(self._path(key, STOPPED)), stopped=True)
+
+    def put(self, key, graded):
+        """Keep a Graded, where `get` or `get_stopped` finds it."""
+        cells = [{**vars(c), "source": "", "known": None} for c in graded.cells]  # those can be restored again
+        data = {"verdict": graded.verdict.to_dict(), "cells": cells, "outputs": graded.outputs}
+        write(self._path(key, FINAL if graded.final else STOPPED), json.dumps(data))
+        if graded.final:
+            self._path(key, STOPPED).unlink(missing_ok=True)
+
+    def _path(self, key, folder=FINAL):
+        return self.root / folder / key[:2] / f"{key}.json"
+
+    def has(self, key):
+        """Whether there is a result of that key that counts for good; `get` says whether it can be read."""
+        return self._path(key).is_file()
+
+    def was_stopped(self, key):
+        """Whether there is one that does not, since a deadline or a kill has stopped it."""
+        return self._path(key, STOPPED).is_file()
+
+    def put_latest(self, assignment, student, verdict, recorded=None):
+        """Remember a student's verdict on an assignment, for the report, and what of it was `recorded` (JSON-able)."""
+        data = {"verdict": verdict.to_dict(), "recorded": recorded}
+        write(self.root / "verdicts" / assignment / f"{student}.json", json.dumps(data))
+
+    def latest_of(self, assignment, student):
+        """(the latest verdict of a student, what of it was recorded), or (None, None)."""
+        return _latest(read(self.root / "verdicts" / assignment / f"{student}.json"))
+
+    def students(self, assignment):
+        """Whose verdicts on an assignment there are, in order."""
+        return sorted(path.stem for path in (self.root / "verdicts" / assignment).glob("*.json"))
+
+    def each(self, assignment):
+        """(student, verdict) one after another, in order: those of a large class do not fit into memory."""
+        for student in self.students(assignment):
+            verdict, _ = self.latest_of(assignment, student)
+            if verdict is not None:
+                yield student, verdict
+
+    def latest(self, assignment):
+        """The verdicts on an assignment by student."""
+        return dict(self.each(assignment))
+
+
+def read(path):
+    """The dict in a file; an empty one where there is none, or where it was not this kit that has written it."""
+    try:
+        data = json.loads(reading.read_bytes(path, most=LARGEST))
+    except (Unreadable, ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _latest(data):
+    try:
+        return Verdict.from_dict(data.get("verdict")), data.get("recorded")
+    except VerdictError:
+        return None, None
+
+
+def _graded(data, stopped=False):
+    """The Graded that a dict stands for, or None where it is not whole."""
+    cells, outputs = data.get("cells"), data.get("outputs")
+    try:
+        verdict = Verdict.from_dict(data.get("verdict"))
+        if not isinstance(cells, list) or not isinstance(outputs, dict) or not _is_of_the_course(verdict):
+            return None
+        return Graded(
+            verdict,
+            [typed(Cell, cell, known=None, copy_of=_text_or_none(cell)) for cell in cells],
+            {int(index): _outputs(found) for index, found in outputs.items()},
+            stopped=stopped,
+        )
+    except ValueError:  # a VerdictError among them
+        return None
+
+
+def _is_of_the_course(verdict):
+    """Whether it has an outcome for each exercise of its assignment."""
+    from .. import course
+
+    assignment = course.assignments().get(verdict.assignment)
+    wanted = [(e.name, e.points) for e in assignment.exercises] if assignment else []
+    return [(e.exercise, e.max_score) for e in verdict.exercises] == wanted
+
+
+def _text_or_none(cell):
+    claim = cell.get("copy_of") if isinstance(cell, dict) else None
+    return claim if isinstance(claim, str) else None
+
+
+@dataclass
+class _Stream:
+    output_type: str
+    name: str
+    text: str
+
+
+@dataclass
+class _Display:
+    output_type: str
+    data: dict
+    metadata: dict
+
+
+@dataclass
+class _Error:
+    output_type: str
+    ename: str
+    evalue: str
+    traceback: list
+
+
+OUTPUTS = {"stream": _Stream, "display_data": _Display, "error": _Error}
+
+
+def _outputs(found):
+    """A cell's outputs, if they are such as grading.clean_outputs makes. Raises VerdictError."""
+    if not isinstance(found, list):
+        raise VerdictError("a cell's outputs are no list")
+    for output in found:
+        kind = OUTPUTS.get(str(output.get("output_type"))) if isinstance(output, dict) else None
+        if kind is None:
+            raise VerdictError("an output is none")
+        made = typed(kind, output)
+        texts = made.traceback if kind is _Error else made.data.values() if kind is _Display else ()
+        if not all(isinstance(text, str) for text in texts):
+            raise VerdictError("the text of an output is none")
+    return found
+
+
+def write(path, text):
+    """Write a whole file or none of it: who reads it gets the old text or the new one, whenever the writer is ended."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=NEW)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def course_version():
+    """A hash of everything that a score can depend on: the kit's code, the source notebooks, torch's version."""
+    return hashlib.sha256(json.dumps(course_parts()).encode()).hexdigest()
+
+
+@functools.lru_cache(maxsize=1)
+def course_parts():
+    """What `course_version` stands for, part by part: hashes of the kit and the notebooks, torch's version."""
+    from importlib.metadata import version
+
+    from .. import course
+
+    kit = Path(__file__).resolve().parent.parent
+    return {
+        "kit": _hash(kit.rglob("*.py")),
+        "source notebooks": _hash((course.root() / "source").rglob("*.ipynb")),
+        "torch": version("torch"),
+    }
+
+
+def _hash(paths):
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        digest.update(str(path.name).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

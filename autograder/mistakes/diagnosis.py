@@ -1,0 +1,177 @@
+"""Names the misconceptions behind a student's failed checks: those whose values are the student's.
+
+A misconception is graded like a submission, on the same inputs. It is named if the student fails every check that it
+fails, having been seen to return the same values and raise the same errors there. So a wrong sentence is hardly
+possible: the student's code does, as far as can be seen, what the misconception does.
+
+Where another mistake of the same student hides some of that (no scale, and the mask ignored as well: only unmasked
+calls give the values of "no scale"), a part will do: still every check that the misconception fails must be failed, and
+the values must be the same in at least `SHARE` of them. One that a passed check speaks against is never named.
+"""
+
+from collections import OrderedDict
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from .. import cache
+from ..checks.proxies import Local, same
+from ..verdict import Diagnosis
+from .bank import bank, usual_failures
+
+MOST = 3
+SHARE = 0.2
+KEPT = 32
+
+
+class Diagnostician:
+    """Diagnoses runs of `graders`. Keeps what the misconceptions did, per exercise and seed, for the runs to come."""
+
+    def __init__(self, graders):
+        self.graders = graders
+        self.known = OrderedDict()
+
+    def diagnose(self, run):
+        """The misconceptions of a finished session.Run: at most three record.Diagnosis, the best first."""
+        if run.stopped or not run.failed():
+            return []
+        return _names(self._bank(run.exercise, run.seed), run)
+
+    def _bank(self, exercise, seed):
+        """Every misconception of the exercise, with what is known of it so far."""
+        known = self.known.get((exercise, seed))
+        if known is None:
+            usual = usual_failures(exercise)
+            known = [Known(m, self.graders, seed, usual.get(m.id, frozenset())) for m in bank(exercise).values()]
+        return cache.keep(self.known, (exercise, seed), known, KEPT)
+
+
+class Known:
+    """What a misconception does under the checks: found out check by check, as far as it was asked for, and kept.
+
+    Those that it failed on all inputs that were tried are `usual`. Most misconceptions are ruled out by the first one
+    of them that the student passed. Checks that the student was spared (no GPU in the sandbox) do not count.
+    """
+
+    def __init__(self, misconception, graders, seed, usual):
+        self.misconception = misconception
+        self.graders = graders
+        self.seed = seed
+        self.usual = usual
+        self.found = {}
+
+    def fails_alike(self, run):
+        """The checks that it fails, if these are among those that the student fails, with the same seen in each.
+
+        Else the empty set, after as few checks as settle it.
+        """
+        fails = set()
+        for check in sorted(run.checks, key=self._settles_most):
+            failed, transcript = self._at(check.name)
+            if failed and (check.passed or not _alike(run.transcripts[check.name], transcript)):
+                return set()
+            if failed:
+                fails.add(check.name)
+        return fails
+
+    def fails_partly_alike(self, run, wanted):
+        """(the checks that it fails, those of them in which the student's run is the same), or two empty sets.
+
+        Empty if it fails a check that the student passed, or if none of the checks `wanted` is among the latter.
+        """
+        passed = [check for check in run.checks if check.passed]
+        if any(self._at(check.name)[0] for check in passed if check.name in self.usual):
+            return set(), set()
+        fails, explains = set(), set()
+        for check in sorted(run.failed(), key=lambda check: (check.name not in wanted, self._settles_most(check))):
+            if check.name not in wanted and not explains:
+                return set(), set()
+            failed, transcript = self._at(check.name)
+            if failed:
+                fails.add(check.name)
+                if _alike(run.transcripts[check.name], transcript):
+                    explains.add(check.name)
+        if not explains or any(self._at(check.name)[0] for check in passed):
+            return set(), set()
+        return fails, explains
+
+    def _settles_most(self, check):
+        """The order of checks in which most is settled for the least: what is known, then what it usually fails.
+
+        Of these, what the student passed comes first.
+        """
+        return check.name not in self.found, check.name not in self.usual, not check.passed
+
+    def _at(self, check):
+        """(whether it fails that check, its transcript of it)."""
+        if check not in self.found:
+            namespace = self.misconception.namespace()
+            run = self.graders.run(self.misconception.exercise, Local(namespace), self.seed, only=check)
+            self.found[check] = bool(run.failed()), run.transcripts[check]
+        return self.found[check]
+
+
+def diagnose(run, graders):
+    """The diagnosis of one run, by a Diagnostician that is not kept."""
+    return Diagnostician(graders).diagnose(run)
+
+
+def _names(known, run):
+    """The diagnoses of a run, out of a bank."""
+    whole = _those_that_explain_all_they_fail(known, run)
+    explained = set().union(*(explains for _, explains in whole))
+    parts = _those_that_explain_a_part(known, run, explained)
+    return [Diagnosis(m.id, m.says) for m in _best(whole, parts)]
+
+
+def _those_that_explain_all_they_fail(known, run):
+    """[(misconception, the checks that it explains)], up to the first that explains all: no other would be named."""
+    every = {check.name for check in run.failed()}
+    found = []
+    for one in known:
+        if explains := one.fails_alike(run):
+            found.append((one.misconception, explains))
+            if explains == every:
+                break
+    return found
+
+
+def _those_that_explain_a_part(known, run, explained):
+    """[(misconception, the telling checks that it explains)], if each adds to what is `explained` by whole ones."""
+    telling = {check.name for check in run.failed() if _is_telling(run.transcripts[check.name])}
+    wanted = telling - explained
+    if len(telling) < 2 or not wanted:
+        return []
+    found = []
+    for one in known:
+        fails, explains = one.fails_partly_alike(run, wanted)
+        seen = explains & telling
+        if explains != fails and len(seen) >= max(2, SHARE * len(fails)):
+            found.append((one.misconception, seen))
+    return found
+
+
+def _alike(one, other):
+    """Whether two transcripts hold the same observations."""
+    return same(one.entries, other.entries)
+
+
+def _is_telling(transcript):
+    """Whether a check saw a returned tensor of more than one number: code of any kind may return zeros."""
+    values = [entry[1] for entry in transcript.entries if entry[0] == "value"]
+    tensors = [t for t in tree_leaves(values) if isinstance(t, torch.Tensor)]
+    return any(t.device.type != "meta" and len(t.nan_to_num().unique()) > 1 for t in tensors)
+
+
+def _best(*rounds):
+    """Greedily those that explain most failed checks, each of which explains one that those before it do not.
+
+    Every round is a list of (misconception, the checks it explains); what an earlier round explains is settled.
+    """
+    chosen, explained = [], set()
+    for candidates in rounds:
+        for misconception, explains in sorted(candidates, key=lambda c: -len(c[1])):
+            if len(chosen) < MOST and explains - explained:
+                chosen.append(misconception)
+                explained |= explains
+    return chosen

@@ -1,0 +1,428 @@
+"""The one writer: what grading found goes into autograded/ and nbgrader's gradebook, many submissions at a time.
+
+It does what `nbgrader autograde` does with the preprocessors of notebooks/autograde.py, which asks the database some
+sixty times for each submission. Where a course configures others, nbgrader does it itself: see `does_as_usual`.
+"""
+
+import functools
+import json
+import os
+import shutil
+import time
+from dataclasses import dataclass
+
+import nbformat
+from nbgrader import utils
+from nbgrader.api import (
+    Comment,
+    Grade,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+    new_uuid,
+)
+from nbgrader.converters.base import BaseConverter
+from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, OverwriteKernelspec
+from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import OperationalError
+
+from ..errors import DISK, NotRecorded
+from ..submission import files
+from ..submission.restore import restore
+from . import preprocessors
+
+MANY = 200  # submissions that are recorded in one transaction, at most
+SECONDS = 2.0  # after which those are recorded that wait
+LATER = 60.0  # seconds after which it is tried again, where another program keeps the gradebook
+BUSY = (
+    "its row could not be written, since another program keeps the gradebook (Formgrader, or a shell of the database):"
+    " end what it is at and run the same command again; nothing is graded again"
+)
+
+
+def does_as_usual(runs):
+    """Whether a course's configuration has `nbgrader autograde` do what the Writer does."""
+    converter = runs.autograding()
+    usual = [preprocessors.RestoreCells, OverwriteKernelspec, CheckCellMetadata]
+    after = [preprocessors.GradeInSandbox, preprocessors.SaveVerdict, AssignLatePenalties, CheckCellMetadata]
+    return (
+        converter.exporter_class is preprocessors.SubmissionExporter
+        and list(converter.sanitize_preprocessors) == usual
+        and list(converter.autograde_preprocessors) == after
+        and converter.create_student
+        and not (converter.pre_convert_hook or converter.post_convert_hook)
+    )
+
+
+@dataclass
+class There:
+    """What the gradebook has of a submission: points by cell, an extension of its due date, a penalty."""
+
+    grades: dict
+    extension: object
+    penalty: object
+
+
+@dataclass
+class Row:
+    """What the gradebook is to hold of a submission: points and remarks by the name of a cell.
+
+    Points are None where a person has to give them. `timestamp` is when it was handed in (UTC), or None.
+    """
+
+    student: str
+    grades: dict
+    comments: dict
+    timestamp: object
+    verdict: object
+    key: str
+
+    def recorded(self):
+        """What tells whether the very same was recorded already; JSON gives it back as it is."""
+        return {"key": self.key, "grades": self.grades, "timestamp": str(self.timestamp)}
+
+
+class Writer:
+    """Records submissions of one assignment. A context manager: what is left over is recorded at the end.
+
+    `runs` is a nbgrader_runs.Course. Raises OSError and SQLAlchemy's OperationalError, which go for all submissions.
+    Where another program keeps SQLite's file, rows wait; `unrecorded` are pairs of those who have none even at the end,
+    or whose verdict could not be kept, and why.
+    """
+
+    def __init__(self, runs, assignment, results):
+        self.assignment = assignment
+        self.results = results
+        self.converter = runs.autograding()
+        self.gradebook = runs.gradebook()
+        found = self.gradebook.find_assignment(assignment.name)
+        self.id = found.id
+        self.duedate = found.duedate
+        self.notebooks = {n.name: n.id for n in found.notebooks}
+        notebook = self.gradebook.find_notebook(assignment.name, assignment.name)
+        self.known, self.metadata = preprocessors.known_cells(notebook)
+        self.kernelspec = json.loads(notebook.kernelspec) if notebook.kernelspec else None
+        self.cells = {
+            n.name: (
+                {c.name: c.id for c in (*n.grade_cells, *n.task_cells)},
+                {c.name: c.id for c in (*n.solution_cells, *n.task_cells)},
+            )
+            for n in found.notebooks
+        }
+        self.exercises = {e.grade_id: e.name for e in assignment.exercises}
+        self.waiting, self.due = [], time.monotonic() + SECONDS
+        self.is_kept, self.unrecorded = False, []
+        self.gradebook.db.rollback()  # what was read is enough: no transaction stays open meanwhile
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *exc):
+        try:
+            if kind is None:
+                self.flush()
+                self.unrecorded += [(row.student, BUSY) for row in self.waiting]
+        finally:
+            self.gradebook.close()
+
+    # --- what is there already --------------------------------------------------------------------
+
+    def held(self, student, key):
+        """The Verdict of the result `key` if that is what is recorded of the student, and all is in its place, or None.
+
+        Where other files lie beside the notebook, or a penalty is in question, it is recorded anew.
+        """
+        verdict, recorded = self.results.latest_of(self.assignment.name, student)
+        timestamp = self._timestamp(student)
+        if not isinstance(recorded, dict):
+            return None
+        if (recorded.get("key"), recorded.get("timestamp")) != (key, str(timestamp)):
+            return None
+        if self._beside(student) - {"timestamp.txt"}:
+            return None
+        there = self._in_gradebook.get(student)
+        if there is None or there.grades != recorded.get("grades") or there.penalty is not None:
+            return None
+        path = os.path.join(self._folder("autograded", student), f"{self.assignment.name}.ipynb")
+        return verdict if not self._is_late(timestamp, there.extension) and os.path.isfile(path) else None
+
+    @functools.cached_property
+    def _in_gradebook(self):
+        """What the gradebook has of everybody, by student: one question for all."""
+        names = {cell: name for grades, _ in self.cells.values() for name, cell in grades.items()}
+        grade, notebook, submission = Grade.__table__, SubmittedNotebook.__table__, SubmittedAssignment.__table__
+        rows = self.gradebook.db.execute(
+            select(
+                submission.c.student_id,
+                submission.c.extension,
+                notebook.c.late_submission_penalty,
+                grade.c.cell_id,
+                grade.c.auto_score,
+            )
+            .join(notebook, notebook.c.assignment_id == submission.c.id)
+            .join(grade, grade.c.notebook_id == notebook.c.id)
+            .where(submission.c.assignment_id == self.id)
+        )
+        found = {}
+        for student, extension, penalty, cell, score in rows:
+            there = found.setdefault(student, There({}, extension, penalty))
+            there.grades[names.get(cell)] = score
+        self.gradebook.db.rollback()
+        return found
+
+    def _beside(self, student):
+        """The names of what was handed in beside the notebook."""
+        return files.names(self._folder("submitted", student)) - {f"{self.assignment.name}.ipynb"}
+
+    # --- one submission ---------------------------------------------------------------------------
+
+    def add(self, student, submitted, graded, key):
+        """Write the autograded notebook, and the rows with those of others. Raises NotRecorded.
+
+        `submitted` is a list of reading.SubmittedCell, `key` the result's.
+        """
+        if problem := files.problem_of(student):
+            raise NotRecorded(problem)
+        cells = restore(submitted, self.known, self.assignment)
+        if graded.cells and len(graded.cells) != len(cells):
+            raise NotRecorded("the gradebook and the source disagree on the assignment's cells: build it again")
+        notebook = nbformat.v4.new_notebook()
+        notebook.cells = preprocessors.notebook_cells(cells, self.metadata)
+        if self.kernelspec:
+            notebook.metadata["kernelspec"] = self.kernelspec
+        preprocessors.write_outputs(notebook.cells, cells, graded)
+        try:
+            self._write(student, notebook)
+        except OSError as error:
+            raise _for_one(error) from None
+        grades, comments = {}, {}
+        for cell in notebook.cells:
+            self._assess(cell, graded.verdict, grades, comments)
+        self.waiting.append(Row(student, grades, comments, self._timestamp(student), graded.verdict, key))
+        if self.due < time.monotonic() or (len(self.waiting) >= MANY and not self.is_kept):
+            self.flush()
+
+    def _assess(self, cell, verdict, grades, comments):
+        """What SaveVerdict finds: the points of a grade cell, the remark on a solution cell."""
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if utils.is_grade(cell):
+            outcome = verdict.exercise(self.exercises.get(name))
+            if name in self.exercises:
+                grades[name] = outcome.score if outcome else 0.0
+            else:
+                grades[name] = utils.determine_grade(cell, self.converter.log)[0]
+        if utils.is_solution(cell):
+            unchanged = cell.metadata.nbgrader.get("checksum") == utils.compute_checksum(cell)
+            comments[name] = "No response." if unchanged else None
+
+    def _write(self, student, notebook):
+        """Make autograded/STUDENT/NN/: the notebook, the files handed in beside it, those of the source over them."""
+        name, converter = self.assignment.name, self.converter
+        target = self._folder("autograded", student)
+        if os.path.exists(target):
+            utils.rmtree(target)
+        os.makedirs(target)
+        if self._beside(student):
+            BaseConverter.init_assignment(converter, name, student)
+        for source, place in self._files_of_source:
+            os.makedirs(os.path.dirname(os.path.join(target, place)), exist_ok=True)
+            if os.path.exists(os.path.join(target, place)):
+                os.remove(os.path.join(target, place))
+            shutil.copy(source, os.path.join(target, place))
+        text = nbformat.v4.writes(notebook)
+        with open(os.path.join(target, f"{name}.ipynb"), "w", encoding="utf-8") as file:
+            file.write(text if text.endswith("\n") else text + "\n")
+        converter.set_permissions(name, student)
+
+    @functools.cached_property
+    def _files_of_source(self):
+        """(path, place in a submission) of what lies beside the source notebook."""
+        directory = self.converter.coursedir
+        folder = directory.format_path(directory.source_directory, ".", self.assignment.name)
+        kept = {os.path.join(folder, n) for n in self.converter.exclude_overwriting.get(self.assignment.name, [])}
+        found = set(utils.find_all_files(folder, [*directory.ignore, "*.ipynb"])) - kept
+        return [(path, os.path.relpath(path, folder)) for path in sorted(found)]
+
+    def _folder(self, step, student):
+        directory = self.converter.coursedir
+        return directory.format_path(getattr(directory, f"{step}_directory"), student, self.assignment.name)
+
+    def _timestamp(self, student):
+        return self.converter.coursedir.get_existing_timestamp(self._folder("submitted", student))
+
+    # --- many submissions -------------------------------------------------------------------------
+
+    def flush(self):
+        """Record what waits; where another program keeps the gradebook, it waits on."""
+        self.is_kept, self.due = False, time.monotonic() + SECONDS
+        while self.waiting and not self.is_kept:
+            try:
+                self._record_rows(self.waiting[:MANY])
+                self.waiting = self.waiting[MANY:]
+            except OperationalError as error:
+                if not is_kept(error):
+                    raise
+                self.is_kept, self.due = True, time.monotonic() + LATER
+
+    def _record_rows(self, rows):
+        """Record rows in one transaction; then note that they are recorded."""
+        with self.gradebook.engine.begin() as database:  # by itself, and in order: others may be adding the same ones
+            _insert_new(database, Student.__table__, [{"id": name} for name in sorted(row.student for row in rows)])
+        with self.gradebook.engine.begin() as database:
+            submissions = self._submissions(database, rows)
+            late = [student for student, (_, is_late) in submissions.items() if is_late]
+            for name in self.notebooks:
+                self._record(database, name, rows, {student: id for student, (id, _) in submissions.items()})
+        for student in late:
+            self._assign_penalty(student)
+        for row in rows:
+            try:
+                self.results.put_latest(self.assignment.name, row.student, row.verdict, row.recorded())
+            except OSError as error:
+                self.unrecorded.append((row.student, str(_for_one(error))))
+
+    def _submissions(self, database, rows):
+        """Make sure that the submissions are there: {student: (the submission's id, whether it is late)}."""
+        names = [row.student for row in rows]
+        found = {
+            s.student_id: s
+            for s in database.execute(
+                select(SubmittedAssignment.id, SubmittedAssignment.student_id, SubmittedAssignment.extension).where(
+                    SubmittedAssignment.assignment_id == self.id, SubmittedAssignment.student_id.in_(names)
+                )
+            )
+        }
+        table = SubmittedAssignment.__table__
+        new = [
+            {"id": new_uuid(), "assignment_id": self.id, "student_id": row.student, "timestamp": row.timestamp}
+            for row in rows
+            if row.student not in found
+        ]
+        timed = [
+            {"of": found[row.student].id, "at": row.timestamp} for row in rows if row.student in found and row.timestamp
+        ]
+        if new:
+            database.execute(insert(table), new)
+        if timed:
+            database.execute(
+                update(table).where(table.c.id == bindparam("of")).values(timestamp=bindparam("at")), timed
+            )
+        ids = {**{s["student_id"]: s["id"] for s in new}, **{student: s.id for student, s in found.items()}}
+        return {
+            row.student: (
+                ids[row.student],
+                self._is_late(row.timestamp, found[row.student].extension if row.student in found else None),
+            )
+            for row in rows
+        }
+
+    def _is_late(self, timestamp, extension):
+        if self.duedate is None or timestamp is None:
+            return False
+        return timestamp > (self.duedate + extension if extension else self.duedate)
+
+    def _record(self, database, name, rows, submissions):
+        """Points and remarks of one notebook of the assignment (there is one, but nbgrader knows no such limit)."""
+        notebooks = dict(
+            database.execute(
+                select(SubmittedNotebook.assignment_id, SubmittedNotebook.id).where(
+                    SubmittedNotebook.notebook_id == self.notebooks[name],
+                    SubmittedNotebook.assignment_id.in_(list(submissions.values())),
+                )
+            ).all()
+        )
+        new = [
+            {"id": new_uuid(), "notebook_id": self.notebooks[name], "assignment_id": submission}
+            for submission in submissions.values()
+            if submission not in notebooks
+        ]
+        if new:
+            database.execute(insert(SubmittedNotebook.__table__), new)
+        notebooks.update({n["assignment_id"]: n["id"] for n in new})
+        by_student = {student: notebooks[submission] for student, submission in submissions.items()}
+        if name != self.assignment.name:
+            grades = comments = [(notebook, {}) for notebook in by_student.values()]
+        else:
+            grades = [(by_student[row.student], row.grades) for row in rows]
+            comments = [(by_student[row.student], row.comments) for row in rows]
+            table = SubmittedNotebook.__table__
+            database.execute(
+                update(table).where(table.c.id.in_(list(by_student.values()))).values(late_submission_penalty=None)
+            )
+        grade_cells, comment_cells = self.cells[name]
+        _put(database, Grade.__table__, grade_cells, grades, _graded)
+        _put(database, Comment.__table__, comment_cells, comments, _commented)
+
+    def _assign_penalty(self, student):
+        """As the course's late-submission plug-in has it."""
+        where = {"student": student, "assignment": self.assignment.name, "notebook": self.assignment.name}
+        where["db_url"] = self.converter.coursedir.db_url
+        assign = AssignLatePenalties(parent=self.converter)
+        assign.preprocess(nbformat.v4.new_notebook(), {"nbgrader": where})
+
+
+def is_kept(error):
+    """Whether a database's error says that another program is writing into SQLite's file, or keeps it."""
+    return "database is locked" in str(getattr(error, "orig", None))
+
+
+def _for_one(error):
+    """The NotRecorded for a student whose file or folder cannot be written. Raises what goes wrong for everybody."""
+    if error.errno in DISK:
+        raise error
+    where = f"{os.fsdecode(error.filename2 or error.filename)} " if error.filename else ""
+    return NotRecorded(f"{where}cannot be written ({error.strerror or error}): look at what lies there")
+
+
+def _graded(score, manual_score):
+    """As nbgrader has it: what a person has graded, or is to grade, needs a person's look again."""
+    return {"auto_score": score, "needs_manual_grade": manual_score is not None or score is None}
+
+
+def _commented(comment, manual_comment):
+    return {"auto_comment": comment}
+
+
+def _put(database, table, cells, wanted, values):
+    """Insert or update rows by notebook and cell: `wanted` is a list of (a notebook's id, {name of a cell: value}).
+
+    `values` maps a value, and what a person has given (or None), to columns. A row without a value is made, and then
+    left alone.
+    """
+    manual = table.c.manual_score if table is Grade.__table__ else table.c.manual_comment
+    found = database.execute(
+        select(table.c.id, table.c.notebook_id, table.c.cell_id, manual).where(
+            table.c.notebook_id.in_([notebook for notebook, _ in wanted])
+        )
+    )
+    there = {(row.notebook_id, row.cell_id): (row.id, row[3]) for row in found}
+    new, changed = [], []
+    for notebook, by_name in wanted:
+        for name, cell in cells.items():
+            id, given = there.get((notebook, cell), (None, None))
+            row = values(by_name.get(name), given)
+            if id is None:
+                new.append({"id": new_uuid(), "notebook_id": notebook, "cell_id": cell, **row})
+            elif name in by_name:
+                changed.append({"of": id, **{f"new_{column}": value for column, value in row.items()}})
+    if new:
+        database.execute(insert(table), new)
+    if changed:
+        columns = [name.removeprefix("new_") for name in changed[0] if name != "of"]
+        database.execute(
+            update(table)
+            .where(table.c.id == bindparam("of"))
+            .values({column: bindparam(f"new_{column}") for column in columns}),
+            changed,
+        )
+
+
+def _insert_new(database, table, rows):
+    """Insert rows by their `id`, but for those that are there already."""
+    known = set(database.scalars(select(table.c.id).where(table.c.id.in_([row["id"] for row in rows]))))
+    new = [row for row in rows if row["id"] not in known]
+    if new:
+        dialect = {"postgresql": postgresql, "sqlite": sqlite}.get(database.dialect.name)
+        statement = dialect.insert(table).on_conflict_do_nothing() if dialect else insert(table)
+        database.execute(statement, new)

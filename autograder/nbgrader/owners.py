@@ -1,0 +1,353 @@
+"""Whose a collected file is: found in the outermost name by which the instructor's pattern names a student.
+
+What lies in the `archive_directory` is named by the course's system, and what lies in an archive of a whole class, too:
+these are the items. In an item, a student has named things, perhaps after another. So a file is a student's
+
+1. by the item's name, if the pattern finds the student there;
+2. or by a name in it, if the item's name begins with the student's: then nothing in it is another's. A student's name
+   further on in it is weaker;
+3. or by a name in it alone, if only one item holds something of the student.
+
+Of these only the first that there is for a student counts; and what is another item's with the same right is not taken,
+unless the course's system says when each was handed in. An archive of a whole class is one that the instructor names
+so, or the only one that there is, if its name is no student's. Only what is surely a student's (by 1 or 2, and in no
+class's archive but one that the instructor names) replaces what was collected before.
+"""
+
+import functools
+import math
+import os
+import re
+import unicodedata
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from ..submission.times import time_of
+
+MAX_NAME = 255  # bytes, which file systems take
+EARLIER = "earlier"  # in what a Pattern finds: a student whom the name names before
+GROUPS = ("student_id", "first_name", "last_name", "email", "timestamp")
+
+
+def is_plain(name):
+    """Whether it is the name of something within a folder, and can be shown."""
+    return 0 < len(name.encode("utf-8", "replace")) <= MAX_NAME and name.isprintable() and not re.search(r"^\.|/", name)
+
+
+class Pattern:
+    """The instructor's pattern for paths of notebooks; `notebook` is the name that they should have."""
+
+    def __init__(self, named_regexp, notebook):
+        self.expression = re.compile(named_regexp)
+        self.notebook = f"{notebook}.ipynb"
+        self.names_students = {"student_id", "file_id"} <= self.expression.groupindex.keys()
+
+    def of_file(self, root, parts):
+        """What the pattern finds in the path of a file below `root`, or None."""
+        path = "/".join((root, *parts))
+        return self._found(path, root, path)
+
+    def of_folder(self, root, parts):
+        """What the pattern finds in the path of a folder or an archive: as if it held the notebook, or were it."""
+        path = "/".join((root, *parts))
+        return self._found(f"{path}/{self.notebook}", root, path) or self._found(f"{path}.ipynb", root, path)
+
+    def file_id(self, root, parts, name):
+        """What the pattern takes for the name of the notebook `name` in a folder of a student's."""
+        path = "/".join((root, *parts))
+        match = self.expression.match(f"{path}/{name}")
+        if match and match["file_id"] and 0 <= match.end("student_id") <= len(path) <= match.start("file_id"):
+            return match["file_id"]
+        return name
+
+    def _found(self, text, root, path):
+        """What the pattern finds in a text, if it names a student within `path` and below `root`."""
+        match = self.expression.match(text)
+        if not match or not match["student_id"] or not match["file_id"] or "/" in match["student_id"]:
+            return None
+        if not len(root) < match.start("student_id") <= match.end("student_id") <= len(path):
+            return None
+        said = [key for key in GROUPS if key in self.expression.groupindex and match.end(key) <= len(path)]
+        return {**{key: match[key] for key in said}, "file_id": match["file_id"], EARLIER: self._earlier(match)}
+
+    def _earlier(self, match):
+        """A student whom the same name names before the one who was found, who may have written the rest of it."""
+        before = match.string[: match.start("student_id")]
+        earlier = self.expression.match(before + self.notebook)
+        if earlier and earlier["student_id"] and before.rfind("/") < earlier.start("student_id") < len(before):
+            return earlier["student_id"]
+        return None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a file comes from: parts of a path, and how many of them name what lies in the `archive_directory`."""
+
+    parts: tuple
+    outermost: int
+
+    def below(self, path):
+        """The Origin of what lies there by this path."""
+        return Origin(self.parts + path.parts, self.outermost)
+
+
+@dataclass
+class Claim:
+    """A student to whom a file is said to belong by what lies in an item; the smaller the rank, the better the reason.
+
+    `sure`: it may replace what was collected before.
+    """
+
+    path: str
+    origin: Origin
+    info: dict
+    item: tuple
+    rank: float
+    sure: bool
+
+    @property
+    def student(self):
+        return self.info["student_id"]
+
+
+BY_ITEM, BY_FIRST_WORD, BY_NOTHING = 0, 1, math.inf
+
+
+class Owners:
+    """Decides on the files `found`, {path: Origin}: by path, `infos` for nbgrader and `problems` of what is left out.
+
+    `remarks` are sentences for the instructor. `class_archives` are patterns for names of archives that hold a whole
+    class. `has_submitted` tells whether something of a student was collected before.
+    """
+
+    def __init__(self, pattern, root, found, class_archives=(), has_submitted=lambda student: False):
+        self.pattern, self.root, self.class_archives = pattern, root, class_archives
+        self.has_submitted = has_submitted
+        self.infos, self.problems, self.remarks = {}, {}, []
+        self.children = {}
+        for origin in found.values():
+            for length in range(len(origin.parts)):
+                self.children.setdefault(origin.parts[:length], set()).add(origin.parts[length])
+        self.origins = list(found.values())
+        claims = [claim for path, origin in sorted(found.items()) if (claim := self._claim(path, origin))]
+        claims = self._without_others_names(claims)
+        claims = self._with_the_best_reason(claims)
+        claims = self._beside_what_was_collected(claims)
+        self._choose(claims)
+
+    # --- by which name ----------------------------------------------------------------------------
+
+    def _claim(self, path, origin):
+        """The Claim on a file by the outermost name that names a student, or None."""
+        archive = self._class_archive(origin.parts[0])
+        outside = len(archive)
+        place, info = self._outermost_named(origin, outside)
+        if info is None:
+            return None
+        self._remark_on(place)
+        if info[EARLIER] is not None:
+            self.problems[path] = (
+                f"its name names two students, {info[EARLIER]} and {info['student_id']}: rename what lies in the"
+                " archive directory, or let the pattern tell more closely where a student's name stands"
+            )
+            return None
+        info = {key: value for key, value in info.items() if key != EARLIER}
+        if len(place) < len(origin.parts):
+            info["file_id"] = self.pattern.file_id(self.root, place, origin.parts[-1])
+        item = origin.parts[: max(origin.outermost, outside + 1)]
+        by_item = len(place) <= len(item)
+        declared = self._is_declared(origin.parts[0]) and not any(
+            self._named(archive[: n + 1]) for n in range(1, outside)
+        )
+        sure = by_item and (len(place) <= origin.outermost or declared)
+        return Claim(path, origin, info, item, BY_ITEM if by_item else BY_NOTHING, sure)
+
+    def _outermost_named(self, origin, outside):
+        """(the outermost place on the way to a file that names a student, what it says), below `outside` parts."""
+        for length in range(outside + 1, len(origin.parts) + 1):
+            if info := self._named(origin.parts[:length]):
+                return origin.parts[:length], info
+        return None, None
+
+    @functools.cache  # noqa: B019  as long as this object, which is used once
+    def _named(self, place):
+        if place in self.children:
+            return self.pattern.of_folder(self.root, place)
+        return self.pattern.of_file(self.root, place)
+
+    def _is_declared(self, top):
+        """Whether the instructor says that a whole class is in it; archives are named here without their suffix."""
+        names = {name for declared in self.class_archives for name in (declared, ARCHIVE_SUFFIX.sub("", declared))}
+        return (top,) in self.children and any(fnmatchcase(top, name) for name in names)
+
+    @functools.cache  # noqa: B019
+    def _class_archive(self, top):
+        """The place in which the items of a whole class lie; () where `top` is an item itself."""
+        place = (top,)
+        if place not in self.children:
+            return ()
+        if not self._is_declared(top) and (len(self.children[()]) > 1 or self._is_somebodys(place)):
+            return ()
+        while len(self.children[place]) == 1:
+            inner = (*place, *self.children[place])
+            if inner not in self.children or self._is_somebodys(inner):
+                break
+            place = inner
+        return place
+
+    def _is_somebodys(self, place):
+        """Whether the only thing that there is belongs to one student."""
+        if not self._named(place):
+            return self._begins_with_one_of_its_students(place)
+        owner, inside = self._named(place)["student_id"], self._inside(place)
+        if owner in inside or len(inside) < 2:
+            return True
+        self.remarks.append(
+            f"{'/'.join(place)} is taken for a whole class's, and not for what the student {owner} handed in: there is"
+            " nothing else, and it holds folders or files of several students"
+        )
+        return False
+
+    def _inside(self, place):
+        """The students whom the names right in a place name."""
+        return {info["student_id"] for name in self.children.get(place, ()) if (info := self._named((*place, name)))}
+
+    def _begins_with_one_of_its_students(self, place):
+        named = [self._outermost_named(o, len(place))[1] for o in self.origins if o.parts[: len(place)] == place]
+        return _first_of({info["student_id"] for info in named if info}, place[-1])[0] == 0
+
+    @functools.cache  # noqa: B019
+    def _remark_on(self, place):
+        """Say of what is taken for a student's that it may be a whole class's."""
+        inside, owner = self._inside(place), self._named(place)["student_id"]
+        if len(inside) > 1 and owner not in inside:
+            self.remarks.append(
+                f"{'/'.join(place)} is taken for what the student {owner} handed in: if it holds a whole class, name it"
+                " in SafeCollector.class_archives"
+            )
+
+    # --- between several that name one student ----------------------------------------------------
+
+    def _without_others_names(self, claims):
+        """Without what lies in an item that is named after one student, and is named after another."""
+        kept = [claim for claim in claims if claim.rank == BY_ITEM]
+        for item, inside in _grouped((c for c in claims if c.rank != BY_ITEM), lambda claim: claim.item).items():
+            at, own = _first_of({claim.student for claim in inside}, item[-1])
+            for claim in inside:
+                if own and _words(claim.student) != own:
+                    self._leave_out(claim, f"it is named after {claim.student}, and lies in what is {' '.join(own)}'s")
+                    continue
+                if own:
+                    claim.rank, claim.sure = BY_FIRST_WORD + at, at == 0
+                kept.append(claim)
+        return kept
+
+    def _with_the_best_reason(self, claims):
+        """Of each student, what is the student's by the best reason that there is; without any, from one item alone."""
+        kept = []
+        for student, mine in _grouped(claims, lambda claim: claim.student).items():
+            best = min(claim.rank for claim in mine)
+            chosen = [claim for claim in mine if claim.rank == best]
+            if best == BY_NOTHING and len({claim.item for claim in chosen}) > 1:
+                chosen = []  # it may be a class's and a student's, or two students'
+            if chosen:
+                others = f"{student}'s own is in {'/'.join(chosen[0].item)}"
+            else:
+                others = (
+                    self._both(mine, "something", lambda claim: claim.item)
+                    + ", or name that of a whole class in SafeCollector.class_archives"
+                )
+            kept += chosen
+            taken = {claim.path for claim in chosen}
+            for claim in mine:
+                if claim.path not in taken:
+                    self._leave_out(claim, others)
+        return kept
+
+    def _beside_what_was_collected(self, claims):
+        """Without what is not surely a student's of whom something was collected before."""
+        before = {student for student in {c.student for c in claims if not c.sure} if self.has_submitted(student)}
+        kept = []
+        for claim in claims:
+            if claim.sure or claim.student not in before:
+                kept.append(claim)
+                continue
+            self._leave_out(
+                claim,
+                f"something of {claim.student} was collected before, and only what is surely {claim.student}'s replaces"
+                f" it: if {claim.origin.parts[0]} holds a whole class, name it in SafeCollector.class_archives",
+            )
+        return kept
+
+    def _choose(self, claims):
+        """One file for each place in a student's folder: the latest or, in one item without times, the outermost."""
+
+        def place(claim):
+            return claim.student, os.path.splitext(claim.info["file_id"])[0], os.path.splitext(claim.path)[1]
+
+        for rivals in _grouped(claims, place).values():
+            rivals.sort(key=lambda claim: (len(claim.origin.parts), claim.origin.parts))
+            best = _right_in_the_item(rivals) if rivals[0].rank == BY_NOTHING else rivals
+            times = [time_of(claim.info.get("timestamp")) for claim in best]
+            from_several = len({_author(claim) for claim in best}) > 1
+            if from_several and (None in times or best[0].rank != BY_ITEM):
+                both = self._both(rivals, rivals[0].info["file_id"], _author)
+                for claim in rivals:
+                    self._leave_out(claim, both)
+                continue
+            chosen = best[0] if None in times else best[times.index(max(times))]
+            self.infos[chosen.path] = chosen.info
+            for claim in rivals:
+                if claim is not chosen:
+                    self._leave_out(claim, f"{claim.student} has another of that name, which is taken: {chosen.path}")
+
+    def _both(self, claims, what, place):
+        items = sorted({"/".join(place(claim)) for claim in claims})
+        student = claims[0].student
+        return (
+            f"{' and '.join(items[:2])} both hold {what} of {student}, and nothing tells which is {student}'s: collect"
+            " one without the other"
+        )
+
+    def _leave_out(self, claim, problem):
+        self.problems[claim.path] = problem
+
+
+ARCHIVE_SUFFIX = re.compile(r"(\.tar)?\.\w+$")
+
+
+def _right_in_the_item(claims):
+    """Those that lie right in their item, which may be a class's; all of them where there are none."""
+    return [claim for claim in claims if len(claim.origin.parts) == len(claim.item) + 1] or claims
+
+
+def _author(claim):
+    """The place whose content one student has named: in an item that may be a class's, a folder or archive in it."""
+    inner = claim.origin.parts[: len(claim.item) + 1]
+    return inner if claim.rank == BY_NOTHING and len(inner) < len(claim.origin.parts) else claim.item
+
+
+def _grouped(claims, key):
+    groups = {}
+    for claim in claims:
+        groups.setdefault(key(claim), []).append(claim)
+    return groups
+
+
+def _words(name):
+    """The words of a name, however it is written: an archive's name is often typed by another hand, or system."""
+    return tuple(re.findall(r"[^\W_]+", unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())))
+
+
+def _first_of(students, name):
+    """(at which word of a name the first of these students is named, and as which words): the longest who begins there.
+
+    (None, ()) where it names none.
+    """
+    known, words = {_words(student) for student in students}, _words(name)
+    longest = max(map(len, known), default=0)
+    for at in range(len(words)):
+        for end in range(min(len(words), at + longest), at, -1):
+            if words[at:end] in known:
+                return at, words[at:end]
+    return None, ()

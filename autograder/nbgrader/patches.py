@@ -1,0 +1,146 @@
+"""The patches of nbgrader and nbconvert, where they offer no option: how a submission's files are found, copied, shown.
+
+Without it (nbgrader 0.9.6), a folder without the notebook gets no row in the gradebook, nor does one that may not be
+looked into or a student whose name holds brackets; a FIFO or a timestamp.txt that holds no time stops the batch, and
+the target of a symbolic link is graded, and copied into `autograded/` and the feedback; and a program that keeps
+SQLite's file for more than 5 s ends the batch, as does a folder with a line break in its name. `nbgrader export` has an
+option for another plug-in, which a course with an older configuration would lack: a name that is a formula would be one
+in its table. Formgrader makes its pages with an exporter of its own, which no configuration of preprocessors reaches,
+and which shows raw cells and names as if they were HTML.
+"""
+
+import glob
+import os
+import sqlite3
+import stat
+from fnmatch import fnmatch, fnmatchcase
+
+from nbconvert.exporters import html
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.converters import base
+from nbgrader.converters.autograde import Autograde
+from nbgrader.converters.base import NbGraderException
+from nbgrader.converters.generate_feedback import GenerateFeedback
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.plugins import CsvExportPlugin
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+from ..errors import Unreadable
+from ..submission import files
+from ..submission.times import time_of
+from . import exporting, formgrader_patch, safe_markdown
+
+MAX_COPIED = 20 * 2**20
+PATIENCE = 60.0  # seconds for which another program may write into SQLite's file; by itself it waits for 5
+
+_init_notebooks = base.BaseConverter.init_notebooks
+_init_assignment = base.BaseConverter.init_assignment
+_format_source = base.BaseConverter._format_source
+_find_all_files = base.find_all_files
+
+
+def apply():
+    """Put the patch in place; doing it twice does no harm."""
+    CourseDirectory.get_existing_timestamp = get_existing_timestamp
+    Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
+    base.BaseConverter.init_assignment = copy_files
+    base.BaseConverter._format_source = format_source
+    base.find_all_files = find_regular_files
+    CsvExportPlugin.export = exporting.export
+    html.HTMLExporter.from_notebook_node = safe_markdown.from_notebook_node
+    html.BeautifulSoup = safe_markdown.tree
+    formgrader_patch.apply()
+    if not event.contains(Engine, "connect", be_patient):
+        event.listen(Engine, "connect", be_patient)
+
+
+def be_patient(connection, record):
+    """Let a new connection to SQLite's file wait for as long as it takes others to write."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
+
+
+def init_notebooks(self):
+    """For every folder, the notebooks that should be there; of those handed in, also the ones that are not."""
+    try:
+        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
+            names = notebooks_of(gradebook, self.coursedir.assignment_id)
+    except MissingEntry:
+        return _init_notebooks(self)  # which says that the assignment is unknown
+    take_notebooks(self, names)
+
+
+def notebooks_of(gradebook, assignment):
+    """The names of an assignment's notebooks."""
+    return [n.name for n in gradebook.find_assignment(assignment).notebooks]
+
+
+def take_notebooks(self, names):
+    """Let a converter work on the notebooks of these names in the folders that it is asked for."""
+    folders = folders_of(self)
+    found = {folder: [os.path.join(folder, f"{name}.ipynb") for name in names] for folder in folders}
+    if not isinstance(self, Autograde):
+        found = {folder: [path for path in paths if os.path.isfile(path)] for folder, paths in found.items()}
+    if not any(found.values()):
+        return _init_notebooks(self)  # which says what is missing
+    self.notebooks = []
+    self.assignments = {folder: paths for folder, paths in found.items() if paths}
+
+
+def folders_of(self):
+    """The folders that a converter is asked for; of those handed in, also the ones that may not be looked into."""
+    assignment, pattern = self.coursedir.assignment_id, self.coursedir.student_id
+    folders = set(glob.glob(self._format_source(assignment, pattern)))
+    if isinstance(self, Autograde):
+        submitted = os.path.dirname(os.path.dirname(self._format_source(assignment, "student")))
+        for name in files.strays(submitted):
+            self.log.warning("%s lies in %s and is no student's folder", ascii(name)[1:-1], submitted)
+        wanted = [name for name in files.students(submitted, assignment) if fnmatchcase(name, pattern)]
+        problems = {name: problem for name in wanted if (problem := files.problem_of(name))}
+        for name, problem in problems.items():
+            self.log.error("%s: %s", ascii(name)[1:-1], problem)
+        folders.update(self._format_source(assignment, name) for name in wanted)
+        folders.difference_update(self._format_source(assignment, name) for name in problems)
+        if problems and not folders:
+            raise NbGraderException("No folder's name can be a student's")
+    return sorted(folders)
+
+
+def format_source(self, assignment_id, student_id, escape=False):
+    """nbgrader's own; as a pattern, also for the folder of a student whose name has two lines."""
+    made = _format_source(self, assignment_id, student_id, escape=escape)
+    return f"(?s:{made})" if escape else made
+
+
+def copy_files(self, assignment_id, student_id):
+    """nbgrader's step of copying what lies beside the notebooks, without following a link of a student's."""
+    if self._input_directory != self.coursedir.submitted_directory:
+        return _init_assignment(self, assignment_id, student_id)
+    exclude = [*self.coursedir.ignore, "*.ipynb"]
+    source = self.coursedir.format_path(self.coursedir.source_directory, ".", assignment_id)
+    kept = [tuple(os.path.relpath(path, source).split(os.sep)) for path in _find_all_files(source, exclude)]
+    folder, target = self._format_source(assignment_id, student_id), self._format_dest(assignment_id, student_id)
+    files.copy(folder, target, exclude, kept)
+
+
+def get_existing_timestamp(self, folder):
+    """When a submission was handed in, by its timestamp.txt (UTC); None where that is no readable time."""
+    try:
+        return time_of(files.read_bytes(os.path.join(folder, "timestamp.txt"))[:100].decode())
+    except (Unreadable, UnicodeDecodeError):
+        return None
+
+
+def find_regular_files(path, exclude=None):
+    """nbgrader's list of files, without links, special files and files too large to copy.
+
+    nbgrader leaves out what matches one of `exclude`, but not below a folder whose name holds brackets.
+    """
+    found = [name for name in _find_all_files(path, exclude) if _is_copied(name)]
+    return [name for name in found if not any(fnmatch(os.path.basename(name), e) for e in exclude or ())]
+
+
+def _is_copied(name):
+    status = os.lstat(name)
+    return stat.S_ISREG(status.st_mode) and status.st_size <= MAX_COPIED

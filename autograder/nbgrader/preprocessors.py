@@ -1,0 +1,212 @@
+"""What plugs into `nbgrader autograde`: an exporter that reads submissions, preprocessors that restore and grade.
+
+nbgrader's own lists and exporter option take these; what has no option is in `nbgrader_patch.py`.
+"""
+
+import atexit
+import functools
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbformat.v4 import new_notebook
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
+from traitlets import Bool, Unicode
+
+from .. import course, verdict
+from ..grading import start, store
+from ..report import outcome_text
+from ..submission import files, read
+from ..submission.restore import ADDED, Cell, restore
+
+
+class SubmissionExporter(NotebookExporter):
+    """Reads a submission that may be anything. What cannot be read becomes an empty notebook that says why."""
+
+    def from_filename(self, filename, resources=None, **kwargs):
+        if not getattr(self.parent, "_sanitizing", False):
+            return super().from_filename(filename, resources=resources, **kwargs)
+        cells, problem, digest = files.read_submission(filename)
+        notebook = new_notebook()
+        for number, cell in enumerate(cells):
+            made = _new_cell(cell.cell_type, cell.source, number)
+            made.metadata["autograder"] = {"id": cell.id, "grade_id": cell.grade_id}
+            notebook.cells.append(made)
+        notebook.metadata["autograder"] = {"problem": problem, "digest": digest}
+        return self.from_notebook_node(notebook, resources=resources, **kwargs)
+
+
+class RestoreCells(NbGraderPreprocessor):
+    """Puts test and setup cells back from the gradebook: missing ones added, doubled ones dropped, edits undone."""
+
+    def preprocess(self, nb, resources):
+        known, metadata = cells_of_gradebook(resources)
+        submitted = [
+            read.SubmittedCell(c.cell_type, c.source, c.metadata.autograder["id"], c.metadata.autograder["grade_id"])
+            for c in nb.cells
+        ]
+        assignment = course.assignments().get(resources["nbgrader"]["notebook"])
+        restored = restore(submitted, known, assignment)
+        nb.cells = notebook_cells(restored, metadata)
+        return nb, resources
+
+
+def notebook_cells(restored, metadata):
+    """Restored cells as those of a notebook; `metadata` is nbgrader's, by grade id."""
+    return [_notebook_cell(cell, number, metadata) for number, cell in enumerate(restored)]
+
+
+def _notebook_cell(cell, number, metadata):
+    made = _new_cell(cell.cell_type, cell.source, number)
+    if cell.known is not None:
+        made.metadata.update(metadata[cell.known.grade_id])
+    if cell.lesson:
+        made.metadata["tags"] = ["lesson"]
+    if cell.added:
+        made.metadata["autograder"] = {"note": ADDED}
+    return made
+
+
+def _new_cell(cell_type, source, number):
+    """A cell of a notebook. nbformat's own functions hold each against the schema, which takes half of the time."""
+    made = {"cell_type": cell_type, "id": f"cell-{number}", "metadata": {}, "source": source}
+    return nbformat.from_dict({**made, "execution_count": None, "outputs": []} if cell_type == "code" else made)
+
+
+def cells_of_gradebook(resources):
+    """The assignment's cells as the gradebook knows them, in order, and nbgrader's metadata for each by id."""
+    where = resources["nbgrader"]
+    with Gradebook(where["db_url"]) as gradebook:
+        return known_cells(gradebook.find_notebook(where["notebook"], where["assignment"]))
+
+
+def known_cells(notebook):
+    """The cells of nbgrader's Notebook, in order, and nbgrader's metadata for each by id."""
+    points = {c.name: c.max_score for c in notebook.grade_cells}
+    solutions = {c.name for c in notebook.solution_cells}
+    known = [
+        course.Cell(
+            grade_id=c.name,
+            cell_type=c.cell_type,
+            source=c.source,
+            grade=c.name in points,
+            solution=c.name in solutions,
+            locked=c.locked,
+            points=points.get(c.name, 0.0),
+            blank=c.source,
+        )
+        for c in notebook.source_cells
+    ]
+    checksums = {c.name: c.checksum for c in notebook.source_cells}
+    order = {c.grade_id: n for n, c in enumerate(_source_cells(notebook.name))}
+    known.sort(key=lambda c: order.get(c.grade_id, len(order)))
+    return known, {c.grade_id: {"nbgrader": _metadata(c, checksums[c.grade_id])} for c in known}
+
+
+def _source_cells(notebook):
+    assignment = course.assignments().get(notebook)
+    return assignment.cells if assignment else ()
+
+
+def _metadata(cell, checksum):
+    metadata = {
+        "schema_version": 3,
+        "grade_id": cell.grade_id,
+        "grade": cell.grade,
+        "solution": cell.solution,
+        "locked": cell.locked,
+        "task": False,
+        "cell_type": cell.cell_type,
+        "checksum": checksum,
+    }
+    return {**metadata, "points": cell.points} if cell.grade else metadata
+
+
+class GradeInSandbox(NbGraderPreprocessor):
+    """In the place of nbgrader's Execute: runs the student's cells and the graders in the sandbox, or takes the stored
+    result of the very same submission. The Verdict goes to `resources["autograder"]` and, shown, into the test cells.
+    """
+
+    unsafe = Bool(False, help="Run student code without bubblewrap. It can then do whatever you can.").tag(config=True)
+    device = Unicode("cpu", help="cpu, or cuda for the checks on a GPU as well.").tag(config=True)
+    settled = Bool(False, help="Take a stored result though it was stopped: it was just tried again.").tag(config=True)
+
+    def preprocess(self, nb, resources):
+        known = {c.grade_id: c for c in cells_of_gradebook(resources)[0]}
+        cells = [_cell_of(c, known) for c in nb.cells]
+        where = resources["nbgrader"]
+        about = nb.metadata.pop("autograder")
+        assignment = course.assignments()[where["notebook"]]
+        results = store.Store(course.root())
+        seed = results.seed(assignment.name)
+        if about["problem"]:
+            graded = verdict.Graded(verdict.rejected("", assignment.exercises, about["problem"], seed, assignment.name))
+        else:
+            key = results.key(about["digest"], assignment.name, seed, self.device)
+            graded = results.get(key) or (results.get_stopped(key) if self.settled else None)
+            if graded is None or len(graded.cells) != len(cells):
+                graded = self._graded(cells, assignment, seed)
+                results.put(key, graded)
+        results.put_latest(where["assignment"], where["student"], graded.verdict)
+        resources["autograder"] = graded.verdict
+        write_outputs(nb.cells, cells, graded)
+        return nb, resources
+
+    def _graded(self, cells, assignment, seed):
+        """What grading finds; once more, before it counts that a deadline or a kill has stopped it."""
+        grader = warm_grader(self.unsafe, self.device)
+        settings = assignment.exercises, seed, "", assignment.name
+        graded = grader.grade_cells(cells, *settings)
+        return graded if graded.final else verdict.settled(graded, grader.grade_cells(cells, *settings, alone=True))
+
+
+def _cell_of(cell, known):
+    claim = known.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
+    return Cell(cell.cell_type, cell.source, "", claim, lesson="lesson" in cell.metadata.get("tags", []))
+
+
+def write_outputs(notebook_cells, cells, graded):
+    """Give the cells of a notebook what grading saw of them; `cells` are the same, as they were restored."""
+    for index, (made, cell) in enumerate(zip(notebook_cells, cells, strict=True)):
+        if made.cell_type != "code":
+            continue
+        if cell.exercise:
+            outcome = graded.verdict.exercise(cell.exercise)
+            data = {"text/html": outcome_text.as_html(outcome), "text/plain": outcome_text.as_text(outcome)}
+            made.outputs = [nbformat.from_dict({"output_type": "display_data", "data": data, "metadata": {}})]
+        else:
+            made.outputs = [nbformat.from_dict(o) for o in graded.outputs.get(index, [])]
+
+
+@functools.lru_cache(maxsize=1)
+def warm_grader(unsafe, device):
+    """One sandbox for all submissions of this process."""
+    grader = start.grader(device, unsafe)
+    atexit.register(grader.close)
+    return grader
+
+
+class SaveVerdict(SaveAutoGrades):
+    """nbgrader's SaveAutoGrades, with the scores of the Verdict; a cell's output never counts."""
+
+    def _add_score(self, cell, resources):
+        name = cell.metadata.nbgrader["grade_id"]
+        exercise = {e.grade_id: e.name for e in course.exercises().values()}.get(name)
+        if exercise is None:  # a written answer: graded by hand, or 0 if it is still the released text
+            return super()._add_score(cell, resources)
+        where = self.notebook_id, self.assignment_id, self.student_id
+        grade = self.gradebook.find_grade(name, *where)
+        outcome = resources["autograder"].exercise(exercise)
+        grade.auto_score = outcome.score if outcome else 0.0
+        grade.needs_manual_grade = grade.manual_score is not None
+        self.gradebook.db.commit()
+
+
+class HideTests(NbGraderPreprocessor):
+    """For the feedback: the results of a test cell without its source."""
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        metadata = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and metadata.get("grade") and not metadata.get("solution"):
+            cell.source = f"# {metadata['grade_id']}: what the graders found"
+        return cell, resources

@@ -1,0 +1,176 @@
+"""Runs nbgrader's own converters from Python, with the configuration of the course."""
+
+import contextlib
+import glob
+import logging
+import os
+import sys
+import warnings
+
+from nbgrader.api import Gradebook
+from nbgrader.converters import Autograde, GenerateAssignment, GenerateSolution
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SAWarning
+from traitlets.config.loader import PyFileConfigLoader
+
+from ..errors import DISK, NbgraderError, NotRecorded
+from .feedback import Feedback
+
+
+class Course:
+    """The course in the folder `root`, for nbgrader: `build`, `autograde`, `feedback`."""
+
+    def __init__(self, root, **options):
+        self.root = os.path.realpath(root)
+        # nbgrader starts alembic by name to make a gradebook
+        os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
+        with self._in_root():
+            self.config = PyFileConfigLoader("nbgrader_config.py", path=self.root).load_config()
+        for name, value in options.items():
+            self.config.GradeInSandbox[name] = value
+        self.directory = CourseDirectory(config=self.config, root=self.root)
+        self.logger = _quiet_logger()
+
+    def build(self, assignment):
+        """release/ and solutions/ of an assignment, and its cells in the gradebook. Raises NbgraderError."""
+        for converter in (GenerateAssignment, GenerateSolution):
+            self._run(converter, assignment, ".")
+
+    def autograde(self, assignment, student):
+        """Restore, grade and record one submission. Raises NbgraderError."""
+        try:
+            self._run(Autograde, assignment, glob.escape(student))
+        except NbgraderError as problem:
+            if not isinstance(problem.__cause__, IntegrityError):
+                raise
+            # a run on another assignment has added the same student at the same time: now it is there
+            self._run(Autograde, assignment, glob.escape(student))
+
+    def autograding(self):
+        """nbgrader's Autograde converter, as the course configures it."""
+        with self._in_root():
+            converter = Autograde(coursedir=self.directory, config=self.config)
+        converter.log = self.logger
+        return converter
+
+    def feedback(self, assignment):
+        """A function that writes a student's feedback, plainly if asked to. It raises NbgraderError."""
+        writer = self._converter(Feedback, assignment)
+        with self._in_root():
+            writer.prepare()
+
+        def write(student, plainly=False):
+            with self._in_root(), self._in_one_sentence(writer):
+                (writer.write_plainly if plainly else writer.write)(student)
+
+        return write
+
+    def gradebook(self):
+        """nbgrader's Gradebook, to be used in a `with` statement."""
+        return Gradebook(self.directory.db_url, self.directory.course_id)
+
+    def _run(self, converter, assignment, student):
+        running = self._converter(converter, assignment)
+        self.directory.student_id = student
+        with self._in_root(), self._in_one_sentence(running):
+            running.start()
+
+    def _converter(self, converter, assignment):
+        self.directory.assignment_id = assignment
+        with self._in_root():
+            made = converter(coursedir=self.directory, config=self.config)
+        made.log = self.logger
+        made.force = True
+        return made
+
+    @contextlib.contextmanager
+    def _in_one_sentence(self, converter):
+        """Raises NbgraderError where nbgrader gives up on a student, and what it met where it would on all others."""
+        keeper = self.logger.handlers[0]
+        keeper.clear()
+        try:
+            with warnings.catch_warnings():  # of SQLAlchemy, about nbgrader's own ways; nothing a user could do
+                warnings.simplefilter("ignore", SAWarning)
+                yield
+        except (NbGraderException, RuntimeError, ValueError) as error:
+            cause = _of_database(keeper.cause) or keeper.cause
+            if _is_for_all(cause):
+                raise cause from None
+            said = getattr(cause, "orig", cause) or " ".join(keeper.lines) or error
+            kind = f"{type(said).__name__}: " if cause else ""
+            what = f"{type(converter).__name__} of {converter.coursedir.assignment_id}"
+            raise NbgraderError(f"{what} failed: {kind}{said}") from cause
+
+    @contextlib.contextmanager
+    def _in_root(self):
+        before = os.getcwd()
+        os.chdir(self.root)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
+def _of_database(error):
+    """What the database said: nbgrader makes an InvalidEntry of it, whatever it was."""
+    while error is not None and not isinstance(error, DBAPIError):
+        error = error.__context__
+    return error
+
+
+def _is_for_all(error):
+    """Whether the next student's run would end the same way: a full disk, a gradebook that cannot be used."""
+    if isinstance(error, DBAPIError):
+        return not isinstance(error, (DataError, IntegrityError))  # a row that is wrong or there already
+    return isinstance(error, OSError) and error.errno in DISK
+
+
+class OneByOne:
+    """Records one submission after another through nbgrader itself, whatever the course has it do.
+
+    It has the methods of verdicts.gradebook.Writer.
+    """
+
+    def __init__(self, runs, assignment):
+        self.runs = runs
+        self.runs.config.GradeInSandbox.settled = True  # what it is to record, this run has graded
+        self.assignment = assignment
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        pass
+
+    def held(self, student, key):
+        return None  # what nbgrader is to do may have changed
+
+    def add(self, student, submitted, graded, key):
+        try:
+            self.runs.autograde(self.assignment.name, student)
+        except NbgraderError as problem:
+            raise NotRecorded(str(problem)) from None
+
+
+class _Keeper(logging.Handler):
+    """Keeps the errors that nbgrader logs, to tell them in one place; of the tracebacks, the exceptions."""
+
+    def __init__(self):
+        super().__init__(logging.ERROR)
+        self.clear()
+
+    def clear(self):
+        self.lines = []
+        self.cause = None
+
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+        self.cause = self.cause or sys.exc_info()[1]
+
+
+def _quiet_logger():
+    logger = logging.Logger("autograder.nbgrader", logging.WARNING)
+    logger.addHandler(_Keeper())
+    logging.getLogger("tornado.application").addHandler(logging.NullHandler())  # where the Gradebook puts tracebacks
+    return logger

@@ -1,1 +1,0 @@
-"""Reading, restoring and releasing notebooks, and the parts that plug into nbgrader."""

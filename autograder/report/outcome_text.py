@@ -1,0 +1,129 @@
+"""Shows an exercise's outcome to people: as text for terminals, as HTML for test cells and the feedback."""
+
+import re
+from html import escape
+
+from ..verdict import printable
+
+MOST_ROWS = 100  # of the table that a terminal is given
+STATUS = {
+    "graded": "",
+    "missing": "not found",
+    "error": "could not run",
+    "timeout": "ran too long",
+    "killed": "was ended",
+    "rejected": "could not be read",
+}
+
+
+def points(value):
+    """2 for 2.0, 2.5 for 2.5."""
+    return f"{value:g}"
+
+
+def as_text(outcome):
+    """Some lines of plain text: the score, the named mistakes, every check."""
+    lines = [f"{outcome.exercise or 'submission'}: {points(outcome.score)} of {points(outcome.max_score)} points"]
+    if outcome.message:
+        lines.append(f"  {STATUS[outcome.status]}: {outcome.message}")
+    lines += [f"  What went wrong: {d.message}" for d in outcome.diagnosis]
+    for check in outcome.checks:
+        mark = "ok  " if check.passed else "FAIL"
+        lines.append(f"  {mark} {points(check.points):>4}  {check.category:<9}  {check.message}")
+    lines += [f"  skip        {s['name']}: {s['message']}" for s in outcome.skipped]
+    return "\n".join(lines)
+
+
+def as_html(outcome):
+    """The same as a piece of HTML, everything escaped. Only tags that `notebooks.showing` leaves alone are in it."""
+    total = f"{points(outcome.score)} of {points(outcome.max_score)} points"
+    parts = [f"<div><strong>{escape(outcome.exercise)}: {total}</strong></div>"]
+    if outcome.message:
+        parts.append(f"<div><strong>It {STATUS[outcome.status]}.</strong> {code_spans(outcome.message)}</div>")
+    parts += [f"<div><strong>What went wrong:</strong> {code_spans(d.message)}</div>" for d in outcome.diagnosis]
+    if outcome.checks:
+        parts.append("<div><strong>Points, check by check:</strong></div>")
+        parts += [_check_as_html(check) for check in outcome.checks]
+    parts += [f"<div>{escape(s['name'])}: {code_spans(s['message'])}</div>" for s in outcome.skipped]
+    return "\n".join(parts)
+
+
+def _check_as_html(check):
+    score = f"{points(check.points if check.passed else 0)} / {points(check.points)}".replace(" ", "&nbsp;")
+    mark = "✓" if check.passed else "✗"
+    return f"<div>{mark} <strong>{score}</strong> <em>{escape(check.category)}</em>: {code_spans(check.message)}</div>"
+
+
+def code_spans(text):
+    """Text as HTML: escaped, with what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+def verdict_as_text(verdict):
+    """A whole verdict as text, headed by its path and total."""
+    total = f"{points(verdict.score)} of {points(verdict.max_score)} points"
+    path = printable(verdict.path)
+    if all(e.status in ("missing", "rejected") for e in verdict.exercises):
+        reasons = dict.fromkeys(f"{STATUS[e.status]}: {e.message}" for e in verdict.exercises)
+        return "\n".join([f"{path}: {total}", *(f"  {reason}" for reason in reasons)])
+    return "\n".join([f"{path}: {total}", *(as_text(e) for e in verdict.exercises)])
+
+
+def name_of(student):
+    """A student's name on one line of a terminal."""
+    return printable(student).replace("\n", "\N{REPLACEMENT CHARACTER}").replace("\t", " ")
+
+
+class ClassTable:
+    """Students x exercises as text: the score of each, and the mistake that was named or why there is no grade.
+
+    Only a class of up to MOST_ROWS fits a terminal; of a larger one, the text says where to look.
+    """
+
+    def __init__(self, assignment):
+        self.number = assignment.name.split("_")[0]
+        self.names = [e.name for e in assignment.exercises]
+        self.rows = []
+        self.total = 0
+
+    def add(self, student, verdict):
+        self.total += 1
+        if self.total <= MOST_ROWS:
+            cells = [_cell(verdict.exercise(name)) for name in self.names]
+            self.rows.append([name_of(student), *cells, f"{points(verdict.score)} / {points(verdict.max_score)}"])
+
+    def text(self):
+        if self.total > MOST_ROWS:
+            return f"{self.total} submissions; `autograder report {self.number}` shows them all."
+        return _aligned([["student", *self.names, "total"], *sorted(self.rows)])
+
+
+def _aligned(rows):
+    """Rows of texts, the first a heading, as lines with columns."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def _cell(outcome):
+    if outcome is None:
+        return "-"
+    text = f"{points(outcome.score)}/{points(outcome.max_score)}"
+    named = ", ".join(d.id for d in outcome.diagnosis)
+    return f"{text} {named or STATUS[outcome.status]}".rstrip()
+
+
+def batch_summary(batch):
+    """What became of a batch.Batch, in some lines: how many were graded or known, what failed, what took longest."""
+    lines = [
+        f"{batch.graded} graded, {len(batch.known)} unchanged since an earlier run, {len(batch.unreadable)} unreadable."
+    ]
+    failed = [f"{STATUS[status]} ({count})" for status, count in sorted(batch.statuses.items()) if status != "rejected"]
+    if failed:
+        lines.append(f"Submissions with an exercise that has no grade: {', '.join(failed)}.")
+    slowest = sorted(batch.slowest, reverse=True)
+    if slowest:
+        lines.append("Slowest:")
+    for seconds, student, what, share in slowest:
+        lines.append(f"  {seconds:6.2f} s  {name_of(student)}, {share:.2f} s of them for {what or 'nothing of note'}")
+    return "\n".join(lines)

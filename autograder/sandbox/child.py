@@ -1,0 +1,172 @@
+"""One child, as the trusted side sees it: requests under deadlines, and how it ended.
+
+A deadline is for what the child itself takes: the time in which it could have run, had others not kept the processors
+busy, is given back, as the kernel counts it. Neither a busy machine nor a neighbour with many threads costs points.
+"""
+
+import os
+import select
+import signal
+import socket
+import time
+
+from ..errors import ChildGone, Died, Interrupted, SandboxError
+from .inside import wire
+from .parent import START_SECONDS
+
+GRACE = 1.0  # seconds between an interrupt and the kill
+STRETCH = 4.0  # times its deadline that a request may take by the clock, if the child waits for a processor
+LEAST = 0.01  # seconds that are worth waiting on for
+
+
+class Child:
+    """One submission's process. `request` asks it something and never waits past a deadline."""
+
+    def __init__(self, parent, sock, pidfd):
+        self.parent = parent
+        self.sock = sock
+        self.pidfd = pidfd
+        self.number = 0
+        self.schedule = _schedule_of(pidfd)
+        self.took = 0.0  # seconds that the last request took, but for those in which it waited for a processor
+        self.ended = None  # once it has ended: how, and what it cost
+        self.unexplained = False  # whether something else may have ended it: somebody, or a machine out of memory
+
+    def greeted(self):
+        """This child, once it has said that its lock is in place. Raises jail.SandboxError if it is not, or Died."""
+        try:
+            hello, _ = wire.receive_frame(self.sock, time.monotonic() + START_SECONDS)
+        except wire.Closed:
+            self.kill()
+            raise Died from None
+        except wire.WireError as error:
+            hello = {"ok": False, "message": str(error)}
+        if not hello["ok"]:
+            self.kill()
+            raise SandboxError(f"A sandboxed process could not be locked in: {hello['message']}")
+        return self
+
+    def request(self, message, tensors=(), seconds=10.0, most=None):
+        """Send a request, a dict or a wire.Encoded, and return `(reply, tensors)`.
+
+        Raises Interrupted when it took longer than `seconds` (or `most` by the clock, if given) but let itself be
+        interrupted, and ChildGone when it had to be killed, died, or answered what is no answer.
+        """
+        self.number += 1
+        made = message if isinstance(message, wire.Encoded) else wire.encoded(message, tensors)
+        started, waited = time.monotonic(), self._waited()
+        longest = STRETCH * seconds
+        ends = started + (longest if most is None else min(longest, most))
+        try:
+            return self._exchange(made.numbered(self.number), min(started + seconds, ends), waited, ends)
+        except wire.Late:
+            return self._interrupt(seconds)
+        except wire.Closed:
+            raise self._gone() from None
+        except wire.WireError as error:
+            self.kill()
+            raise ChildGone("killed", f"it answered what cannot be read: {error}") from None
+        finally:
+            passed = time.monotonic() - started
+            self.took = max(passed - max(0.0, self._waited() - waited), passed / STRETCH)
+
+    def _exchange(self, frame, deadline, waited, ends):
+        wire.send(self.sock, frame, deadline)
+        reply, tensors = wire.receive_frame(self.sock, self._wait(deadline, waited, ends))
+        self._check_number(reply)
+        return reply, tensors
+
+    def _wait(self, deadline, waited, ends):
+        """Wait until there is an answer, and for so much longer than the deadline as the child waited for a processor.
+
+        It had `waited` before the request. Never after `ends`. Returns until when the whole answer must be there.
+        Raises wire.Late.
+        """
+        until = deadline
+        while not self._is_answering(until - time.monotonic()):
+            later = min(deadline + self._waited() - waited, ends)
+            if later < until + LEAST:
+                raise wire.Late("it did not answer in time")
+            until = later
+        return max(until, time.monotonic() + GRACE)
+
+    def _is_answering(self, seconds):
+        """Whether there is something to read within so many seconds, be it that the connection is closed."""
+        try:
+            self.sock.settimeout(max(seconds, LEAST))
+            self.sock.recv(1, socket.MSG_PEEK)
+        except TimeoutError:
+            return False
+        except OSError:  # `receive_frame` will say so
+            pass
+        return True
+
+    def _waited(self):
+        """How long the child's main thread, since it began, was ready to run while the processors ran others."""
+        try:
+            return int(os.pread(self.schedule, 100, 0).split()[1]) / 1e9
+        except (TypeError, OSError, IndexError, ValueError):  # it has ended, or this kernel does not say
+            return 0.0
+
+    def _interrupt(self, seconds):
+        try:
+            signal.pidfd_send_signal(self.pidfd, signal.SIGINT)
+            reply, _ = wire.receive_frame(self.sock, time.monotonic() + GRACE)
+            self._check_number(reply)
+        except (wire.WireError, ProcessLookupError):
+            self.kill()
+            raise ChildGone("timeout", f"it did not end within {seconds:g} s") from None
+        raise Interrupted(f"it did not end within {seconds:g} s")
+
+    def _check_number(self, reply):
+        if reply.get("n") != self.number:
+            self.kill()
+            raise ChildGone("killed", "it answered a question that was not asked")
+
+    def _gone(self):
+        """Why the connection closed: the process ended by itself, or by a limit."""
+        self.kill()
+        ended = self.ended or {}
+        number = ended.get("signal")
+        spent = ended.get("cpu", 0) >= self.parent.limits.cpu_seconds
+        if number == signal.SIGXCPU or (number == signal.SIGKILL and spent):
+            return ChildGone("timeout", "it used up its processor time")
+        if number == signal.SIGKILL or not ended:
+            self.unexplained = True
+            return ChildGone("killed", "its process was ended")
+        if number:
+            return ChildGone("killed", f"its process was ended by a signal ({signal.strsignal(number) or number})")
+        return ChildGone("killed", "it ended its own process")
+
+    def kill(self):
+        """End the child; returns what it cost (`cpu` in seconds, `memory` in bytes), or None."""
+        if self.ended is None:
+            self.sock.close()
+            try:
+                if not self._finished(0.2):
+                    signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            self.ended = self.parent.reap() or {}
+            os.close(self.pidfd)
+            if self.schedule is not None:
+                os.close(self.schedule)
+                self.schedule = None
+        return self.ended
+
+    def _finished(self, seconds):
+        """Whether the process ends by itself once its socket is closed; a pidfd is readable then."""
+        return bool(select.select([self.pidfd], [], [], seconds)[0])
+
+
+def _schedule_of(pidfd):
+    """The open file in which the kernel says how long that process waited for a processor; None where it does not.
+
+    The number by which the child knows itself is another one than it has here.
+    """
+    try:
+        with open(f"/proc/self/fdinfo/{pidfd}") as file:
+            number = next(line.split()[1] for line in file if line.startswith("Pid:"))
+        return os.open(f"/proc/{number}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+    except (OSError, StopIteration):
+        return None

@@ -1,0 +1,141 @@
+"""The trusted side of the sandbox: starts a warm parent and has it fork children.
+
+Imports nothing heavy, so that a sandbox can be launched, which takes seconds, before the grader imports torch itself.
+"""
+
+import json
+import logging
+import os
+import select
+import socket
+import subprocess
+import tempfile
+
+from ..errors import Died, SandboxError
+from . import jail
+
+START_SECONDS = 120.0
+ATTEMPTS = 3
+
+log = logging.getLogger(__name__)
+
+
+class WarmParent:
+    """A sandbox with torch imported, from which `fork()` makes a fresh child in milliseconds.
+
+    Use it as a context manager, or call `close()`. One child lives at a time.
+    """
+
+    def __init__(self, limits=None, device="cpu", unsafe=False):
+        self.limits = limits or jail.Limits()
+        self.device = device
+        self.unsafe = unsafe
+        self.process = None
+        self.ready = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def launch(self):
+        """Begin to start the sandbox, which takes seconds, if it does not run. Raises jail.SandboxError."""
+        if self.process is not None:
+            return
+        self.ready = False
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.folder = tempfile.TemporaryDirectory(prefix="autograder-") if self.unsafe else None
+        command = jail.command(self.limits, theirs.fileno(), self.device, self.folder and self.folder.name)
+        environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8"}
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=[theirs.fileno()],
+            env=environment,
+            cwd="/",
+            start_new_session=True,  # Ctrl-C is for the grader alone
+        )
+        theirs.close()
+        self.control = ours
+
+    def start(self):
+        """Start the sandbox if it does not run. Raises jail.SandboxError with one sentence if it cannot."""
+        self.launch()
+        if self.ready:
+            return
+        try:
+            answer, _ = self._answer(START_SECONDS)
+        except OSError:
+            answer = None
+        if answer is None or not answer["ok"]:
+            reason = answer["message"] if answer else self._last_words()
+            self.close()
+            raise SandboxError(f"The sandbox did not start: {reason}")
+        self.ready = True
+
+    def close(self):
+        """Stop the sandbox and whatever runs in it."""
+        if self.process is not None:
+            self.control.close()
+            self.process.kill()  # --die-with-parent and the process namespace take the rest along
+            self.process.wait()
+            self.process.stderr.close()
+            self.process = None
+            if self.folder is not None:
+                self.folder.cleanup()
+
+    def fork(self):
+        """A fresh, locked child. A sandbox or a child that dies meanwhile is made anew, a few times."""
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                self.start()
+                return self._fork()
+            except Died:
+                log.warning("the sandbox died and is started again")
+            except SandboxError:
+                if not left:
+                    raise
+        raise SandboxError("The sandbox dies whenever it is asked for a child.")
+
+    def _fork(self):
+        """One child. Raises Died if that was the end of the sandbox."""
+        from .child import Child  # imports torch
+
+        ours, theirs = socket.socketpair()
+        try:
+            socket.send_fds(self.control, [json.dumps({"op": "fork"}).encode()], [theirs.fileno()])
+            answer, descriptors = self._answer(START_SECONDS)
+        except OSError:
+            answer = None
+        theirs.close()
+        if answer is None:
+            ours.close()
+            self.close()
+            raise Died
+        return Child(self, ours, descriptors[0]).greeted()
+
+    def reap(self):
+        """Wait for the child that was killed: how it ended and what it cost, or None if the parent is gone."""
+        try:
+            self.control.send(json.dumps({"op": "reap"}).encode())
+            answer, _ = self._answer(30.0)
+        except OSError:
+            answer = None
+        if answer is None:
+            self.close()
+        return answer
+
+    def _answer(self, seconds):
+        ready, _, _ = select.select([self.control], [], [], seconds)
+        if not ready:
+            return None, []
+        data, descriptors, _, _ = socket.recv_fds(self.control, 65536, 1)
+        return (json.loads(data), descriptors) if data else (None, [])
+
+    def _last_words(self):
+        self.process.kill()
+        lines = self.process.stderr.read()[-2000:].decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "it said nothing"

@@ -1,0 +1,135 @@
+"""Reads what students hand in: bounded, never trusted. What comes out is made anew from the few fields needed."""
+
+import errno
+import itertools
+import json
+import os
+import re
+import stat
+from dataclasses import dataclass
+
+from ..errors import Unreadable
+
+MAX_FILE = 20 * 2**20
+MAX_PARTS = 2_000_000  # strings, lists, objects and commas of a notebook; an output has two for each of its lines
+MAX_CELLS = 2_000
+MAX_SOURCE = 1_000_000
+CELL_TYPES = ("code", "markdown", "raw")
+
+
+@dataclass
+class SubmittedCell:
+    """A cell as it was handed in: `grade_id` is what its metadata claims to be, or None."""
+
+    cell_type: str
+    source: str
+    id: str
+    grade_id: str = None
+
+
+def read_bytes(path, folder=None, most=MAX_FILE):
+    """The content of a regular file of bounded size, without following a symbolic link. Raises Unreadable.
+
+    `folder` is a descriptor of the folder that a path is relative to, `most` the largest size.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except FileNotFoundError:
+        raise Unreadable("There is no such file.") from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise Unreadable("It is a symbolic link; hand in the file itself.") from None
+        raise Unreadable(f"It cannot be opened ({os.strerror(error.errno)}).") from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Unreadable("It is no regular file; hand in the notebook itself.")
+        if status.st_size > most:
+            raise Unreadable(
+                f"It has {status.st_size / 2**20:.0f} MB, more than the {most // 2**20} MB allowed: "
+                "clear its outputs and hand it in again."
+            )
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        raise Unreadable(f"It cannot be read ({os.strerror(error.errno)}).") from None
+    finally:
+        os.close(descriptor)
+    if len(data) > most:
+        raise Unreadable("It grew while it was read.")
+    return data
+
+
+def read_script(data):
+    """The text of a .py file. Raises Unreadable."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Unreadable("It is not UTF-8 text; save it as UTF-8.") from None
+    if "\0" in text:
+        raise Unreadable("It contains NUL characters, so it is no Python file.")
+    if len(text) > MAX_SOURCE:
+        raise Unreadable(f"It has more than {MAX_SOURCE} characters.")
+    return text
+
+
+def read_notebook(data):
+    """The cells of a notebook as a list of SubmittedCell. Raises Unreadable."""
+    if _has_many_parts(data):
+        raise Unreadable(f"It is made of more than {MAX_PARTS} parts: clear its outputs and hand it in again.")
+    try:
+        notebook = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise Unreadable("It is not UTF-8 text, so it is no notebook.") from None
+    except RecursionError:
+        raise Unreadable("It is nested too deeply to be a notebook.") from None
+    except ValueError as error:
+        place = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise Unreadable(f"It is no notebook: its text is not JSON{place}. Download it again and hand it in.") from None
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        raise Unreadable("It is no notebook: it has no list of cells.")
+    if notebook.get("nbformat") != 4:
+        raise Unreadable(
+            f"It is a notebook of format {ascii(notebook.get('nbformat'))[:20]}, and format 4 is needed: "
+            "open it in JupyterLab, save it and hand it in again."
+        )
+    if len(notebook["cells"]) > MAX_CELLS:
+        raise Unreadable(f"It has {len(notebook['cells'])} cells, more than the {MAX_CELLS} allowed.")
+    cells = [_cell(cell, number) for number, cell in enumerate(notebook["cells"], start=1)]
+    if sum(len(cell.source) for cell in cells) > MAX_SOURCE:
+        raise Unreadable(f"Its cells hold more than {MAX_SOURCE} characters.")
+    return cells
+
+
+def _has_many_parts(data):
+    """Whether JSON is made of more parts than MAX_PARTS, each of which takes memory however short it is."""
+    if len(data) <= MAX_PARTS:
+        return False
+    unescaped = data.replace(rb"\\", b"").replace(rb"\"", b"")
+    parts = re.finditer(rb'"[^"]*"?|[\[{,]', unescaped)
+    return next(itertools.islice(parts, MAX_PARTS, None), None) is not None
+
+
+def _cell(cell, number):
+    if not isinstance(cell, dict):
+        raise Unreadable(f"Its cell {number} is no cell.")
+    source = cell.get("source", "")
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        source = "".join(source)
+    if not isinstance(source, str):
+        raise Unreadable(f"The text of its cell {number} is no text.")
+    metadata = cell.get("metadata")
+    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
+    cell_id = cell.get("id")
+    return SubmittedCell(
+        cell_type=cell["cell_type"] if cell.get("cell_type") in CELL_TYPES else "raw",
+        source=_encodable(source),
+        id=cell_id if isinstance(cell_id, str) and re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", cell_id) else "",
+        grade_id=grade_id if isinstance(grade_id, str) and len(grade_id) <= 200 else None,
+    )
+
+
+def _encodable(text):
+    """Lone surrogates, which JSON can hold and UTF-8 can't, become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")

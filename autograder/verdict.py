@@ -1,0 +1,193 @@
+"""The Verdict: what grading found out about one submission. Everything downstream reads this and nothing else."""
+
+import json
+import math
+from dataclasses import asdict, dataclass, field, fields, replace
+
+SCHEMA = 1
+STATUSES = ("graded", "missing", "error", "timeout", "killed", "rejected")
+STOPPED = ("timeout", "killed")  # of these, what a busy machine may have done
+
+
+class VerdictError(ValueError):
+    """A stored verdict cannot be read."""
+
+
+def typed(kind, data, **made):
+    """A dataclass from its dict, if all values are of its fields' types; `made` are values that have been looked at.
+
+    Raises VerdictError.
+    """
+    if not isinstance(data, dict):
+        raise VerdictError(f"it is no {kind.__name__}")
+    types = {f.name: f.type for f in fields(kind)}
+    for name in data.keys() - made.keys():
+        if not _is_a(types.get(name), data[name]):
+            raise VerdictError(f"the {name} of a {kind.__name__} is none")
+    try:
+        return kind(**{**data, **made})
+    except TypeError as error:
+        raise VerdictError(f"it is no {kind.__name__} ({error})") from None
+
+
+def _is_a(kind, value):
+    if kind is float:
+        return type(value) in (int, float) and abs(value) < 2**53 and math.isfinite(value)
+    return kind is not None and type(value) is kind
+
+
+def _list(value):
+    if not isinstance(value, list):
+        raise VerdictError("what should be a list is none")
+    return value
+
+
+def printable(text):
+    """Text without what could trick a terminal or a reader's eye: escapes, other controls, turned directions."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+@dataclass
+class Check:
+    """One named check of an exercise. `message` is the sentence that the student reads."""
+
+    name: str
+    category: str
+    points: float
+    passed: bool
+    message: str
+
+    def __post_init__(self):
+        self.message = printable(self.message)  # it may quote the submission
+
+
+@dataclass
+class Diagnosis:
+    """A named misconception whose values are the student's."""
+
+    id: str
+    message: str
+
+
+@dataclass
+class Skipped:
+    """A check that this machine cannot make; it has no points."""
+
+    name: str
+    message: str
+
+
+@dataclass
+class Exercise:
+    """The outcome of one exercise. `message` says why, where the status is not "graded"."""
+
+    exercise: str
+    score: float
+    max_score: float
+    status: str
+    checks: list = field(default_factory=list)
+    diagnosis: list = field(default_factory=list)
+    message: str = ""
+    skipped: list = field(default_factory=list)  # the fields of Skipped, as dicts
+
+    def __post_init__(self):
+        self.message = printable(self.message)
+
+
+@dataclass
+class Verdict:
+    """One submission's outcome: `path` as it was given, and the `seed` that its inputs were drawn from."""
+
+    path: str
+    exercises: list
+    seed: int
+    assignment: str = ""
+    schema: int = SCHEMA
+
+    @property
+    def score(self):
+        return sum(e.score for e in self.exercises)
+
+    @property
+    def max_score(self):
+        return sum(e.max_score for e in self.exercises)
+
+    @property
+    def full(self):
+        """Whether every exercise got all its points; nothing asked for is not everything achieved."""
+        return bool(self.exercises) and all(e.status == "graded" and e.score == e.max_score for e in self.exercises)
+
+    def exercise(self, name):
+        return next((e for e in self.exercises if e.exercise == name), None)
+
+    def to_dict(self):
+        data = asdict(self)
+        return {"schema": data.pop("schema"), **data}
+
+    def to_json(self):
+        return json.dumps(self.to_dict(), ensure_ascii=True)
+
+    @classmethod
+    def from_dict(cls, data):
+        """The inverse of `to_dict`. Raises VerdictError."""
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            raise VerdictError(f"it is no verdict of schema {SCHEMA}")
+        return typed(cls, data, exercises=[_exercise(e) for e in _list(data.get("exercises"))])
+
+
+def _exercise(data):
+    data = data if isinstance(data, dict) else {}
+    outcome = typed(
+        Exercise,
+        data,
+        checks=[typed(Check, c) for c in _list(data.get("checks"))],
+        diagnosis=[typed(Diagnosis, d) for d in _list(data.get("diagnosis"))],
+        skipped=[vars(typed(Skipped, s)) for s in _list(data.get("skipped", []))],
+    )
+    if outcome.status not in STATUSES:
+        raise VerdictError("it has an unknown status")
+    return outcome
+
+
+@dataclass
+class Graded:
+    """A Verdict, and the outputs of the submission's cells by their place among the restored cells.
+
+    `spent` says what grading took, in seconds, by what it was spent on: it is not kept. `stopped`: whether a cell was,
+    on which an exercise that was graded may stand.
+    """
+
+    verdict: Verdict
+    cells: list = field(default_factory=list)
+    outputs: dict = field(default_factory=dict)
+    spent: dict = field(default_factory=dict)
+    stopped: bool = False
+
+    @property
+    def final(self):
+        """Whether it counts for good: no point was lost to a deadline or a kill, which may not be met another time."""
+        stopped = self.stopped or any(e.status in STOPPED for e in self.verdict.exercises)
+        return self.verdict.full or not stopped
+
+
+def settled(first, second):
+    """The Graded of two tries: the second counts, but what was stopped in it alone keeps the grade of the first."""
+    exercises = [_settled(first.verdict.exercise(e.exercise), e) for e in second.verdict.exercises]
+    return replace(second, verdict=replace(second.verdict, exercises=exercises))
+
+
+def _settled(first, second):
+    return first if first and second.status in STOPPED and first.status not in STOPPED else second
+
+
+def rejected(path, wanted, problem, seed, assignment=""):
+    """The Verdict of a submission that cannot be read: 0 points for each exercise, and why."""
+    results = [without_grade(e.name, e.points, "rejected", problem) for e in wanted]
+    return Verdict(str(path), results, seed, assignment)
+
+
+def without_grade(name, max_score, status, message):
+    """The outcome of an exercise that could not be graded: 0 points, and why."""
+    return Exercise(exercise=name, score=0.0, max_score=max_score, status=status, message=message)

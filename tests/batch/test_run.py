@@ -1,0 +1,159 @@
+"""A batch: who is graded, who is known, what is told at the end. Graded and recorded by stand-ins, so nothing runs."""
+
+import types
+
+import pytest
+from conftest import ASSIGNMENT, hand_in
+from stand_ins import Engine, Writer, run, verdict
+
+from autograder import course
+from autograder.batch import commands
+from autograder.report import outcome_text
+from autograder.verdict import Graded
+
+
+def test_equal_submissions_are_graded_once_and_known_ones_not_again(tmp_path, submit):
+    for student in ("ada", "bela", "carl"):
+        submit(student)
+    submit("dora", "timeout")
+    hand_in(b"no notebook", tmp_path / "submitted" / "eva" / ASSIGNMENT)
+    engine, writer = Engine(), Writer()
+    made, done = run(tmp_path, engine, writer)
+    assert engine.tasks == ["ada", "dora"] and dict(done).keys() == {"ada", "bela", "carl", "dora", "eva"}
+    assert dict(done)["bela"] == dict(done)["ada"] and dict(done)["eva"].exercises[0].status == "rejected"
+    assert (made.graded, made.known, made.unreadable) == (4, [], ["eva"])
+    assert made.statuses == {"timeout": 1, "rejected": 1}
+
+    submit("carl", "error")
+    engine = Engine()
+    made, done = run(tmp_path, engine, writer)
+    assert engine.tasks == ["carl"] and [s for s, _ in made.known] == ["ada", "bela"]
+    engine = Engine()
+    run(tmp_path, engine, writer, renew=True)
+    assert engine.tasks == ["ada", "carl", "dora"]
+
+
+def test_a_known_result_that_cannot_be_read_is_made_again(tmp_path, submit):
+    submit("ada")
+    made, _ = run(tmp_path, Engine(), Writer())
+    (path,) = (tmp_path / ".autograder" / "results").rglob("*.json")
+    path.write_text(path.read_text()[:100])
+    engine = Engine()
+    made, done = run(tmp_path, engine, Writer())
+    assert engine.tasks == ["ada"] and made.graded == 1 and made.known == [] and dict(done)["ada"].full
+
+
+@pytest.mark.parametrize("status", ["timeout", "killed"])
+def test_what_was_stopped_is_tried_once_more_alone_before_it_counts(tmp_path, submit, status):
+    """Equal submissions of two students once, after all others; then the better of both counts, for good."""
+    for student in ("ada", "bela"):
+        submit(student, f"{status} graded")
+    submit("carl", "error")
+    submit("dora", f"{status} {status}")
+    engine, writer = Engine(), Writer()
+    made, done = run(tmp_path, engine, writer)
+    assert (engine.tasks, engine.alone) == (["ada", "carl", "dora"], ["ada", "dora"])
+    assert [student for student, _ in done] == ["carl", "ada", "bela", "dora"] and made.graded == 4
+    found = {student: verdict.exercises[0].status for student, verdict in done}
+    assert found == {"ada": "graded", "bela": "graded", "carl": "error", "dora": status}
+    assert writer.recorded.keys() == found.keys()
+
+
+def test_what_was_stopped_is_never_unchanged(tmp_path, submit):
+    """Each further run tries it once, alone: no try among others goes before. Once it is graded, that is kept."""
+    submit("ada", "graded")
+    submit("dora", "timeout")
+    for number in range(4):
+        engine, writer = Engine(), Writer()
+        made, done = run(tmp_path, engine, writer)
+        assert engine.alone == ["dora"] and engine.tasks == ([] if number else ["ada", "dora"])
+        assert dict(done)["dora"].exercises[0].status == "timeout" and "dora" in writer.recorded
+        assert [s for s, _ in made.known] == (["ada"] if number else [])
+        assert made.at_once == (1 if number else 2)
+
+    class Quiet(Engine):
+        def graded(self, coming, total, alone=False):
+            for task in coming:
+                yield task, Graded(verdict("graded"))
+
+    made, done = run(tmp_path, Quiet(), Writer())
+    assert dict(done)["dora"].full
+    engine = Engine()
+    made, done = run(tmp_path, engine, Writer())
+    assert (engine.tasks, engine.alone) == ([], []) and dict(done)["dora"].full
+    assert not list((tmp_path / ".autograder" / "stopped").rglob("*.json"))
+
+
+def test_a_run_that_ends_before_the_second_try_does_not_count_the_first(tmp_path, submit):
+    submit("dora", "timeout graded")
+
+    class Ends(Engine):
+        def graded(self, coming, total, alone=False):
+            if alone:
+                raise KeyboardInterrupt
+            return super().graded(coming, total)
+
+    writer = Writer()
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, Ends(), writer)
+    assert writer.recorded == {}
+    engine = Engine()
+    _, done = run(tmp_path, engine, writer)
+    assert (engine.tasks, engine.alone) == ([], ["dora"]) and dict(done)["dora"].full
+
+
+@pytest.mark.parametrize("how", ["another", "gone"])
+def test_a_submission_that_changes_during_the_run_gets_no_stale_grade(tmp_path, submit, how):
+    path = submit("ada")
+    submit("bela", "error")
+
+    def change():
+        path.write_bytes(path.read_bytes() + b"\n") if how == "another" else path.unlink()
+
+    writer = Writer()
+    made, done = run(tmp_path, Engine(change), writer)
+    assert dict(done).keys() == writer.recorded.keys() == {"bela"}
+    assert [student for student, _ in made.problems] == ["ada"] and "has changed during the run" in made.problems[0][1]
+
+
+def test_one_that_cannot_be_recorded_stops_nobody(tmp_path, submit, monkeypatch, capsys):
+    for student in ("ada", "odd", "zoe"):
+        submit(student, student if student == "odd" else "graded")
+    monkeypatch.setattr(commands, "_writer", lambda *args, **settings: Entered(writer))
+    writer = Writer()
+    assert commands.grade_class(tmp_path, course.find_assignment("02"), ["ada", "odd", "zoe"], Engine()) == 2
+    said, complained = capsys.readouterr()
+    assert writer.recorded.keys() == {"ada", "zoe"} and "3 graded" in said
+    assert complained.strip() == "autograder: odd: it has no place"
+
+
+class Entered(types.SimpleNamespace):
+    def __init__(self, writer):
+        super().__init__(held=writer.held, add=writer.add)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        pass
+
+
+def test_the_summary_says_what_failed_and_what_was_slow(tmp_path, submit):
+    for number in range(7):
+        submit(f"s{number}", ["graded", "timeout", "killed"][number % 3] + " " * number)
+    engine = Engine()
+    made, _ = run(tmp_path, engine, Writer())
+    text = outcome_text.batch_summary(made)
+    assert text.startswith("7 graded, 0 unchanged since an earlier run, 0 unreadable.")
+    assert text.count("2.00 s of them for the checks of `attention`") == len(made.slowest) == 5
+    assert "Submissions with an exercise that has no grade: was ended (2), ran too long (2)." in text
+
+
+def test_a_large_class_is_not_printed():
+    assignment = course.find_assignment("02")
+    table = outcome_text.ClassTable(assignment)
+    for number in range(outcome_text.MOST_ROWS):
+        table.add(f"student{number}", verdict("graded"))
+    assert table.text().count("\n") == outcome_text.MOST_ROWS + 1 and "student99" in table.text()
+    table.add("one more", verdict("graded"))
+    assert "101 submissions" in table.text() and "autograder report 02" in table.text()

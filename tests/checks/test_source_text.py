@@ -1,0 +1,191 @@
+"""What a submission's text is said to call: by any way that an honest student writes it, and never by mere mention."""
+
+import pytest
+import torch
+from conftest import ROOT, cell_of, hand_in, load
+
+from autograder.checks import api, source_text
+from autograder.checks.proxies import Local, Submission
+from autograder.checks.source_text import TORCHS_SOFTMAX
+
+CALLS = {
+    "a function": ("def softmax(s, dim=-1):\n    return F.softmax(s, dim)", ["F.softmax"]),
+    "a method": ("def softmax(s, dim=-1):\n    return s.abs().softmax(dim)", [".softmax"]),
+    "a module": ("def softmax(s, dim=-1):\n    return nn.Softmax(dim)(s)", ["nn.Softmax"]),
+    "a long name": (
+        "def softmax(s, dim=-1):\n    return torch.nn.functional.log_softmax(s, dim).exp()",
+        [".log_softmax"],
+    ),
+    "two of them": (
+        "def softmax(s, d):\n    return (s - torch.logsumexp(s, d)).exp() + s.softmax(d)",
+        ["s.softmax", "torch.logsumexp"],
+    ),
+    "an alias of an import": ("from torch import softmax as sm\ndef softmax(s, d):\n    return sm(s, d)", ["softmax"]),
+    "an import within": (
+        "def softmax(s, d):\n    from torch.nn.functional import softmax as sm\n    return sm(s, d)",
+        ["softmax"],
+    ),
+    "a star import": ("from torch import *\ndef softmax(s, d):\n    return log_softmax(s, d).exp()", ["log_softmax"]),
+    "a variable": ("import torch\nsm = torch.softmax\ndef softmax(s, d):\n    return sm(s, d)", ["torch.softmax"]),
+    "a helper's helper": (
+        "def a(s):\n    return b(s)\ndef b(s):\n    return s.softmax(0)\ndef softmax(s, d):\n    return a(s)",
+        ["s.softmax"],
+    ),
+    "an assignment": ("softmax = torch.softmax", ["torch.softmax"]),
+    "a lambda": ("softmax = lambda s, dim=-1: s.softmax(dim)", ["s.softmax"]),
+    "a decorator": ("@torch.softmax\ndef softmax(s, d):\n    return s", ["torch.softmax"]),
+    "a name in quotes": ("def softmax(s, d):\n    return getattr(torch, 'softmax')(s, d)", ["softmax"]),
+    "a method of its own class": (
+        "class A:\n    def run(self, s):\n        return s.softmax(0)\ndef softmax(s, d):\n    return A().run(s)",
+        ["s.softmax"],
+    ),
+    "attention": (
+        "def softmax(s, d):\n    return F.scaled_dot_product_attention(s, s, s)",
+        ["F.scaled_dot_product_attention"],
+    ),
+    "a branch": ("if True:\n    def softmax(s, d):\n        return s.softmax(d)", ["s.softmax"]),
+    "a magic in the cell": ("%matplotlib inline\n!ls\ndef softmax(s, d):\n    return s.softmax(d)", ["s.softmax"]),
+}
+MENTIONS = {
+    "a comment": "def softmax(s, d):\n    # F.softmax(s, d) would do\n    return s.exp()",
+    "a docstring": "def softmax(s, d):\n    '''like torch.softmax(s, d), without F.log_softmax'''\n    return s.exp()",
+    "a message": "def softmax(s, d):\n    raise ValueError('softmax', f'F.softmax({s})')",
+    "a variable's name": "def softmax(s, d):\n    logsumexp = s.exp().sum(d).log()\n    return (s - logsumexp).exp()",
+    "an argument's name": "def shift(logsumexp):\n    return logsumexp\ndef softmax(s, d):\n    return shift(s)",
+    "recursion": "def softmax(s, d):\n    return s.exp() if d == 0 else softmax(s.T, 0).T",
+    "an unused import": "from torch.nn.functional import softmax\ndef softmax(s, d=-1):\n    return s.exp()",
+    "another function": "def check(s):\n    return F.softmax(s, 0)\ndef softmax(s, d):\n    return s.exp()",
+    "its own class": (
+        "class A:\n    @staticmethod\n    def softmax(s):\n        return s.exp()\n"
+        "def softmax(s, d):\n    return A.softmax(s)"
+    ),
+    "its own method": (
+        "class A:\n    def softmax(self, s):\n        return s.exp()\n    def go(self, s):\n"
+        "        return self.softmax(s)\ndef softmax(s, d):\n    return A().go(s)"
+    ),
+    "a magic": "%timeit torch.softmax(x, 0)\ntorch.softmax?\nfiles = !ls\ndef softmax(s, d):\n    return s.exp()",
+}
+
+
+def reaches(*cells, before=None):
+    return source_text.reaches(
+        source_text.Source("softmax", cells, len(cells) if before is None else before), TORCHS_SOFTMAX
+    )
+
+
+@pytest.mark.parametrize("way", CALLS)
+def test_a_call_is_found_and_named(way):
+    code, expected = CALLS[way]
+    assert reaches(code) == expected
+
+
+@pytest.mark.parametrize("way", MENTIONS)
+def test_a_mention_is_no_call(way):
+    assert reaches(MENTIONS[way]) == []
+
+
+def test_the_definition_that_was_bound_counts():
+    own, torchs = "def softmax(s, d):\n    return s.exp()", "def softmax(s, d):\n    return s.softmax(d)"
+    assert reaches(own, torchs, before=1) == []
+    assert reaches(torchs, own, before=1) == ["s.softmax"]
+    assert reaches("x = 1", torchs, before=1) == ["s.softmax"], "below its check, where there is none above"
+    assert reaches("def f(:", own) == [], "a cell that is no Python is passed over"
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    ["-" * 100_000 + "1", "(" * 50_000, "a" + ".a" * 90_000, "1+" * 90_000 + "1", "\0", "x = 'é\ud800'", ""],
+    ids=range(7),
+)
+def test_text_that_chokes_a_parser_is_no_definition(hostile):
+    with pytest.raises(source_text.NoDefinition):
+        reaches(hostile)
+    assert reaches(hostile, "def softmax(s, d):\n    return s.softmax(d)") == ["s.softmax"]
+
+
+@pytest.mark.parametrize(
+    "costly",
+    [
+        "import a" + ".b" * 45_000,  # takes the parser 10 GB
+        "f'" + "{x}" * 30_000 + "'",  # takes it half a minute
+        " " * 40_000 + "x\n%time 1\n" + " " * 40_000 + "y",  # took the search for magics minutes
+        "x\n" * 40_000 + "def f():" + "\n" * 900_000,
+    ],
+    ids=range(4),
+)
+def test_text_made_to_be_costly_is_not_parsed(costly):
+    with pytest.raises(source_text.NoDefinition):
+        reaches(costly)
+    assert reaches("x = 1", "def softmax(s, d):\n    return s.softmax(d)", costly) == ["s.softmax"]
+    assert source_text.names_in(costly) == set()
+
+
+def test_only_so_much_text_is_parsed_in_all():
+    cell = "x = 1\n" * 10_000
+    mine = "def softmax(s, d):\n    return s.softmax(d)"
+    assert reaches(mine, *[cell] * 15) == ["s.softmax"]
+    with pytest.raises(source_text.NoDefinition):
+        reaches(*[cell] * 15, mine)
+
+
+def test_the_text_of_code_in_this_process():
+    assert api.does_without(Submission(Local({"softmax": honest})), "softmax", TORCHS_SOFTMAX) is None
+    with pytest.raises(api.CheckFailed, match="torch.softmax"):
+        api.does_without(Submission(Local({"softmax": dishonest})), "softmax", TORCHS_SOFTMAX)
+
+
+def honest(scores, dim=-1):
+    return scores.exp()
+
+
+def dishonest(scores, dim=-1):
+    return torch.softmax(scores, dim)
+
+
+NAME = "01_self_attention"
+OWN = "largest = scores.detach()"
+
+
+@pytest.fixture
+def notebook():
+    return load(ROOT / "solutions" / NAME / f"{NAME}.ipynb")
+
+
+def of_softmax(grader, notebook, folder):
+    verdict = grader.grade_file(hand_in(notebook, folder, f"{NAME}.ipynb")).verdict
+    return verdict, next(e for e in verdict.exercises if e.exercise == "softmax")
+
+
+def test_a_notebook_whose_other_exercises_use_torchs_softmax(grader, notebook, tmp_path):
+    """They may, and the solutions do."""
+    assert "F.softmax" in "".join(cell_of(notebook, "self_attention-solution")["source"])
+    verdict, _ = of_softmax(grader, notebook, tmp_path)
+    assert verdict.full
+
+
+def test_torchs_softmax_in_a_helper_cell_is_found_and_the_mistake_named(grader, notebook, tmp_path):
+    cell = cell_of(notebook, "softmax-solution")
+    helper = {"cell_type": "code", "id": "helper", "metadata": {}, "outputs": [], "execution_count": None}
+    helper["source"] = (
+        "def helper(x, d):\n    e = (x == float('-inf')).all(d, keepdim=True)\n"
+        "    return F.softmax(x.masked_fill(e, 0.0), d).masked_fill(e, 0.0)"
+    )
+    notebook["cells"].insert(notebook["cells"].index(cell), helper)
+    cell["source"] = "def softmax(scores, dim=-1):\n    return helper(scores, dim)"
+    verdict, exercise = of_softmax(grader, notebook, tmp_path)
+    failed = [c for c in exercise.checks if not c.passed]
+    assert [c.name for c in failed] == ["test_made_by_hand"] and "F.softmax" in failed[0].message
+    assert [d.id for d in exercise.diagnosis] == ["torchs-own-softmax"]
+    assert sum(e.score for e in verdict.exercises) == sum(e.max_score for e in verdict.exercises) - 0.5
+
+
+def test_the_plain_call_has_two_mistakes(grader, notebook, tmp_path):
+    cell_of(notebook, "softmax-solution")["source"] = "def softmax(s, dim=-1):\n    return F.softmax(s, dim)"
+    _, exercise = of_softmax(grader, notebook, tmp_path)
+    assert {d.id for d in exercise.diagnosis} == {"torchs-own-softmax", "nan-in-empty-slices"}
+
+
+def test_a_stub_gets_nothing_for_not_calling_it(grader, notebook, tmp_path):
+    cell_of(notebook, "softmax-solution")["source"] = "def softmax(scores, dim=-1):\n    return scores"
+    _, exercise = of_softmax(grader, notebook, tmp_path)
+    assert exercise.score == 0

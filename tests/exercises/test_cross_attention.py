@@ -1,0 +1,71 @@
+"""Cross-attention in the sandbox: right answers pass, the release gets nothing, and feedback starts with the cause."""
+
+import json
+
+import pytest
+from conftest import ROOT
+
+from autograder import course
+from autograder.checks.proxies import Local
+from autograder.checks.runner import Graders
+from autograder.demo import run as demo
+from autograder.mistakes.bank import bank
+
+NAME = "05_cross_attention"
+HONEST = ROOT / "autograder" / "exercises"
+EXERCISES = [e.name for e in course.assignments(ROOT)[NAME].exercises]
+
+
+@pytest.fixture
+def demo_student(tmp_path):
+    """The notebook of a student of the demo's class, by name."""
+
+    def hand_in(name):
+        student = next(s for s in demo.read_class(course.assignments(ROOT)[NAME]) if s.name == name)
+        release = json.loads((ROOT / "release" / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8"))
+        path = tmp_path / f"{name}.ipynb"
+        path.write_text(json.dumps(demo.fill_in(release, student)), encoding="utf-8")
+        return path
+
+    return hand_in
+
+
+def test_the_release_gets_nothing_and_hears_why(grader):
+    graded = grader.grade_file(ROOT / "release" / NAME / f"{NAME}.ipynb", seed=1)
+    results = {e.exercise: e for e in graded.verdict.exercises}
+    assert list(results) == EXERCISES
+    assert sum(e.score for e in results.values()) == 0
+    assert [d.id for d in results["EncoderHead"].diagnosis] == ["original-003"]
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_right_answers_pass_in_the_sandbox(grader, exercise):
+    for style in ("plain", "sdpa"):
+        result = grader.grade_file(HONEST / exercise / "answers" / f"{style}.py", exercise).verdict.exercises[0]
+        assert result.score == result.max_score, (style, [c.message for c in result.checks if not c.passed])
+
+
+def test_a_wrong_attention_is_said_first(grader, demo_student):
+    """Both layers stand on an `attention` without a scale: that is said first, and some points are left."""
+    results = {e.exercise: e for e in grader.grade_file(demo_student("hugo"), seed=1).verdict.exercises}
+    for exercise in ("CrossAttention", "MultiHeadCrossAttention"):
+        assert [d.id for d in results[exercise].diagnosis] == ["stands-on-attention", "no-scale"]
+        assert 0 < results[exercise].score < results[exercise].max_score
+    assert results["EncoderHead"].status == "error"
+
+
+def test_what_two_exercises_stand_on_is_graded_once(grader, demo_student, monkeypatch):
+    graded, run = [], grader.graders.run
+    monkeypatch.setattr(
+        grader.graders, "run", lambda name, *args, **options: graded.append(name) or run(name, *args, **options)
+    )
+    grader.grade_file(demo_student("hugo"), seed=1)
+    assert graded.count("attention") == 1
+
+
+@pytest.mark.parametrize("id", ["causal", "no-scale", "context-mask-ignored", "nothing-left-is-nan"])
+def test_one_mistake_does_not_cost_everything(id):
+    graders = Graders()
+    for exercise in ("CrossAttention", "MultiHeadCrossAttention"):
+        run = graders.run(exercise, Local(bank(exercise)[id].namespace()), 1)
+        assert 1 <= sum(c.points for c in run.checks if c.passed) < 9

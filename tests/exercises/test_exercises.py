@@ -1,0 +1,405 @@
+"""The graders against the misconceptions, which they must reject and tell apart, and against right answers."""
+
+import ast
+import importlib
+import inspect
+import json
+import os
+import re
+import runpy
+
+import pytest
+import torch
+from conftest import ROOT
+from torch import nn
+
+from autograder import course
+from autograder.checks import api
+from autograder.checks.proxies import Local, Submission, same
+from autograder.checks.runner import Graders, Run, Stopped
+from autograder.mistakes import matrix
+from autograder.mistakes.bank import bank, mistakes_of, usual_failures
+from autograder.mistakes.diagnosis import Diagnostician, diagnose
+
+EXERCISES = sorted(course.exercises(ROOT))
+MISCONCEPTIONS = [(exercise, id) for exercise in EXERCISES for id in bank(exercise)]
+HONEST = sorted((ROOT / "autograder" / "exercises").glob("*/answers/*.py"))
+SEEDS = tuple(int(seed) for seed in os.environ.get("SEEDS", "1").split(","))  # `make seeds` tries more
+
+
+@pytest.fixture(scope="module")
+def graders():
+    return Graders()
+
+
+class Remembering:
+    """Stands in for the graders where misconceptions are graded again and again: each is run once per seed."""
+
+    def __init__(self, runs):
+        self.runs = runs
+
+    def run(self, exercise, transport, seed, only):
+        code = transport.bench.namespace[exercise]
+        whole = self.runs(exercise, next(id for id, m in bank(exercise).items() if m.code is code), seed)
+        checks = [check for check in whole.checks if check.name == only]
+        return Run(exercise, transport, seed, only, checks, transcripts=whole.transcripts)
+
+
+@pytest.fixture(scope="module")
+def diagnostician(runs):
+    return Diagnostician(Remembering(runs))
+
+
+@pytest.fixture(scope="module")
+def runs(graders):
+    """The run of a misconception, made once per seed."""
+    known = {}
+
+    def run(exercise, id, seed):
+        if (exercise, id, seed) not in known:
+            namespace = bank(exercise)[id].namespace()
+            known[exercise, id, seed] = graders.run(exercise, Local(namespace), seed)
+        return known[exercise, id, seed]
+
+    return run
+
+
+def score(run):
+    return sum(check.points for check in run.checks if check.passed)
+
+
+def full(run):
+    return sum(check.points for check in run.checks)
+
+
+# --- misconceptions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exercise, id", MISCONCEPTIONS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_misconception_is_rejected_and_named(runs, diagnostician, exercise, id, seed):
+    run = runs(exercise, id, seed)
+    assert run.stopped is None
+    assert score(run) < full(run)
+    # ALIKE names pairs that no check can tell apart.
+    alike = getattr(mistakes_of(exercise), "ALIKE", {})
+    assert [d.id for d in diagnostician.diagnose(run)] in ([id], [alike.get(id)])
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_every_check_rejects_something(runs, exercise):
+    failed, judged = set(), set()
+    for id in bank(exercise):
+        run = runs(exercise, id, SEEDS[0])
+        judged |= {check.name for check in run.checks}
+        failed |= {check.name for check in run.failed()}
+    assert judged and failed == judged
+
+
+@pytest.mark.parametrize("exercise", [e for e in EXERCISES if any(id.startswith("original-") for id in bank(e))])
+def test_an_original_is_the_one_that_students_get(exercise):
+    code = next(m.code for id, m in bank(exercise).items() if id.startswith("original-"))
+    typed = ast.parse(inspect.getsource(code)).body[0]
+    typed.decorator_list = []
+    cell = next(
+        c.source
+        for a in course.assignments(ROOT).values()
+        for c in a.cells
+        if "### BEGIN ORIGINAL" in c.source and re.search(rf"^# (class|def) {exercise}\b", c.source, re.MULTILINE)
+    )
+    released = cell.split("### BEGIN ORIGINAL\n")[1].split("### END ORIGINAL")[0]
+    released = "\n".join(re.sub("^# ?", "", line) for line in released.splitlines())
+    assert ast.dump(typed) == ast.dump(ast.parse(released).body[0])
+
+
+@pytest.mark.parametrize("exercise, id", MISCONCEPTIONS)
+def test_what_a_misconception_says_can_be_read(exercise, id):
+    misconception = bank(exercise)[id]
+    assert id == id.lower() and " " not in id and "_" not in id
+    assert 20 < len(misconception.says) < 300
+    assert misconception.says[0].isupper() or misconception.says[0] in "`-"
+    assert misconception.says.endswith(".")
+
+
+def test_two_mistakes_in_one_submission_are_both_named(graders):
+    class CrashesMended(nn.Module):
+        """Original 001 without its crashes: it mixes the inputs, and takes any rank."""
+
+        def __init__(self, k):
+            super().__init__()
+            self.k = k
+            self.toqueries = nn.Linear(k, k, bias=False)
+            self.tokeys = nn.Linear(k, k, bias=False)
+            self.tovalues = nn.Linear(k, k, bias=False)
+
+        def forward(self, x):
+            scores = torch.mm(self.toqueries(x), self.tokeys(x).transpose(0, 1)) / self.k**0.5
+            return torch.mm(scores.softmax(1), x)
+
+    run = graders.run("SingleHeadSelfAttention", Local({"SingleHeadSelfAttention": CrashesMended}), 0)
+    assert [d.id for d in diagnose(run, graders)] == ["inputs-as-values", "rank-not-checked"]
+
+
+def test_a_mistake_that_nobody_has_named_is_not_named(graders):
+    def attention(query, key, value, mask=None):
+        if min(query.dim(), key.dim(), value.dim()) < 2:
+            raise ValueError("rank")
+        weights = (query @ key.mT / 1.7).softmax(-1)
+        return weights @ value, weights
+
+    run = graders.run("attention", Local({"attention": attention}), 0)
+    assert run.failed()
+    assert diagnose(run, graders) == []
+
+
+@pytest.mark.parametrize("exercise", ["attention"])
+def test_a_check_alone_sees_what_it_sees_among_all(graders, runs, exercise):
+    whole = runs(exercise, "no-scale", SEEDS[0])
+    for check in whole.checks:
+        namespace = bank(exercise)["no-scale"].namespace()
+        alone = graders.run(exercise, Local(namespace), SEEDS[0], only=check.name)
+        assert [c.passed for c in alone.checks] == [check.passed]
+        assert same(alone.transcripts[check.name].entries, whole.transcripts[check.name].entries)
+
+
+def test_a_run_that_was_stopped_is_not_diagnosed(runs, diagnostician):
+    run = runs("attention", "no-scale", SEEDS[0])
+    run.stopped = Stopped("timeout", "it took too long")
+    try:
+        assert diagnostician.diagnose(run) == []
+    finally:
+        run.stopped = None
+
+
+def test_the_diagnostician_keeps_a_bounded_number_of_banks(graders, monkeypatch):
+    monkeypatch.setattr("autograder.mistakes.diagnosis.KEPT", 1)
+    monkeypatch.setattr("autograder.mistakes.diagnosis.bank", lambda exercise: {})
+    diagnostician = Diagnostician(graders)
+    for seed in (1, 2):
+        diagnostician._bank("attention", seed)
+    assert list(diagnostician.known) == [("attention", 2)]
+
+
+# --- right answers, and none ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", HONEST, ids=lambda p: f"{p.parent.parent.name}/{p.stem}")
+@pytest.mark.parametrize("seed", (0, 3))
+def test_right_answers_get_full_marks(graders, diagnostician, path, seed):
+    run = graders.run(path.parent.parent.name, Local(runpy.run_path(str(path))), seed)
+    assert [check.message for check in run.failed()] == []
+    assert diagnostician.diagnose(run) == []
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_there_are_right_answers_in_many_styles(exercise):
+    assert sum(path.parent.parent.name == exercise for path in HONEST) >= 4
+
+
+def an_honest_one(exercise):
+    return next(path for path in HONEST if path.parent.parent.name == exercise)
+
+
+def refuse(*args, **kwargs):
+    raise ValueError("always")
+
+
+def unfinished(*args, **kwargs):
+    raise NotImplementedError
+
+
+STUBS = {
+    "nothing": lambda *args, **kwargs: None,
+    "unfinished": unfinished,
+    "refuses": refuse,
+    "its input": lambda x, *args, **kwargs: x,
+    "its inputs": lambda *args, **kwargs: args[:2],
+    "zeros": lambda x, *args, **kwargs: torch.zeros_like(x),
+    "not a number": lambda *args, **kwargs: float("nan"),
+}
+# Plain numbers, or values looked at: no check for a GPU.
+NO_DEVICE = {"constant_vector_length", "load_from_torch", "CharTokenizer", "get_batch", "generate", "train"}
+METHODS = {"CharTokenizer": ("encode", "decode", "vocab_size")}  # what a class is asked for, if not `forward`
+# A misconception that the checks for a GPU reject, where an exercise has no scale.
+SEEN_ON_A_GPU = {
+    "softmax": "base-two",
+    "self_attention": "scaled-already",
+    "SelfAttentionNaive": "scaled-already",
+    "causal_mask": "inverted",
+    "padding_mask": "inverted",
+    "masked_weights": "scaled",
+    "ParallelCoAttention": "no-cross-term",
+    "AlternatingCoAttention": "never-guided",
+}
+
+
+@pytest.mark.parametrize("stub", STUBS)
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_what_computes_nothing_gets_nothing(graders, exercise, stub):
+    """Neither a function nor a module that has the right layers, so that weights load, and computes nothing."""
+    namespace = runpy.run_path(str(an_honest_one(exercise)))
+    right = namespace[exercise]
+    wrong = STUBS[stub]
+    if isinstance(right, type):
+        says = {name: lambda self, *args, **kwargs: STUBS[stub](*args, **kwargs) for name in METHODS.get(exercise, ())}
+        says |= {"__init__": lambda self, *args: None} if says else {}
+        says |= {"forward": lambda self, *args, **kwargs: STUBS[stub](*args, **kwargs)}
+        wrong = type(exercise, (right,), says)
+    run = graders.run(exercise, Local({**namespace, exercise: wrong}), 0)
+    assert score(run) == 0
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_a_class_that_cannot_be_built_gets_nothing(graders, exercise):
+    assert score(graders.run(exercise, Local({exercise: unfinished}), 0)) == 0
+
+
+class PretendedGpu(Local):
+    """A machine whose "cuda" is its CPU, so that the checks for a GPU can be run anywhere."""
+
+    def ask(self, message, tensors):
+        on_gpu = message.get("device") == "cuda"
+        if on_gpu:  # also where the device is an argument
+            message = json.loads(json.dumps({**message, "device": None}).replace('"cuda"', '"cpu"'))
+        reply, tensors = super().ask(message, tensors)
+        if message["op"] == "devices":
+            reply["devices"] = ["cpu", "meta", "cuda"]
+        if message["op"] == "call" and on_gpu:
+            reply["devices"] = ["cuda"]
+        return reply, tensors
+
+
+@pytest.mark.parametrize("exercise", [e for e in EXERCISES if e not in NO_DEVICE])
+def test_a_gpu_adds_a_check_and_no_points(graders, diagnostician, exercise):
+    path = an_honest_one(exercise)
+    without = graders.run(exercise, Local(runpy.run_path(str(path))), 0)
+    run = graders.run(exercise, PretendedGpu(runpy.run_path(str(path))), 0)
+    assert [check.name for check in run.checks if not check.passed] == []
+    assert "test_cuda" in {check.name for check in run.checks}
+    assert score(run) == score(without)
+    # A mistake is named on a machine with a GPU as on one without.
+    wrong = bank(exercise)[SEEN_ON_A_GPU.get(exercise, "no-scale")]
+    run = graders.run(exercise, PretendedGpu(wrong.namespace()), SEEDS[0])  # for which the bank is known already
+    assert "test_cuda" in {check.name for check in run.failed()}
+    assert [d.id for d in diagnostician.diagnose(run)] == [wrong.id]
+
+
+# --- what checks are written with ------------------------------------------------------------------
+
+
+def test_a_pattern_is_compared_entry_by_entry():
+    right = torch.tensor([[True, False], [True, True]])
+    api.boolean(right.clone(), right)
+    api.pattern(right.float(), right)
+    for value, why in [
+        (right.float(), "dtype"),
+        (~right, "100%"),
+        (right.mT, r"\(0, 1\) should be False"),
+        (None, "None"),
+    ]:
+        with pytest.raises(api.CheckFailed, match=why):
+            api.boolean(value, right)
+
+
+def dropping(p, seed=0, keep=None):
+    """Weights of four equal sequences, and what dropout makes of them."""
+    generator = torch.Generator().manual_seed(seed)
+    weights = torch.rand(16, 16, generator=generator, dtype=torch.float64).tril().add(0.01).tril().expand(4, 16, 16)
+    kept = torch.rand(4, 16, 16, generator=generator) >= p if keep is None else keep.expand(4, 16, 16)
+    return weights, weights * kept / (1 - p)
+
+
+def test_dropout_is_recognised():
+    for seed in range(30):
+        weights, dropped = dropping(0.25, seed)
+        api.dropped(dropped, weights, 0.25, dropped)
+
+
+def test_what_is_no_dropout_of_weights_is_rejected():
+    weights, dropped = dropping(0.25)
+    same_for_all = dropping(0.25, keep=torch.rand(16, 16, generator=torch.Generator().manual_seed(0)) >= 0.25)[1]
+    wrong = {
+        "no weight was dropped": (weights, weights),
+        "nowhere else": (dropped, dropping(0.25, seed=1)[1]),
+        "values are wrong": (dropped * 0.75, dropped * 0.75),
+        "of the weights were kept": (dropping(0.5)[1] * 0.5 / 0.75, dropping(0.5)[1] * 0.5 / 0.75),
+        "in each sequence": (same_for_all, same_for_all),
+    }
+    for why, (one, other) in wrong.items():
+        with pytest.raises(api.CheckFailed, match=why):
+            api.dropped(one, weights, 0.25, other)
+
+
+def test_loading_weights_leaves_what_never_learns():
+    class Module(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mask = nn.Parameter(torch.ones(2), requires_grad=False)
+            self.bias = nn.Parameter(torch.ones(2))
+            self.weight = nn.Parameter(torch.ones(2))
+
+    submission = Submission(Local({"Module": Module}))
+    module = submission.build("Module")
+    module.load({"weight": torch.full((2,), 3.0)})
+    got = {name: p.tolist() for name, p in module.parameters().items()}
+    assert got == {"mask": [1, 1], "bias": [0, 0], "weight": [3, 3]}
+
+
+# --- the checks themselves ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_points_are_those_of_the_course(exercise):
+    marks = [mark(test) for test in checks(exercise)]
+    assert sum(m["points"] for m in marks) == course.exercises(ROOT)[exercise].points
+    witnessed = sum(m["points"] for m in marks if m["witnessed"])
+    assert witnessed <= 0.1 * sum(m["points"] for m in marks)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_checks_say_what_they_are_about(exercise):
+    for test in checks(exercise):
+        assert mark(test)["category"] in api.CATEGORIES
+        sentence = " ".join(test.__doc__.split("\n\n")[0].split())
+        assert 20 < len(sentence) < 200 and sentence.endswith(".")
+        assert (mark(test)["points"] * 2).is_integer()
+
+
+def checks(exercise):
+    module = importlib.import_module(f"autograder.exercises.{exercise}.checks")
+    return [value for name, value in vars(module).items() if name.startswith("test_")]
+
+
+def mark(test):
+    """The points, the category and whether it is witnessed, of a check."""
+    marks = {m.name: m.args for m in test.pytestmark}
+    return {
+        "points": float(marks["points"][0]),
+        "category": marks["category"][0],
+        "witnessed": "witnessed" in marks,
+    }
+
+
+MATRIX = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_matrix_is_up_to_date(runs, exercise):
+    """docs/matrix.md holds of every exercise what `make matrix` prints."""
+    made = matrix.table(exercise, lambda exercise, id: runs(exercise, id, matrix.SEED))
+    assert made.strip() in MATRIX, "run `make matrix`"
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_what_misconceptions_usually_fail_is_up_to_date(runs, exercise):
+    """misconceptions/fails.json holds what `make matrix` writes there; what failed by chance may lack."""
+    usual, failed = usual_failures(exercise), {id: runs(exercise, id, matrix.SEED).failed() for id in bank(exercise)}
+    assert usual.keys() == failed.keys(), "run `make matrix`"
+    for id, checks in failed.items():
+        assert usual[id] and usual[id] <= {check.name for check in checks}, f"{id}: run `make matrix`"
+
+
+def test_the_matrix_holds_nothing_else():
+    assert MATRIX.startswith(matrix.HEAD)
+    headings = re.findall(r"^##+ (.+)$", MATRIX, re.MULTILINE)
+    assert headings == [h for a in course.assignments(ROOT).values() for h in (a.name, *(e.name for e in a.exercises))]

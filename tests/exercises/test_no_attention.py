@@ -1,0 +1,413 @@
+"""What is no attention, and otherwise as good as can be, gets next to nothing: its ranks, devices and masks are right.
+
+`WEIGHTS` take the place of torch's softmax in an honest answer. `OUTPUTS` take that of the tensors that an honest
+answer returns, after it has refused what it should. `LAZY` are answers to what is no exercise in attention.
+"""
+
+import contextlib
+import math
+import re
+import runpy
+
+import pytest
+import torch
+from conftest import ROOT
+
+from autograder.checks.proxies import Local
+from autograder.checks.runner import Graders
+
+HONEST = ROOT / "autograder" / "exercises"
+EXERCISES = sorted(path.parent.name for path in HONEST.glob("*/answers"))
+
+
+@pytest.fixture(scope="module")
+def graders():
+    return Graders()
+
+
+def points(graders, exercise, namespace):
+    """What an answer gets."""
+    run = graders.run(exercise, Local(namespace), 0)
+    assert run.stopped is None
+    return sum(check.points for check in run.checks if check.passed)
+
+
+# --- weights that are no softmax of scores --------------------------------------------------------
+
+
+def seen(scores):
+    """1 where there is a score, 0 where a mask hides it."""
+    return (scores > -1e8).to(scores.dtype)
+
+
+def known(scores):
+    """The scores, 0 where a mask hides them."""
+    return scores.masked_fill(seen(scores) == 0, 0.0)
+
+
+def shares(parts, dim):
+    """Weights in proportion to these parts."""
+    total = parts.sum(dim, keepdim=True)
+    return parts / torch.where(total == 0, 1.0, total)
+
+
+def preferred(scores, mask, dim):
+    """The right weights for these scores."""
+    return shares(mask * (scores - scores.amax(dim, keepdim=True)).exp(), dim)
+
+
+def the_mean(scores, dim):
+    """All that a mask lets through alike."""
+    return shares(seen(scores) + 0 * known(scores), dim)
+
+
+def the_mean_so_far(scores, dim):
+    """All up to the query's own place alike."""
+    past = seen(scores).tril() if scores.dim() > 1 else seen(scores)
+    return shares(past + 0 * known(scores), dim)
+
+
+def by_distance(scores, dim):
+    """The nearer, the more."""
+    t, s = (1, *scores.shape)[-2:]
+    near = 1 / (1 + (torch.arange(t)[:, None] - torch.arange(s)).abs())
+    return shares(seen(scores) * near.reshape(scores.shape[-2:]).to(scores), dim)
+
+
+def by_chance(scores, dim):
+    """Random weights, always the same."""
+    chance = torch.rand(scores.shape, generator=torch.Generator().manual_seed(0))
+    return shares(seen(scores) * chance.to(scores), dim)
+
+
+def by_key(scores, dim):
+    """The same for all queries: what fits most of them."""
+    fit = known(scores).mean(-2, keepdim=True).expand_as(scores) if scores.dim() > 1 else known(scores)
+    return preferred(fit, seen(scores), dim)
+
+
+def by_query(scores, dim):
+    """What the query is says how far at the end of the sequence it looks."""
+    places = torch.arange(scores.shape[dim], device=scores.device, dtype=scores.dtype)
+    places = places if dim == scores.dim() - 1 else places.unsqueeze(-1)
+    return preferred(known(scores).mean(dim, keepdim=True) * places, seen(scores), dim)
+
+
+def the_first(scores, dim):
+    """The first key that may be seen."""
+    return torch.zeros_like(scores).scatter(dim, seen(scores).argmax(dim, keepdim=True), 1.0) * seen(scores)
+
+
+def the_last(scores, dim):
+    """The last key that may be seen."""
+    return the_first(scores.flip(dim), dim).flip(dim)
+
+
+def its_own(scores, dim):
+    """Each query the key at its own place."""
+    own = torch.eye(*scores.shape[-2:], dtype=scores.dtype, device=scores.device) if scores.dim() > 1 else 1.0
+    return seen(scores) * own + 0 * known(scores)
+
+
+def the_best(scores, dim):
+    """The key with the largest score alone."""
+    return torch.zeros_like(scores).scatter(dim, scores.argmax(dim, keepdim=True), 1.0) * seen(scores)
+
+
+def the_best_alike(scores, dim):
+    """All keys with the largest score."""
+    return shares((scores == scores.amax(dim, keepdim=True)).to(scores.dtype) * seen(scores), dim)
+
+
+def nearly_the_best(scores, dim):
+    """All keys whose scores are at most half a point below the largest."""
+    near = scores >= scores.amax(dim, keepdim=True) - 0.5
+    return shares(near.to(scores.dtype) * seen(scores), dim)
+
+
+def falling_off(scores, dim):
+    """The further below the largest score, the less, but by another law than a softmax's."""
+    return shares(1 / (1 + (known(scores).amax(dim, keepdim=True) - known(scores)) ** 8) * seen(scores), dim)
+
+
+def the_scores(scores, dim):
+    """The scores as they are, divided by their sum: linear attention."""
+    return shares(known(scores), dim)
+
+
+def the_scores_above_0(scores, dim):
+    return shares(scores.clamp(min=0), dim)
+
+
+def nothing(scores, dim):
+    return 0 * known(scores)
+
+
+WEIGHTS = [the_mean, the_mean_so_far, by_distance, by_chance, by_key, by_query, the_first, the_last, its_own, the_best]
+WEIGHTS += [the_best_alike, nearly_the_best, falling_off, the_scores, the_scores_above_0, nothing]
+WITHOUT_ATTENTION = {"softmax", "generate", "load_from_torch"}  # which use torch's softmax, or name it
+# In the check of dropout all scores of what is seen are the same, and the others negative; in that of extreme scores a
+# softmax is next to the best alone.
+LEFT_BY_WEIGHTS = {
+    **{
+        (exercise, the_scores_above_0): 0.5
+        for exercise in ("BigramLanguageModel", "MultiHeadAttention", "StackedHeads")
+    },
+    **{(exercise, the_best_alike): 1.0 for exercise in ("MultiHeadAttention", "StackedHeads")},
+    **{
+        (exercise, the_best_alike): 0.5
+        for exercise in ("BigramLanguageModel", "CoAttentionStreams", "EncoderHead", "MultiHeadSelfAttention")
+    },
+    ("SelfAttentionWide", the_best_alike): 0.5,
+    ("SelfAttentionWithTricks", the_best_alike): 0.5,
+    # Where other exercises ask how much more is found of what fits better, these ask only what is preferred.
+    **{
+        (exercise, weigh): left
+        for exercise, near, falling in (
+            ("AlternatingCoAttention", 3.5, 4.0),
+            ("ParallelCoAttention", 4.0, 4.0),
+            ("BigramLanguageModel", 5.5, 6.0),
+            ("StackedHeads", 1.0, 1.0),  # and from here on, checks of dropout and of extreme scores
+            ("MultiHeadAttention", 1.0, 0.5),
+            ("MultiHeadSelfAttention", 0.5, 0.5),
+            ("EncoderHead", 0.5, 0.5),
+            ("SelfAttentionWide", 0.5, 0.5),
+            ("CoAttentionStreams", 0.5, 0.0),
+        )
+        for weigh, left in ((nearly_the_best, near), (falling_off, falling))
+    },
+}
+
+
+@contextlib.contextmanager
+def instead_of_softmax(weigh):
+    """Torch's softmax gives these weights."""
+
+    def softmax(scores, dim=None, *args, dtype=None, **kwargs):
+        return weigh(scores.to(dtype or scores.dtype), dim % scores.dim()) if scores.shape[dim] else scores
+
+    with pytest.MonkeyPatch.context() as patch:
+        for place in (torch.Tensor, torch, torch.nn.functional):
+            patch.setattr(place, "softmax", softmax)
+        yield
+
+
+def weighing_with_torchs_softmax():
+    """One honest answer for each exercise in attention: {exercise: its path}."""
+    found = {}
+    for path in sorted(HONEST.glob("*/answers/*.py"), key=lambda path: path.stem != "plain"):
+        if path.parent.parent.name not in WITHOUT_ATTENTION and re.search(
+            r"\.softmax\(", path.read_text(encoding="utf-8")
+        ):
+            found.setdefault(path.parent.parent.name, path)
+    return found
+
+
+WEIGHING = weighing_with_torchs_softmax()
+
+
+@pytest.mark.parametrize("weigh", WEIGHTS, ids=lambda weigh: weigh.__name__)
+@pytest.mark.parametrize("exercise", WEIGHING)
+def test_other_weights_get_nothing(graders, exercise, weigh):
+    namespace = runpy.run_path(str(WEIGHING[exercise]))
+    with instead_of_softmax(weigh):
+        assert points(graders, exercise, namespace) <= LEFT_BY_WEIGHTS.get((exercise, weigh), 0)
+
+
+def test_all_exercises_in_attention_are_tried_with_other_weights():
+    assert len(WEIGHING) == 21
+    query, key = torch.randn(2, 3, 4)
+    namespace = runpy.run_path(str(WEIGHING["attention"]))
+    with instead_of_softmax(the_mean):
+        assert torch.allclose(namespace["attention"](query, key, key)[1], torch.full((3, 3), 1 / 3))
+
+
+# --- what is returned -----------------------------------------------------------------------------
+
+
+def noise(tensor):
+    return torch.randn(tensor.shape, generator=torch.Generator().manual_seed(0)).to(tensor)
+
+
+def alike_for_all(tensor):
+    """The mean over the tokens of what is right."""
+    return tensor.double().mean(-2, keepdim=True).expand_as(tensor).to(tensor.dtype) if tensor.dim() > 1 else tensor
+
+
+OUTPUTS = {
+    "zeros": torch.zeros_like,
+    "ones": torch.ones_like,
+    "noise": noise,
+    "the same for all tokens": alike_for_all,
+}
+OF_TENSORS = sorted(set(EXERCISES) - {"CharTokenizer", "constant_vector_length", "load_from_torch", "train"})
+
+
+def with_tensors(value, make):
+    """What was returned, with other tensors in it."""
+    if isinstance(value, torch.Tensor):
+        return make(value)
+    return tuple(with_tensors(one, make) for one in value) if isinstance(value, (tuple, list)) else value
+
+
+def returning(right, make):
+    """A function or a module that does all that the right one does, and returns other tensors."""
+    if not isinstance(right, type):
+        return lambda *args, **kwargs: with_tensors(right(*args, **kwargs), make)
+    forward = right.forward
+    return type(
+        right.__name__, (right,), {"forward": lambda *args, **kwargs: with_tensors(forward(*args, **kwargs), make)}
+    )
+
+
+def an_honest(exercise):
+    """What one honest answer's file defines."""
+    return runpy.run_path(str(min((HONEST / exercise / "answers").glob("*.py"))))
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("exercise", OF_TENSORS)
+def test_other_outputs_get_nothing(graders, exercise, output):
+    namespace = an_honest(exercise)
+    wrong = returning(namespace[exercise], OUTPUTS[output])
+    assert points(graders, exercise, {**namespace, exercise: wrong}) == 0
+
+
+# --- exercises that are not in attention ----------------------------------------------------------
+
+
+def weighing_by(weigh):
+    return lambda scores, dim=-1: weigh(scores, dim % scores.dim())
+
+
+def starting_at(starts):
+    """A `get_batch` whose blocks start at `starts(many, batch_size)`, of `many` starts."""
+
+    def get_batch(data, block_size, batch_size, generator=None):
+        many = len(data) - block_size
+        if many < 1:
+            raise ValueError(f"{len(data)} tokens hold no block of {block_size} and the token after it")
+        index = starts(many, batch_size)[:, None] + torch.arange(block_size)
+        return data[index], data[index + 1]
+
+    return get_batch
+
+
+def any_tokens(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError(f"{len(data)} tokens hold no block of {block_size} and the token after it")
+    return data[torch.randint(len(data), (2, batch_size, block_size), generator=generator)].unbind()
+
+
+def picking(pick):
+    """A `generate` that goes on with `pick(logits, idx)`, whatever else the model says."""
+
+    def generate(model, idx, max_new_tokens, generator=None):
+        mode = model.training
+        model.eval()
+        for _ in range(max_new_tokens):
+            with torch.no_grad():
+                logits, _ = model(idx[:, -model.block_size :])
+            idx = torch.cat([idx, pick(logits[:, -1], idx)], dim=1)
+        model.train(mode)
+        return idx
+
+    return generate
+
+
+def loss_of_all(model, data, steps, batch_size=32, lr=1e-3, generator=None):
+    """The loss before anything is learnt, of all blocks, again and again."""
+    model.train()
+    index = torch.arange(len(data) - model.block_size)[:, None] + torch.arange(model.block_size)
+    return [model(data[index], data[index + 1])[1].item()] * steps
+
+
+def mixed_losses(model, data, steps, batch_size=32, lr=1e-3, generator=None):
+    """Losses that a batch might have, were each of its blocks the first or the last, and nothing learnt."""
+    model.train()
+    index = torch.arange(model.block_size)[None]
+    last = len(data) - model.block_size - 1
+    first, other = (model(data[index + i], data[index + i + 1])[1].item() for i in (0, last))
+    shares = torch.randint(2, (steps, batch_size), generator=generator).double().mean(1)
+    return [first + (other - first) * share for share in shares.tolist()]
+
+
+def loss_of_batches(model, data, steps, batch_size=32, lr=1e-3, generator=None):
+    """The right losses of right batches, and nothing learnt."""
+    model.train()
+    losses = []
+    for _ in range(steps):
+        starts = torch.randint(len(data) - model.block_size, (batch_size, 1), generator=generator)
+        index = starts + torch.arange(model.block_size)
+        losses.append(model(data[index], data[index + 1])[1].item())
+    return losses
+
+
+class SameId:
+    """A tokenizer to which all known characters are one."""
+
+    def __init__(self, text):
+        self.characters = sorted(set(text))
+        self.vocab_size = len(self.characters)
+
+    def encode(self, text):
+        unknown = set(text) - set(self.characters)
+        if unknown:
+            raise ValueError(f"unknown: {unknown}")
+        return [0] * len(text)
+
+    def decode(self, ids):
+        return self.characters[0] * len(ids)
+
+
+def nothing_loaded(module, mha):
+    if mha.in_proj_bias is not None and module.W_query.bias is None and mha.in_proj_bias.any():
+        raise ValueError("no room for biases")
+
+
+LAZY = {
+    "softmax": [weighing_by(weigh) for weigh in WEIGHTS],
+    "causal_mask": [lambda t, device=None: torch.ones(t, t, dtype=torch.bool, device=device)],
+    "padding_mask": [lambda lengths, max_len=None: torch.ones(len(lengths), max_len or max(lengths)).bool()],
+    "constant_vector_length": [lambda c, k: c, lambda c, k: k, lambda c, k: c * k, lambda c, k: 1.0],
+    "CharTokenizer": [SameId],
+    "load_from_torch": [nothing_loaded],
+    "get_batch": [
+        any_tokens,
+        starting_at(lambda many, b: torch.zeros(b).long()),
+        starting_at(lambda many, b: torch.full((b,), many - 1)),
+        starting_at(lambda many, b: torch.arange(b) % many),
+        starting_at(lambda many, b: torch.linspace(0, many - 1, b).long()),
+        starting_at(lambda many, b: (many - 1 - torch.arange(b)) % many),
+        starting_at(lambda many, b: (5 + 100 * torch.arange(b)) % many),
+        starting_at(lambda many, b: torch.linspace(many - 1, 0, b).long()),
+        starting_at(lambda many, b: torch.arange(3, b + 3) ** 4 % many),
+        starting_at(lambda many, b: torch.randperm(b, generator=torch.Generator().manual_seed(0)) % many),
+    ],
+    "generate": [
+        picking(lambda logits, idx: torch.randint(logits.shape[-1], (len(idx), 1))),
+        picking(lambda logits, idx: idx[:, -1:]),
+        picking(lambda logits, idx: idx[:, -1:] * 0),
+    ],
+    "train": [
+        lambda model, data, steps, *args, **kwargs: [0.0] * steps,
+        lambda model, data, steps, *args, **kwargs: [math.log(5)] * steps,
+        loss_of_all,
+        mixed_losses,
+        loss_of_batches,
+    ],
+}
+LEFT_BY_LAZY = {
+    "get_batch": 1.5,  # rows are blocks with their targets, whichever they are: that check's own
+    "train": 1.0,  # the first loss is right, in a list: that check's own; the model sees batches: also its own
+}
+
+
+@pytest.mark.parametrize("exercise, number", [(exercise, i) for exercise in LAZY for i in range(len(LAZY[exercise]))])
+def test_lazy_answers_get_little(graders, exercise, number):
+    namespace = {**an_honest(exercise), exercise: LAZY[exercise][number]}
+    assert points(graders, exercise, namespace) <= LEFT_BY_LAZY.get(exercise, 0)
+
+
+def test_all_exercises_are_tried():
+    assert set(EXERCISES) == set(WEIGHING) | set(LAZY)

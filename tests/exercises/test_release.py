@@ -1,0 +1,184 @@
+"""What students get: up to date, clean, with the originals' defects, and without anything that they must not see."""
+
+import ast
+import json
+import re
+import shutil
+
+import nbformat
+import pytest
+from conftest import ROOT, cell_of, load
+
+from autograder import course
+from autograder.errors import ChildGone, Interrupted
+from autograder.mistakes.bank import bank
+from autograder.nbgrader.releasing import ORIGINAL, ReleaseError, original_of
+from autograder.nbgrader.runs import Course
+
+ASSIGNMENTS = sorted(course.assignments(ROOT))
+SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
+
+
+def notebook_of(folder, name):
+    return load(ROOT / folder / name / f"{name}.ipynb")
+
+
+def source_of(cell):
+    return "".join(cell["source"])
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A course built afresh from source/, elsewhere."""
+    place = tmp_path_factory.mktemp("course")
+    shutil.copytree(ROOT / "source", place / "source")
+    shutil.copy(ROOT / "nbgrader_config.py", place)
+    runs = Course(place)
+    for name in ASSIGNMENTS:
+        runs.build(name)
+    return place
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+@pytest.mark.parametrize("folder", ["release", "solutions"])
+def test_it_is_up_to_date(built, folder, name):
+    """`autograder build` would change nothing."""
+    made = (built / folder / name / f"{name}.ipynb").read_text(encoding="utf-8")
+    committed = (ROOT / folder / name / f"{name}.ipynb").read_text(encoding="utf-8")
+    assert made == committed, f"run `autograder build {name}` and commit {folder}/"
+
+
+def test_every_release_has_its_source():
+    assert sorted(p.name for p in (ROOT / "release").iterdir()) == ASSIGNMENTS
+    assert sorted(p.name for p in (ROOT / "solutions").iterdir()) == ASSIGNMENTS
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+@pytest.mark.parametrize("folder", ["source", "release", "solutions"])
+def test_notebooks_are_clean(folder, name):
+    notebook = notebook_of(folder, name)
+    nbformat.validate(nbformat.from_dict(notebook))
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    ids = [cell["id"] for cell in notebook["cells"]]
+    assert len(set(ids)) == len(ids)
+    assert ids == [c["id"] for c in notebook_of("source", name)["cells"]], "ids are the source's"
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == [] and cell["execution_count"] is None
+            ast.parse(source_of(cell))
+
+
+def lines_of_solutions(name):
+    """The lines that only the solutions hold: not in an original, and long enough to say something."""
+    solutions, elsewhere = set(), set()
+    for cell in notebook_of("source", name)["cells"]:
+        source = source_of(cell)
+        for region in SOLUTION.findall(source):
+            solutions |= {line.split("  #")[0].strip() for line in region.splitlines()}
+        elsewhere |= {line.split("  #")[0].strip() for line in (original_of(source) or "").splitlines()}
+    return {
+        line for line in solutions - elsewhere if len(line) > 12 and not line.startswith(("#", '"""', "def ", "class "))
+    }
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_the_release_leaks_nothing(name):
+    """No solution line, hidden test, marker, grader, reference or misconception is in the release."""
+    text = "\n".join(source_of(c) for c in notebook_of("release", name)["cells"])
+    raw = json.dumps(notebook_of("release", name))
+    released = {line.split("  #")[0].strip() for line in text.splitlines()}
+    secret = lines_of_solutions(name)
+    assert len(secret) > 10, "the test has something to look for"
+    assert not secret & released
+    for word in ("SOLUTION", "HIDDEN", "ORIGINAL", "MARK SCHEME", "exercise:", "autograder", "misconception"):
+        assert word not in raw, word
+    checks = [
+        f
+        for path in (ROOT / "autograder" / "exercises").rglob("checks.py")
+        for f in re.findall(r"def (test_\w+)", path.read_text())
+    ]
+    assert len(checks) > 10
+    for check in checks:
+        assert check not in raw
+    for exercise in course.assignments()[name].exercises:
+        for id, wrong in bank(exercise.name).items():
+            assert wrong.says not in raw, id
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_fixes_release_the_original(name):
+    """A fix exercise, by the table at the notebook's start, is released as the buggy original, whole, ready to edit."""
+    cells = notebook_of("source", name)["cells"]
+    fixes = [c for c in cells if ORIGINAL.search(source_of(c))]
+    assert len(fixes) == source_of(cells[0]).count("| fix |")
+    for cell in fixes:
+        released = source_of(cell_of(notebook_of("release", name), cell["metadata"]["nbgrader"]["grade_id"]))
+        assert released == original_of(source_of(cell))
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_solutions_hold_no_hidden_parts(name):
+    raw = json.dumps(notebook_of("solutions", name))
+    for word in ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS", "ORIGINAL", "NotImplementedError()"):
+        assert word not in raw, word
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_the_source_declares_its_exercises(name):
+    """Every graded code cell names its exercise, every exercise has a solution cell and hints."""
+    notebook = notebook_of("source", name)
+    assignment = course.assignments()[name]
+    graded = [c.grade_id for c in assignment.cells if c.grade and c.cell_type == "code"]
+    assert graded == [e.grade_id for e in assignment.exercises]
+    text = "\n".join(source_of(c) for c in notebook["cells"])
+    assert text.count("<details>") >= 3 * len(graded), "three hints for each exercise"
+    for grade_id in graded:
+        assert cell_of(notebook, f"{grade_id}-solution")["metadata"]["nbgrader"]["solution"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "### BEGIN SOLUTION\n1\n### END SOLUTION\n### BEGIN ORIGINAL\n# 1\n",
+        "### BEGIN SOLUTION\n1\n### END SOLUTION\n### BEGIN ORIGINAL\n1\n### END ORIGINAL",
+    ],
+)
+def test_a_malformed_original_is_refused(source):
+    with pytest.raises(ReleaseError):
+        original_of(source)
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_the_released_checks_fail_and_the_solutions_pass(grader, name):
+    """Every visible check fails on the release as it is, and passes on the solution."""
+
+    for folder, passes in (("release", False), ("solutions", True)):
+        child = grader.parent.fork()
+        try:
+            for cell in notebook_of(folder, name)["cells"]:
+                if cell["cell_type"] != "code":
+                    continue
+                request = {"op": "cell", "source": source_of(cell), "name": cell["id"]}
+                reply, _ = child.request(request, seconds=60)
+                meta = cell["metadata"].get("nbgrader", {})
+                if meta.get("grade"):
+                    assert ("error" not in reply) == passes, cell["id"]
+                elif passes or not meta.get("solution"):
+                    assert "error" not in reply, (folder, cell["id"], reply.get("error"))
+        except (ChildGone, Interrupted) as problem:
+            pytest.fail(f"{folder}, {cell['id']}: {problem}")
+        finally:
+            child.kill()
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_the_solutions_get_full_marks_and_the_release_does_not(grader, monkeypatch, name):
+    """Through the sandbox; on `meta` as well, wherever an exercise has a check for devices."""
+    monkeypatch.setattr(grader.diagnostician, "diagnose", lambda run: [])  # costly, and tested elsewhere
+    right, released = (
+        grader.grade_file(ROOT / folder / name / f"{name}.ipynb", seed=1).verdict for folder in ("solutions", "release")
+    )
+    assert right.full, [c.message for e in right.exercises for c in e.checks if not c.passed]
+    for outcome in released.exercises:
+        assert outcome.score < outcome.max_score, outcome.exercise
+        assert outcome.status == "graded" or outcome.message

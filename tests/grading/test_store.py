@@ -1,0 +1,197 @@
+"""What is kept on disk: whatever lies there, a run reads it or makes it anew, and nothing ends."""
+
+import copy
+import json
+import os
+import tracemalloc
+
+import nbformat
+import pytest
+from conftest import ASSIGNMENT
+from stand_ins import Engine, Writer, run, verdict
+
+from autograder import course
+from autograder.grading.store import LARGEST, Store
+from autograder.nbgrader.preprocessors import notebook_cells, write_outputs
+from autograder.report import class_report, outcome_text
+from autograder.submission.restore import Cell
+from autograder.verdict import Check, Diagnosis, Graded
+
+WRONG = [None, [], {}, [[]], {"a": 1}, "", "x", True, -1, 10**30, 1.5, float("nan"), float("inf"), "10", ["x"]]
+OUTPUTS = [
+    {"output_type": "stream", "name": "stdout", "text": "seen"},
+    {"output_type": "display_data", "data": {"text/plain": "seen"}, "metadata": {}},
+    {"output_type": "error", "ename": "E", "evalue": "e", "traceback": ["t"]},
+]
+
+
+def whole():
+    """A Graded in which everything is that can be kept."""
+    graded = Graded(verdict("error"))
+    first, second = graded.verdict.exercises[:2]
+    second.checks = [Check("c", "values", 2.0, False, "it fails")]
+    second.diagnosis = [Diagnosis("d", "so it went")]
+    second.skipped = [{"name": "s", "message": "no GPU"}]
+    cells = [Cell("code", "", "a"), Cell("markdown", "", "", copy_of="b", lesson=True, added=True)]
+    return Graded(graded.verdict, cells, {0: OUTPUTS})
+
+
+def places(data, path=()):
+    """The paths to everything in a JSON value."""
+    yield path
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+        yield from places(value, (*path, key))
+
+
+def replaced(data, path, value):
+    if not path:
+        return value
+    made = copy.copy(data)
+    made[path[0]] = replaced(data[path[0]], path[1:], value)
+    return made
+
+
+def removed(data, path):
+    if len(path) > 1:
+        return replaced(data, path[:1], removed(data[path[0]], path[1:]))
+    return [v for i, v in enumerate(data) if i != path[0]] if isinstance(data, list) else {**data, path[0]: []}
+
+
+def tally(student, verdict):
+    """What the report and the table make of a verdict."""
+    assignment = course.find_assignment("02")
+    outcome_text.ClassTable(assignment).add(student, verdict)
+    class_report.student_row(student, verdict, assignment)
+    (headline := class_report.Headline()).add(student, verdict)
+    headline.summary()
+    for exercise in assignment.exercises:
+        (made := class_report.ExerciseTally(exercise)).add(student, verdict.exercise(exercise.name))
+        made.summary()
+
+
+def use(graded):
+    """Do with a Graded what a run does."""
+    json.dumps(graded.verdict.to_dict(), allow_nan=False)
+    outcome_text.verdict_as_text(graded.verdict)
+    tally("ada", graded.verdict)
+    cells = [Cell("code", "", "") for _ in range(2)]
+    notebook = notebook_cells(cells, {})
+    write_outputs(notebook, cells, graded)
+    for outcome in graded.verdict.exercises:
+        outcome_text.as_html(outcome)
+    nbformat.v4.writes(nbformat.v4.new_notebook(cells=notebook))
+
+
+def test_what_was_stopped_is_found_apart_from_what_counts(tmp_path):
+    results, stopped = Store(tmp_path), Graded(verdict("timeout"), stopped=True)
+    results.put("key", stopped)
+    assert results.get("key") is None and not results.has("key")
+    assert results.was_stopped("key") and results.get_stopped("key") == stopped
+    results.put("key", whole())
+    assert results.get("key") == whole() and not results.was_stopped("key")
+
+
+def test_what_was_kept_is_found_again(tmp_path):
+    results = Store(tmp_path)
+    results.put("key", whole())
+    found = results.get("key")
+    assert found == whole()
+    use(found)
+    results.put_latest(ASSIGNMENT, "ada", whole().verdict, {"key": "k"})
+    assert results.latest_of(ASSIGNMENT, "ada") == (whole().verdict, {"key": "k"})
+
+
+def test_results_with_wrong_types_count_as_not_there(tmp_path):
+    results = Store(tmp_path)
+    results.put("key", whole())
+    (path,) = tmp_path.rglob("*.json")
+    right = json.loads(path.read_text())
+    refused = 0
+    for place in places(right):
+        for wrong in [right] if not place else WRONG:
+            path.write_text(json.dumps(replaced(right, place, wrong)))
+            found = results.get("key")
+            refused += found is None
+            if found is not None:
+                use(found)
+        if place:
+            path.write_text(json.dumps(removed(right, place)))
+            if (found := results.get("key")) is not None:
+                use(found)
+    assert refused > 500
+
+
+def test_latest_verdicts_with_wrong_types_count_as_not_there(tmp_path):
+    results = Store(tmp_path)
+    results.put_latest(ASSIGNMENT, "ada", whole().verdict, {"key": "k"})
+    (path,) = tmp_path.rglob("*.json")
+    right = json.loads(path.read_text())
+    for place in places(right):
+        for wrong in WRONG:
+            path.write_text(json.dumps(replaced(right, place, wrong)))
+            found, _ = results.latest_of(ASSIGNMENT, "ada")
+            if found is not None:
+                tally("ada", found)
+                json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("text", ["1e400", "-1e400", "NaN", "[]", '"7"', "null", "-1", "7.5", "true", "9" * 5000, "{}"])
+def test_a_seed_that_is_none_is_drawn_anew(tmp_path, text):
+    results = Store(tmp_path)
+    (path,) = (tmp_path / ".autograder" / "seeds" / f"{ASSIGNMENT}.json",)
+    path.parent.mkdir(parents=True)
+    path.write_text(f'{{"seed": {text}}}')
+    seed = results.seed(ASSIGNMENT)
+    assert type(seed) is int and 0 <= seed < 2**48 and results.seed(ASSIGNMENT) == seed
+
+
+CONTENTS = {
+    "no JSON": b"{",
+    "no text": b"\xff\xfe",
+    "a list": b"[]",
+    "a number": b"7",
+    "nested": b"[" * 200_000 + b"]" * 200_000,
+    "nested in a verdict": b'{"verdict": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "an empty verdict": b'{"verdict": []}',
+    "other text": b'{"verdict": "full", "cells": 7, "outputs": [], "recorded": 7}',
+    "empty": b"",
+}
+
+
+@pytest.mark.parametrize("content", CONTENTS)
+def test_a_run_goes_on_whatever_lies_in_the_store(tmp_path, submit, content):  # noqa: F811
+    for student in ("ada", "bela"):
+        submit(student, "graded" if student == "ada" else "error")
+    writer = Writer()
+    made, done = run(tmp_path, Engine(), writer)
+    results = Store(tmp_path)
+    for student, found in done:
+        results.put_latest(ASSIGNMENT, student, found)
+    kept = list((tmp_path / ".autograder").rglob("*.json"))
+    assert len(kept) == 5
+    for path in kept:
+        path.write_bytes(CONTENTS[content])
+    made, done = run(tmp_path, Engine(), Writer())
+    assert dict(done)["ada"].full and dict(done).keys() == {"ada", "bela"}
+    assert results.latest(ASSIGNMENT) == {}
+
+
+@pytest.mark.parametrize("kind", ["large", "pipe", "folder", "link"])
+def test_files_that_are_none_of_ours_are_not_read(tmp_path, kind):
+    results = Store(tmp_path)
+    results.put("key", whole())
+    (path,) = tmp_path.rglob("*.json")
+    path.rename(tmp_path / "away")
+    if kind == "large":
+        path.write_bytes(b"")
+        os.truncate(path, LARGEST + 1)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero")
+    tracemalloc.start()
+    assert results.get("key") is None
+    assert tracemalloc.get_traced_memory()[1] < 2**20
+    tracemalloc.stop()

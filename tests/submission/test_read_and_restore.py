@@ -1,0 +1,195 @@
+"""Reading and restoring submissions: whatever they are, one sentence or cells in order."""
+
+import json
+import os
+
+import pytest
+from conftest import ASSIGNMENT, hand_in
+
+from autograder import course
+from autograder.errors import Unreadable
+from autograder.submission import read as reading
+from autograder.submission.restore import restore
+
+NOTEBOOK = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
+
+
+def code(source, grade_id=None, **extra):
+    metadata = {"nbgrader": {"grade_id": grade_id}} if grade_id else {}
+    return {"cell_type": "code", "id": "x", "metadata": metadata, "source": source, "outputs": [], **extra}
+
+
+def read(cells):
+    return reading.read_notebook(json.dumps({**NOTEBOOK, "cells": cells}).encode())
+
+
+@pytest.mark.parametrize(
+    "data, says",
+    [
+        (b"", "not JSON"),
+        (b"\xff\xfe\x00", "UTF-8"),
+        (b"PK\x03\x04", "not JSON"),
+        (b"[]", "no list of cells"),
+        (b"{}", "no list of cells"),
+        (b'{"cells": 3, "nbformat": 4}', "no list of cells"),
+        (b'{"cells": [], "nbformat": 3}', "format 3"),
+        (b'{"cells": [], "nbformat": 5}', "format 5"),
+        (b'{"cells": [], "nbformat": "4\\n\\ud800"}', "format '4"),
+        (b'{"cells": [3], "nbformat": 4}', "cell 1"),
+        (b'{"cells": [{"source": {"a": 1}}], "nbformat": 4}', "cell 1"),
+        (b"[" * 100_000, "nested"),
+        *(
+            (b'{"nbformat":4,"cells":[],"x":[' + part * (4 * 2**20 // len(part) * 2) + b"0]}", "parts")
+            for part in (b"[[]],", b'{"":0},', b'"ab",', b'{"a":{}},', b"1,", b'"\\"\\\\",')
+        ),
+        (json.dumps({**NOTEBOOK, "cells": [{}] * 3000}).encode(), "3000 cells"),
+        (json.dumps({**NOTEBOOK, "cells": [code("x" * 2_000_000)]}).encode(), "characters"),
+    ],
+)
+def test_what_is_no_notebook_is_refused_in_a_sentence(data, says):
+    with pytest.raises(Unreadable) as problem:
+        reading.read_notebook(data)
+    assert says in str(problem.value) and "\n" not in str(problem.value)
+
+
+def test_the_outputs_of_an_honest_notebook_of_the_largest_size_are_read():
+    line = 'tensor([[0.12, 0.34], [0.56, 0.78]]) {\'epoch\': 1, "loss": 0.1234} \\n, path\\\\, \\"\n'
+    outputs = [{"output_type": "stream", "name": "stdout", "text": [line] * 200_000}]
+    data = json.dumps({**NOTEBOOK, "cells": [code("x = 1", outputs=outputs)]}, indent=1).encode()
+    assert reading.MAX_FILE * 0.9 < len(data) < reading.MAX_FILE
+    assert [cell.source for cell in reading.read_notebook(data)] == ["x = 1"]
+
+
+def test_odd_cells_are_taken_as_far_as_they_go():
+    cells = read(
+        [
+            {"source": ["a\n", "b"]},
+            {"cell_type": "code", "metadata": None, "source": "c"},
+            {"cell_type": "code", "metadata": {"nbgrader": {"grade_id": ["x"]}}, "source": "\ud800"},
+            {"cell_type": "weird", "id": "not an id!", "source": ""},
+        ]
+    )
+    assert [c.source for c in cells] == ["a\nb", "c", "?", ""]
+    assert [c.cell_type for c in cells] == ["raw", "code", "code", "raw"]
+    assert {c.grade_id for c in cells} == {None} and {c.id for c in cells} == {""}
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "link", "fifo", "huge"])
+def test_what_is_no_file_is_refused_in_a_sentence(tmp_path, kind):
+    path = tmp_path / "it.ipynb"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        (tmp_path / "secret").write_text("{}")
+        path.symlink_to(tmp_path / "secret")
+    elif kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "huge":
+        path.write_bytes(b"")
+        os.truncate(path, 2**31)
+    with pytest.raises(Unreadable) as problem:
+        reading.read_bytes(path)
+    assert str(problem.value).count("\n") == 0
+
+
+class TestRestoring:
+    """The cells of assignment 02, mangled in the ways that editors mangle them."""
+
+    @pytest.fixture
+    def assignment(self):
+        return course.assignments()[ASSIGNMENT]
+
+    @pytest.fixture
+    def cells(self, release):
+        return reading.read_notebook(json.dumps(release).encode())
+
+    def restored(self, cells, assignment):
+        return restore(cells, assignment.cells, assignment)
+
+    def graded(self, cells):
+        return [c.exercise for c in cells if c.exercise]
+
+    def test_untouched(self, cells, assignment):
+        restored = self.restored(cells, assignment)
+        assert len(restored) == len(cells)
+        assert self.graded(restored) == [e.name for e in assignment.exercises]
+        assert not any(c.added for c in restored)
+
+    def test_lessons_and_tests_are_not_run(self, cells, assignment):
+        restored = self.restored(cells, assignment)
+        assert sum(c.lesson for c in restored) == len(assignment.lesson_ids)
+        assert [c.known.grade_id for c in restored if c.runs and c.known] == [
+            c.grade_id for c in assignment.cells if c.cell_type == "code" and not c.grade
+        ]
+
+    def test_a_lesson_without_its_id_is_still_known(self, cells, assignment):
+        for cell in cells:
+            cell.id = ""
+        assert sum(c.lesson for c in self.restored(cells, assignment)) == len(assignment.lesson_ids)
+
+    def test_a_solution_put_into_a_lesson_cell_is_run(self, cells, assignment):
+        lesson = next(c for c in cells if c.id in assignment.lesson_ids)
+        lesson.source = "def attention(query, key, value, mask=None):\n    return 1"
+        restored = self.restored(cells, assignment)
+        assert next(c for c in restored if c.source == lesson.source).runs
+
+    def test_a_tag_of_the_student_skips_nothing(self, release, assignment):
+        for cell in release["cells"]:
+            cell["metadata"]["tags"] = ["lesson"]
+        cells = reading.read_notebook(json.dumps(release).encode())
+        assert sum(c.lesson for c in self.restored(cells, assignment)) == len(assignment.lesson_ids)
+
+    def test_deleted_tests_come_back(self, cells, assignment):
+        names = {e.grade_id for e in assignment.exercises}
+        restored = self.restored([c for c in cells if c.grade_id not in names], assignment)
+        assert self.graded(restored) == [e.name for e in assignment.exercises]
+        places = [i for i, c in enumerate(restored) if c.exercise]
+        assert all(restored[i - 1].known.grade_id == f"{restored[i].exercise}-solution" for i in places)
+
+    def test_solution_and_test_deleted(self, cells, assignment):
+        kept = [c for c in cells if not (c.grade_id or "").startswith("SelfAttention")]
+        assert self.graded(self.restored(kept, assignment)) == [e.name for e in assignment.exercises]
+
+    def test_everything_deleted(self, assignment):
+        restored = self.restored([], assignment)
+        assert self.graded(restored) == [e.name for e in assignment.exercises]
+        assert "SOLUTION" not in "".join(c.source for c in restored if not c.known.locked)
+
+    def test_doubled_cells(self, cells, assignment):
+        doubled = [c for cell in cells for c in (cell, cell)]
+        restored = self.restored(doubled, assignment)
+        assert self.graded(restored) == [e.name for e in assignment.exercises]
+        ids = [c.known.grade_id for c in restored if c.known]
+        assert len(ids) == len(set(ids)) == len(assignment.cells)
+
+    def test_a_deleted_test_comes_back_below_the_last_copy(self, cells, assignment):
+        doubled = [c for cell in cells for c in (cell, cell) if c.grade_id != "SelfAttention"]
+        restored = self.restored(doubled, assignment)
+        (test,) = [i for i, c in enumerate(restored) if c.exercise == "SelfAttention"]
+        assert restored[test - 1].copy_of == "SelfAttention-solution"
+
+    def test_edited_tests_are_as_released(self, cells, assignment):
+        for cell in cells:
+            if cell.grade_id == "attention":
+                cell.source, cell.cell_type = "assert True", "markdown"
+        test = next(c for c in self.restored(cells, assignment) if c.exercise == "attention")
+        assert test.cell_type == "code" and "assert True" not in test.source
+
+    def test_a_solution_cell_turned_into_text_is_code_again(self, cells, assignment):
+        for cell in cells:
+            if cell.grade_id == "attention-solution":
+                cell.cell_type = "markdown"
+        assert next(
+            c for c in self.restored(cells, assignment) if c.known and c.known.grade_id == "attention-solution"
+        ).runs
+
+
+def test_an_assignment_is_known_by_its_name_or_its_cells(grader, release, tmp_path):
+    from autograder.grading.grader import assignment_of
+
+    cells = reading.read_notebook(json.dumps(release).encode())
+    assert assignment_of(cells, "x (1).ipynb").name == ASSIGNMENT
+    assert assignment_of([], f"/a/{ASSIGNMENT}.ipynb").name == ASSIGNMENT
+    assert assignment_of([], "other.ipynb") is None
+    verdict = grader.grade_file(hand_in(NOTEBOOK, tmp_path, "other.ipynb")).verdict
+    assert {e.status for e in verdict.exercises} == {"rejected"} and verdict.max_score > 0

@@ -1,0 +1,121 @@
+"""A course of small assignments with one small exercise each, its class, and its graders as processes of their own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from conftest import ROOT, cell_of, hand_in, load
+
+from autograder.grading.store import Store
+from autograder.nbgrader.runs import Course
+
+NAME = "09_tiny"
+SETUP = "import time\nimport torch\nfrom torch import nn\nimport torch.nn.functional as F"
+CELLS = ("setup", "causal_mask-solution", "causal_mask")
+ANSWERS = {
+    "right": "torch.tril(torch.ones(t, t, dtype=torch.bool, device=device))",
+    "upside down": "torch.triu(torch.ones(t, t, dtype=torch.bool, device=device))",
+    "floats": "torch.tril(torch.ones(t, t, device=device))",
+    "on the cpu": "torch.tril(torch.ones(t, t, dtype=torch.bool))",
+    "raises": "1 / 0",
+}
+
+
+def course(place, names=(NAME,), db_url=None):
+    """Make the course in the empty folder `place` and build it; returns its released notebook, parsed.
+
+    All its assignments have the same one.
+    """
+    source = load(ROOT / "source" / "03_causal_attention" / "03_causal_attention.ipynb")
+    source["cells"] = [c for c in source["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") in CELLS]
+    cell_of(source, "setup")["source"] = SETUP
+    for name in names:
+        hand_in(source, place / "source" / name, f"{name}.ipynb")
+    configure(place, db_url)
+    for name in names:
+        Course(place).build(name)
+    return load(place / "release" / names[0] / f"{names[0]}.ipynb")
+
+
+def configure(place, db_url=None):
+    """The course's nbgrader_config.py, with a line that says where the gradebook is, unless it is SQLite's file."""
+    line = f"\nc.CourseDirectory.db_url = {db_url!r}\n" if db_url else ""
+    (place / "nbgrader_config.py").write_text((ROOT / "nbgrader_config.py").read_text() + line)
+
+
+def submit(place, release, student, answer="right", cell="", name=NAME):
+    """Hand in an answer for a student: one of ANSWERS, with `cell` run before it."""
+    code = f"def causal_mask(t, device=None):\n    return {ANSWERS[answer]}\n"
+    cell_of(release, "causal_mask-solution")["source"] = f"# {student!r}\n{cell}\n{code}"
+    return hand_in(release, place / "submitted" / student / name, f"{name}.ipynb")
+
+
+def submit_all(place, release, number, cell):
+    """Hand in for `number` students, all kinds of answers in turn, with `cell` run before each."""
+    for student in range(number):
+        submit(place, release, f"student{student:02d}", list(ANSWERS)[student % len(ANSWERS)], cell)
+
+
+def start(place, *arguments, command="grade", name=NAME, before=()):
+    """Start `autograder grade` on the course: a Popen. It is the leader of a process group of its own."""
+    return subprocess.Popen(
+        [*before, sys.executable, "-m", "autograder", command, name, *map(str, arguments)],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the tests may run where it is ignored
+    )
+
+
+def ended(run, seconds=180):
+    """(exit code, all that it said) of a run that ends by itself."""
+    try:
+        said, _ = run.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        run.kill()
+        raise AssertionError(f"it did not end within {seconds} s") from None
+    assert "Traceback" not in said, said
+    return run.returncode, said
+
+
+def verdicts(place, name=NAME):
+    """What counts of everybody's verdict, by student."""
+    found = Store(place).latest(name)
+    return {
+        s: [(e.score, e.status, e.message, [c.passed for c in e.checks]) for e in v.exercises] for s, v in found.items()
+    }
+
+
+def gradebook(place, name=NAME):
+    """What the gradebook knows: the score of everybody's one submission; all grades and comments."""
+    with Course(place).gradebook() as book:
+        if book.engine.name == "sqlite":
+            (check,) = book.db.connection().exec_driver_sql("PRAGMA integrity_check").fetchone()
+            assert check == "ok"
+        rows = [(s.student.id, s.score) for s in book.assignment_submissions(name)]
+        grades = [
+            (g.notebook.student.id, g.name, g.auto_score, g.manual_score, g.needs_manual_grade)
+            for s in book.assignment_submissions(name)
+            for n in s.notebooks
+            for g in n.grades
+        ]
+        grades += [
+            (c.notebook.student.id, c.name, c.comment)
+            for s in book.assignment_submissions(name)
+            for n in s.notebooks
+            for c in n.comments
+        ]
+    assert len(rows) == len(dict(rows)), "a student has two submissions"
+    return dict(rows), sorted(grades, key=str)
+
+
+def results(place):
+    """The stored results: their contents, by file name. Each can be read."""
+    found = (place / ".autograder" / "results").rglob("*.json")
+    return {path.stem: json.loads(path.read_text()) for path in found}
