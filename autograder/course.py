@@ -12,6 +12,8 @@ from pathlib import Path
 
 from .errors import CourseError
 
+ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n(.*?)\n### END ORIGINAL", re.DOTALL)
+SOLUTION_MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
 EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
 
 
@@ -73,6 +75,36 @@ def assignments(course=None):
 def exercises(course=None):
     """All autograded exercises by name."""
     return {e.name: e for a in assignments(course).values() for e in a.exercises}
+
+
+def solution_of(exercise, course=None):
+    """The solution cell that defines an exercise. Raises CourseError."""
+    found = exercises(course).get(exercise)
+    cells = assignments(course)[found.assignment].cells if found else ()
+    defines = re.compile(rf"^(?:class|def) {exercise}\b", re.MULTILINE)
+    for cell in cells:
+        if cell.solution and defines.search(cell.source):
+            return cell
+    raise CourseError(f"No solution cell of the course defines {exercise!r}.")
+
+
+def answer_of(source):
+    """The solution in a source cell: what stands around the regions too, without the original and the marks."""
+    return SOLUTION_MARK.sub("", ORIGINAL.sub("", source)).rstrip() + "\n"
+
+
+def original_of(source):
+    """The buggy original in a source cell, uncommented, or None. Raises CourseError if it is malformed."""
+    if "### BEGIN ORIGINAL" not in source and "### END ORIGINAL" not in source:
+        return None
+    found = ORIGINAL.findall(source)
+    if len(found) != 1:
+        raise CourseError(f"A cell must have one whole ORIGINAL region, not {len(found)}: {source[:60]!r}.")
+    lines = found[0].split("\n")
+    wrong = [line for line in lines if line != "#" and not line.startswith("# ")]
+    if wrong:
+        raise CourseError(f"Every line of an original must stand behind '# ': {wrong[0]!r}.")
+    return "\n".join(line[2:] for line in lines)
 
 
 def find_assignment(name, course=None):

@@ -84,7 +84,7 @@ def require_build(runs, assignment):
     """The gradebook must know the assignment as its source has it. Raises UsageError."""
     from nbgrader.api import MissingEntry
 
-    from ..nbgrader.releasing import ORIGINAL
+    from ..course import ORIGINAL
 
     advice = f"Run `autograder build {assignment.name.split('_')[0]}` first."
     try:

@@ -45,10 +45,11 @@ class StudentError(Exception):
 
 
 class Local:
-    """Trusted code in this process, behind the same interface as a sandboxed child."""
+    """Trusted code in this process, behind the same interface as a sandboxed child. `text` is what defines it."""
 
-    def __init__(self, namespace):
+    def __init__(self, namespace, text=None):
         self.bench = Workbench(namespace)
+        self.text = text
 
     def ask(self, message, tensors):
         with warnings.catch_warnings():  # wrong code warns, as a student's does where nobody sees it
@@ -57,6 +58,8 @@ class Local:
 
     def source(self, name):
         """The text of the file that defines `name`, and last, since the last counts, that of the definition itself."""
+        if self.text is not None:
+            return Source(name, (self.text,), 1)
         code = self.bench.find(name)
         file = Path(inspect.getsourcefile(code)).read_text(encoding="utf-8")
         return Source(code.__name__, (file, dedent(inspect.getsource(code))), 2)

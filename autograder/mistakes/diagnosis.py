@@ -15,7 +15,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from .. import cache
-from ..checks.proxies import Local, same
+from ..checks.proxies import same
 from ..verdict import Diagnosis
 from .bank import bank, usual_failures
 
@@ -105,8 +105,7 @@ class Known:
     def _at(self, check):
         """(whether it fails that check, its transcript of it)."""
         if check not in self.found:
-            namespace = self.misconception.namespace()
-            run = self.graders.run(self.misconception.exercise, Local(namespace), self.seed, only=check)
+            run = self.graders.run(self.misconception.exercise, self.misconception.local(), self.seed, only=check)
             self.found[check] = bool(run.failed()), run.transcripts[check]
         return self.found[check]
 

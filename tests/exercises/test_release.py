@@ -10,9 +10,9 @@ import pytest
 from conftest import ROOT, cell_of, load
 
 from autograder import course
-from autograder.errors import ChildGone, Interrupted
+from autograder.course import ORIGINAL, original_of
+from autograder.errors import ChildGone, CourseError, Interrupted
 from autograder.mistakes.bank import bank
-from autograder.nbgrader.releasing import ORIGINAL, ReleaseError, original_of
 from autograder.nbgrader.runs import Course
 
 ASSIGNMENTS = sorted(course.assignments(ROOT))
@@ -144,7 +144,7 @@ def test_the_source_declares_its_exercises(name):
     ],
 )
 def test_a_malformed_original_is_refused(source):
-    with pytest.raises(ReleaseError):
+    with pytest.raises(CourseError):
         original_of(source)
 
 

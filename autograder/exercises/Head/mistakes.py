@@ -1,615 +1,330 @@
-"""Wrong implementations of `Head(n_embd, head_size, block_size, dropout)`. Each replaces a step of `Layer`, or is the
-original."""
+"""What goes wrong in `Head(n_embd, head_size, block_size, dropout)`, as edits of the course's own answer."""
 
-import torch
-import torch.nn.functional as F
-from torch import nn
+from ...mistakes.bank import Bank
 
-from ...mistakes.bank import misconception
+SCALE = " * k.shape[-1] ** -0.5"
+SCORES = "q @ k.transpose(-2, -1)"
+SOFTMAX = "F.softmax(wei, dim=-1)"
+MASK = "self.tril[:t, :t] == 0"  # True where the key is hidden
+HIDE = 'wei = wei.masked_fill(self.tril[:t, :t] == 0, float("-inf"))'
+ALLOWED = "(self.tril[:t, :t] != 0)"
+TRIL = 'self.register_buffer("tril", torch.tril(torch.ones(block_size, block_size)))'
+DROP = "self.dropout(F.softmax(wei, dim=-1))"
+END = "return wei @ v "
 
-
-class Layer(nn.Module):
-    """The right steps, each of which can be overridden: (b, t, n_embd) -> (b, t, head_size)."""
-
-    def __init__(self, n_embd, head_size, block_size, dropout):
-        super().__init__()
-        self.longest = block_size
-        self.key = nn.Linear(n_embd, head_size, bias=False)
-        self.query = nn.Linear(n_embd, head_size, bias=False)
-        self.value = nn.Linear(n_embd, head_size, bias=False)
-        self.register_buffer("tril", torch.tril(torch.ones(block_size, block_size)))
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x):
-        self.refuse_rank(x)
-        self.refuse_long(x.shape[-2])
-        Q, K, V = self.project(x)
-        allowed = self.past(x.shape[-2])
-        weights = self.weigh(self.hide(self.scores(Q, K, x), allowed), allowed)
-        return self.mix(self.drop(weights), V, x)
-
-    def refuse_rank(self, x):
-        if x.dim() != 3:
-            raise ValueError(f"expected (b, t, n_embd), got {tuple(x.shape)}")
-
-    def refuse_long(self, t):
-        if t > self.longest:
-            raise ValueError(f"{t} tokens are more than the block of {self.longest}")
-
-    def project(self, x):
-        return self.query(x), self.key(x), self.value(x)
-
-    def scores(self, Q, K, x):
-        return Q @ K.mT * K.shape[-1] ** -0.5  # (b, t, t)
-
-    def past(self, t):
-        return self.tril[:t, :t] != 0  # (t, t), True for the query's own place and those before it
-
-    def hide(self, scores, allowed):
-        return scores.masked_fill(~allowed, float("-inf"))  # (b, t, t)
-
-    def weigh(self, scores, allowed):
-        return scores.softmax(-1)  # (b, t, t)
-
-    def drop(self, weights):
-        return self.dropout(weights)  # (b, t, t)
-
-    def mix(self, weights, V, x):
-        return weights @ V  # (b, t, head_size)
-
+BANK = Bank(
+    "Head",
+    places=dict(SCALE=SCALE, SCORES=SCORES, SOFTMAX=SOFTMAX, MASK=MASK, HIDE=HIDE, TRIL=TRIL, DROP=DROP, END=END),
+)
+mistake = BANK.mistake
 
 # --- the original and its defects -----------------------------------------------------------------
 
-
-# Typed as the notebook has it; n_embd, block_size and dropout are globals there.
-# fmt: off
-# ruff: noqa: F821
-@misconception(
+BANK.released(
     "original-003",
     "This is notebook 003's class as it was given: its constructor takes the head's size alone, and the embedding's"
     " size, the block's and the dropout come from globals (NameError). Its scale goes by the wrong width.",
-    original="003",
+    "003",
 )
-class Head(nn.Module):
-    """One causal attention head."""
-
-    def __init__(self, head_size):
-        super().__init__()
-        self.key = nn.Linear(n_embd, head_size, bias=False)
-        self.query = nn.Linear(n_embd, head_size, bias=False)
-        self.value = nn.Linear(n_embd, head_size, bias=False)
-        self.register_buffer("tril", torch.tril(torch.ones(block_size, block_size)))
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x):
-        B, T, C = x.shape
-        k = self.key(x)    # (B, T, C)
-        q = self.query(x)  # (B, T, C)
-
-        wei = q @ k.transpose(-2, -1) * C ** -0.5                     # (B, T, C) x (B, C, T) -> (B, T, T)
-        wei = wei.masked_fill(self.tril[:T, :T] == 0, float("-inf"))  # (B, T, T)
-        wei = F.softmax(wei, dim=-1)                                  # (B, T, T)
-        wei = self.dropout(wei)                                       # (B, T, T)
-
-        v = self.value(x)  # (B, T, C)
-        return wei @ v     # (B, T, T) x (B, T, C) -> (B, T, C)
-
-
-# fmt: on
-
-
-@misconception(
+mistake(
     "dropout-left-global",
     "The constructor has no parameter for dropout, which still comes from a global: it should take n_embd, head_size,"
     " block_size and dropout, in this order.",
+    {"block_size, dropout):": "block_size):", "nn.Dropout(dropout)": "nn.Dropout(0.0)"},
     original="003",
 )
-class DropoutLeftGlobal(Layer):
-    def __init__(self, n_embd, head_size, block_size):
-        super().__init__(n_embd, head_size, block_size, 0.0)
-
-
-@misconception(
+mistake(
     "scale-by-embedding-width",
     "These are the values you get when scores are divided by the root of n_embd, as notebook 003 has it: it is the"
     " width of the key, head_size, that counts.",
+    {SCALE: " * x.shape[-1] ** -0.5"},
     original="003",
 )
-class ScaleByEmbeddingWidth(Layer):
-    def scores(self, Q, K, x):
-        return Q @ K.mT * x.shape[-1] ** -0.5
-
-
-@misconception("always-bias", "The layers have a bias: none of the three should.")
-class AlwaysBias(Layer):
-    def __init__(self, n_embd, head_size, block_size, dropout):
-        super().__init__(n_embd, head_size, block_size, dropout)
-        self.key, self.query, self.value = (nn.Linear(n_embd, head_size) for _ in range(3))
-
+mistake(
+    "always-bias",
+    "The layers have a bias: none of the three should.",
+    {
+        f"self.{name} = nn.Linear(n_embd, head_size, bias=False)": f"self.{name} = nn.Linear(n_embd, head_size)"
+        for name in ("key", "query", "value")
+    },
+)
 
 # --- layers ---------------------------------------------------------------------------------------
 
-
-@misconception(
+mistake(
     "one-projection",
     "One matrix serves for queries, keys and values: each role has a matrix of its own.",
+    {"self.value = nn.Linear(n_embd, head_size, bias=False)": "self.key = self.value = self.query"},
 )
-class OneProjection(Layer):
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.key = self.value = self.query
-
-
-@misconception(
+mistake(
     "keys-from-queries",
     "These are the values you get when the keys are made by `query`: each role has a matrix of its own.",
+    {"k = self.key(x)": "k = self.query(x)"},
 )
-class KeysFromQueries(Layer):
-    def project(self, x):
-        return self.query(x), self.query(x), self.value(x)
-
-
-@misconception(
-    "keys-as-values", "These are the values you get when the weights are applied to the keys: mix the values."
+mistake(
+    "keys-as-values",
+    "These are the values you get when the weights are applied to the keys: mix the values.",
+    {END: "return wei @ k "},
 )
-class KeysAsValues(Layer):
-    def project(self, x):
-        return self.query(x), self.key(x), self.key(x)
-
-
-@misconception(
+mistake(
     "inputs-as-values",
     "The weights are applied to the input itself: `value` has no part in the output. Mix the values.",
+    {END: "return wei @ x "},
 )
-class InputsAsValues(Layer):
-    def mix(self, weights, V, x):
-        return weights @ x
-
-
-@misconception(
+mistake(
     "layers-made-in-forward",
     "The layers are made anew in every call, so nothing can be learnt or loaded: make them in `__init__`.",
+    {
+        f"self.{n} = nn.Linear(n_embd, head_size, bias=False)": f"self.{n}_size = n_embd, head_size"
+        for n in ("key", "query", "value")
+    }
+    | {f"self.{n}(x)": f"nn.Linear(*self.{n}_size)(x)" for n in ("key", "query", "value")},
 )
-class LayersMadeInForward(Layer):
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.sizes = self.key.in_features, self.key.out_features
-        del self.query, self.key, self.value
-
-    def project(self, x):
-        return [nn.Linear(*self.sizes)(x) for _ in range(3)]
-
 
 # --- scores and softmax ---------------------------------------------------------------------------
 
-
-@misconception("no-scale", "These are the values you get without a scale: divide the scores by √head_size.")
-class NoScale(Layer):
-    def scores(self, Q, K, x):
-        return Q @ K.mT
-
-
-@misconception(
+mistake("no-scale", "These are the values you get without a scale: divide the scores by √head_size.", {SCALE: ""})
+mistake(
     "scale-without-root",
     "These are the values you get when scores are divided by head_size: it should be its square root.",
+    {SCALE: " / k.shape[-1]"},
 )
-class ScaleWithoutRoot(Layer):
-    def scores(self, Q, K, x):
-        return Q @ K.mT / K.shape[-1]
-
-
-@misconception(
+mistake(
     "scale-by-number-of-tokens",
     "These are the values you get when scores are divided by √t (or the root of the most"
     " tokens there may be): it is the width of the key, head_size, that counts.",
+    {SCALE: " / t ** 0.5"},
 )
-class ScaleByNumberOfTokens(Layer):
-    def scores(self, Q, K, x):
-        return Q @ K.mT / x.shape[-2] ** 0.5
-
-
-@misconception(
+mistake(
     "scale-after-softmax",
     "These are the values you get when the weights are scaled: scale the scores, before the softmax, else rows no"
     " longer sum to 1.",
+    {SCALE: "", END: "return wei / v.shape[-1] ** 0.5 @ v "},
 )
-class ScaleAfterSoftmax(Layer):
-    def scores(self, Q, K, x):
-        return Q @ K.mT
-
-    def mix(self, weights, V, x):
-        return weights / V.shape[-1] ** 0.5 @ V
-
-
-@misconception(
+mistake(
     "key-not-transposed",
     "The keys are not transposed in the product of queries and keys, which fits only when t = head_size.",
+    {SCORES: "q @ k"},
 )
-class KeyNotTransposed(Layer):
-    def scores(self, Q, K, x):
-        return Q @ K / K.shape[-1] ** 0.5
-
-
-@misconception(
+mistake(
     "query-and-key-swapped",
     "These are the values you get when queries and keys change places in the product: rows belong to queries, so Q"
     " comes first.",
+    {SCORES: "k @ q.transpose(-2, -1)"},
 )
-class QueryAndKeySwapped(Layer):
-    def scores(self, Q, K, x):
-        return K @ Q.mT / K.shape[-1] ** 0.5
-
-
-@misconception(
+mistake(
     "softmax-over-queries",
     "These are the values you get when the softmax runs over the queries, so that columns sum to 1 and not rows: check"
     " `dim`, it should be the last.",
+    {SOFTMAX: "F.softmax(wei, dim=1)"},
 )
-class SoftmaxOverQueries(Layer):
-    def weigh(self, scores, allowed):
-        return scores.softmax(1)
-
-
-@misconception(
+mistake(
     "softmax-over-batch",
     "The softmax runs over the batch (`dim=0`): the keys compete, and they are the last dimension.",
+    {SOFTMAX: "F.softmax(wei, dim=0)"},
 )
-class SoftmaxOverBatch(Layer):
-    def weigh(self, scores, allowed):
-        return scores.softmax(0)
-
-
-@misconception(
+mistake(
     "exp-without-max",
     "The exponentials overflow for large scores and vanish for very negative ones: subtract each row's largest score"
     " before `exp`, or use torch's softmax.",
+    {SOFTMAX: "wei.exp() / wei.exp().sum(-1, keepdim=True)"},
 )
-class ExpWithoutMax(Layer):
-    def weigh(self, scores, allowed):
-        total = scores.exp().sum(-1, keepdim=True)
-        return scores.exp() / total
-
 
 # --- the causal mask ------------------------------------------------------------------------------
 
-
-@misconception("mask-missing", "These are the values you get without a causal mask: every token sees the future.")
-class MaskMissing(Layer):
-    def past(self, t):
-        return torch.ones_like(super().past(t))
-
-
-@misconception(
+mistake("mask-missing", "These are the values you get without a causal mask: every token sees the future.", {HIDE: ""})
+mistake(
     "mask-after-softmax",
     "These are the values you get when the mask is applied to the weights: rows no longer sum to 1, and the future"
     " still counts in the softmax. Fill the scores, before it.",
+    {HIDE: "", SOFTMAX: f"F.softmax(wei, dim=-1) * {ALLOWED}"},
 )
-class MaskAfterSoftmax(Layer):
-    def hide(self, scores, allowed):
-        return scores
-
-    def weigh(self, scores, allowed):
-        return scores.softmax(-1) * allowed
-
-
-@misconception(
+mistake(
     "renormalised-afterwards",
     "The weights are masked after the softmax and divided by their sum, which is 0 where a hidden score is far above"
     " the others: fill the scores, before the softmax.",
+    {
+        HIDE: "",
+        f"wei = {DROP}": f"wei = F.softmax(wei, dim=-1) * {ALLOWED}\n"
+        "        wei = self.dropout(wei / wei.sum(-1, keepdim=True))",
+    },
 )
-class RenormalisedAfterwards(Layer):
-    def hide(self, scores, allowed):
-        return scores
-
-    def weigh(self, scores, allowed):
-        weights = scores.softmax(-1) * allowed
-        total = weights.sum(-1, keepdim=True)
-        return weights / total
-
-
-@misconception(
+mistake(
     "mask-fills-with-zero",
     "These are the values you get when masked scores become 0 (filled with 0, or multiplied by the mask): e⁰ is 1, so"
     " what is hidden still takes part. Fill with -inf.",
+    {'float("-inf")': "0.0"},
 )
-class MaskFillsWithZero(Layer):
-    def hide(self, scores, allowed):
-        return scores * allowed
-
-
-@misconception(
+mistake(
     "mask-fills-with-small-number",
     "Masked scores are filled with -10 or so, which other scores easily reach: fill with -inf.",
+    {'float("-inf")': "-10.0"},
 )
-class MaskFillsWithSmallNumber(Layer):
-    def hide(self, scores, allowed):
-        return scores.masked_fill(~allowed, -10.0)
-
-
-@misconception(
+mistake(
     "mask-fills-with-ten-thousand",
     "Masked scores are filled with -10,000, which real scores can reach: fill with -inf.",
+    {'float("-inf")': "-1e4"},
 )
-class MaskFillsWithTenThousand(Layer):
-    def hide(self, scores, allowed):
-        return scores.masked_fill(~allowed, -1e4)
-
-
-@misconception(
+mistake(
     "mask-fills-with-billion",
     "Masked scores are filled with -1e9, and float16 has no such number: fill with -inf.",
+    {'float("-inf")': "-1e9"},
 )
-class MaskFillsWithBillion(Layer):
-    def hide(self, scores, allowed):
-        return scores.masked_fill(~allowed, -1e9)
-
-
-@misconception(
+mistake(
     "zero-times-infinity",
     "The mask is multiplied by -inf and added to the scores, but 0 times infinity is NaN: use `masked_fill`.",
+    {HIDE: f'wei = wei + ~{ALLOWED} * float("-inf")'},
 )
-class ZeroTimesInfinity(Layer):
-    def hide(self, scores, allowed):
-        return scores + (~allowed) * float("-inf")
-
-
-@misconception(
+mistake(
     "diagonal-hidden",
     "A token may not attend to itself, and the first one has nothing left: keep the diagonal.",
+    {"torch.tril(torch.ones(block_size, block_size))": "torch.tril(torch.ones(block_size, block_size), -1)"},
 )
-class DiagonalHidden(Layer):
-    def past(self, t):
-        return super().past(t).tril(-1)
-
-
-@misconception(
+mistake(
     "one-step-ahead",
     "Each token also sees the next one, the very one that it should guess: hide all that is above the diagonal.",
+    {"torch.tril(torch.ones(block_size, block_size))": "torch.tril(torch.ones(block_size, block_size), 1)"},
 )
-class OneStepAhead(Layer):
-    def past(self, t):
-        return ~(~super().past(t)).triu(2)
-
-
-@misconception(
+mistake(
     "upside-down",
     "Each token sees itself and what comes after it, and the past is hidden: rows are queries, so the past is the lower"
     " triangle.",
+    {"torch.tril(": "torch.triu("},
 )
-class UpsideDown(Layer):
-    def past(self, t):
-        return super().past(t).mT
-
-
-@misconception(
+mistake(
     "mask-inverted",
     "The past is hidden, and the future is seen: `masked_fill` fills where its mask is True, so look again at what True"
     " means in yours.",
+    {MASK: "self.tril[:t, :t] != 0"},
 )
-class MaskInverted(Layer):
-    def past(self, t):
-        return ~super().past(t)
-
-
-@misconception(
+mistake(
     "mask-not-cut",
     "The mask has always the size of the whole block, and a shorter sequence does not fit to it: cut its upper left"
     " corner.",
+    {MASK: "self.tril == 0"},
 )
-class MaskNotCut(Layer):
-    def past(self, t):
-        return self.tril != 0
-
-
-@misconception(
+mistake(
     "mask-cut-at-the-end",
     "The mask is cut from its lower right corner, which has the wrong number of rows or columns for some lengths, or is"
     " cut in one dimension alone: take the first t rows and the first t columns.",
+    {MASK: "self.tril[-t:, :t] == 0"},
 )
-class MaskCutAtTheEnd(Layer):
-    def past(self, t):
-        return self.tril[-t:, :t] != 0
-
-
-@misconception(
+mistake(
     "mask-not-moved",
     "The mask stays on the CPU when the module moves: register it as a buffer, or make it on the input's device.",
+    {MASK: "torch.ones(t, t).tril() == 0"},
 )
-class MaskNotMoved(Layer):
-    def past(self, t):
-        return torch.ones(t, t, dtype=torch.bool).tril()
-
-
-@misconception(
+mistake(
     "mask-as-parameter",
     "The mask is a parameter, and parameters are what is learnt: register it as a buffer.",
+    {TRIL: "self.tril = nn.Parameter(torch.tril(torch.ones(block_size, block_size)), requires_grad=False)"},
 )
-class MaskAsParameter(Layer):
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        triangle = self.tril
-        del self.tril
-        self.tril = nn.Parameter(triangle, requires_grad=False)
-
 
 # --- dropout and mode -----------------------------------------------------------------------------
 
-
-@misconception("dropout-missing", "Nothing is dropped in train mode: apply dropout to the weights.")
-class DropoutMissing(Layer):
-    def drop(self, weights):
-        return weights
-
-
-@misconception(
+mistake(
+    "dropout-missing",
+    "Nothing is dropped in train mode: apply dropout to the weights.",
+    {DROP: "F.softmax(wei, dim=-1)"},
+)
+mistake(
     "dropout-in-eval",
     "Weights are dropped in eval mode as well: use `nn.Dropout`, or tell `F.dropout` about `self.training`.",
+    {DROP: "F.dropout(F.softmax(wei, dim=-1), self.dropout.p)"},
 )
-class DropoutInEval(Layer):
-    def drop(self, weights):
-        return F.dropout(weights, self.dropout.p)
-
-
-@misconception(
+mistake(
     "dropout-on-scores",
     "Dropout acts on the scores, before the softmax: a score of 0 hides nothing. Drop weights.",
+    {f"{SCORES}{SCALE}": f"self.dropout({SCORES}{SCALE})", DROP: "F.softmax(wei, dim=-1)"},
 )
-class DropoutOnScores(Layer):
-    def scores(self, Q, K, x):
-        return self.dropout(super().scores(Q, K, x))
-
-    def drop(self, weights):
-        return weights
-
-
-@misconception(
-    "dropout-on-output", "Dropout acts on the output: it belongs on the weights, before the values are mixed."
+mistake(
+    "dropout-on-output",
+    "Dropout acts on the output: it belongs on the weights, before the values are mixed.",
+    {DROP: "F.softmax(wei, dim=-1)", END: "return self.dropout(wei @ v) "},
 )
-class DropoutOnOutput(Layer):
-    def drop(self, weights):
-        return weights
-
-    def mix(self, weights, V, x):
-        return self.dropout(weights @ V)
-
-
-@misconception("dropout-on-values", "Dropout acts on the values: it belongs on the weights.")
-class DropoutOnValues(Layer):
-    def drop(self, weights):
-        return weights
-
-    def mix(self, weights, V, x):
-        return weights @ self.dropout(V)
-
-
-@misconception(
+mistake(
+    "dropout-on-values",
+    "Dropout acts on the values: it belongs on the weights.",
+    {DROP: "F.softmax(wei, dim=-1)", END: "return wei @ self.dropout(v) "},
+)
+mistake(
     "dropout-not-scaled",
     "The weights that are kept are not divided by 1 - p, so outputs are smaller in training than afterwards:"
     " `nn.Dropout` does that for you.",
+    {
+        f"wei = {DROP}": "wei = F.softmax(wei, dim=-1)\n        if self.training:\n"
+        "            wei = wei * (torch.rand_like(wei) >= self.dropout.p)"
+    },
 )
-class DropoutNotScaled(Layer):
-    def drop(self, weights):
-        return weights * (torch.rand_like(weights) >= self.dropout.p) if self.training else weights
-
-
-@misconception(
+mistake(
     "dropout-keeps-p",
     "The parameter of dropout is taken for the share that is kept: `nn.Dropout(p)` drops with probability p.",
+    {"nn.Dropout(dropout)": "nn.Dropout(1 - dropout)"},
 )
-class DropoutKeepsP(Layer):
-    def drop(self, weights):
-        return F.dropout(weights, 1 - self.dropout.p, self.training)
-
-
-@misconception(
+mistake(
     "dropout-same-for-all",
     "The same weights are dropped in each sequence of the batch: let `nn.Dropout` see all of the weights, (b, t, t).",
+    {DROP: "F.softmax(wei, dim=-1) * self.dropout(torch.ones_like(wei[0]))"},
 )
-class DropoutSameForAll(Layer):
-    def drop(self, weights):
-        return weights * self.dropout(torch.ones_like(weights[0]))
-
 
 # --- arguments, batches, gradients, dtypes --------------------------------------------------------
 
-
-@misconception(
+mistake(
     "too-long-not-refused",
     "A sequence longer than the block is left to torch, whose error says nothing about it: compare the lengths at the"
     " start and raise a `ValueError`.",
+    {"if t > self.block_size:": "if False:"},
     original="003",
 )
-class TooLongNotRefused(Layer):
-    def refuse_long(self, t):
-        pass
-
-
-@misconception(
+mistake(
     "message-without-numbers",
     "The `ValueError` for a sequence that is too long does not hold both numbers: say how long it is, and what the most"
     " is.",
+    {'f"a sequence of {t} tokens is longer than the block of {self.block_size}"': '"the sequence is too long"'},
 )
-class MessageWithoutNumbers(Layer):
-    def refuse_long(self, t):
-        if t > self.longest:
-            raise ValueError("the sequence is too long")
-
-
-@misconception(
+mistake(
     "too-long-cut",
     "A sequence that is too long is silently cut: raise a `ValueError` with both numbers.",
+    {"t = x.shape[1]": "x = x[:, : self.block_size]\n        t = x.shape[1]"},
 )
-class TooLongCut(Layer):
-    def forward(self, x, *padding):
-        return super().forward(x[:, : self.longest] if x.dim() == 3 else x, *padding)
-
-
-@misconception(
+mistake(
     "full-length-refused",
     "A sequence that is just as long as the block is refused: only a longer one is too long.",
+    {"if t > self.block_size:": "if t >= self.block_size:"},
 )
-class FullLengthRefused(Layer):
-    def refuse_long(self, t):
-        if t >= self.longest:
-            raise ValueError(f"{t} tokens are too many for {self.longest}")
-
-
-@misconception(
+mistake(
     "rank-not-checked",
     "Nothing refuses an input that is not three-dimensional: look at `x.dim()` and raise a `ValueError`.",
+    {"if x.dim() != 3:": "if False:", "t = x.shape[1]": "t = x.shape[-2]"},
 )
-class RankNotChecked(Layer):
-    def refuse_rank(self, x):
-        pass
-
-
-@misconception("squeezed", "`squeeze` drops every dimension of size 1, also a batch of one or a sequence of one token.")
-class Squeezed(Layer):
-    def mix(self, weights, V, x):
-        return (weights @ V).squeeze()
-
-
-@misconception(
+mistake(
+    "squeezed",
+    "`squeeze` drops every dimension of size 1, also a batch of one or a sequence of one token.",
+    {END: "return (wei @ v).squeeze() "},
+)
+mistake(
     "view-of-the-input",
     "`view` needs a tensor that lies contiguous in memory, and a transposed one does not: use `reshape`, or neither.",
+    {"t = x.shape[1]": "t = x.shape[1]\n        x = x.view(-1, x.shape[2]).view(x.shape)"},
 )
-class ViewOfTheInput(Layer):
-    def project(self, x):
-        return super().project(x.view(x.numel()).view(x.shape))
-
-
-@misconception(
+mistake(
     "weights-detached",
     "The weights are cut out of the graph (`detach`, `.data`, `no_grad`), so `query` and `key` never learn.",
+    {SOFTMAX: "F.softmax(wei, dim=-1).detach()"},
 )
-class WeightsDetached(Layer):
-    def weigh(self, scores, allowed):
-        return super().weigh(scores, allowed).detach()
-
-
-@misconception("float32-comes-out", "It returns float32 whatever goes in: leave the dtype as it is.")
-class Float32ComesOut(Layer):
-    def mix(self, weights, V, x):
-        return weights.float() @ V.float()
-
-
-@misconception(
+mistake(
+    "float32-comes-out",
+    "It returns float32 whatever goes in: leave the dtype as it is.",
+    {END: "return wei.float() @ v.float() "},
+)
+mistake(
     "scale-tensor-on-the-cpu",
     "The scale is a tensor of its own, float32 and on the CPU: divide by a Python number, such as"
     " `K.shape[-1] ** 0.5`.",
+    {SCALE: " / torch.sqrt(torch.tensor([float(k.shape[-1])]))"},
 )
-class ScaleTensorOnTheCpu(Layer):
-    def scores(self, Q, K, x):
-        return Q @ K.mT / torch.sqrt(torch.tensor([float(K.shape[-1])]))
-
-
-@misconception(
+mistake(
     "input-changed-in-place",
     "The input is changed in place, and whoever gave it still needs it: make a new tensor.",
+    {END: "with torch.no_grad():\n            x.mul_(2)\n        return wei @ v "},
 )
-class InputChangedInPlace(Layer):
-    def mix(self, weights, V, x):
-        output = weights @ V
-        with torch.no_grad():
-            x.mul_(2)
-        return output
