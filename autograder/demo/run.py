@@ -316,7 +316,7 @@ def what_to_open(root, assignments, start):
 
 def conclusion(classes, surprises):
     """What the demo has shown: that all came out as expected, or what did not."""
-    handed_in = [student for students in commands for student in students]
+    handed_in = [student for students in classes for student in students]
     outcomes = sum(len(s.expected) for s in handed_in)
     if not surprises:
         names = {s.name for s in handed_in}

@@ -15,7 +15,7 @@ import pytest
 import tiny
 from conftest import ROOT
 
-import autograder
+import autograder.batch
 from autograder.batch import cluster, commands, tasks
 from autograder.batch.tasks import Task
 from autograder.errors import UsageError
@@ -276,7 +276,7 @@ def test_a_scheduler_that_has_no_worker_or_one_without_a_sandbox_or_ends_is_one_
 def test_without_dask_there_is_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, "autograder.batch.cluster")
-    monkeypatch.delattr(autograder, "cluster")
+    monkeypatch.delattr(autograder.batch, "cluster")
     with pytest.raises(UsageError, match="the package distributed is not installed"):
         commands.engine_for("tcp://127.0.0.1:9", 1, "cpu", False)
 

@@ -16,7 +16,7 @@ from autograder.batch.tasks import PATIENCE
 from autograder.checks import replay
 from autograder.checks.runner import Stopped
 from autograder.errors import ChildGone, Interrupted
-from autograder.grading import grader as grading
+from autograder.grading import workspace as workspaces
 from autograder.nbgrader import preprocessors
 from autograder.nbgrader.runs import OneByOne
 from autograder.sandbox import child as talk
@@ -101,7 +101,7 @@ def slow(child, message):
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(grading, "time", clock)
+    monkeypatch.setattr(workspaces, "time", clock)
     return clock
 
 
@@ -127,15 +127,15 @@ def test_the_sentence_says_that_all_of_it_took_too_long(grader, clock, monkeypat
 def test_the_start_of_the_sandbox_is_not_the_submissions(grader, clock, monkeypatch):
     parent = SlowParent(clock, interrupted)
     fork = parent.fork
-    deadline = grading.Deadline(10.0)
+    deadline = workspaces.Deadline(10.0)
 
     def slowly():
         clock.now += 0 if parent.forks else 100.0
         return fork()
 
     parent.fork = slowly
-    workspace = grading.Workspace(parent, CELLS[:1], deadline)
-    with pytest.raises(grading.OutOfTime):
+    workspace = workspaces.Workspace(parent, CELLS[:1], deadline)
+    with pytest.raises(workspaces.OutOfTime):
         workspace.run()
         workspace.begin_exercise()
         assert 0 < deadline.left() <= 10.0
@@ -174,7 +174,7 @@ def test_time_spent_on_foresight_is_given_back(clock):
         return next(answers)(child, message) if message["op"] == "all" else ({"ok": True, "outputs": []}, [])
 
     parent = SlowParent(clock, end)
-    workspace = grading.Workspace(parent, [])
+    workspace = workspaces.Workspace(parent, [])
     workspace.begin_exercise()
     first = workspace.child
     assert workspace.ask_all({"op": "all"}, 3, LIMITS.exercise) is None
@@ -190,7 +190,7 @@ def test_time_spent_on_foresight_is_given_back(clock):
 def test_what_is_done_here_meanwhile_is_not_the_exercises(clock):
     parent = SlowParent(clock, lambda child, message: ({"ok": True, "outputs": []}, []))
     parent.limits = dataclasses.replace(LIMITS, submission=1e6)
-    workspace = grading.Workspace(parent, [])
+    workspace = workspaces.Workspace(parent, [])
     workspace.begin_exercise()
     workspace.ask({"op": "nothing"}, [])
     clock.now += 100 * LIMITS.exercise
@@ -199,7 +199,7 @@ def test_what_is_done_here_meanwhile_is_not_the_exercises(clock):
 
 def test_a_base_that_was_not_reached_in_time_is_not_called_wrong(grader, clock, monkeypatch):
     parent = SlowParent(clock, slow)
-    workspace = grading.Workspace(parent, [], grading.Deadline(25.0))
+    workspace = workspaces.Workspace(parent, [], workspaces.Deadline(25.0))
     workspace.begin_exercise()
     workspace.kinds(["attention"])
     assert not grader._is_shaky(workspace, "attention", 1) and "attention" not in workspace.shaky

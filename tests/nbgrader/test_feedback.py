@@ -23,6 +23,9 @@ PRINTS = "print('\\x1b[31mred <b>', '&nbsp;')\nimport matplotlib.pyplot as plt\n
 ANSWER = (
     "*Two* <b>roles\n\n<img src=x> $a<b$ &copy; &#32;\n\n    <script>\n\n- [x](files/y.png) https://a.example?a=1&b=2"
 )
+ONE_START = (
+    "from autograder import cli; from autograder.batch import feedback_pool; feedback_pool.STARTS = 1; exit(cli.main())"
+)
 PLAIN = b"This is a plain page"
 NAMES = ["ada", "b [1]*", "a b'\"&", "<img src=x onerror=alert(1)>", "zoë", "x.y", "late", "unreadable", "garbled"]
 # what an instructor may have in the configuration: a preprocessor, hooks, a filter, another name for GetGrades
@@ -179,8 +182,7 @@ def test_jobs_are_a_number_from_1_up(place):
 def started(place):
     """A run of the report, and its writers once there are two."""
     run = subprocess.Popen(
-        [sys.executable, "-c", "from autograder import writers, cli; writers.STARTS = 1; exit(cli.main())"]
-        + ["report", "02", "--jobs", "2"],
+        [sys.executable, "-c", ONE_START] + ["report", "02", "--jobs", "2"],
         cwd=place,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,

@@ -306,7 +306,7 @@ def test_a_grader_that_lets_others_go_first_itself_can_grade(made_nicer, is_so):
     program = f"""
 import os
 {made_nicer}
-from autograder.sandbox.warm import WarmParent
+from autograder.sandbox.parent import WarmParent
 with WarmParent() as parent:
     child = parent.fork()
     print(child.request({{"op": "cell", "source": {asked!r}, "name": "cell 1"}})[0]["outputs"][0]["text"])

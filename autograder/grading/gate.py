@@ -1,0 +1,61 @@
+"""What must hold before anything is graded: every graded cell has its checks, and the course's own solution is right.
+
+Otherwise a slip in the course would give everybody full marks, or cost everybody points, and nobody would be told.
+"""
+
+from collections.abc import Mapping
+
+from .. import course
+from ..course import EXERCISE, Assignment
+from ..errors import CourseError
+from ..verdict import Verdict
+
+
+def require_graders(assignment: Assignment) -> None:
+    """Raises CourseError where a graded code cell belongs to no exercise, or where an exercise has no checks."""
+    name = assignment.name
+    for cell in assignment.cells:
+        if not cell.grade or cell.solution or cell.cell_type != "code":
+            continue  # written answers, and code that is graded by hand
+        declared = EXERCISE.search(cell.source)
+        if declared is None:
+            raise CourseError(
+                f"{name}: the graded cell {cell.grade_id!r} belongs to no exercise, so nobody would be asked for it. Its"
+                " source should end with the three lines '### BEGIN HIDDEN TESTS', '# exercise: NAME' and"
+                " '### END HIDDEN TESTS'; a cell that only students run should not be graded."
+            )
+        if course.file_of(declared[1], "checks") is None:
+            raise CourseError(
+                f"{name}: there are no checks for the exercise {declared[1]!r} of the cell {cell.grade_id!r}: they"
+                f" belong into exercises/{declared[1]}/checks.py."
+            )
+
+
+def require_full_marks(verdict: Verdict) -> None:
+    """Raises CourseError unless the verdict on the course's own solution gives it all points."""
+    for outcome in verdict.exercises:
+        failed = next((check for check in outcome.checks if not check.passed), None)
+        if outcome.status != "graded" or failed is not None:
+            why = f"{failed.name} in its checks.py says: {failed.message}" if failed else outcome.message
+            raise CourseError(
+                f"{verdict.assignment}: the solution of {outcome.exercise} in source/ does not get full marks, so"
+                f" nothing is graded. {why}"
+            )
+
+
+def require_points(assignment: Assignment, verdict: Verdict, wanted: Mapping[str, float]) -> None:
+    """Raises CourseError where a cell is not worth what its checks, or the configuration, say.
+
+    `verdict` is that on the course's own solution, with the checks' own points; `wanted` maps exercises to those that
+    the configuration gives them.
+    """
+    for exercise in assignment.exercises:
+        worth = sum(check.points for check in verdict.exercise(exercise.name).checks)
+        right = wanted.get(exercise.name, worth)
+        if exercise.points != right:
+            raise CourseError(
+                f"{assignment.name}: the cell {exercise.grade_id!r} is worth {exercise.points:g} points, and"
+                f" {exercise.name} is worth {right:g}. To make it worth {exercise.points:g}, write c.Exercises.points ="
+                f' {{"{exercise.name}": {exercise.points:g}}} into nbgrader_config.py; otherwise run `autograder build`,'
+                f" or give the cell {right:g} points again."
+            )

@@ -1,0 +1,129 @@
+"""What exercises are worth, written into the course: metadata, headings, tables and totals of its source, and the README.
+
+An exercise is worth what its checks are worth together, unless the course's configuration gives it other points:
+
+    c.Exercises.points = {"attention": 20}
+
+Its checks are then scaled. Written answers are worth what their cells say.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..course import EXERCISE
+from ..errors import CourseError
+
+HEADING = re.compile(r"^\*\*(?P<points>[\d.]+) points?(?= · )", re.MULTILINE)  # **6 points · 20 minutes · easy**
+ROW = re.compile(r"^(?P<before>\| \d+\. .*\| *)(?P<points>[\d.]+)(?P<after> *\|[^|\n]*\|)$", re.MULTILINE)
+TOTAL = re.compile(
+    r"^(?P<before>\| \*\*total\*\* \|.*\| *\*\*)(?P<points>[\d.]+)(?P<after>\*\* *\|[^|\n]*\|)$", re.MULTILINE
+)
+SCHEME = re.compile(r"^\*\*Marking scheme \((?P<points>[\d.]+) points?\)", re.MULTILINE)
+
+
+def configured(config: Mapping) -> dict[str, float]:
+    """The points that an nbgrader configuration gives to exercises. Raises CourseError."""
+    points = config["Exercises"].get("points", {}) if "Exercises" in config else {}
+    for name, value in points.items() if isinstance(points, Mapping) else [("?", None)]:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e4:
+            raise CourseError(
+                "c.Exercises.points in nbgrader_config.py should map names of exercises to numbers above 0,"
+                f' such as {{"attention": 20}}; {name!r} has {value!r}.'
+            )
+    return {name: float(value) for name, value in points.items()}
+
+
+def write(path: Path, worth: Mapping[str, float], wanted: Mapping[str, float]) -> list[str]:
+    """Bring a source notebook up to date; returns a sentence for each exercise whose points have changed.
+
+    `worth` is what the checks of each exercise are worth together, `wanted` what the configuration gives some of them.
+    Raises CourseError where somebody has changed a cell's points by hand.
+    """
+    text = path.read_text(encoding="utf-8")
+    notebook = json.loads(text)
+    said = renew(notebook, path.stem, worth, wanted)
+    new = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    if new != text:
+        path.write_text(new, encoding="utf-8")
+    return said
+
+
+def renew(notebook: dict, name: str, worth: Mapping[str, float], wanted: Mapping[str, float]) -> list[str]:
+    """As `write`, for a parsed notebook, in place."""
+    graded = [cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader", {}).get("grade")]
+    texts = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    headings = [float(m["points"]) for cell in texts for m in HEADING.finditer(_source(cell))]
+    if headings and len(headings) != len(graded):
+        raise CourseError(
+            f"{name}: {len(graded)} cells are graded, and {len(headings)} headings such as '**6 points · 20 minutes ·"
+            " easy**' say what they are worth: write one for each of them, in the same order."
+        )
+    said, points = [], []
+    for number, cell in enumerate(graded):
+        meta = cell["metadata"]["nbgrader"]
+        declared = EXERCISE.search(_source(cell))
+        exercise = declared[1] if declared else None
+        before = float(meta.get("points", 0))
+        now = wanted.get(exercise, worth.get(exercise, before))
+        if now != before:
+            by_hand = headings and headings[number] != before or not headings and before
+            if by_hand and exercise not in wanted:
+                raise CourseError(disagreement(name, meta["grade_id"], exercise, before, now))
+            meta["points"] = _number(now)
+            said.append(f"{name}: {exercise} is worth {now:g} points now, and was worth {before:g}")
+        points.append(now)
+    _write_numbers(texts, HEADING, points, lambda m, n: f"**{n:g} point{'' if n == 1 else 's'}")
+    if any(ROW.search(_source(cell)) for cell in texts):
+        _write_numbers(texts, ROW, points, lambda m, n: f"{m['before']}{n:g}{m['after']}", name)
+        _write_numbers(texts, TOTAL, [sum(points)], lambda m, n: f"{m['before']}{n:g}{m['after']}", name)
+    for cell, number in zip(graded, points, strict=True):
+        _write_numbers([cell], SCHEME, [number], lambda m, n: f"**Marking scheme ({n:g} point{'' if n == 1 else 's'})")
+    return said
+
+
+def disagreement(name: str, cell: str, exercise: str, before: float, now: float) -> str:
+    """What to say of a graded cell whose points are not those of its exercise."""
+    return (
+        f"{name}: the cell {cell!r} is worth {before:g} points, and {exercise} is worth {now:g}. To make it worth"
+        f' {before:g}, write c.Exercises.points = {{"{exercise}": {before:g}}} into nbgrader_config.py; otherwise give the'
+        f" cell {now:g} points again."
+    )
+
+
+def write_readme(path: Path, totals: Mapping[str, float]) -> None:
+    """Bring a README's table of assignments up to date: rows such as | `02_name` | what students do | 28 |."""
+    if not path.is_file():
+        return
+    text = new = path.read_text(encoding="utf-8")
+    for name, total in totals.items():
+        row = re.compile(rf"^(\| `{re.escape(name)}` \|.*\| *)[\d.]+( *\|)$", re.MULTILINE)
+        new = row.sub(lambda m, total=total: f"{m[1]}{total:g}{m[2]}", new)
+    if new != text:
+        path.write_text(new, encoding="utf-8")
+
+
+def _write_numbers(cells, pattern, numbers, made, name=None):
+    """Replace the n-th match of a pattern in the cells by what `made` makes of it and the n-th number."""
+    found = sum(len(pattern.findall(_source(cell))) for cell in cells)
+    if name and found != len(numbers):
+        raise CourseError(
+            f"{name}: the table at the start has {found} rows for {len(numbers)} graded cells: it needs one for each, in"
+            " the same order."
+        )
+    left = iter(numbers)
+    for cell in cells:
+        source = _source(cell)
+        new = pattern.sub(lambda m: made(m, next(left)), source)
+        if new != source:
+            cell["source"] = new.splitlines(keepends=True)
+
+
+def _source(cell):
+    return "".join(cell["source"])
+
+
+def _number(points):
+    """As nbgrader writes it: 6 and not 6.0."""
+    return int(points) if float(points).is_integer() else points
