@@ -9,12 +9,25 @@ from dataclasses import dataclass
 
 import torch
 
-from ....checks.api import CheckFailed, check, close, gradient, on_cuda, on_meta, refuses, shape, unchanged
+from ....checks.api import (
+    HUGE,
+    HUGE_TOLERANCE,
+    CheckFailed,
+    check,
+    close,
+    gradient,
+    on_cuda,
+    on_meta,
+    refuses,
+    shape,
+    stayed_on_cuda,
+    unchanged,
+)
 from ...reference import heads as reference
 from ...reference import qkv
 from .. import easy_cases
 from ..heads import checks
-from ..heads.checks import HUGE, HUGE_TOLERANCE, PARTS, parameters_of
+from ..heads.checks import PARTS, parameters_of
 
 AT_THE_END = torch.tensor([[1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1, 0]]).bool()
 BETWEEN = torch.tensor([[0, 1, 0, 0, 1, 1, 1], [1, 1, 0, 1, 0, 1, 0]]).bool()
@@ -342,8 +355,7 @@ def test_cuda(submission, draw, layout):
         state, given = checks.weights(draw, sizes, dtype=dtype), both(draw, sizes, dtype=dtype)
         module = layout.module(submission, state, sizes, dtype).to(device="cuda")
         plain = module.on("cuda", *given)
-        if submission.last.devices != ["cuda"]:
-            raise CheckFailed("The output is not on the GPU, where the inputs are.")
+        stayed_on_cuda(submission, where="where the inputs are")
         masked = module.on("cuda", *given, BETWEEN)
         close(plain, layout.right(*given, state, sizes), dtype=dtype)
         close(masked, layout.right(*given, state, sizes, BETWEEN), dtype=dtype)
