@@ -4,7 +4,7 @@
 student's own `StackedHeads`: checks of the whole formula look at that first, and say so if it is wrong.
 
 Checks that are not about the whole formula first pass `looking`, an easy case, so that a wrong head does not cost the
-points for, say, the loss, and what is no attention gets no points (telling.py). What else is returned than asked for
+points for, say, the loss, and what is no attention gets no points. What else is returned than asked for
 costs its own check, and no other.
 """
 

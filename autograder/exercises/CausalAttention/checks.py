@@ -1,7 +1,7 @@
 """Graders of `CausalAttention(d_in, d_out, context_length, dropout, qkv_bias=False)`: (b, n, d_in) -> (b, n, d_out).
 
 Checks that are not about the values of the whole formula first pass `looking`, an easy case, so that a wrong scale or a
-leak does not cost the points for, say, the device, and what is no attention gets no points (telling.py). The context
+leak does not cost the points for, say, the device, and what is no attention gets no points. The context
 is as long as the sequence, and there is no dropout, except in the checks that are about that. Checks of what padding
 does first see the layer work without it.
 """

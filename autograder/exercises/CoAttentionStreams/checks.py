@@ -2,7 +2,7 @@
 
 It stands on the student's own `MultiHeadCrossAttention`. Checks that are not about the values of the whole formula
 first pass `finding`, an easy case, so that a missing scale does not cost the points for, say, the device, and what is
-no attention gets no points (telling.py).
+no attention gets no points.
 """
 
 from dataclasses import dataclass, replace

@@ -1,7 +1,7 @@
 """Graders of `Head(n_embd, head_size, block_size, dropout)`: (b, t, n_embd) -> (b, t, head_size), causal.
 
 Checks that are not about the values of the whole formula first pass `looking`, an easy case, so that a wrong scale or a
-leak does not cost the points for, say, the device, and what is no attention gets no points (telling.py). The block is
+leak does not cost the points for, say, the device, and what is no attention gets no points. The block is
 as long as the sequence and there is no dropout, except in the checks that are about that.
 """
 

@@ -1,7 +1,7 @@
 """Graders of `SelfAttention(d_in, d_out, qkv_bias=False)`: (n, d_in) -> (n, d_out), with a batch or without.
 
 Checks that are not about the values of the whole formula first pass `averages`, an easy case, so that a wrong scale
-does not cost the points for, say, the device, and what is no attention gets no points (telling.py).
+does not cost the points for, say, the device, and what is no attention gets no points.
 """
 
 import torch

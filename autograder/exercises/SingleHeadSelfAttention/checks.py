@@ -1,7 +1,7 @@
 """Graders of `SingleHeadSelfAttention(k)`: (t, k) -> (t, k), one head for one sequence.
 
 Checks that are not about the values of the whole formula first pass `averages`, an easy case, so that a wrong scale
-does not cost the points for, say, the device, and what is no attention gets no points (telling.py).
+does not cost the points for, say, the device, and what is no attention gets no points.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Graders of `attention(query, key, value, mask=None)`: (…, t, d), (…, s, d), (…, s, dv) -> (…, t, dv), (…, t, s).
 
 Checks that are not about the values of the whole formula first pass `averages`, an easy case, so that a wrong scale
-does not cost the points for, say, the device, and what is no attention gets no points (telling.py). No row of a mask is
+does not cost the points for, say, the device, and what is no attention gets no points. No row of a mask is
 empty, except in the two checks that are about that.
 """
 

@@ -1,7 +1,7 @@
 """Graders of `masked_weights(query, key)`: (b, t, d) twice -> (b, t, t), causal, without a scale.
 
 Checks that are not about the values of the whole formula first pass `own_kind`, an easy case, so that a scale too many
-does not cost the points for, say, the device, and what is no attention gets no points (telling.py).
+does not cost the points for, say, the device, and what is no attention gets no points.
 """
 
 import torch

@@ -2,7 +2,7 @@
 
 `Judge` holds how the submission is called, the reference, and the shape of an input; each check of the three graders is
 one of its methods. Those that are not about the values of the whole formula first pass `averages`, an easy case, so
-that a wrong scale does not cost the points for, say, the device, and what is no attention gets no points (telling.py).
+that a wrong scale does not cost the points for, say, the device, and what is no attention gets no points.
 """
 
 from dataclasses import dataclass, field
