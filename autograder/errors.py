@@ -24,6 +24,10 @@ class CourseError(UserError):
     """The course's own files are wrong or missing; the message says which."""
 
 
+class GraderError(CourseError):
+    """An exercise's checks cannot be run as they are written; the message names the check and the file."""
+
+
 class SandboxError(UserError):
     """There is no sandbox, or none that can be trusted; the message says what is missing and what to do."""
 

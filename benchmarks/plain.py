@@ -41,11 +41,12 @@ def checks(exercise):
     """{name: (function of a submission and a draw, points)} of the checks of an exercise."""
     module = importlib.import_module(f"autograder.exercises.{exercise}.checks")
     found = {}
-    for name, check in inspect.getmembers(module, inspect.isfunction):
-        if name.startswith("test_"):
-            points = next(mark.args[0] for mark in check.pytestmark if mark.name == "points")
-            shared = "layout" in inspect.signature(check).parameters
-            found[name] = functools.partial(check, layout=module.LAYOUT) if shared else check, float(points)
+    for owner in (module, *(family() for name, family in vars(module).items() if name.startswith("Test"))):
+        others = getattr(owner, "points", {})
+        for name, check in inspect.getmembers(owner, inspect.isroutine):
+            if name.startswith("test_"):
+                points = next(mark.args[0] for mark in check.pytestmark if mark.name == "points")
+                found[name] = check, float(others.get(name, points))
     return found
 
 

@@ -27,6 +27,9 @@ CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "
 # Relative to the reference's largest value. Far above what rounding does, far below what any mistake does.
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 6e-2}
 
+HUGE = 1e4  # the largest score, or logit, that the lessons promise
+HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of a few 1e-3 in float32
+
 MOST_NUMBERS = 12  # in a message that says which ones are wrong
 
 
@@ -278,6 +281,12 @@ def on_cuda(submission):
     """Skips the check where there is no GPU."""
     if "cuda" not in submission.devices():
         pytest.skip("no GPU on this machine")
+
+
+def stayed_on_cuda(submission, what="The output is", where="where the input is"):
+    """Raises CheckFailed unless all that the last call returned lies on the GPU."""
+    if submission.last.devices != ["cuda"]:
+        raise CheckFailed(f"{what} not on the GPU, {where}.")
 
 
 def name_of(dtype):

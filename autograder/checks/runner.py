@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first check on meta would import it, and be waited for
 
+from ..errors import GraderError
 from ..sandbox.inside import no_dynamo, wire
 from ..verdict import Check
 from .api import CheckFailed, Draw
@@ -16,6 +17,8 @@ from .proxies import StudentError, Submission, Transcript
 from .replay import Asked, Foresight, Unforeseen
 
 EXERCISES = Path(__file__).parent.parent / "exercises"
+TAKES = ("submission", "draw")  # the fixtures of a check, see `exercises/conftest.py`
+MARKS = {"category", "points", "witnessed"}  # what `@check` marks it with
 
 
 class Stopped(Exception):
@@ -45,29 +48,25 @@ class Run:
 
 @dataclass(frozen=True)
 class Collected:
-    """A check as pytest collected it: a function that takes some of the fixtures of `conftest.py`."""
+    """A check as pytest collected it: a function, or a method bound to an instance of its class."""
 
     name: str
     exercise: str
     test: Callable
-    takes: tuple
-    layout: object
+    takes: tuple[str, ...]
     category: str
     points: float
     sentence: str
+    witnessed: bool
 
-    def call(self, submission, seed):
+    def call(self, submission: Submission, seed: int) -> BaseException | None:
         """Make the check: None if it is passed, else the exception that ended it.
 
         Its fixtures are given by hand: pytest's own way to each test takes longer than most checks.
         """
-        fixtures = {
-            "submission": lambda: submission,
-            "draw": lambda: Draw(seed, f"{self.exercise}/{self.name}"),
-            "layout": lambda: self.layout,
-        }
+        fixtures = {"submission": submission, "draw": Draw(seed, f"{self.exercise}/{self.name}")}
         try:
-            self.test(**{name: fixtures[name]() for name in self.takes})
+            self.test(**{name: fixtures[name] for name in self.takes})
             submission.settle()
         except (Exception, pytest.skip.Exception) as outcome:
             return outcome
@@ -77,29 +76,24 @@ class Collected:
 class Graders:
     """The graders, collected. `run()` may be called from one thread at a time."""
 
-    def __init__(self):
+    def __init__(self, folder: Path = EXERCISES):
         no_dynamo.put()
         collector = _Collector()
-        options = ["--collect-only", "-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:logging"]
-        options += ["-p", "no:warnings", "-p", "no:capture", "-p", "no:faulthandler", "-p", "no:doctest"]
-        options += ["-p", "no:unraisableexception", "-p", "no:threadexception", "-p", "no:anyio"]
-        options += [
-            "-p",
-            "no:hypothesispytest",
-            "-c",
-            str(EXERCISES / "pytest.ini"),
-            "--rootdir",
-            str(EXERCISES),
-            str(EXERCISES),
-        ]
+        plugins = "cacheprovider terminal logging warnings capture faulthandler doctest unraisableexception"
+        plugins += " threadexception anyio hypothesispytest"
+        options = [word for plugin in plugins.split() for word in ("-p", f"no:{plugin}")]
+        options += ["--collect-only", "-c", str(EXERCISES / "pytest.ini"), "--rootdir", str(folder), str(folder)]
         code = pytest.main(options, plugins=[collector])
         if code != pytest.ExitCode.OK:
-            raise RuntimeError(f"the graders cannot be collected: pytest ended with {code!r}: {collector.problem}")
+            raise GraderError(f"the graders cannot be collected: pytest ended with {code!r}: {collector.problem}")
         self.foresight = Foresight()
-        self.checks = {}
+        self.checks: dict[str, list[Collected]] = {}
         for item in collector.items:
             check = collected(item)
-            self.checks.setdefault(check.exercise, []).append(check)
+            others = self.checks.setdefault(check.exercise, [])
+            if check.name in {other.name for other in others}:
+                raise _wrong(item, "is not the only one of its name there; results are stored by the names of checks")
+            others.append(check)
 
     def run(self, exercise, transport, seed, only=None, learning=False):
         """Grade one exercise: a Run, of all checks or of the one named `only`.
@@ -152,18 +146,38 @@ class _Collector:
         self.items = session.items
 
 
-def collected(item):
-    """The Collected of a pytest item."""
+def collected(item: pytest.Function) -> Collected:
+    """A pytest item as a check. Raises GraderError for what pytest can run and `Collected.call` can't."""
+    owner, name = item.cls, item.originalname
+    marks = {mark.name: mark.args for mark in item.iter_markers()}
+    if strange := sorted(marks.keys() - MARKS):
+        raise _wrong(item, f"is marked with `{strange[0]}`; a check has no other mark than `@check(…)`")
+    if not marks.keys() >= {"category", "points"}:
+        raise _wrong(item, "is not marked with `@check(category, points=…)`")
+    takes = tuple(inspect.signature(item.obj).parameters)
+    if strange := [parameter for parameter in takes if parameter not in TAKES]:
+        raise _wrong(item, f"takes `{strange[0]}`; a check may take {' and '.join(f'`{t}`' for t in TAKES)}, no more")
+    changed = {attribute: getattr(owner, attribute, {}) for attribute in ("points", "sentences")}
+    for attribute, others in changed.items():
+        if strange := [other for other in others if not callable(getattr(owner, other, None))]:
+            raise _wrong(item, f"has a class whose `{attribute}` name {strange[0]}, which is no check of it")
+    sentence = changed["sentences"].get(name) or inspect.getdoc(item.obj)
+    if not sentence:
+        raise _wrong(item, "has no docstring; its first sentence is what the student reads")
     return Collected(
-        name=item.name,
+        name=name,
         exercise=exercise_of(item),
-        test=item.function,
-        takes=tuple(inspect.signature(item.function).parameters),
-        layout=getattr(item.module, "LAYOUT", None),
-        category=item.get_closest_marker("category").args[0],
-        points=float(item.get_closest_marker("points").args[0]),
-        sentence=" ".join(inspect.getdoc(item.function).split("\n\n")[0].split()),
+        test=item.obj,
+        takes=takes,
+        category=marks["category"][0],
+        points=float(changed["points"].get(name, marks["points"][0])),
+        sentence=" ".join(sentence.split("\n\n")[0].split()),
+        witnessed="witnessed" in marks,
     )
+
+
+def _wrong(item: pytest.Function, why: str) -> GraderError:
+    return GraderError(f"the check {item.originalname} in {'/'.join(item.path.parts[-2:])} {why}")
 
 
 def judge(check, outcome):

@@ -1,6 +1,6 @@
 """How the graders run by themselves, in plain pytest: on the solutions, or with `--submission PATH`.
 
-When a submission is graded, `session.py` gives the checks the same fixtures.
+When a submission is graded, `checks/runner.py` gives the checks the same fixtures.
 """
 
 from pathlib import Path
@@ -31,12 +31,6 @@ def submission(request):
 def draw(request):
     """Random inputs, drawn from the run's seed and the check's name."""
     return Draw(request.config.getoption("--seed"), f"{runner.exercise_of(request.node)}/{request.node.name}")
-
-
-@pytest.fixture
-def layout(request):
-    """What the module under test looks like: the `LAYOUT` of the file that a shared check is used in (see heads.py)."""
-    return request.module.LAYOUT
 
 
 @pytest.fixture(scope="session")

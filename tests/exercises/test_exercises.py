@@ -1,6 +1,5 @@
 """The graders against the misconceptions, which they must reject and tell apart, and against right answers."""
 
-import importlib
 import json
 import os
 import re
@@ -332,35 +331,19 @@ def test_loading_weights_leaves_what_never_learns():
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_points_are_those_of_the_course(exercise):
-    marks = [mark(test) for test in checks(exercise)]
-    assert sum(m["points"] for m in marks) == course.exercises(ROOT)[exercise].points
-    witnessed = sum(m["points"] for m in marks if m["witnessed"])
-    assert witnessed <= 0.1 * sum(m["points"] for m in marks)
+def test_points_are_those_of_the_course(graders, exercise):
+    checks = graders.checks[exercise]
+    assert sum(check.points for check in checks) == course.exercises(ROOT)[exercise].points
+    witnessed = sum(check.points for check in checks if check.witnessed)
+    assert witnessed <= 0.1 * sum(check.points for check in checks)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_checks_say_what_they_are_about(exercise):
-    for test in checks(exercise):
-        assert mark(test)["category"] in api.CATEGORIES
-        sentence = " ".join(test.__doc__.split("\n\n")[0].split())
-        assert 20 < len(sentence) < 200 and sentence.endswith(".")
-        assert (mark(test)["points"] * 2).is_integer()
-
-
-def checks(exercise):
-    module = importlib.import_module(f"autograder.exercises.{exercise}.checks")
-    return [value for name, value in vars(module).items() if name.startswith("test_")]
-
-
-def mark(test):
-    """The points, the category and whether it is witnessed, of a check."""
-    marks = {m.name: m.args for m in test.pytestmark}
-    return {
-        "points": float(marks["points"][0]),
-        "category": marks["category"][0],
-        "witnessed": "witnessed" in marks,
-    }
+def test_checks_say_what_they_are_about(graders, exercise):
+    for check in graders.checks[exercise]:
+        assert check.category in api.CATEGORIES
+        assert 20 < len(check.sentence) < 200 and check.sentence.endswith(".")
+        assert (check.points * 2).is_integer()
 
 
 MATRIX = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@
 student's own `StackedHeads`: checks of the whole formula look at that first, and say so if it is wrong.
 
 Checks that are not about the whole formula first pass `looking`, an easy case, so that a wrong head does not cost the
-points for, say, the loss, and what is no attention gets no points (telling.py). What else is returned than asked for
+points for, say, the loss, and what is no attention gets no points. What else is returned than asked for
 costs its own check, and no other.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from ...checks.api import (
+    HUGE,
     CheckFailed,
     check,
     close,
@@ -24,6 +25,7 @@ from ...checks.api import (
     parameters,
     refuses,
     shape,
+    stayed_on_cuda,
     tensor,
     unchanged,
 )
@@ -35,7 +37,6 @@ from ..reference import bigram as reference
 from ..reference import qkv
 
 TABLES = ("token_embedding_table.weight", "position_embedding_table.weight")
-HUGE = 1e4  # the largest logit that the lesson promises
 
 
 @dataclass(frozen=True)
@@ -406,8 +407,7 @@ def test_cuda(submission, draw):
         state, idx, targets = weights(draw, USUAL, dtype), tokens(draw, USUAL), tokens(draw, USUAL)
         model = build(submission, state, USUAL, dtype=dtype).to(device="cuda")
         got = logits_of(model.on("cuda", idx))
-        if submission.last.devices != ["cuda"]:
-            raise CheckFailed("The logits are not on the GPU, where the tokens are.")
+        stayed_on_cuda(submission, "The logits are", "where the tokens are")
         loss, expected = loss_of(model.on("cuda", idx, targets)), reference.logits(idx, state)
         close(got, expected, "the logits", dtype=dtype)
         close(loss, reference.loss(expected, targets), "the loss", dtype=dtype)

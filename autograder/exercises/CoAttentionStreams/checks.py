@@ -2,7 +2,7 @@
 
 It stands on the student's own `MultiHeadCrossAttention`. Checks that are not about the values of the whole formula
 first pass `finding`, an easy case, so that a missing scale does not cost the points for, say, the device, and what is
-no attention gets no points (telling.py).
+no attention gets no points.
 """
 
 from dataclasses import dataclass, replace
@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 import torch
 
 from ...checks.api import (
+    HUGE,
+    HUGE_TOLERANCE,
     CheckFailed,
     check,
     close,
@@ -20,6 +22,7 @@ from ...checks.api import (
     parameters,
     refuses,
     shape,
+    stayed_on_cuda,
     unchanged,
 )
 from ...checks.proxies import StudentError
@@ -29,8 +32,6 @@ from ..reference import heads as multi_head
 from ..reference import qkv
 
 WAYS = ("v_to_q", "q_to_v")
-HUGE = 1e4  # the largest score that the lesson promises
-HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of a few 1e-3 in float32
 
 
 @dataclass(frozen=True)
@@ -324,6 +325,5 @@ def test_cuda(submission, draw):
         built = module(submission, state, dtype=dtype).to(device="cuda")
         for given in ((), hidden):
             got = built.on("cuda", v, q, *given)
-            if submission.last.devices != ["cuda"]:
-                raise CheckFailed("The output is not on the GPU, where the inputs are.")
+            stayed_on_cuda(submission, where="where the inputs are")
             both_close(got, reference.streams(v, q, state, USUAL.heads, *given), dtype=dtype)

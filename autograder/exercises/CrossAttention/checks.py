@@ -1,31 +1,9 @@
-"""Graders of `CrossAttention(d_query, d_context, d_out, qkv_bias=False)`: one head. See cross.py."""
+"""Graders of `CrossAttention(d_query, d_context, d_out, qkv_bias=False)`: one head."""
 
 import torch
 
 from ...checks.api import check, close
-from ..families.cross.checks import (  # noqa: F401  shared checks
-    Layout,
-    Sizes,
-    lookup,
-    test_again,
-    test_biases,
-    test_cuda,
-    test_device,
-    test_dtypes,
-    test_every_token_is_seen,
-    test_extreme_scores,
-    test_extreme_scores_with_a_mask,
-    test_gradients,
-    test_gradients_with_a_mask,
-    test_mask,
-    test_mask_of_a_square,
-    test_nothing_left,
-    test_output,
-    test_parameters,
-    test_sizes_that_are_equal,
-    test_small_and_odd_inputs,
-    test_wrong_rank,
-)
+from ..families.cross.checks import CrossChecks, Layout, Sizes
 
 
 def build(submission, sizes, dropout, bias):
@@ -33,20 +11,21 @@ def build(submission, sizes, dropout, bias):
     return submission.build("CrossAttention", sizes.d_in, sizes.d_context, sizes.d_out, **options)
 
 
-LAYOUT = Layout(
-    exercise="CrossAttention",
-    names=("W_query", "W_key", "W_value"),
-    build=build,
-    sizes=Sizes(d_in=6, width=4, heads=1, d_out=4, projected=False),
-    plain_sizes=Sizes(d_in=8, width=6, heads=1, d_out=6, projected=False),
-    square=Sizes(d_in=4, width=4, heads=1, d_out=4, b=4, n=4, d_context=4, s=4, projected=False),
-)
+class TestCrossAttention(CrossChecks):
+    layout = Layout(
+        exercise="CrossAttention",
+        names=("W_query", "W_key", "W_value"),
+        build=build,
+        sizes=Sizes(d_in=6, width=4, heads=1, d_out=4, projected=False),
+        plain_sizes=Sizes(d_in=8, width=6, heads=1, d_out=6, projected=False),
+        square=Sizes(d_in=4, width=4, heads=1, d_out=4, b=4, n=4, d_context=4, s=4, projected=False),
+    )
 
-
-@check("masking", points=0.5)
-def test_no_context(submission, draw, layout):
-    """A context without any tokens (s = 0), with a mask of as many entries or none, leaves nothing: the output is 0."""
-    module, sizes = lookup(submission, draw, layout), layout.plain_sizes
-    x, context = draw.normal(sizes.b, sizes.n, sizes.d_in), torch.zeros(sizes.b, 0, sizes.d_context)
-    for got in (module(x, context), module(x, context, torch.ones(sizes.b, 0, dtype=torch.bool))):
-        close(got, torch.zeros(sizes.b, sizes.n, sizes.d_out), "the output for a context without tokens")
+    @check("masking", points=0.5)
+    def test_no_context(self, submission, draw):
+        """A context without any tokens (s = 0), with a mask of as many entries or none, leaves nothing: the
+        output is 0."""
+        module, sizes = self.lookup(submission, draw), self.layout.plain_sizes
+        x, context = draw.normal(sizes.b, sizes.n, sizes.d_in), torch.zeros(sizes.b, 0, sizes.d_context)
+        for got in (module(x, context), module(x, context, torch.ones(sizes.b, 0, dtype=torch.bool))):
+            close(got, torch.zeros(sizes.b, sizes.n, sizes.d_out), "the output for a context without tokens")

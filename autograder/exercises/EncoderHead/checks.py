@@ -1,73 +1,60 @@
-"""Graders of `EncoderHead(n_embd, head_size)`: (b, t, n_embd) -> (b, t, head_size). See heads.py."""
+"""Graders of `EncoderHead(n_embd, head_size)`: (b, t, n_embd) -> (b, t, head_size)."""
 
 import torch
 
 from ...checks.api import CheckFailed, check, close, shape
 from ..families.heads import checks
-from ..families.heads.checks import (  # noqa: F401  shared checks
-    Layout,
-    Sizes,
-    averages,
-    parameters_of,
-    test_again,
-    test_cuda,
-    test_device,
-    test_dtypes,
-    test_extreme_scores,
-    test_gradients,
-    test_small_and_odd_inputs,
-    test_wrong_rank,
-    tokens,
-    weights,
-)
+from ..families.heads.checks import HeadChecks, Layout, Sizes, parameters_of, tokens, weights
 
 
 def build(submission, sizes, dropout, bias):
     return submission.build("EncoderHead", sizes.d_in, sizes.width)
 
 
-LAYOUT = Layout(
-    exercise="EncoderHead",
-    names=("query", "key", "value"),
-    build=build,
-    sizes=Sizes(d_in=6, width=4, heads=1, d_out=4, projected=False),
-    plain_sizes=Sizes(d_in=7, width=3, heads=1, d_out=3, projected=False),
-    square=Sizes(d_in=4, width=4, heads=1, d_out=4, b=4, n=4, projected=False),
-)
+class TestEncoderHead(HeadChecks):
+    layout = Layout(
+        exercise="EncoderHead",
+        names=("query", "key", "value"),
+        build=build,
+        sizes=Sizes(d_in=6, width=4, heads=1, d_out=4, projected=False),
+        plain_sizes=Sizes(d_in=7, width=3, heads=1, d_out=3, projected=False),
+        square=Sizes(d_in=4, width=4, heads=1, d_out=4, b=4, n=4, projected=False),
+    )
+    test_output = None  # there is no output projection, and `test_values` looks at both sizes
+    test_sizes_that_are_equal = None
 
+    @check("shape", points=0.5)
+    def test_parameters(self, submission, draw):
+        """The parameters are the weights of `key`, `query` and `value`, without bias, and no others."""
+        self.averages(submission, draw)
+        parameters_of(self.layout, submission.build("EncoderHead", n_embd=6, head_size=4), self.layout.sizes)
 
-@check("shape", points=0.5)
-def test_parameters(submission, draw, layout):
-    """The parameters are the weights of `key`, `query` and `value`, without bias, and no others."""
-    averages(submission, draw, layout)
-    parameters_of(layout, submission.build("EncoderHead", n_embd=6, head_size=4), layout.sizes)
+    @check("values", points=0.5)
+    def test_values(self, submission, draw):
+        """The output is softmax(Q Kᵀ / √head_size) V over all tokens, also when all sizes are equal."""
+        layout = self.layout
+        cases = []
+        for sizes in (layout.sizes, layout.square):
+            state, x = weights(draw, sizes), tokens(draw, sizes)
+            cases.append((layout.module(submission, state, sizes)(x), layout.right(x, state, sizes)))
+        for got, expected in cases:
+            close(got, expected)
 
-
-@check("values", points=0.5)
-def test_values(submission, draw, layout):
-    """The output is softmax(Q Kᵀ / √head_size) V over all tokens, also when all sizes are equal."""
-    cases = []
-    for sizes in (layout.sizes, layout.square):
-        state, x = weights(draw, sizes), tokens(draw, sizes)
-        cases.append((layout.module(submission, state, sizes)(x), layout.right(x, state, sizes)))
-    for got, expected in cases:
-        close(got, expected)
-
-
-@check("masking", points=0.5)
-def test_every_token_sees_every_other(submission, draw, layout):
-    """Every token reaches every other, the last one the first, in a sequence of any length; sequences stay apart."""
-    averages(submission, draw, layout)
-    sizes = Sizes(d_in=1, width=1, heads=1, d_out=1, n=23, projected=False)
-    state = {f"{part}.weight": torch.ones(1, 1) * (part != "query") for part in checks.PARTS}
-    module, numbers = layout.module(submission, state, sizes), draw.normal(sizes.b, sizes.n, 1)
-    other = numbers.clone()
-    other[1] += 1
-    moved = [numbers + (torch.arange(sizes.n) == j).float()[:, None] for j in (0, draw.integer(1, 21), 22)]
-    plain, beside, *reached = [module(x) for x in (numbers, other, *moved)]
-    for got in (plain, beside, *reached):
-        shape(got, (sizes.b, sizes.n, 1))
-    close(beside[0], plain[0].double(), "the output after a change of another sequence")
-    for got in reached:
-        if ((got - plain - 1 / sizes.n).abs() > 1e-3).any():
-            raise CheckFailed("A token changes, and not all of the others notice, or not alike.")
+    @check("masking", points=0.5)
+    def test_every_token_sees_every_other(self, submission, draw):
+        """Every token reaches every other, the last one the first, in a sequence of any length; sequences
+        stay apart."""
+        self.averages(submission, draw)
+        sizes = Sizes(d_in=1, width=1, heads=1, d_out=1, n=23, projected=False)
+        state = {f"{part}.weight": torch.ones(1, 1) * (part != "query") for part in checks.PARTS}
+        module, numbers = self.layout.module(submission, state, sizes), draw.normal(sizes.b, sizes.n, 1)
+        other = numbers.clone()
+        other[1] += 1
+        moved = [numbers + (torch.arange(sizes.n) == j).float()[:, None] for j in (0, draw.integer(1, 21), 22)]
+        plain, beside, *reached = [module(x) for x in (numbers, other, *moved)]
+        for got in (plain, beside, *reached):
+            shape(got, (sizes.b, sizes.n, 1))
+        close(beside[0], plain[0].double(), "the output after a change of another sequence")
+        for got in reached:
+            if ((got - plain - 1 / sizes.n).abs() > 1e-3).any():
+                raise CheckFailed("A token changes, and not all of the others notice, or not alike.")

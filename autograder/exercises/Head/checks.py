@@ -1,13 +1,15 @@
 """Graders of `Head(n_embd, head_size, block_size, dropout)`: (b, t, n_embd) -> (b, t, head_size), causal.
 
 Checks that are not about the values of the whole formula first pass `looking`, an easy case, so that a wrong scale or a
-leak does not cost the points for, say, the device, and what is no attention gets no points (telling.py). The block is
+leak does not cost the points for, say, the device, and what is no attention gets no points. The block is
 as long as the sequence and there is no dropout, except in the checks that are about that.
 """
 
 import torch
 
 from ...checks.api import (
+    HUGE,
+    HUGE_TOLERANCE,
     CheckFailed,
     check,
     close,
@@ -18,6 +20,7 @@ from ...checks.api import (
     parameters,
     refuses,
     shape,
+    stayed_on_cuda,
     unchanged,
 )
 from ..families import easy_cases
@@ -26,8 +29,6 @@ from ..reference import causal, qkv
 NAMES = ("query", "key", "value")
 B, T, N_EMBD, SIZE = 2, 5, 6, 4  # all different; the root of 4 is exact in any dtype
 P = 0.25
-HUGE = 1e4  # the largest score that the lesson promises
-HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of about 1e-3 in float32
 
 
 def weights(draw, n_embd=N_EMBD, size=SIZE, dtype=torch.float32):
@@ -237,6 +238,5 @@ def test_cuda(submission, draw):
     for dtype in (torch.float32, torch.float16):
         state, x = weights(draw, dtype=dtype), draw.normal(B, T, N_EMBD, dtype=dtype)
         got = head(submission, state, dtype=dtype).to(device="cuda").on("cuda", x)
-        if submission.last.devices != ["cuda"]:
-            raise CheckFailed("The output is not on the GPU, where the input is.")
+        stayed_on_cuda(submission)
         close(got, right(x, state), dtype=dtype)

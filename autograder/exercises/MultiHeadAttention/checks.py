@@ -1,29 +1,11 @@
 """Graders of `MultiHeadAttention(d_in, d_out, context_length, dropout, num_heads, qkv_bias=False)`.
 
-Causal, with narrow heads: (b, n, d_in) -> (b, n, d_out). See heads.py.
+Causal, with narrow heads: (b, n, d_in) -> (b, n, d_out).
 """
 
 from ...checks.api import CheckFailed, check, close
 from ..families.heads import checks
-from ..families.heads.checks import (  # noqa: F401  shared checks
-    Layout,
-    Sizes,
-    averages,
-    parameters_of,
-    test_again,
-    test_cuda,
-    test_device,
-    test_dropout,
-    test_dtypes,
-    test_extreme_scores,
-    test_heads_that_do_not_divide,
-    test_small_and_odd_inputs,
-    test_too_long,
-    test_wrong_rank,
-    tokens,
-    weights,
-    worth,
-)
+from ..families.heads.checks import CausalHeadChecks, Layout, NarrowHeadChecks, Sizes, parameters_of, tokens, weights
 
 
 def build(submission, sizes, dropout, bias):
@@ -32,48 +14,47 @@ def build(submission, sizes, dropout, bias):
     return submission.build("MultiHeadAttention", *given, **options)
 
 
-LAYOUT = Layout(
-    exercise="MultiHeadAttention",
-    names=("W_query", "W_key", "W_value", "out_proj"),
-    build=build,
-    sizes=Sizes(d_in=6, width=4, heads=3, d_out=12),
-    plain_sizes=Sizes(d_in=5, width=6, heads=2, d_out=12),
-    square=Sizes(d_in=16, width=4, heads=4, d_out=16, b=4, n=4, context=4),
-    is_causal=True,
-)
-test_output = worth(1, checks.test_output)
-test_sizes_that_are_equal = worth(1, checks.test_sizes_that_are_equal)
-test_gradients = worth(1, checks.test_gradients)
-test_no_looking_ahead = worth(1, checks.test_no_looking_ahead)
+class TestMultiHeadAttention(CausalHeadChecks, NarrowHeadChecks):
+    layout = Layout(
+        exercise="MultiHeadAttention",
+        names=("W_query", "W_key", "W_value", "out_proj"),
+        build=build,
+        sizes=Sizes(d_in=6, width=4, heads=3, d_out=12),
+        plain_sizes=Sizes(d_in=5, width=6, heads=2, d_out=12),
+        square=Sizes(d_in=16, width=4, heads=4, d_out=16, b=4, n=4, context=4),
+        is_causal=True,
+    )
+    points = {"test_output": 1, "test_sizes_that_are_equal": 1, "test_gradients": 1, "test_no_looking_ahead": 1}
 
+    @check("shape", points=0.5)
+    def test_parameters(self, submission, draw):
+        """The parameters are those of the four layers; `out_proj` has a bias, the others only if `qkv_bias` is true."""
+        self.averages(submission, draw)
+        given = {"d_in": 5, "d_out": 8, "context_length": 6, "dropout": 0.1, "num_heads": 2}
+        usual = submission.build("MultiHeadAttention", **given)
+        biased = submission.build("MultiHeadAttention", **given, qkv_bias=True)
+        parameters_of(self.layout, usual, Sizes(5, 4, 2, 8))
+        parameters_of(self.layout, biased, Sizes(5, 4, 2, 8), bias=True)
 
-@check("shape", points=0.5)
-def test_parameters(submission, draw, layout):
-    """The parameters are those of the four layers; `out_proj` has a bias, the others only if `qkv_bias` is true."""
-    averages(submission, draw, layout)
-    given = {"d_in": 5, "d_out": 8, "context_length": 6, "dropout": 0.1, "num_heads": 2}
-    usual = submission.build("MultiHeadAttention", **given)
-    biased = submission.build("MultiHeadAttention", **given, qkv_bias=True)
-    parameters_of(layout, usual, Sizes(5, 4, 2, 8))
-    parameters_of(layout, biased, Sizes(5, 4, 2, 8), bias=True)
+    @check("values", points=0.5)
+    def test_biases(self, submission, draw):
+        """With `qkv_bias=True`, queries, keys and values each get their bias added."""
+        layout = self.layout
+        state, x = weights(draw, layout.sizes, bias=True), tokens(draw, layout.sizes)
+        close(layout.module(submission, state, layout.sizes)(x), layout.right(x, state, layout.sizes))
 
-
-@check("values", points=0.5)
-def test_biases(submission, draw, layout):
-    """With `qkv_bias=True`, queries, keys and values each get their bias added."""
-    state, x = weights(draw, layout.sizes, bias=True), tokens(draw, layout.sizes)
-    close(layout.module(submission, state, layout.sizes)(x), layout.right(x, state, layout.sizes))
-
-
-@check("shape", points=0.5, witnessed=True)
-def test_all_heads_in_one_product(submission, draw, layout):
-    """A call with 8 heads computes no more products of matrices and softmaxes than one with 2: no loop over heads."""
-    products = []
-    for number in (2, 8):
-        sizes = Sizes(d_in=6, width=16 // number, heads=number, d_out=16)
-        module = averages(submission, draw, layout, sizes)
-        got = module.counted(tokens(draw, sizes))
-        products.append(submission.last.products)
-        checks.shape(got, (sizes.b, sizes.n, sizes.d_out))
-    if products[1] > products[0]:
-        raise CheckFailed(f"With 2 heads a call computes {products[0]} products and softmaxes, with 8 {products[1]}.")
+    @check("shape", points=0.5, witnessed=True)
+    def test_all_heads_in_one_product(self, submission, draw):
+        """A call with 8 heads computes no more products of matrices and softmaxes than one with 2: no loop
+        over heads."""
+        products = []
+        for number in (2, 8):
+            sizes = Sizes(d_in=6, width=16 // number, heads=number, d_out=16)
+            module = self.averages(submission, draw, sizes)
+            got = module.counted(tokens(draw, sizes))
+            products.append(submission.last.products)
+            checks.shape(got, (sizes.b, sizes.n, sizes.d_out))
+        if products[1] > products[0]:
+            raise CheckFailed(
+                f"With 2 heads a call computes {products[0]} products and softmaxes, with 8 {products[1]}."
+            )

@@ -1,19 +1,30 @@
 """Graders of `SingleHeadSelfAttention(k)`: (t, k) -> (t, k), one head for one sequence.
 
 Checks that are not about the values of the whole formula first pass `averages`, an easy case, so that a wrong scale
-does not cost the points for, say, the device, and what is no attention gets no points (telling.py).
+does not cost the points for, say, the device, and what is no attention gets no points.
 """
 
 import torch
 
-from ...checks.api import CheckFailed, check, close, gradient, on_cuda, on_meta, parameters, refuses, shape, unchanged
+from ...checks.api import (
+    HUGE,
+    HUGE_TOLERANCE,
+    check,
+    close,
+    gradient,
+    on_cuda,
+    on_meta,
+    parameters,
+    refuses,
+    shape,
+    stayed_on_cuda,
+    unchanged,
+)
 from ..families import easy_cases
 from ..reference import qkv
 
 NAMES = ("toqueries", "tokeys", "tovalues")
 T, K = 5, 4  # tokens and features; the root of 4 is exact in any dtype
-HUGE = 1e4  # the largest score that the lesson promises
-HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of about 1e-3 in float32
 
 
 def weights(draw, k, dtype=torch.float32):
@@ -178,6 +189,5 @@ def test_cuda(submission, draw):
     for dtype in (torch.float32, torch.float16):
         state, x = weights(draw, K, dtype), draw.normal(T, K, dtype=dtype)
         got = head(submission, state, dtype).to(device="cuda").on("cuda", x)
-        if submission.last.devices != ["cuda"]:
-            raise CheckFailed("The output is not on the GPU, where the input is.")
+        stayed_on_cuda(submission)
         close(got, qkv.head(x, state, NAMES), dtype=dtype)

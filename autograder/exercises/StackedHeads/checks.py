@@ -1,77 +1,55 @@
 """Graders of `StackedHeads(num_heads, head_size, n_embd, block_size, dropout)`.
 
 Causal: (b, t, n_embd) -> (b, t, n_embd). It stands on the student's own `Head`. Checks of values look at a
-single head first: if that is wrong, they say so. See heads.py.
+single head first: if that is wrong, they say so.
 """
 
 import torch
 
 from ...checks.api import CheckFailed, check, close, tensor
-from ..families.heads.checks import (  # noqa: F401  shared checks
-    Layout,
-    Sizes,
-    averages,
-    parameters_of,
-    test_again,
-    test_cuda,
-    test_device,
-    test_dropout,
-    test_dtypes,
-    test_extreme_scores,
-    test_gradients,
-    test_no_looking_ahead,
-    test_output,
-    test_sizes_that_are_equal,
-    test_small_and_odd_inputs,
-    test_too_long,
-    test_wrong_rank,
-    tokens,
-    weights,
-)
+from ..families.heads.checks import CausalHeadChecks, Layout, Sizes, parameters_of, tokens, weights
 
 ONE_HEAD = Sizes(d_in=9, width=4, heads=1, d_out=9)
-
-
-def one_head(submission, draw):
-    """A single head, whose output goes out as it is. Raises CheckFailed, naming `Head`, if its values are wrong."""
-    state, x = weights(draw, ONE_HEAD), tokens(draw, ONE_HEAD)
-    state["out.weight"], state["out.bias"] = torch.eye(9, 4), torch.zeros(9)
-    module = LAYOUT.build(submission, ONE_HEAD, 0.0, False)
-    module.load(LAYOUT.rename(state, 1), optional=["proj.weight", "proj.bias"])
-    got, right = tensor(module(x)), LAYOUT.right(x, state, ONE_HEAD)
-    try:
-        # without a projection, which has checks of its own, four features come out
-        close(got, right[..., :4] if got.shape[-1:] == (4,) else right, "the output of a single head")
-    except CheckFailed as wrong:
-        raise CheckFailed(f"First mend your `Head`, on which StackedHeads stands: {wrong}") from None
 
 
 def build(submission, sizes, dropout, bias):
     return submission.build("StackedHeads", sizes.heads, sizes.width, sizes.d_in, sizes.context, dropout)
 
 
-LAYOUT = Layout(
-    exercise="StackedHeads",
-    names=("heads.{}.query", "heads.{}.key", "heads.{}.value", "proj"),
-    build=build,
-    sizes=Sizes(d_in=6, width=4, heads=3, d_out=6),
-    plain_sizes=Sizes(d_in=12, width=6, heads=2, d_out=12),
-    square=Sizes(d_in=16, width=4, heads=4, d_out=16, b=4, n=4, context=4),
-    is_causal=True,
-    per_head=True,
-    before_values=one_head,
-)
+class TestStackedHeads(CausalHeadChecks):
+    layout = Layout(
+        exercise="StackedHeads",
+        names=("heads.{}.query", "heads.{}.key", "heads.{}.value", "proj"),
+        build=build,
+        sizes=Sizes(d_in=6, width=4, heads=3, d_out=6),
+        plain_sizes=Sizes(d_in=12, width=6, heads=2, d_out=12),
+        square=Sizes(d_in=16, width=4, heads=4, d_out=16, b=4, n=4, context=4),
+        is_causal=True,
+        per_head=True,
+    )
 
+    def before_values(self, submission, draw):
+        """A single head, whose output goes out as it is. Raises CheckFailed, naming `Head`, if its values are wrong."""
+        layout, (state, x) = self.layout, (weights(draw, ONE_HEAD), tokens(draw, ONE_HEAD))
+        state["out.weight"], state["out.bias"] = torch.eye(9, 4), torch.zeros(9)
+        module = layout.build(submission, ONE_HEAD, 0.0, False)
+        module.load(layout.rename(state, 1), optional=["proj.weight", "proj.bias"])
+        got, right = tensor(module(x)), layout.right(x, state, ONE_HEAD)
+        try:
+            # without a projection, which has checks of its own, four features come out
+            close(got, right[..., :4] if got.shape[-1:] == (4,) else right, "the output of a single head")
+        except CheckFailed as wrong:
+            raise CheckFailed(f"First mend your `Head`, on which StackedHeads stands: {wrong}") from None
 
-@check("shape", points=0.5)
-def test_parameters(submission, draw, layout):
-    """The parameters are `key`, `query` and `value` of every head in `heads`, and `proj` with a bias, and no others."""
-    averages(submission, draw, layout)
-    built = submission.build("StackedHeads", num_heads=3, head_size=2, n_embd=7, block_size=5, dropout=0.1)
-    parameters_of(layout, built, Sizes(7, 2, 3, 7))
+    @check("shape", points=0.5)
+    def test_parameters(self, submission, draw):
+        """The parameters are `key`, `query` and `value` of every head in `heads`, and `proj` with a bias, and
+        no others."""
+        self.averages(submission, draw)
+        built = submission.build("StackedHeads", num_heads=3, head_size=2, n_embd=7, block_size=5, dropout=0.1)
+        parameters_of(self.layout, built, Sizes(7, 2, 3, 7))
 
-
-@check("values", points=0.5)
-def test_one_head(submission, draw):
-    """A single head gives the causal attention of your `Head`, divided by the root of `head_size`."""
-    one_head(submission, draw)
+    @check("values", points=0.5)
+    def test_one_head(self, submission, draw):
+        """A single head gives the causal attention of your `Head`, divided by the root of `head_size`."""
+        self.before_values(submission, draw)

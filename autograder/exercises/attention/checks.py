@@ -1,19 +1,32 @@
 """Graders of `attention(query, key, value, mask=None)`: (…, t, d), (…, s, d), (…, s, dv) -> (…, t, dv), (…, t, s).
 
 Checks that are not about the values of the whole formula first pass `averages`, an easy case, so that a wrong scale
-does not cost the points for, say, the device, and what is no attention gets no points (telling.py). No row of a mask is
+does not cost the points for, say, the device, and what is no attention gets no points. No row of a mask is
 empty, except in the two checks that are about that.
 """
 
 import torch
 
-from ...checks.api import CheckFailed, check, close, gradient, on_cuda, on_meta, pair, refuses, shape, tensor, unchanged
+from ...checks.api import (
+    HUGE,
+    HUGE_TOLERANCE,
+    CheckFailed,
+    check,
+    close,
+    gradient,
+    on_cuda,
+    on_meta,
+    pair,
+    refuses,
+    shape,
+    stayed_on_cuda,
+    tensor,
+    unchanged,
+)
 from ..families import easy_cases
 from ..reference import qkv
 
 B, H, T, S, D, DV = 2, 3, 5, 7, 4, 6  # all different; the root of 4 is exact in any dtype
-HUGE = 1e4  # the largest score that the lesson promises
-HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of about 1e-3 in float32
 
 
 def inputs(draw, *leading, dtype=torch.float32, grad=False, d=D):
@@ -294,6 +307,5 @@ def test_cuda(submission, draw):
     for dtype in (torch.float32, torch.float16):
         given, mask = inputs(draw, B, dtype=dtype), draw.mask(T, S)
         got = submission.function("attention").on("cuda", *given, mask)
-        if submission.last.devices != ["cuda"]:
-            raise CheckFailed("What is returned is not on the GPU, where the inputs are.")
+        stayed_on_cuda(submission, "What is returned is", "where the inputs are")
         both(got, given, mask, dtype=dtype)

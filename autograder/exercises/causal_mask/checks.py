@@ -1,6 +1,6 @@
 """Graders of `causal_mask(t, device=None)`: (t, t), boolean, True on and below the diagonal."""
 
-from ...checks.api import CheckFailed, boolean, check, on_cuda, on_meta, pattern
+from ...checks.api import boolean, check, on_cuda, on_meta, pattern, stayed_on_cuda
 from ..reference import causal
 
 T = 5
@@ -43,5 +43,4 @@ def test_cuda(submission, draw):
     on_cuda(submission)
     got = submission.function("causal_mask").on("cuda", T, "cuda")
     pattern(got, causal.causal_mask(T))
-    if submission.last.devices != ["cuda"]:
-        raise CheckFailed("The mask is not on the GPU, though it was asked for there.")
+    stayed_on_cuda(submission, "The mask is", "though it was asked for there")

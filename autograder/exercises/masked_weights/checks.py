@@ -1,18 +1,29 @@
 """Graders of `masked_weights(query, key)`: (b, t, d) twice -> (b, t, t), causal, without a scale.
 
 Checks that are not about the values of the whole formula first pass `own_kind`, an easy case, so that a scale too many
-does not cost the points for, say, the device, and what is no attention gets no points (telling.py).
+does not cost the points for, say, the device, and what is no attention gets no points.
 """
 
 import torch
 
-from ...checks.api import CheckFailed, check, close, gradient, on_cuda, on_meta, refuses, shape, unchanged
+from ...checks.api import (
+    HUGE,
+    HUGE_TOLERANCE,
+    CheckFailed,
+    check,
+    close,
+    gradient,
+    on_cuda,
+    on_meta,
+    refuses,
+    shape,
+    stayed_on_cuda,
+    unchanged,
+)
 from ..families import easy_cases
 from ..reference import causal, qkv
 
 B, T, D = 2, 5, 4
-HUGE = 1e4  # the largest score that the lesson promises
-HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of about 1e-3 in float32
 PRINTED = 1e-4  # a printed table of four decimals, and what another build of torch may round differently
 
 
@@ -175,6 +186,5 @@ def test_cuda(submission, draw):
     for dtype in (torch.float32, torch.float16):
         given = inputs(draw, dtype=dtype)
         got = submission.function("masked_weights").on("cuda", *given)
-        if submission.last.devices != ["cuda"]:
-            raise CheckFailed("The weights are not on the GPU, where the inputs are.")
+        stayed_on_cuda(submission, "The weights are", "where the inputs are")
         close(got, causal.masked_weights(*given), "the weights", dtype=dtype)

@@ -5,7 +5,7 @@ No check on `meta`: the function has to look at the lengths. Checks of what is r
 
 import torch
 
-from ...checks.api import CheckFailed, boolean, check, on_cuda, pattern, refuses
+from ...checks.api import boolean, check, on_cuda, pattern, refuses, stayed_on_cuda
 from ..reference import causal
 
 B = 5
@@ -100,5 +100,4 @@ def test_cuda(submission, draw):
     lengths = some_lengths(draw)
     got = submission.function("padding_mask").on("cuda", lengths)
     pattern(got, causal.padding_mask(lengths))
-    if submission.last.devices != ["cuda"]:
-        raise CheckFailed("The mask is not on the GPU, where the lengths are.")
+    stayed_on_cuda(submission, "The mask is", "where the lengths are")

@@ -1,5 +1,5 @@
-"""Checks that the co-attention modules with two maps share. A grader imports those that it wants, and says in `LAYOUT`
-what its module's layers are and what is right.
+"""Checks that the co-attention modules with two maps share. Those of an exercise are a subclass of `TwoMapChecks`: its
+`layout` says what the module's layers are and what is right.
 
 Such a module is built with (d, k) and takes v (b, n, d) and q (b, t, d) to `(v_hat, q_hat, a_v, a_q)`. Checks that are
 not about the values of the whole formula first pass `pooling`, an easy case, so that a missing tanh does not cost the
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import torch
 
 from ....checks.api import (
+    HUGE,
+    HUGE_TOLERANCE,
     CheckFailed,
     check,
     close,
@@ -21,14 +23,13 @@ from ....checks.api import (
     parameters,
     refuses,
     shape,
+    stayed_on_cuda,
     unchanged,
 )
 from ...reference import qkv
 from .. import easy_cases
 
 OUTPUTS = ("v_hat", "q_hat", "a_v", "a_q")
-HUGE = 1e4  # the largest logit that the lesson promises
-HUGE_TOLERANCE = 2e-2  # logits of 1e4 carry a rounding error of about 1e-3 in float32
 
 
 @dataclass(frozen=True)
@@ -119,92 +120,6 @@ def all_close(value, right, what="", only=OUTPUTS, **how):
         close(got[name], right[name], f"`{name}`{what}", **how)
 
 
-def pooling(submission, draw, layout):
-    """A module, seen to prefer tokens by what they are, and to weigh those alike that are alike. Returns it.
-
-    The first features tell who is preferred; by how much is not asked, since that depends on every step of the formula.
-    In the first pair of the batch they are nearly 0, and summaries are means. The other features of v and q do not
-    overlap.
-    """
-    (v, q), state = pair_of_inputs(draw), {name: torch.zeros(size) for name, size in layout.shapes(USUAL).items()}
-    ends, preferred = torch.tensor([True]), []  # preferred are both ends, so that it is not by place
-    for count in (USUAL.n, USUAL.t):
-        preferred.append(torch.cat([ends, easy_cases.shuffled(draw, torch.arange(count - 2) % 2 == 1), ends]))
-    for x, which in zip((v, q), preferred, strict=True):
-        x[..., 0] = torch.stack([easy_cases.TIE * torch.arange(len(which)), which.float()])
-    v[..., 2:], q[..., 1] = 0.0, 0.0
-    for name in layout.first + layout.cross:
-        state[f"{name}.weight"][:, 0] = 0.5
-    for name in layout.square:
-        state[f"{name}.weight"] = 0.1 * torch.eye(USUAL.d)
-    for name in layout.last:
-        state[f"{name}.weight"] += 3 / USUAL.k
-    module = layout.module(submission, state)
-    got = outputs(module(v, q))
-    for name, size in shapes_of(USUAL).items():
-        shape(got[name], size, f"`{name}`")
-    for summary, weights, x, which in zip(OUTPUTS[:2], OUTPUTS[2:], (v, q), preferred, strict=True):
-        close(got[weights].sum(1), torch.ones(USUAL.b), f"the sum of `{weights}`")
-        close(got[weights][0], torch.full_like(which, 1 / len(which), dtype=float), f"`{weights}` for logits of 0")
-        close(got[summary][0], x[0].double().mean(0), f"`{summary}` for logits of 0")
-        if not got[weights][1, which].min() > 1.02 * got[weights][1, ~which].max():
-            raise CheckFailed(f"`{weights}` does not prefer the tokens whose logits are larger than those of others.")
-    return module
-
-
-def judge(submission, draw, layout, sizes=USUAL, without=(), only=OUTPUTS, what=""):
-    """The outputs in `only`, for weights of which those of the layers in `without` are 0, are the reference's."""
-    state, (v, q) = layout.weights(draw, sizes, without=without), pair_of_inputs(draw, sizes)
-    all_close(layout.module(submission, state)(v, q), layout.right(v, q, state), what, only)
-
-
-# --- the checks -----------------------------------------------------------------------------------
-
-
-@check("shape", points=0.5)
-def test_parameters(submission, draw, layout):
-    """The parameters are the weights of the layers that the exercise names, without biases, and no others."""
-    pooling(submission, draw, layout)
-    got, expected = submission.build(layout.exercise, 7, 2).parameters(), layout.shapes(Sizes(d=7, k=2))
-    for name in layout.optional:
-        if name not in got:
-            del expected[name]
-    parameters(got, expected)
-
-
-@check("values", points=1)
-def test_summaries(submission, draw, layout):
-    """`v_hat` is the sum of v's tokens, each times its weight in `a_v`, and `q_hat` that of q's tokens by `a_q`."""
-    pooling(submission, draw, layout)
-    module, (v, q) = layout.module(submission, layout.weights(draw)), pair_of_inputs(draw)
-    got = outputs(module(v, q))
-    for name, size in shapes_of(USUAL).items():
-        shape(got[name], size, f"`{name}`")
-    for summary, weights, x in [("v_hat", "a_v", v), ("q_hat", "a_q", q)]:
-        close(got[weights].sum(1), torch.ones(USUAL.b), f"the sum of `{weights}`")
-        mixed = (got[weights].double().unsqueeze(-1) * x).sum(1)
-        close(got[summary], mixed, f"`{summary}`, given your `{weights}`,")
-
-
-@check("values", points=0.5)
-def test_image_weights(submission, draw, layout):
-    """The weights of the image's tokens are right: `a_v` is what the formula gives."""
-    judge(submission, draw, layout, only=("a_v",))
-
-
-@check("values", points=0.5)
-def test_question_weights(submission, draw, layout):
-    """The weights of the question's tokens are right: `a_q` is what the formula gives."""
-    judge(submission, draw, layout, only=("a_q",))
-
-
-@check("values", points=0.5)
-def test_sizes_that_are_equal(submission, draw, layout):
-    """The values are right also for n = t, and when all sizes are equal, where a mix-up need not crash."""
-    judge(submission, draw, layout, AS_MANY, what=" for as many tokens in the image as in the question")
-    judge(submission, draw, layout, SQUARE, what=" when all sizes are equal")
-
-
 def differentiated(draw, layout):
     """Weights, inputs, upstream gradients, and the gradients of inputs and of weights by name, in float64."""
     state, (v, q) = layout.weights(draw, dtype=torch.float64), pair_of_inputs(draw, dtype=torch.float64, grad=True)
@@ -214,143 +129,225 @@ def differentiated(draw, layout):
     return state, (v, q), upstream, found[:2], dict(zip(leaves, found[2:], strict=True))
 
 
-@check("gradients", points=0.5)
-def test_gradients_of_inputs(submission, draw, layout):
-    """The gradients of v and of q are right: each matters for both maps."""
-    state, (v, q), upstream, expected, _ = differentiated(draw, layout)
-    got = layout.module(submission, state, torch.float64).gradients(v, q, upstream=upstream)
-    for found, right, name in zip(got.inputs, expected, "vq", strict=True):
-        gradient(found, right, f"{name}", torch.float64)
+# --- the checks -----------------------------------------------------------------------------------
 
 
-@check("gradients", points=0.5)
-def test_gradients_of_weights(submission, draw, layout):
-    """The gradients of all layers' weights are right, so that each of them can learn."""
-    state, (v, q), upstream, _, expected = differentiated(draw, layout)
-    got = layout.module(submission, state, torch.float64).gradients(v, q, upstream=upstream)
-    for name, right in expected.items():
-        gradient(got.parameters.get(name), right, f"`{name}`", torch.float64)
+class TwoMapChecks:
+    """What a co-attention module with two maps is checked for."""
 
+    layout: Layout
 
-@check("numerics", points=0.5)
-def test_extreme_scores(submission, draw, layout):
-    """Inputs of ±1,000 and logits of ±10,000 give no NaN and no infinity: in all tokens, in one, or all alike."""
-    large, one_large = layout.weights(draw), layout.weights(draw)
-    cases = [(large, *(1e3 * x for x in pair_of_inputs(draw))), (one_large, *pair_of_inputs(draw))]
-    for x in cases[1][1:]:
-        x[0, 1] *= 1e3
-    far_apart, (v, q) = layout.weights(draw), pair_of_inputs(draw)
-    for name in layout.last:
-        far_apart[f"{name}.weight"] *= HUGE / far_apart[f"{name}.weight"].abs().sum()
-    cases.append((far_apart, v, q))
-    for sign in (1, -1):  # the first hidden feature is nearly 1 for all tokens, and gives nearly all of their logits
-        state, (v, q) = layout.weights(draw, without=layout.cross), pair_of_inputs(draw)
-        v[..., 0] = q[..., 0] = 10.0
-        for name in layout.first:
-            state[f"{name}.weight"][0] = torch.eye(USUAL.d)[0]
+    def pooling(self, submission, draw):
+        """A module, seen to prefer tokens by what they are, and to weigh those alike that are alike. Returns it.
+
+        The first features tell who is preferred; by how much is not asked, since that depends on every step of the
+        formula. In the first pair of the batch they are nearly 0, and summaries are means. The other features of v and
+        q do not overlap.
+        """
+        layout = self.layout
+        (v, q), state = pair_of_inputs(draw), {name: torch.zeros(size) for name, size in layout.shapes(USUAL).items()}
+        ends, preferred = torch.tensor([True]), []  # preferred are both ends, so that it is not by place
+        for count in (USUAL.n, USUAL.t):
+            preferred.append(torch.cat([ends, easy_cases.shuffled(draw, torch.arange(count - 2) % 2 == 1), ends]))
+        for x, which in zip((v, q), preferred, strict=True):
+            x[..., 0] = torch.stack([easy_cases.TIE * torch.arange(len(which)), which.float()])
+        v[..., 2:], q[..., 1] = 0.0, 0.0
+        for name in layout.first + layout.cross:
+            state[f"{name}.weight"][:, 0] = 0.5
+        for name in layout.square:
+            state[f"{name}.weight"] = 0.1 * torch.eye(USUAL.d)
         for name in layout.last:
-            state[f"{name}.weight"][0, 0] = sign * HUGE
-        cases.append((state, v, q))
-    got = [layout.module(submission, state)(v, q) for state, v, q in cases]
-    for value, (state, v, q) in zip(got, cases, strict=True):
-        all_close(value, layout.right(v, q, state), tolerance=HUGE_TOLERANCE)
-
-
-@check("numerics", points=0.5)
-def test_dtypes(submission, draw, layout):
-    """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
-    cases = []
-    for dtype in (torch.float64, torch.float16, torch.bfloat16):
-        state, (v, q) = layout.weights(draw, dtype=dtype), pair_of_inputs(draw, dtype=dtype, scale=0.5)
-        cases.append((layout.module(submission, state, dtype)(v, q), layout.right(v, q, state), dtype))
-    for got, expected, dtype in cases:
-        all_close(got, expected, dtype=dtype)
-
-
-@check("device", points=0.5)
-def test_device(submission, draw, layout):
-    """The outputs lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
-    module = pooling(submission, draw, layout)
-    got = outputs(module.to(device="meta").on("meta", *pair_of_inputs(draw)))
-    for name, size in shapes_of(USUAL).items():
-        on_meta(got[name], size, f"`{name}`")
-
-
-@check("arguments", points=0.5)
-def test_wrong_rank(submission, draw, layout):
-    """v and q have three dimensions each; if one of them has another number, that is a `ValueError`."""
-    module, (v, q) = pooling(submission, draw, layout), pair_of_inputs(draw)
-    wrong = {
-        "a v without a batch": (v[0], q),
-        "a q without a batch": (v, q[0]),
-        "v and q without a batch": (v[0], q[0]),
-        "v and q with four dimensions": (v[None], q[None]),
-    }
-    errors = [module.error(*inputs) for inputs in wrong.values()]
-    for what, error in zip(wrong, errors, strict=True):
-        refuses(error, what)
-
-
-@check("shape", points=0.5)
-def test_small_and_odd_inputs(submission, draw, layout):
-    """A batch of one, a single token on either side, and tensors that are not contiguous work like any other."""
-    pooling(submission, draw, layout)
-    sizes = {
-        "a batch of one": Sizes(b=1),
-        "one token in the image": Sizes(n=1),
-        "one token in the question": Sizes(t=1),
-        "a batch of one with one token each": Sizes(b=1, n=1, t=1),
-    }
-    state = layout.weights(draw, without=layout.last)
-    module, cases = layout.module(submission, state), {what: pair_of_inputs(draw, s) for what, s in sizes.items()}
-    cases["transposed tensors"] = draw.normal(2, 4, 5).mT, draw.normal(2, 4, 3).mT
-    got = [module(v, q) for v, q in cases.values()]
-    for (what, (v, q)), value in zip(cases.items(), got, strict=True):
-        all_close(value, layout.right(v, q, state), f" for {what}")
-
-
-@check("masking", points=0.5)
-def test_pairs_of_a_batch_are_apart(submission, draw, layout):
-    """A pair gets the same whatever else is in the batch; and v matters for `a_q`, as q does for `a_v`."""
-    pooling(submission, draw, layout)
-    module = layout.module(submission, layout.weights(draw))
-    (v, q), (other_v, other_q) = pair_of_inputs(draw), pair_of_inputs(draw)
-    both = torch.cat([v[:1], other_v[1:]]), torch.cat([q[:1], other_q[1:]])
-    before, beside_others = outputs(module(v, q)), outputs(module(*both))
-    new_v, new_q = outputs(module(other_v, q)), outputs(module(v, other_q))
-    for got in (before, beside_others, new_v, new_q):
+            state[f"{name}.weight"] += 3 / USUAL.k
+        module = layout.module(submission, state)
+        got = outputs(module(v, q))
         for name, size in shapes_of(USUAL).items():
             shape(got[name], size, f"`{name}`")
-    for name in OUTPUTS:
-        close(beside_others[name][0], before[name][0].double(), f"the first pair's `{name}`, in another batch,")
-    for name, changed, what in [("a_q", new_v, "v"), ("a_v", new_q, "q")]:
-        if (changed[name] - before[name]).abs().max() < 1e-6:
-            raise CheckFailed(f"`{name}` stays the same when {what} changes.")
+        for summary, weights, x, which in zip(OUTPUTS[:2], OUTPUTS[2:], (v, q), preferred, strict=True):
+            close(got[weights].sum(1), torch.ones(USUAL.b), f"the sum of `{weights}`")
+            close(got[weights][0], torch.full_like(which, 1 / len(which), dtype=float), f"`{weights}` for logits of 0")
+            close(got[summary][0], x[0].double().mean(0), f"`{summary}` for logits of 0")
+            if not got[weights][1, which].min() > 1.02 * got[weights][1, ~which].max():
+                raise CheckFailed(
+                    f"`{weights}` does not prefer the tokens whose logits are larger than those of others."
+                )
+        return module
 
+    def judge(self, submission, draw, sizes=USUAL, without=(), only=OUTPUTS, what=""):
+        """The outputs in `only`, for weights of which those of the layers in `without` are 0, are the reference's."""
+        layout = self.layout
+        state, (v, q) = layout.weights(draw, sizes, without=without), pair_of_inputs(draw, sizes)
+        all_close(layout.module(submission, state)(v, q), layout.right(v, q, state), what, only)
 
-@check("mode", points=0.5, witnessed=True)
-def test_again(submission, draw, layout):
-    """The inputs stay as they were, and a second call depends on nothing but its own inputs."""
-    pooling(submission, draw, layout)
-    module = layout.module(submission, layout.weights(draw))
-    larger = Sizes(b=3, n=7, t=8)
-    (v, q), others = pair_of_inputs(draw), pair_of_inputs(draw, larger)
-    first = outputs(module(v, q))
-    unchanged(submission)
-    longer, second = outputs(module(*others)), outputs(module(v, q))
-    for name in OUTPUTS:
-        shape(first[name], shapes_of(USUAL)[name], f"`{name}`")
-        shape(longer[name], shapes_of(larger)[name], f"`{name}` for a larger batch of longer sequences")
-        close(second[name], first[name].double(), f"`{name}` of the second call")
+    @check("shape", points=0.5)
+    def test_parameters(self, submission, draw):
+        """The parameters are the weights of the layers that the exercise names, without biases, and no others."""
+        layout = self.layout
+        self.pooling(submission, draw)
+        got, expected = submission.build(layout.exercise, 7, 2).parameters(), layout.shapes(Sizes(d=7, k=2))
+        for name in layout.optional:
+            if name not in got:
+                del expected[name]
+        parameters(got, expected)
 
+    @check("values", points=1)
+    def test_summaries(self, submission, draw):
+        """`v_hat` is the sum of v's tokens, each times its weight in `a_v`, and `q_hat` that of q's tokens by `a_q`."""
+        self.pooling(submission, draw)
+        module, (v, q) = self.layout.module(submission, self.layout.weights(draw)), pair_of_inputs(draw)
+        got = outputs(module(v, q))
+        for name, size in shapes_of(USUAL).items():
+            shape(got[name], size, f"`{name}`")
+        for summary, weights, x in [("v_hat", "a_v", v), ("q_hat", "a_q", q)]:
+            close(got[weights].sum(1), torch.ones(USUAL.b), f"the sum of `{weights}`")
+            mixed = (got[weights].double().unsqueeze(-1) * x).sum(1)
+            close(got[summary], mixed, f"`{summary}`, given your `{weights}`,")
 
-@check("device", points=0)
-def test_cuda(submission, draw, layout):
-    """On a GPU the outputs have the same values, in float32 and in float16."""
-    on_cuda(submission)
-    for dtype in (torch.float32, torch.float16):
-        state, (v, q) = layout.weights(draw, dtype=dtype), pair_of_inputs(draw, dtype=dtype, scale=0.5)
-        got = layout.module(submission, state, dtype).to(device="cuda").on("cuda", v, q)
-        if submission.last.devices != ["cuda"]:
-            raise CheckFailed("The output is not on the GPU, where the input is.")
-        all_close(got, layout.right(v, q, state), dtype=dtype)
+    @check("values", points=0.5)
+    def test_image_weights(self, submission, draw):
+        """The weights of the image's tokens are right: `a_v` is what the formula gives."""
+        self.judge(submission, draw, only=("a_v",))
+
+    @check("values", points=0.5)
+    def test_question_weights(self, submission, draw):
+        """The weights of the question's tokens are right: `a_q` is what the formula gives."""
+        self.judge(submission, draw, only=("a_q",))
+
+    @check("values", points=0.5)
+    def test_sizes_that_are_equal(self, submission, draw):
+        """The values are right also for n = t, and when all sizes are equal, where a mix-up need not crash."""
+        self.judge(submission, draw, AS_MANY, what=" for as many tokens in the image as in the question")
+        self.judge(submission, draw, SQUARE, what=" when all sizes are equal")
+
+    @check("gradients", points=0.5)
+    def test_gradients_of_inputs(self, submission, draw):
+        """The gradients of v and of q are right: each matters for both maps."""
+        state, (v, q), upstream, expected, _ = differentiated(draw, self.layout)
+        got = self.layout.module(submission, state, torch.float64).gradients(v, q, upstream=upstream)
+        for found, right, name in zip(got.inputs, expected, "vq", strict=True):
+            gradient(found, right, f"{name}", torch.float64)
+
+    @check("gradients", points=0.5)
+    def test_gradients_of_weights(self, submission, draw):
+        """The gradients of all layers' weights are right, so that each of them can learn."""
+        state, (v, q), upstream, _, expected = differentiated(draw, self.layout)
+        got = self.layout.module(submission, state, torch.float64).gradients(v, q, upstream=upstream)
+        for name, right in expected.items():
+            gradient(got.parameters.get(name), right, f"`{name}`", torch.float64)
+
+    @check("numerics", points=0.5)
+    def test_extreme_scores(self, submission, draw):
+        """Inputs of ±1,000 and logits of ±10,000 give no NaN and no infinity: in all tokens, in one, or all alike."""
+        layout = self.layout
+        large, one_large = layout.weights(draw), layout.weights(draw)
+        cases = [(large, *(1e3 * x for x in pair_of_inputs(draw))), (one_large, *pair_of_inputs(draw))]
+        for x in cases[1][1:]:
+            x[0, 1] *= 1e3
+        far_apart, (v, q) = layout.weights(draw), pair_of_inputs(draw)
+        for name in layout.last:
+            far_apart[f"{name}.weight"] *= HUGE / far_apart[f"{name}.weight"].abs().sum()
+        cases.append((far_apart, v, q))
+        for sign in (1, -1):  # the first hidden feature is nearly 1 for all tokens, and gives nearly all of the logits
+            state, (v, q) = layout.weights(draw, without=layout.cross), pair_of_inputs(draw)
+            v[..., 0] = q[..., 0] = 10.0
+            for name in layout.first:
+                state[f"{name}.weight"][0] = torch.eye(USUAL.d)[0]
+            for name in layout.last:
+                state[f"{name}.weight"][0, 0] = sign * HUGE
+            cases.append((state, v, q))
+        got = [layout.module(submission, state)(v, q) for state, v, q in cases]
+        for value, (state, v, q) in zip(got, cases, strict=True):
+            all_close(value, layout.right(v, q, state), tolerance=HUGE_TOLERANCE)
+
+    @check("numerics", points=0.5)
+    def test_dtypes(self, submission, draw):
+        """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
+        layout, cases = self.layout, []
+        for dtype in (torch.float64, torch.float16, torch.bfloat16):
+            state, (v, q) = layout.weights(draw, dtype=dtype), pair_of_inputs(draw, dtype=dtype, scale=0.5)
+            cases.append((layout.module(submission, state, dtype)(v, q), layout.right(v, q, state), dtype))
+        for got, expected, dtype in cases:
+            all_close(got, expected, dtype=dtype)
+
+    @check("device", points=0.5)
+    def test_device(self, submission, draw):
+        """The outputs lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
+        module = self.pooling(submission, draw)
+        got = outputs(module.to(device="meta").on("meta", *pair_of_inputs(draw)))
+        for name, size in shapes_of(USUAL).items():
+            on_meta(got[name], size, f"`{name}`")
+
+    @check("arguments", points=0.5)
+    def test_wrong_rank(self, submission, draw):
+        """v and q have three dimensions each; if one of them has another number, that is a `ValueError`."""
+        module, (v, q) = self.pooling(submission, draw), pair_of_inputs(draw)
+        wrong = {
+            "a v without a batch": (v[0], q),
+            "a q without a batch": (v, q[0]),
+            "v and q without a batch": (v[0], q[0]),
+            "v and q with four dimensions": (v[None], q[None]),
+        }
+        errors = [module.error(*inputs) for inputs in wrong.values()]
+        for what, error in zip(wrong, errors, strict=True):
+            refuses(error, what)
+
+    @check("shape", points=0.5)
+    def test_small_and_odd_inputs(self, submission, draw):
+        """A batch of one, a single token on either side, and tensors that are not contiguous work like any other."""
+        layout = self.layout
+        self.pooling(submission, draw)
+        sizes = {
+            "a batch of one": Sizes(b=1),
+            "one token in the image": Sizes(n=1),
+            "one token in the question": Sizes(t=1),
+            "a batch of one with one token each": Sizes(b=1, n=1, t=1),
+        }
+        state = layout.weights(draw, without=layout.last)
+        module, cases = layout.module(submission, state), {what: pair_of_inputs(draw, s) for what, s in sizes.items()}
+        cases["transposed tensors"] = draw.normal(2, 4, 5).mT, draw.normal(2, 4, 3).mT
+        got = [module(v, q) for v, q in cases.values()]
+        for (what, (v, q)), value in zip(cases.items(), got, strict=True):
+            all_close(value, layout.right(v, q, state), f" for {what}")
+
+    @check("masking", points=0.5)
+    def test_pairs_of_a_batch_are_apart(self, submission, draw):
+        """A pair gets the same whatever else is in the batch; and v matters for `a_q`, as q does for `a_v`."""
+        self.pooling(submission, draw)
+        module = self.layout.module(submission, self.layout.weights(draw))
+        (v, q), (other_v, other_q) = pair_of_inputs(draw), pair_of_inputs(draw)
+        both = torch.cat([v[:1], other_v[1:]]), torch.cat([q[:1], other_q[1:]])
+        before, beside_others = outputs(module(v, q)), outputs(module(*both))
+        new_v, new_q = outputs(module(other_v, q)), outputs(module(v, other_q))
+        for got in (before, beside_others, new_v, new_q):
+            for name, size in shapes_of(USUAL).items():
+                shape(got[name], size, f"`{name}`")
+        for name in OUTPUTS:
+            close(beside_others[name][0], before[name][0].double(), f"the first pair's `{name}`, in another batch,")
+        for name, changed, what in [("a_q", new_v, "v"), ("a_v", new_q, "q")]:
+            if (changed[name] - before[name]).abs().max() < 1e-6:
+                raise CheckFailed(f"`{name}` stays the same when {what} changes.")
+
+    @check("mode", points=0.5, witnessed=True)
+    def test_again(self, submission, draw):
+        """The inputs stay as they were, and a second call depends on nothing but its own inputs."""
+        self.pooling(submission, draw)
+        module = self.layout.module(submission, self.layout.weights(draw))
+        larger = Sizes(b=3, n=7, t=8)
+        (v, q), others = pair_of_inputs(draw), pair_of_inputs(draw, larger)
+        first = outputs(module(v, q))
+        unchanged(submission)
+        longer, second = outputs(module(*others)), outputs(module(v, q))
+        for name in OUTPUTS:
+            shape(first[name], shapes_of(USUAL)[name], f"`{name}`")
+            shape(longer[name], shapes_of(larger)[name], f"`{name}` for a larger batch of longer sequences")
+            close(second[name], first[name].double(), f"`{name}` of the second call")
+
+    @check("device", points=0)
+    def test_cuda(self, submission, draw):
+        """On a GPU the outputs have the same values, in float32 and in float16."""
+        layout = self.layout
+        on_cuda(submission)
+        for dtype in (torch.float32, torch.float16):
+            state, (v, q) = layout.weights(draw, dtype=dtype), pair_of_inputs(draw, dtype=dtype, scale=0.5)
+            got = layout.module(submission, state, dtype).to(device="cuda").on("cuda", v, q)
+            stayed_on_cuda(submission)
+            all_close(got, layout.right(v, q, state), dtype=dtype)

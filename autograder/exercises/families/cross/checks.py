@@ -1,20 +1,33 @@
 """Checks that `CrossAttention` and `MultiHeadCrossAttention` share: two sequences in, (b, t, d_out) out.
 
-They go by the rules of heads.py, whose `Layout` and `Sizes` are extended by a context. Checks that are not about the
-values of the whole formula first pass `lookup`, an easy case, so that what is no attention gets no points
-(telling.py), and one mistake does not cost all of them.
+They go by the rules of the family `heads`, whose `Layout` and `Sizes` are extended by a context. Checks that are not
+about the values of the whole formula first pass `lookup`, an easy case, so that what is no attention gets no points,
+and one mistake does not cost all of them.
 """
 
 from dataclasses import dataclass
 
 import torch
 
-from ....checks.api import CheckFailed, check, close, gradient, on_cuda, on_meta, refuses, shape, unchanged
+from ....checks.api import (
+    HUGE,
+    HUGE_TOLERANCE,
+    CheckFailed,
+    check,
+    close,
+    gradient,
+    on_cuda,
+    on_meta,
+    refuses,
+    shape,
+    stayed_on_cuda,
+    unchanged,
+)
 from ...reference import heads as reference
 from ...reference import qkv
 from .. import easy_cases
 from ..heads import checks
-from ..heads.checks import HUGE, HUGE_TOLERANCE, PARTS, parameters_of
+from ..heads.checks import PARTS, parameters_of
 
 AT_THE_END = torch.tensor([[1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1, 0]]).bool()
 BETWEEN = torch.tensor([[0, 1, 0, 0, 1, 1, 1], [1, 1, 0, 1, 0, 1, 0]]).bool()
@@ -45,168 +58,6 @@ def both(draw, sizes, **how):
     return checks.tokens(draw, sizes, **how), draw.normal(sizes.b, sizes.s, sizes.d_context, **how)
 
 
-def lookup(submission, draw, layout):
-    """A module with random weights, of a class seen to work where each query finds one of two kinds of tokens, or both.
-
-    The first query is not looked at, so that neither a wrong scale nor a causal mask costs the points for, say, the
-    device. Returns the module.
-    """
-    sizes = layout.plain_sizes
-    state, usual = checks.plain(draw, sizes), checks.plain(draw, sizes)
-    given = easy_cases.lookups(draw, sizes.d_in, sizes.d_context)
-    easy_cases.find_alike(state, sizes.width)
-    module = layout.module(submission, state, sizes)
-    got, expected = module(*given), layout.right(*given, state, sizes)
-    shape(got, expected.shape)
-    close(got[:2, 1:], expected[:2, 1:], "the output for queries that fit some tokens of the context alike")
-    x, context = (z[2:] for z in given)
-    each = context.reshape(-1, 1, sizes.d_context)
-    alone = layout.right(torch.zeros(len(each), 1, sizes.d_in), each, state, sizes)  # what each token says
-    alone = alone.reshape(*context.shape[:2], -1)
-    easy_cases.mixes(got[2:], easy_cases.scores_of(x, context), alone, "the output of mild scores", any_mask=True)
-    layout.load(module, usual, sizes)
-    return module
-
-
-@check("shape", points=0.5)
-def test_parameters(submission, draw, layout):
-    """The parameters have the names and shapes that the exercise gives; the first three a bias only if `qkv_bias`."""
-    sizes = layout.sizes
-    given = {"d_query": sizes.d_in, "d_context": sizes.d_context, "d_out": sizes.d_out}
-    if sizes.projected:
-        given["num_heads"] = sizes.heads
-    parameters_of(layout, submission.build(layout.exercise, **given), sizes)
-    parameters_of(layout, submission.build(layout.exercise, **given, qkv_bias=True), sizes, bias=True)
-    lookup(submission, draw, layout)
-
-
-@check("values", points=0.5)
-def test_output(submission, draw, layout):
-    """Without a mask, the values of the context are mixed by how well its keys fit the queries of x."""
-    state, given = checks.weights(draw, layout.sizes), both(draw, layout.sizes)
-    close(layout.module(submission, state, layout.sizes)(*given), layout.right(*given, state, layout.sizes))
-
-
-@check("values", points=0.5)
-def test_sizes_that_are_equal(submission, draw, layout):
-    """The values are right also when x and the context are equally long and wide, where a mix-up does not crash."""
-    state, given = checks.weights(draw, layout.square), both(draw, layout.square)
-    close(layout.module(submission, state, layout.square)(*given), layout.right(*given, state, layout.square))
-
-
-@check("values", points=0.5)
-def test_biases(submission, draw, layout):
-    """With `qkv_bias=True`, queries, keys and values each get their bias added."""
-    state, given = checks.weights(draw, layout.sizes, bias=True), both(draw, layout.sizes)
-    close(layout.module(submission, state, layout.sizes)(*given), layout.right(*given, state, layout.sizes))
-
-
-@check("masking", points=0.5)
-def test_every_token_is_seen(submission, draw, layout):
-    """Each token of the context reaches each query, the last one the first; the batch's items stay apart."""
-    lookup(submission, draw, layout)
-    sizes = layout.square
-    state = checks.plain(draw, sizes)
-    module = layout.module(submission, state, sizes)
-    x, context = both(draw, sizes)
-    new, other = draw.normal(sizes.b, sizes.s, sizes.d_context), context.clone()
-    other[1] = new[1]
-    plain, beside, reached = module(x, context), module(x, other), []
-    for token in range(sizes.s):
-        moved = context.clone()
-        moved[:, token] = new[:, token]
-        reached.append(module(x, moved))
-    for got in (plain, beside, *reached):
-        shape(got, (sizes.b, sizes.n, sizes.d_out))
-    close(beside[0], plain[0].double(), "the output after a change of another item's context")
-    for token, got in enumerate(reached):
-        if ((got - plain).abs().amax(-1) < 1e-7).any():
-            raise CheckFailed(f"Some output stays the same when token {token + 1} of the context changes.")
-
-
-# --- the mask -------------------------------------------------------------------------------------
-
-
-@check("masking", points=0.5)
-def test_mask(submission, draw, layout):
-    """The mask hides tokens of the context, at its end or anywhere, for each item by itself, and in each call anew."""
-    sizes = layout.sizes
-    state, (x, context) = checks.weights(draw, sizes), both(draw, sizes)
-    module = layout.module(submission, state, sizes)
-    masks = [AT_THE_END, BETWEEN, torch.ones(sizes.b, sizes.s, dtype=torch.bool)]
-    plain, got = module(x, context), [module(x, context, context_mask=mask) for mask in masks]
-    close(plain, layout.right(x, context, state, sizes), "the output without a mask")
-    names = "with a mask that hides the end", "with a mask that hides some", "with a mask that hides nothing"
-    for one, mask, what in zip(got, masks, names, strict=True):
-        close(one, layout.right(x, context, state, sizes, mask), f"the output {what}")
-
-
-@check("masking", points=0.5)
-def test_mask_of_a_square(submission, draw, layout):
-    """The mask hides tokens of the context, not queries, also when there are as many of the one as of the other."""
-    lookup(submission, draw, layout)
-    sizes = layout.square
-    state, (x, context) = checks.plain(draw, sizes), both(draw, sizes)
-    state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
-    mask = draw.mask(sizes.b, sizes.s)
-    module = layout.module(submission, state, sizes)
-    noise = context + 100 * draw.normal(sizes.b, sizes.s, sizes.d_context) * ~mask[:, :, None]
-    before, after = module(x, context, mask), module(x, noise, mask)
-    close(before, layout.right(x, context, state, sizes, mask))
-    close(after, before.double(), "the output after a change of hidden tokens")
-
-
-@check("masking", points=0.5)
-def test_nothing_left(submission, draw, layout):
-    """Where the mask leaves nothing of an item's context, attention finds 0, not NaN, and the others are as always."""
-    lookup(submission, draw, layout)
-    sizes = layout.plain_sizes
-    cases = []
-    for state in (checks.plain(draw, sizes), checks.weights(draw, sizes, bias=True)):
-        state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
-        given = (*both(draw, sizes), NOTHING)
-        cases.append((layout.module(submission, state, sizes)(*given), layout.right(*given[:2], state, sizes, NOTHING)))
-    for got, expected in cases:
-        shape(got, expected.shape)
-        close(got[1], expected[1], "the output where nothing is left to attend to")
-        close(got, expected)
-
-
-@check("gradients", points=0.5)
-def test_gradients(submission, draw, layout):
-    """The gradients of x, of the context and of the weights of all layers are right, so that each of them can learn."""
-    right_gradients(submission, draw, layout, None)
-
-
-@check("gradients", points=0.5)
-def test_gradients_with_a_mask(submission, draw, layout):
-    """With a mask all gradients are right as well, and finite where it leaves nothing; what is hidden gets none."""
-    right_gradients(submission, draw, layout, None)
-    for mask in (BETWEEN, NOTHING):
-        right_gradients(submission, draw, layout, mask)
-
-
-def right_gradients(submission, draw, layout, mask):
-    """Raises CheckFailed unless the gradients of x, the context and all parameters are those of the reference."""
-    sizes = layout.sizes
-    state = checks.weights(draw, sizes, dtype=torch.float64)
-    given = both(draw, sizes, dtype=torch.float64, grad=True)
-    upstream = draw.normal(sizes.b, sizes.n, sizes.d_out, dtype=torch.float64)
-    leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
-    expected = qkv.gradients([layout.right(*given, leaves, sizes, mask)], [upstream], [*given, *leaves.values()])
-    module = layout.module(submission, state, sizes, torch.float64)
-    got = module.gradients(*given, *([] if mask is None else [mask]), upstream=upstream)
-    for what, one, right in zip(("x", "the context"), got.inputs, expected[:2], strict=True):
-        gradient(one, right, what, torch.float64)
-    for name, right in zip(leaves, expected[2:], strict=True):
-        part, kind = name.split(".")
-        own = layout.names[(*PARTS, "out").index(part)]
-        gradient(layout.gather(got.parameters, name, sizes.heads), right, f"the {kind} of {own}", torch.float64)
-
-
-# --- numerics, devices, arguments -----------------------------------------------------------------
-
-
 def extreme(draw, sizes, one_row=False, negative=False):
     """An input, a context and weights with scores of up to 1e4: of all queries, or of one, or all about -1e4."""
     (x, context), state = both(draw, sizes), checks.plain(draw, sizes)
@@ -222,128 +73,285 @@ def extreme(draw, sizes, one_row=False, negative=False):
     return x, context, state
 
 
-@check("numerics", points=0.5)
-def test_extreme_scores(submission, draw, layout):
-    """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all very negative."""
-    sizes, cases = layout.plain_sizes, []
-    for how in ({}, {"one_row": True}, {"negative": True}):
-        x, context, state = extreme(draw, sizes, **how)
-        got = layout.module(submission, state, sizes)(x, context)
-        cases.append((got, layout.right(x, context, state, sizes)))
-    for got, expected in cases:
-        close(got, expected, tolerance=HUGE_TOLERANCE)
+# --- the checks -----------------------------------------------------------------------------------
 
 
-@check("numerics", points=0.5)
-def test_extreme_scores_with_a_mask(submission, draw, layout):
-    """What is hidden gets exactly nothing also where all scores are around -10,000 or some are 10,000."""
-    lookup(submission, draw, layout)
-    sizes, cases = layout.plain_sizes, []
-    for how in ({}, {"negative": True}):
-        x, context, state = extreme(draw, sizes, **how)
+class CrossChecks:
+    """What a module that attends from one sequence to another is checked for."""
+
+    layout: Layout
+
+    def lookup(self, submission, draw):
+        """A module with random weights, of a class seen to work where each query finds one of two kinds of
+        tokens, or both.
+
+        The first query is not looked at, so that neither a wrong scale nor a causal mask costs the points for, say, the
+        device. Returns the module.
+        """
+        layout, sizes = self.layout, self.layout.plain_sizes
+        state, usual = checks.plain(draw, sizes), checks.plain(draw, sizes)
+        given = easy_cases.lookups(draw, sizes.d_in, sizes.d_context)
+        easy_cases.find_alike(state, sizes.width)
         module = layout.module(submission, state, sizes)
-        plain, got = module(x, context), module(x, context, BETWEEN)
-        cases.append((plain, layout.right(x, context, state, sizes)))
-        cases.append((got, layout.right(x, context, state, sizes, BETWEEN)))
-    for got, expected in cases:
-        close(got, expected, tolerance=HUGE_TOLERANCE)
+        got, expected = module(*given), layout.right(*given, state, sizes)
+        shape(got, expected.shape)
+        close(got[:2, 1:], expected[:2, 1:], "the output for queries that fit some tokens of the context alike")
+        x, context = (z[2:] for z in given)
+        each = context.reshape(-1, 1, sizes.d_context)
+        alone = layout.right(torch.zeros(len(each), 1, sizes.d_in), each, state, sizes)  # what each token says
+        alone = alone.reshape(*context.shape[:2], -1)
+        easy_cases.mixes(got[2:], easy_cases.scores_of(x, context), alone, "the output of mild scores", any_mask=True)
+        layout.load(module, usual, sizes)
+        return module
 
+    @check("shape", points=0.5)
+    def test_parameters(self, submission, draw):
+        """The parameters have the names and shapes that the exercise gives; the first three a bias only
+        if `qkv_bias`."""
+        layout, sizes = self.layout, self.layout.sizes
+        given = {"d_query": sizes.d_in, "d_context": sizes.d_context, "d_out": sizes.d_out}
+        if sizes.projected:
+            given["num_heads"] = sizes.heads
+        parameters_of(layout, submission.build(layout.exercise, **given), sizes)
+        parameters_of(layout, submission.build(layout.exercise, **given, qkv_bias=True), sizes, bias=True)
+        self.lookup(submission, draw)
 
-@check("numerics", points=0.5)
-def test_dtypes(submission, draw, layout):
-    """float64, float16 and bfloat16 in, the same out, as accurate as each allows, with a mask and without."""
-    sizes, cases = layout.plain_sizes, []
-    for dtype in (torch.float64, torch.float16, torch.bfloat16):
-        state, given = checks.plain(draw, sizes, dtype=dtype), both(draw, sizes, dtype=dtype)
-        module = layout.module(submission, state, sizes, dtype)
-        for mask in (None, AT_THE_END):
-            got = module(*given) if mask is None else module(*given, mask)
-            cases.append((got, layout.right(*given, state, sizes, mask), dtype))
-    for got, expected, dtype in cases:
-        close(got, expected, dtype=dtype)
+    @check("values", points=0.5)
+    def test_output(self, submission, draw):
+        """Without a mask, the values of the context are mixed by how well its keys fit the queries of x."""
+        layout = self.layout
+        state, given = checks.weights(draw, layout.sizes), both(draw, layout.sizes)
+        close(layout.module(submission, state, layout.sizes)(*given), layout.right(*given, state, layout.sizes))
 
+    @check("values", points=0.5)
+    def test_sizes_that_are_equal(self, submission, draw):
+        """The values are right also when x and the context are equally long and wide, where a mix-up does not crash."""
+        layout = self.layout
+        state, given = checks.weights(draw, layout.square), both(draw, layout.square)
+        close(layout.module(submission, state, layout.square)(*given), layout.right(*given, state, layout.square))
 
-@check("device", points=0.5)
-def test_device(submission, draw, layout):
-    """The output lies on the device of the inputs, and nothing is made elsewhere (tried on `meta`, with a mask too)."""
-    module = lookup(submission, draw, layout)
-    sizes = layout.plain_sizes
-    module.to(device="meta")
-    given = both(draw, sizes)
-    for got in (module.on("meta", *given), module.on("meta", *given, AT_THE_END)):
-        on_meta(got, (sizes.b, sizes.n, sizes.d_out))
+    @check("values", points=0.5)
+    def test_biases(self, submission, draw):
+        """With `qkv_bias=True`, queries, keys and values each get their bias added."""
+        layout = self.layout
+        state, given = checks.weights(draw, layout.sizes, bias=True), both(draw, layout.sizes)
+        close(layout.module(submission, state, layout.sizes)(*given), layout.right(*given, state, layout.sizes))
 
+    @check("masking", points=0.5)
+    def test_every_token_is_seen(self, submission, draw):
+        """Each token of the context reaches each query, the last one the first; the batch's items stay apart."""
+        self.lookup(submission, draw)
+        sizes = self.layout.square
+        state = checks.plain(draw, sizes)
+        module = self.layout.module(submission, state, sizes)
+        x, context = both(draw, sizes)
+        new, other = draw.normal(sizes.b, sizes.s, sizes.d_context), context.clone()
+        other[1] = new[1]
+        plain, beside, reached = module(x, context), module(x, other), []
+        for token in range(sizes.s):
+            moved = context.clone()
+            moved[:, token] = new[:, token]
+            reached.append(module(x, moved))
+        for got in (plain, beside, *reached):
+            shape(got, (sizes.b, sizes.n, sizes.d_out))
+        close(beside[0], plain[0].double(), "the output after a change of another item's context")
+        for token, got in enumerate(reached):
+            if ((got - plain).abs().amax(-1) < 1e-7).any():
+                raise CheckFailed(f"Some output stays the same when token {token + 1} of the context changes.")
 
-@check("arguments", points=0.5)
-def test_wrong_rank(submission, draw, layout):
-    """An x or a context that is not three-dimensional, or a mask that is not (b, s), is refused by a `ValueError`."""
-    module = lookup(submission, draw, layout)
-    sizes = layout.plain_sizes
-    x, context = both(draw, sizes)
-    refused = {
-        "an x of shape (t, d_query)": module.error(x[0], context),
-        "a context of shape (s, d_context)": module.error(x, context[0]),
-        "an x with four dimensions": module.error(x[None], context),
-        "a context with four dimensions": module.error(x, context[None]),
-        "a mask of shape (s,)": module.error(x, context, AT_THE_END[0]),
-        "a mask of shape (b, 1, s)": module.error(x, context, AT_THE_END[:, None]),
-    }
-    for what, error in refused.items():
-        refuses(error, what)
+    @check("masking", points=0.5)
+    def test_mask(self, submission, draw):
+        """The mask hides tokens of the context, at its end or anywhere, for each item by itself, and in each
+        call anew."""
+        layout, sizes = self.layout, self.layout.sizes
+        state, (x, context) = checks.weights(draw, sizes), both(draw, sizes)
+        module = layout.module(submission, state, sizes)
+        masks = [AT_THE_END, BETWEEN, torch.ones(sizes.b, sizes.s, dtype=torch.bool)]
+        plain, got = module(x, context), [module(x, context, context_mask=mask) for mask in masks]
+        close(plain, layout.right(x, context, state, sizes), "the output without a mask")
+        names = "with a mask that hides the end", "with a mask that hides some", "with a mask that hides nothing"
+        for one, mask, what in zip(got, masks, names, strict=True):
+            close(one, layout.right(x, context, state, sizes, mask), f"the output {what}")
 
+    @check("masking", points=0.5)
+    def test_mask_of_a_square(self, submission, draw):
+        """The mask hides tokens of the context, not queries, also when there are as many of the one as of the other."""
+        layout, sizes = self.layout, self.layout.square
+        self.lookup(submission, draw)
+        state, (x, context) = checks.plain(draw, sizes), both(draw, sizes)
+        state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
+        mask = draw.mask(sizes.b, sizes.s)
+        module = layout.module(submission, state, sizes)
+        noise = context + 100 * draw.normal(sizes.b, sizes.s, sizes.d_context) * ~mask[:, :, None]
+        before, after = module(x, context, mask), module(x, noise, mask)
+        close(before, layout.right(x, context, state, sizes, mask))
+        close(after, before.double(), "the output after a change of hidden tokens")
 
-@check("shape", points=0.5)
-def test_small_and_odd_inputs(submission, draw, layout):
-    """One query, a context of one token, a batch of one, and tensors that are not contiguous work like any others."""
-    lookup(submission, draw, layout)
-    sizes = layout.plain_sizes
-    state = checks.plain(draw, sizes)
-    state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
-    x, context = both(draw, sizes)
-    turned = AT_THE_END.mT.contiguous().mT
-    cases = {
-        "one query": (x[:, :1], context),
-        "a context of one token": (x, context[:, :1]),
-        "a batch of one": (x[:1], context[:1], AT_THE_END[:1]),
-        "one query, one token of context and a batch of one": (x[:1, :1], context[:1, :1]),
-        "transposed tensors": (x.mT.contiguous().mT, context.mT.contiguous().mT, turned),
-        "a context shorter than x": (x, context[:, :2]),
-    }
-    module = layout.module(submission, state, sizes)
-    outputs = [module(*given) for given in cases.values()]
-    for (name, (x, context, *mask)), got in zip(cases.items(), outputs, strict=True):
-        close(got, layout.right(x, context, state, sizes, *mask), f"the output for {name}")
+    @check("masking", points=0.5)
+    def test_nothing_left(self, submission, draw):
+        """Where the mask leaves nothing of an item's context, attention finds 0, not NaN, and the others are
+        as always."""
+        layout, sizes = self.layout, self.layout.plain_sizes
+        self.lookup(submission, draw)
+        cases = []
+        for state in (checks.plain(draw, sizes), checks.weights(draw, sizes, bias=True)):
+            state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
+            given = (*both(draw, sizes), NOTHING)
+            got = layout.module(submission, state, sizes)(*given)
+            cases.append((got, layout.right(*given[:2], state, sizes, NOTHING)))
+        for got, expected in cases:
+            shape(got, expected.shape)
+            close(got[1], expected[1], "the output where nothing is left to attend to")
+            close(got, expected)
 
+    @check("gradients", points=0.5)
+    def test_gradients(self, submission, draw):
+        """The gradients of x, of the context and of the weights of all layers are right, so that each of them
+        can learn."""
+        self.right_gradients(submission, draw, None)
 
-@check("mode", points=0.5, witnessed=True)
-def test_again(submission, draw, layout):
-    """Inputs and mask stay as they were, and a second call depends on nothing but its own inputs."""
-    module = lookup(submission, draw, layout)
-    sizes = layout.plain_sizes
-    x, context = both(draw, sizes)
-    longer = draw.normal(sizes.b, sizes.s + 2, sizes.d_context)
-    first = module(x, context)
-    unchanged(submission)
-    for mask in (BETWEEN, NOTHING):
-        module(x, context, mask)
+    @check("gradients", points=0.5)
+    def test_gradients_with_a_mask(self, submission, draw):
+        """With a mask all gradients are right as well, and finite where it leaves nothing; what is hidden gets none."""
+        self.right_gradients(submission, draw, None)
+        for mask in (BETWEEN, NOTHING):
+            self.right_gradients(submission, draw, mask)
+
+    def right_gradients(self, submission, draw, mask):
+        """Raises CheckFailed unless the gradients of x, the context and all parameters are those of the reference."""
+        layout, sizes = self.layout, self.layout.sizes
+        state = checks.weights(draw, sizes, dtype=torch.float64)
+        given = both(draw, sizes, dtype=torch.float64, grad=True)
+        upstream = draw.normal(sizes.b, sizes.n, sizes.d_out, dtype=torch.float64)
+        leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
+        expected = qkv.gradients([layout.right(*given, leaves, sizes, mask)], [upstream], [*given, *leaves.values()])
+        module = layout.module(submission, state, sizes, torch.float64)
+        got = module.gradients(*given, *([] if mask is None else [mask]), upstream=upstream)
+        for what, one, right in zip(("x", "the context"), got.inputs, expected[:2], strict=True):
+            gradient(one, right, what, torch.float64)
+        for name, right in zip(leaves, expected[2:], strict=True):
+            part, kind = name.split(".")
+            own = layout.names[(*PARTS, "out").index(part)]
+            gradient(layout.gather(got.parameters, name, sizes.heads), right, f"the {kind} of {own}", torch.float64)
+
+    @check("numerics", points=0.5)
+    def test_extreme_scores(self, submission, draw):
+        """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all
+        very negative."""
+        layout, sizes, cases = self.layout, self.layout.plain_sizes, []
+        for how in ({}, {"one_row": True}, {"negative": True}):
+            x, context, state = extreme(draw, sizes, **how)
+            got = layout.module(submission, state, sizes)(x, context)
+            cases.append((got, layout.right(x, context, state, sizes)))
+        for got, expected in cases:
+            close(got, expected, tolerance=HUGE_TOLERANCE)
+
+    @check("numerics", points=0.5)
+    def test_extreme_scores_with_a_mask(self, submission, draw):
+        """What is hidden gets exactly nothing also where all scores are around -10,000 or some are 10,000."""
+        layout, sizes, cases = self.layout, self.layout.plain_sizes, []
+        self.lookup(submission, draw)
+        for how in ({}, {"negative": True}):
+            x, context, state = extreme(draw, sizes, **how)
+            module = layout.module(submission, state, sizes)
+            plain, got = module(x, context), module(x, context, BETWEEN)
+            cases.append((plain, layout.right(x, context, state, sizes)))
+            cases.append((got, layout.right(x, context, state, sizes, BETWEEN)))
+        for got, expected in cases:
+            close(got, expected, tolerance=HUGE_TOLERANCE)
+
+    @check("numerics", points=0.5)
+    def test_dtypes(self, submission, draw):
+        """float64, float16 and bfloat16 in, the same out, as accurate as each allows, with a mask and without."""
+        layout, sizes, cases = self.layout, self.layout.plain_sizes, []
+        for dtype in (torch.float64, torch.float16, torch.bfloat16):
+            state, given = checks.plain(draw, sizes, dtype=dtype), both(draw, sizes, dtype=dtype)
+            module = layout.module(submission, state, sizes, dtype)
+            for mask in (None, AT_THE_END):
+                got = module(*given) if mask is None else module(*given, mask)
+                cases.append((got, layout.right(*given, state, sizes, mask), dtype))
+        for got, expected, dtype in cases:
+            close(got, expected, dtype=dtype)
+
+    @check("device", points=0.5)
+    def test_device(self, submission, draw):
+        """The output lies on the device of the inputs, and nothing is made elsewhere (tried on `meta`, with a
+        mask too)."""
+        module = self.lookup(submission, draw)
+        sizes = self.layout.plain_sizes
+        module.to(device="meta")
+        given = both(draw, sizes)
+        for got in (module.on("meta", *given), module.on("meta", *given, AT_THE_END)):
+            on_meta(got, (sizes.b, sizes.n, sizes.d_out))
+
+    @check("arguments", points=0.5)
+    def test_wrong_rank(self, submission, draw):
+        """An x or a context that is not three-dimensional, or a mask that is not (b, s), is refused by
+        a `ValueError`."""
+        module = self.lookup(submission, draw)
+        sizes = self.layout.plain_sizes
+        x, context = both(draw, sizes)
+        refused = {
+            "an x of shape (t, d_query)": module.error(x[0], context),
+            "a context of shape (s, d_context)": module.error(x, context[0]),
+            "an x with four dimensions": module.error(x[None], context),
+            "a context with four dimensions": module.error(x, context[None]),
+            "a mask of shape (s,)": module.error(x, context, AT_THE_END[0]),
+            "a mask of shape (b, 1, s)": module.error(x, context, AT_THE_END[:, None]),
+        }
+        for what, error in refused.items():
+            refuses(error, what)
+
+    @check("shape", points=0.5)
+    def test_small_and_odd_inputs(self, submission, draw):
+        """One query, a context of one token, a batch of one, and tensors that are not contiguous work like
+        any others."""
+        layout, sizes = self.layout, self.layout.plain_sizes
+        self.lookup(submission, draw)
+        state = checks.plain(draw, sizes)
+        state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
+        x, context = both(draw, sizes)
+        turned = AT_THE_END.mT.contiguous().mT
+        cases = {
+            "one query": (x[:, :1], context),
+            "a context of one token": (x, context[:, :1]),
+            "a batch of one": (x[:1], context[:1], AT_THE_END[:1]),
+            "one query, one token of context and a batch of one": (x[:1, :1], context[:1, :1]),
+            "transposed tensors": (x.mT.contiguous().mT, context.mT.contiguous().mT, turned),
+            "a context shorter than x": (x, context[:, :2]),
+        }
+        module = layout.module(submission, state, sizes)
+        outputs = [module(*given) for given in cases.values()]
+        for (name, (x, context, *mask)), got in zip(cases.items(), outputs, strict=True):
+            close(got, layout.right(x, context, state, sizes, *mask), f"the output for {name}")
+
+    @check("mode", points=0.5, witnessed=True)
+    def test_again(self, submission, draw):
+        """Inputs and mask stay as they were, and a second call depends on nothing but its own inputs."""
+        module = self.lookup(submission, draw)
+        sizes = self.layout.plain_sizes
+        x, context = both(draw, sizes)
+        longer = draw.normal(sizes.b, sizes.s + 2, sizes.d_context)
+        first = module(x, context)
         unchanged(submission)
-    other, second = module(x[:, :2], longer), module(x, context)
-    shape(first, (sizes.b, sizes.n, sizes.d_out))
-    shape(other, (sizes.b, 2, sizes.d_out), "the output for fewer queries and a longer context")
-    close(second, first, "the output of the second call")
+        for mask in (BETWEEN, NOTHING):
+            module(x, context, mask)
+            unchanged(submission)
+        other, second = module(x[:, :2], longer), module(x, context)
+        shape(first, (sizes.b, sizes.n, sizes.d_out))
+        shape(other, (sizes.b, 2, sizes.d_out), "the output for fewer queries and a longer context")
+        close(second, first, "the output of the second call")
 
-
-@check("device", points=0)
-def test_cuda(submission, draw, layout):
-    """On a GPU the output has the same values, in float32 and in float16, with a mask and without."""
-    on_cuda(submission)
-    sizes = layout.sizes
-    for dtype in (torch.float32, torch.float16):
-        state, given = checks.weights(draw, sizes, dtype=dtype), both(draw, sizes, dtype=dtype)
-        module = layout.module(submission, state, sizes, dtype).to(device="cuda")
-        plain = module.on("cuda", *given)
-        if submission.last.devices != ["cuda"]:
-            raise CheckFailed("The output is not on the GPU, where the inputs are.")
-        masked = module.on("cuda", *given, BETWEEN)
-        close(plain, layout.right(*given, state, sizes), dtype=dtype)
-        close(masked, layout.right(*given, state, sizes, BETWEEN), dtype=dtype)
+    @check("device", points=0)
+    def test_cuda(self, submission, draw):
+        """On a GPU the output has the same values, in float32 and in float16, with a mask and without."""
+        layout, sizes = self.layout, self.layout.sizes
+        on_cuda(submission)
+        for dtype in (torch.float32, torch.float16):
+            state, given = checks.weights(draw, sizes, dtype=dtype), both(draw, sizes, dtype=dtype)
+            module = layout.module(submission, state, sizes, dtype).to(device="cuda")
+            plain = module.on("cuda", *given)
+            stayed_on_cuda(submission, where="where the inputs are")
+            masked = module.on("cuda", *given, BETWEEN)
+            close(plain, layout.right(*given, state, sizes), dtype=dtype)
+            close(masked, layout.right(*given, state, sizes, BETWEEN), dtype=dtype)

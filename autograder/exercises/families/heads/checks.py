@@ -1,27 +1,37 @@
-"""Checks that all modules with several heads share. A grader imports those that it wants, and says in `LAYOUT` how its
-module is built and what its layers are called.
+"""Checks that all modules with heads share. Those of an exercise are a subclass of `HeadChecks`: its `layout` says how
+the module is built and what its layers are called.
 
 Weights are drawn in the form of `reference.heads`, and renamed for the module. Checks that are not about the values of
 the whole formula first pass `averages`, an easy case, so that a wrong scale does not cost the points for, say, the
-device, and what is no attention gets no points (telling.py). Where the output projection does nothing (`plain`), a
+device, and what is no attention gets no points. Where the output projection does nothing (`plain`), a
 module may lack it: that mistake has checks of its own.
 """
 
-import types
 from dataclasses import dataclass, replace
 
-import pytest
 import torch
 
-from ....checks.api import CheckFailed, check, close, gradient, on_cuda, on_meta, parameters, refuses, shape, unchanged
+from ....checks.api import (
+    HUGE,
+    HUGE_TOLERANCE,
+    CheckFailed,
+    check,
+    close,
+    gradient,
+    on_cuda,
+    on_meta,
+    parameters,
+    refuses,
+    shape,
+    stayed_on_cuda,
+    unchanged,
+)
 from ....checks.proxies import StudentError
 from ...reference import heads as reference
 from ...reference import qkv
 from .. import easy_cases
 
 PARTS = reference.PARTS
-HUGE = 1e4  # the largest score that the lesson promises
-HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of a few 1e-3 in float32
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,6 @@ class Layout:
     is_causal: bool = False
     per_head: bool = False
     unbatched: bool = False
-    before_values: object = None
 
     def rename(self, state, heads):
         """Weights by the module's own names."""
@@ -133,192 +142,6 @@ def tokens(draw, sizes, **how):
     return draw.normal(sizes.b, sizes.n, sizes.d_in, **how)
 
 
-def averages(submission, draw, layout, sizes=None):
-    """A module with random weights, of a class that was seen to work where tokens get averages: of all, or of a kind.
-
-    Of a causal module only the last token is looked at, which sees all: masks are judged elsewhere.
-    """
-    sizes = sizes or layout.plain_sizes
-    state, usual, x = plain(draw, sizes), plain(draw, sizes), easy_cases.kinds(draw, sizes.n, sizes.d_in)
-    easy_cases.find_alike(state, sizes.width)
-    module = layout.module(submission, state, sizes)
-    got, expected, what = module(x), layout.right(x, state, sizes), "the output for queries that fit some keys alike"
-    shape(got, expected.shape)
-    rows = slice(-1, None) if layout.is_causal else slice(None)
-    close(got[3, rows], expected[3, rows], f"{what}, at the last token," if layout.is_causal else what)
-    scores, alone = easy_cases.scores_of(x[:3]), layout.right(x[:3].reshape(-1, 1, sizes.d_in), state, sizes)
-    alone = alone.reshape(3, sizes.n, -1)  # what each token says
-    easy_cases.mixes(got[:3], scores, alone, "the output of mild scores", rows)
-    layout.load(module, usual, sizes)
-    return module
-
-
-def before_values(submission, draw, layout):
-    """What a module stands on is judged before the module."""
-    if layout.before_values:
-        layout.before_values(submission, draw)
-
-
-def worth(points, test):
-    """The same check with other points."""
-    copy = types.FunctionType(test.__code__, test.__globals__, test.__name__, test.__defaults__, test.__closure__)
-    copy.__doc__ = test.__doc__
-    copy.pytestmark = [m for m in test.pytestmark if m.name != "points"] + [pytest.mark.points(points).mark]
-    return copy
-
-
-# --- the checks -----------------------------------------------------------------------------------
-
-
-@check("values", points=0.5)
-def test_output(submission, draw, layout):
-    """The output is what all heads find, side by side, head 0 first, through the output projection and its bias."""
-    before_values(submission, draw, layout)
-    state, x = weights(draw, layout.sizes), tokens(draw, layout.sizes)
-    close(layout.module(submission, state, layout.sizes)(x), layout.right(x, state, layout.sizes))
-
-
-@check("values", points=0.5)
-def test_sizes_that_are_equal(submission, draw, layout):
-    """The values are right also when many sizes are equal, where a mix-up of dimensions does not crash."""
-    before_values(submission, draw, layout)
-    state, x = plain(draw, layout.square), tokens(draw, layout.square)
-    close(layout.module(submission, state, layout.square)(x), layout.right(x, state, layout.square))
-
-
-@check("gradients", points=0.5)
-def test_gradients(submission, draw, layout):
-    """The gradients of the input and of the weights of all layers are right, so that each of them can learn."""
-    before_values(submission, draw, layout)
-    sizes = layout.sizes
-    state = weights(draw, sizes, dtype=torch.float64)
-    x, upstream = tokens(draw, sizes, dtype=torch.float64, grad=True), draw.normal(sizes.b, sizes.n, sizes.d_out)
-    upstream = upstream.double()
-    leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
-    expected = qkv.gradients([layout.right(x, leaves, sizes)], [upstream], [x, *leaves.values()])
-    got = layout.module(submission, state, sizes, torch.float64).gradients(x, upstream=upstream)
-    gradient(got.inputs[0], expected[0], "the input", torch.float64)
-    for name, right in zip(leaves, expected[1:], strict=True):
-        found, part = layout.gather(got.parameters, name, sizes.heads), name.split(".")
-        own = layout.names[(*PARTS, "out").index(part[0])].format("i")
-        gradient(found, right, f"the {part[1]} of {own}", torch.float64)
-
-
-@check("numerics", points=0.5)
-def test_extreme_scores(submission, draw, layout):
-    """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all very negative."""
-    sizes = layout.plain_sizes
-    mixed, one_huge = tokens(draw, sizes), tokens(draw, sizes)
-    one_huge[0, 2] *= 100
-    alike = draw.normal(sizes.b, 1, sizes.d_in).repeat(1, sizes.n, 1)
-    alike[..., -1] = draw.normal(sizes.b, sizes.n)  # only values read this feature: all scores of a row are equal
-    cases = []
-    for x, negative in [(mixed, False), (one_huge, False), (alike, True)]:
-        state = plain(draw, sizes)
-        if negative:
-            state["query.weight"][:, -1] = 0
-            state["key.weight"] = -state["query.weight"]
-        state["query.weight"] *= HUGE / reference.largest_score(x, state, sizes.heads)
-        cases.append((x, state, layout.module(submission, state, sizes)(x)))
-    for x, state, got in cases:
-        close(got, layout.right(x, state, sizes), tolerance=HUGE_TOLERANCE)
-
-
-@check("numerics", points=0.5)
-def test_dtypes(submission, draw, layout):
-    """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
-    sizes, cases = layout.plain_sizes, []
-    for dtype in (torch.float64, torch.float16, torch.bfloat16):
-        state, x = plain(draw, sizes, dtype=dtype), tokens(draw, sizes, dtype=dtype)
-        cases.append((layout.module(submission, state, sizes, dtype)(x), layout.right(x, state, sizes), dtype))
-    for got, expected, dtype in cases:
-        close(got, expected, dtype=dtype)
-
-
-@check("device", points=0.5)
-def test_device(submission, draw, layout):
-    """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
-    module, sizes = averages(submission, draw, layout), layout.plain_sizes
-    on_meta(module.to(device="meta").on("meta", tokens(draw, sizes)), (sizes.b, sizes.n, sizes.d_out))
-
-
-@check("arguments", points=0.5)
-def test_wrong_rank(submission, draw, layout):
-    """An input of another rank than the exercise asks for is refused with a `ValueError`."""
-    module, sizes = averages(submission, draw, layout), layout.plain_sizes
-    small = draw.normal(sizes.d_in) if layout.unbatched else draw.normal(sizes.n, sizes.d_in)
-    too_few, too_many = module.error(small), module.error(draw.normal(1, sizes.b, sizes.n, sizes.d_in))
-    refuses(too_few, f"an input with {'one dimension' if layout.unbatched else 'two dimensions'}")
-    refuses(too_many, "an input with four dimensions")
-
-
-@check("shape", points=0.5)
-def test_small_and_odd_inputs(submission, draw, layout):
-    """A batch of one, a sequence of one token, and a tensor that is not contiguous work like any other."""
-    averages(submission, draw, layout)
-    sizes = layout.plain_sizes
-    state = plain(draw, sizes)
-    state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
-    inputs = {
-        "a batch of one": draw.normal(1, sizes.n, sizes.d_in),
-        "one token": draw.normal(sizes.b, 1, sizes.d_in),
-        "a batch of one token": draw.normal(1, 1, sizes.d_in),
-        "a transposed tensor": draw.normal(sizes.b, sizes.d_in, sizes.n).mT,
-    }
-    module = layout.module(submission, state, sizes)
-    outputs = [module(x) for x in inputs.values()]
-    for (name, x), got in zip(inputs.items(), outputs, strict=True):
-        close(got, layout.right(x, state, sizes), f"the output for {name}")
-
-
-@check("mode", points=0.5, witnessed=True)
-def test_again(submission, draw, layout):
-    """The input stays as it was, and a second call depends on nothing but its own input."""
-    module, sizes = averages(submission, draw, layout), layout.plain_sizes
-    larger = replace(sizes, b=sizes.b + 1, n=sizes.n + 2)
-    x, other = tokens(draw, sizes), tokens(draw, larger)
-    first = module(x)
-    unchanged(submission)
-    longer, second = module(other), module(x)
-    shape(first, (sizes.b, sizes.n, sizes.d_out))
-    shape(longer, (larger.b, larger.n, sizes.d_out), "the output for a larger batch of longer sequences")
-    close(second, first, "the output of the second call")
-
-
-@check("device", points=0)
-def test_cuda(submission, draw, layout):
-    """On a GPU the output has the same values, in float32 and in float16."""
-    on_cuda(submission)
-    for dtype in (torch.float32, torch.float16):
-        state, x = weights(draw, layout.sizes, dtype=dtype), tokens(draw, layout.sizes, dtype=dtype)
-        got = layout.module(submission, state, layout.sizes, dtype).to(device="cuda").on("cuda", x)
-        if submission.last.devices != ["cuda"]:
-            raise CheckFailed("The output is not on the GPU, where the input is.")
-        close(got, layout.right(x, state, layout.sizes), dtype=dtype)
-
-
-# --- causal modules -------------------------------------------------------------------------------
-
-
-@check("masking", points=0.5)
-def test_no_looking_ahead(submission, draw, layout):
-    """No token's output depends on a later token, and each depends on all tokens before it."""
-    sizes = layout.plain_sizes
-    module = averages(submission, draw, layout)
-    x, new = tokens(draw, sizes), tokens(draw, sizes)
-    changed = []
-    for position in range(sizes.n):
-        other = x.clone()
-        other[:, position] = new[:, position]
-        changed.append(module(other))
-    output = module(x)
-    for position, got in enumerate(changed):
-        shape(got, output.shape)
-        close(got[:, :position], output[:, :position].double(), "the output of tokens before the one that changed")
-        if ((got - output)[:, position:].abs().amax(-1) < 1e-7).any():
-            raise CheckFailed("There is a token whose output stays the same when it or a token before it changes.")
-
-
 DROPPED = 0.25
 
 
@@ -357,44 +180,6 @@ def dropped_in_heads(still, first, second, sizes, kinds):
         raise CheckFailed(f"With dropout = {DROPPED} a share of {share:.2f} of the weights is kept.")
 
 
-@check("mode", points=0.5)
-def test_dropout(submission, draw, layout):
-    """In train mode each head's weights are dropped by chance and the kept ones scaled up; in eval mode none is.
-
-    All values are 1 and weights are equal for all tokens of a kind, so that the output tells how many were kept.
-    """
-    sizes = Sizes(d_in=6, width=3, heads=2, d_out=6, b=4, n=16, context=16)
-    state, x = plain(draw, sizes), tokens(draw, sizes)
-    kinds = torch.stack([easy_cases.shuffled(draw, torch.arange(sizes.n) % 2) for _ in x])
-    x[..., 0], x[..., -1] = 1.0 - 2 * kinds, 1.0
-    easy_cases.find_alike(state, sizes.width)
-    state["value.weight"].zero_()[:, -1] = 1.0
-    module = layout.module(submission, state, sizes, dropout=DROPPED)
-    still = module.eval()(x)
-    module.train()
-    first, second = module.seeded(1, x), module.seeded(2, x)
-    dropped_in_heads(still, first, second, sizes, kinds)
-
-
-@check("arguments", points=0.5)
-def test_too_long(submission, draw, layout):
-    """More tokens than the context holds are refused with a `ValueError` whose message holds both numbers."""
-    module, sizes = averages(submission, draw, layout), layout.plain_sizes
-    full, too_long = module(draw.normal(1, sizes.context, sizes.d_in)), module.error(draw.normal(1, 11, sizes.d_in))
-    shape(full, (1, sizes.context, sizes.d_out), "the output for as many tokens as the context holds")
-    refuses(too_long, f"a sequence of 11 tokens, where the context holds {sizes.context},", 11, sizes.context)
-
-
-# --- narrow heads ---------------------------------------------------------------------------------
-
-
-@check("arguments", points=0.5)
-def test_heads_that_do_not_divide(submission, draw, layout):
-    """A width that the heads don't divide is refused with a `ValueError` whose message holds both numbers."""
-    averages(submission, draw, layout)
-    refuses_to_divide(submission, layout, Sizes)
-
-
 def refuses_to_divide(submission, layout, sizes):
     """Raises CheckFailed unless building refuses widths that heads don't divide; `sizes` is a class of Sizes."""
     cases = [(15, 4), (6, 8)]
@@ -422,3 +207,217 @@ def parameters_of(layout, built, sizes, bias=False):
         expected[f"{layout.names[3]}.weight"] = (sizes.d_out, inner)
         expected[f"{layout.names[3]}.bias"] = (sizes.d_out,)
     parameters(built.parameters(), expected)
+
+
+# --- the checks -----------------------------------------------------------------------------------
+
+
+class HeadChecks:
+    """What any module with heads is checked for."""
+
+    layout: Layout
+
+    def before_values(self, submission, draw):
+        """What a module stands on, if anything, is judged before the module."""
+
+    def averages(self, submission, draw, sizes=None):
+        """A module with random weights, of a class that was seen to work where tokens get averages: of all, or of
+        a kind.
+
+        Of a causal module only the last token is looked at, which sees all: masks are judged elsewhere.
+        """
+        layout = self.layout
+        sizes = sizes or layout.plain_sizes
+        state, usual, x = plain(draw, sizes), plain(draw, sizes), easy_cases.kinds(draw, sizes.n, sizes.d_in)
+        easy_cases.find_alike(state, sizes.width)
+        module = layout.module(submission, state, sizes)
+        got, expected = module(x), layout.right(x, state, sizes)
+        what = "the output for queries that fit some keys alike"
+        shape(got, expected.shape)
+        rows = slice(-1, None) if layout.is_causal else slice(None)
+        close(got[3, rows], expected[3, rows], f"{what}, at the last token," if layout.is_causal else what)
+        scores, alone = easy_cases.scores_of(x[:3]), layout.right(x[:3].reshape(-1, 1, sizes.d_in), state, sizes)
+        alone = alone.reshape(3, sizes.n, -1)  # what each token says
+        easy_cases.mixes(got[:3], scores, alone, "the output of mild scores", rows)
+        layout.load(module, usual, sizes)
+        return module
+
+    @check("values", points=0.5)
+    def test_output(self, submission, draw):
+        """The output is what all heads find, side by side, head 0 first, through the output projection and its bias."""
+        layout = self.layout
+        self.before_values(submission, draw)
+        state, x = weights(draw, layout.sizes), tokens(draw, layout.sizes)
+        close(layout.module(submission, state, layout.sizes)(x), layout.right(x, state, layout.sizes))
+
+    @check("values", points=0.5)
+    def test_sizes_that_are_equal(self, submission, draw):
+        """The values are right also when many sizes are equal, where a mix-up of dimensions does not crash."""
+        layout = self.layout
+        self.before_values(submission, draw)
+        state, x = plain(draw, layout.square), tokens(draw, layout.square)
+        close(layout.module(submission, state, layout.square)(x), layout.right(x, state, layout.square))
+
+    @check("gradients", points=0.5)
+    def test_gradients(self, submission, draw):
+        """The gradients of the input and of the weights of all layers are right, so that each of them can learn."""
+        layout, sizes = self.layout, self.layout.sizes
+        self.before_values(submission, draw)
+        state = weights(draw, sizes, dtype=torch.float64)
+        x, upstream = tokens(draw, sizes, dtype=torch.float64, grad=True), draw.normal(sizes.b, sizes.n, sizes.d_out)
+        upstream = upstream.double()
+        leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
+        expected = qkv.gradients([layout.right(x, leaves, sizes)], [upstream], [x, *leaves.values()])
+        got = layout.module(submission, state, sizes, torch.float64).gradients(x, upstream=upstream)
+        gradient(got.inputs[0], expected[0], "the input", torch.float64)
+        for name, right in zip(leaves, expected[1:], strict=True):
+            found, part = layout.gather(got.parameters, name, sizes.heads), name.split(".")
+            own = layout.names[(*PARTS, "out").index(part[0])].format("i")
+            gradient(found, right, f"the {part[1]} of {own}", torch.float64)
+
+    @check("numerics", points=0.5)
+    def test_extreme_scores(self, submission, draw):
+        """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all
+        very negative."""
+        layout, sizes = self.layout, self.layout.plain_sizes
+        mixed, one_huge = tokens(draw, sizes), tokens(draw, sizes)
+        one_huge[0, 2] *= 100
+        alike = draw.normal(sizes.b, 1, sizes.d_in).repeat(1, sizes.n, 1)
+        alike[..., -1] = draw.normal(sizes.b, sizes.n)  # only values read this feature: all scores of a row are equal
+        cases = []
+        for x, negative in [(mixed, False), (one_huge, False), (alike, True)]:
+            state = plain(draw, sizes)
+            if negative:
+                state["query.weight"][:, -1] = 0
+                state["key.weight"] = -state["query.weight"]
+            state["query.weight"] *= HUGE / reference.largest_score(x, state, sizes.heads)
+            cases.append((x, state, layout.module(submission, state, sizes)(x)))
+        for x, state, got in cases:
+            close(got, layout.right(x, state, sizes), tolerance=HUGE_TOLERANCE)
+
+    @check("numerics", points=0.5)
+    def test_dtypes(self, submission, draw):
+        """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
+        layout, sizes, cases = self.layout, self.layout.plain_sizes, []
+        for dtype in (torch.float64, torch.float16, torch.bfloat16):
+            state, x = plain(draw, sizes, dtype=dtype), tokens(draw, sizes, dtype=dtype)
+            cases.append((layout.module(submission, state, sizes, dtype)(x), layout.right(x, state, sizes), dtype))
+        for got, expected, dtype in cases:
+            close(got, expected, dtype=dtype)
+
+    @check("device", points=0.5)
+    def test_device(self, submission, draw):
+        """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
+        module, sizes = self.averages(submission, draw), self.layout.plain_sizes
+        on_meta(module.to(device="meta").on("meta", tokens(draw, sizes)), (sizes.b, sizes.n, sizes.d_out))
+
+    @check("arguments", points=0.5)
+    def test_wrong_rank(self, submission, draw):
+        """An input of another rank than the exercise asks for is refused with a `ValueError`."""
+        layout = self.layout
+        module, sizes = self.averages(submission, draw), layout.plain_sizes
+        small = draw.normal(sizes.d_in) if layout.unbatched else draw.normal(sizes.n, sizes.d_in)
+        too_few, too_many = module.error(small), module.error(draw.normal(1, sizes.b, sizes.n, sizes.d_in))
+        refuses(too_few, f"an input with {'one dimension' if layout.unbatched else 'two dimensions'}")
+        refuses(too_many, "an input with four dimensions")
+
+    @check("shape", points=0.5)
+    def test_small_and_odd_inputs(self, submission, draw):
+        """A batch of one, a sequence of one token, and a tensor that is not contiguous work like any other."""
+        layout, sizes = self.layout, self.layout.plain_sizes
+        self.averages(submission, draw)
+        state = plain(draw, sizes)
+        state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
+        inputs = {
+            "a batch of one": draw.normal(1, sizes.n, sizes.d_in),
+            "one token": draw.normal(sizes.b, 1, sizes.d_in),
+            "a batch of one token": draw.normal(1, 1, sizes.d_in),
+            "a transposed tensor": draw.normal(sizes.b, sizes.d_in, sizes.n).mT,
+        }
+        module = layout.module(submission, state, sizes)
+        outputs = [module(x) for x in inputs.values()]
+        for (name, x), got in zip(inputs.items(), outputs, strict=True):
+            close(got, layout.right(x, state, sizes), f"the output for {name}")
+
+    @check("mode", points=0.5, witnessed=True)
+    def test_again(self, submission, draw):
+        """The input stays as it was, and a second call depends on nothing but its own input."""
+        module, sizes = self.averages(submission, draw), self.layout.plain_sizes
+        larger = replace(sizes, b=sizes.b + 1, n=sizes.n + 2)
+        x, other = tokens(draw, sizes), tokens(draw, larger)
+        first = module(x)
+        unchanged(submission)
+        longer, second = module(other), module(x)
+        shape(first, (sizes.b, sizes.n, sizes.d_out))
+        shape(longer, (larger.b, larger.n, sizes.d_out), "the output for a larger batch of longer sequences")
+        close(second, first, "the output of the second call")
+
+    @check("device", points=0)
+    def test_cuda(self, submission, draw):
+        """On a GPU the output has the same values, in float32 and in float16."""
+        layout = self.layout
+        on_cuda(submission)
+        for dtype in (torch.float32, torch.float16):
+            state, x = weights(draw, layout.sizes, dtype=dtype), tokens(draw, layout.sizes, dtype=dtype)
+            got = layout.module(submission, state, layout.sizes, dtype).to(device="cuda").on("cuda", x)
+            stayed_on_cuda(submission)
+            close(got, layout.right(x, state, layout.sizes), dtype=dtype)
+
+
+class CausalHeadChecks(HeadChecks):
+    """No token sees a later one, weights are dropped in train mode, and a sequence may be too long."""
+
+    @check("masking", points=0.5)
+    def test_no_looking_ahead(self, submission, draw):
+        """No token's output depends on a later token, and each depends on all tokens before it."""
+        sizes = self.layout.plain_sizes
+        module = self.averages(submission, draw)
+        x, new = tokens(draw, sizes), tokens(draw, sizes)
+        changed = []
+        for position in range(sizes.n):
+            other = x.clone()
+            other[:, position] = new[:, position]
+            changed.append(module(other))
+        output = module(x)
+        for position, got in enumerate(changed):
+            shape(got, output.shape)
+            close(got[:, :position], output[:, :position].double(), "the output of tokens before the one that changed")
+            if ((got - output)[:, position:].abs().amax(-1) < 1e-7).any():
+                raise CheckFailed("There is a token whose output stays the same when it or a token before it changes.")
+
+    @check("mode", points=0.5)
+    def test_dropout(self, submission, draw):
+        """In train mode each head's weights are dropped by chance and the kept ones scaled up; in eval mode none is.
+
+        All values are 1 and weights are equal for all tokens of a kind, so that the output tells how many were kept.
+        """
+        sizes = Sizes(d_in=6, width=3, heads=2, d_out=6, b=4, n=16, context=16)
+        state, x = plain(draw, sizes), tokens(draw, sizes)
+        kinds = torch.stack([easy_cases.shuffled(draw, torch.arange(sizes.n) % 2) for _ in x])
+        x[..., 0], x[..., -1] = 1.0 - 2 * kinds, 1.0
+        easy_cases.find_alike(state, sizes.width)
+        state["value.weight"].zero_()[:, -1] = 1.0
+        module = self.layout.module(submission, state, sizes, dropout=DROPPED)
+        still = module.eval()(x)
+        module.train()
+        first, second = module.seeded(1, x), module.seeded(2, x)
+        dropped_in_heads(still, first, second, sizes, kinds)
+
+    @check("arguments", points=0.5)
+    def test_too_long(self, submission, draw):
+        """More tokens than the context holds are refused with a `ValueError` whose message holds both numbers."""
+        layout = self.layout
+        module, sizes = self.averages(submission, draw), layout.plain_sizes
+        full, too_long = module(draw.normal(1, sizes.context, sizes.d_in)), module.error(draw.normal(1, 11, sizes.d_in))
+        shape(full, (1, sizes.context, sizes.d_out), "the output for as many tokens as the context holds")
+        refuses(too_long, f"a sequence of 11 tokens, where the context holds {sizes.context},", 11, sizes.context)
+
+
+class NarrowHeadChecks(HeadChecks):
+    """The heads share the width, which their number has to divide."""
+
+    @check("arguments", points=0.5)
+    def test_heads_that_do_not_divide(self, submission, draw):
+        """A width that the heads don't divide is refused with a `ValueError` whose message holds both numbers."""
+        self.averages(submission, draw)
+        refuses_to_divide(submission, self.layout, Sizes)

@@ -2,19 +2,28 @@
 
 `Judge` holds how the submission is called, the reference, and the shape of an input; each check of the three graders is
 one of its methods. Those that are not about the values of the whole formula first pass `averages`, an easy case, so
-that a wrong scale does not cost the points for, say, the device, and what is no attention gets no points (telling.py).
+that a wrong scale does not cost the points for, say, the device, and what is no attention gets no points.
 """
 
 from dataclasses import dataclass, field
 
 import torch
 
-from ....checks.api import CheckFailed, close, gradient, on_cuda, on_meta, refuses, shape, unchanged
+from ....checks.api import (
+    HUGE,
+    HUGE_TOLERANCE,
+    CheckFailed,
+    close,
+    gradient,
+    on_cuda,
+    on_meta,
+    refuses,
+    shape,
+    stayed_on_cuda,
+    unchanged,
+)
 from ...reference import plain, qkv
 from .. import easy_cases
-
-HUGE = 1e4  # the largest score that the lesson promises
-HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of about 1e-3 in float32
 
 
 @dataclass
@@ -136,6 +145,5 @@ class Judge:
         for dtype in (torch.float32, torch.float16):
             x = self.normal(dtype=dtype, scale=0.5)
             got = attend.on("cuda", x)
-            if self.submission.last.devices != ["cuda"]:
-                raise CheckFailed("The output is not on the GPU, where the input is.")
+            stayed_on_cuda(self.submission)
             close(got, self.right(x), dtype=dtype)
