@@ -5,13 +5,19 @@ Reads JSON only; nothing heavy is imported here.
 """
 
 import functools
+import hashlib
+import importlib
 import json
+import os
 import re
+import sys
+import types
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import CourseError
 
+EXERCISES = Path(__file__).resolve().parent / "exercises"  # those that come with the kit
 ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n(.*?)\n### END ORIGINAL", re.DOTALL)
 SOLUTION_MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
 EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
@@ -75,6 +81,35 @@ def assignments(course=None):
 def exercises(course=None):
     """All autograded exercises by name."""
     return {e.name: e for a in assignments(course).values() for e in a.exercises}
+
+
+def file_of(exercise, kind, course=None):
+    """The file `kind`.py of an exercise: in the course's own exercises/NAME, else in the kit's; None without one."""
+    for folder in (Path(course or root()) / "exercises", EXERCISES):
+        path = folder / exercise / f"{kind}.py"
+        if path.is_file():
+            return path
+    return None
+
+
+def module_of(exercise, kind):
+    """The module that `file_of` finds, imported. Raises CourseError where there is none."""
+    path = file_of(exercise, kind)
+    if path is None:
+        raise CourseError(f"The exercise {exercise!r} has no exercises/{exercise}/{kind}.py.")
+    return importlib.import_module(f"{_package(path.parent.parent)}.{exercise}.{kind}")
+
+
+def _package(folder):
+    """The name of the package that a folder of exercises is; one of a course's own needs no `__init__.py`."""
+    if folder == EXERCISES:
+        return f"{__package__}.exercises"
+    name = f"exercises_of_{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
+    if name not in sys.modules:
+        package = types.ModuleType(name)
+        package.__path__ = [str(folder)]
+        sys.modules[name] = package
+    return name
 
 
 def solution_of(exercise, course=None):

@@ -1,14 +1,16 @@
-"""Runs the graders: pytest collects them once, and their checks are then called for one exercise after another."""
+"""Runs the graders: their checks are collected once, and then called for one exercise after another."""
 
 import inspect
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first check on meta would import it, and be waited for
 
+from .. import course
 from ..errors import GraderError
 from ..sandbox.inside import no_dynamo, wire
 from ..verdict import Check
@@ -16,7 +18,6 @@ from .api import CheckFailed, Draw
 from .proxies import StudentError, Submission, Transcript
 from .replay import Asked, Foresight, Unforeseen
 
-EXERCISES = Path(__file__).parent.parent / "exercises"
 TAKES = ("submission", "draw")  # the fixtures of a check, see `exercises/conftest.py`
 MARKS = {"category", "points", "witnessed"}  # what `@check` marks it with
 
@@ -48,7 +49,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Collected:
-    """A check as pytest collected it: a function, or a method bound to an instance of its class."""
+    """A check, ready to be called: a function, or a method bound to an instance of its class."""
 
     name: str
     exercise: str
@@ -76,24 +77,16 @@ class Collected:
 class Graders:
     """The graders, collected. `run()` may be called from one thread at a time."""
 
-    def __init__(self, folder: Path = EXERCISES):
+    def __init__(self, modules: Mapping[str, ModuleType] | None = None):
+        """`modules` maps exercises to the modules of their checks: those of the course, if it is not given.
+
+        Raises GraderError.
+        """
         no_dynamo.put()
-        collector = _Collector()
-        plugins = "cacheprovider terminal logging warnings capture faulthandler doctest unraisableexception"
-        plugins += " threadexception anyio hypothesispytest"
-        options = [word for plugin in plugins.split() for word in ("-p", f"no:{plugin}")]
-        options += ["--collect-only", "-c", str(EXERCISES / "pytest.ini"), "--rootdir", str(folder), str(folder)]
-        code = pytest.main(options, plugins=[collector])
-        if code != pytest.ExitCode.OK:
-            raise GraderError(f"the graders cannot be collected: pytest ended with {code!r}: {collector.problem}")
         self.foresight = Foresight()
-        self.checks: dict[str, list[Collected]] = {}
-        for item in collector.items:
-            check = collected(item)
-            others = self.checks.setdefault(check.exercise, [])
-            if check.name in {other.name for other in others}:
-                raise _wrong(item, "is not the only one of its name there; results are stored by the names of checks")
-            others.append(check)
+        self.checks = {
+            exercise: collected(exercise, module) for exercise, module in (modules or _of_the_course()).items()
+        }
 
     def run(self, exercise, transport, seed, only=None, learning=False):
         """Grade one exercise: a Run, of all checks or of the one named `only`.
@@ -132,42 +125,63 @@ class Graders:
         return judge(check, outcome), transcript
 
 
-class _Collector:
-    """The pytest plug-in that keeps what is collected."""
+def _of_the_course() -> dict[str, ModuleType]:
+    """The modules of all checks of the course; an exercise without one is missing, as grading/gate.py says."""
+    found = {}
+    for exercise in course.exercises():
+        if course.file_of(exercise, "checks") is not None:
+            try:
+                found[exercise] = course.module_of(exercise, "checks")
+            except Exception as error:
+                raise GraderError(
+                    f"exercises/{exercise}/checks.py cannot be imported: {type(error).__name__}: {error}"
+                ) from error
+    return found
 
-    items = ()
-    problem = "no reason given"
 
-    def pytest_collectreport(self, report):
-        if report.failed:
-            self.problem = str(report.longrepr)
+def collected(exercise: str, module: ModuleType) -> list[Collected]:
+    """The checks of an exercise in order: functions `test_…`, and methods `test_…` of classes `Test…`, as in pytest.
 
-    def pytest_collection_finish(self, session):
-        self.items = session.items
+    Raises GraderError for what could not be called.
+    """
+    found: list[Collected] = []
+    for name, value in vars(module).items():
+        if name.startswith("test_") and callable(value):
+            found.append(_collected(exercise, name, value, None))
+        elif name.startswith("Test") and inspect.isclass(value):
+            names = dict.fromkeys(n for base in reversed(value.__mro__) for n in vars(base) if n.startswith("test_"))
+            checks = value()
+            found += [_collected(exercise, n, getattr(checks, n), value) for n in names if callable(getattr(value, n))]
+    names = [check.name for check in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise _wrong(
+                exercise, name, "is not the only one of its name there; results are stored by the names of checks"
+            )
+    return found
 
 
-def collected(item: pytest.Function) -> Collected:
-    """A pytest item as a check. Raises GraderError for what pytest can run and `Collected.call` can't."""
-    owner, name = item.cls, item.originalname
-    marks = {mark.name: mark.args for mark in item.iter_markers()}
+def _collected(exercise: str, name: str, test: Callable, owner: type | None) -> Collected:
+    marks = {mark.name: mark.args for mark in [*getattr(owner, "pytestmark", []), *getattr(test, "pytestmark", [])]}
     if strange := sorted(marks.keys() - MARKS):
-        raise _wrong(item, f"is marked with `{strange[0]}`; a check has no other mark than `@check(…)`")
+        raise _wrong(exercise, name, f"is marked with `{strange[0]}`; a check has no other mark than `@check(…)`")
     if not marks.keys() >= {"category", "points"}:
-        raise _wrong(item, "is not marked with `@check(category, points=…)`")
-    takes = tuple(inspect.signature(item.obj).parameters)
+        raise _wrong(exercise, name, "is not marked with `@check(category, points=…)`")
+    takes = tuple(inspect.signature(test).parameters)
     if strange := [parameter for parameter in takes if parameter not in TAKES]:
-        raise _wrong(item, f"takes `{strange[0]}`; a check may take {' and '.join(f'`{t}`' for t in TAKES)}, no more")
+        what = " and ".join(f"`{t}`" for t in TAKES)
+        raise _wrong(exercise, name, f"takes `{strange[0]}`; a check may take {what}, no more")
     changed = {attribute: getattr(owner, attribute, {}) for attribute in ("points", "sentences")}
     for attribute, others in changed.items():
         if strange := [other for other in others if not callable(getattr(owner, other, None))]:
-            raise _wrong(item, f"has a class whose `{attribute}` name {strange[0]}, which is no check of it")
-    sentence = changed["sentences"].get(name) or inspect.getdoc(item.obj)
+            raise _wrong(exercise, name, f"has a class whose `{attribute}` name {strange[0]}, which is no check of it")
+    sentence = changed["sentences"].get(name) or inspect.getdoc(test)
     if not sentence:
-        raise _wrong(item, "has no docstring; its first sentence is what the student reads")
+        raise _wrong(exercise, name, "has no docstring; its first sentence is what the student reads")
     return Collected(
         name=name,
-        exercise=exercise_of(item),
-        test=item.obj,
+        exercise=exercise,
+        test=test,
         takes=takes,
         category=marks["category"][0],
         points=float(changed["points"].get(name, marks["points"][0])),
@@ -176,8 +190,8 @@ def collected(item: pytest.Function) -> Collected:
     )
 
 
-def _wrong(item: pytest.Function, why: str) -> GraderError:
-    return GraderError(f"the check {item.originalname} in {'/'.join(item.path.parts[-2:])} {why}")
+def _wrong(exercise: str, name: str, why: str) -> GraderError:
+    return GraderError(f"the check {name} in {exercise}/checks.py {why}")
 
 
 def judge(check, outcome):

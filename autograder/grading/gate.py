@@ -20,8 +20,8 @@ def require_graders(assignment: Assignment) -> None:
         declared = EXERCISE.search(cell.source)
         if declared is None:
             raise CourseError(
-                f"{name}: the graded cell {cell.grade_id!r} belongs to no exercise, so nobody would be asked for it. Its"
-                " source should end with the three lines '### BEGIN HIDDEN TESTS', '# exercise: NAME' and"
+                f"{name}: the graded cell {cell.grade_id!r} belongs to no exercise, so nobody would be asked for it."
+                " Its source should end with the three lines '### BEGIN HIDDEN TESTS', '# exercise: NAME' and"
                 " '### END HIDDEN TESTS'; a cell that only students run should not be graded."
             )
         if course.file_of(declared[1], "checks") is None:
@@ -56,6 +56,6 @@ def require_points(assignment: Assignment, verdict: Verdict, wanted: Mapping[str
             raise CourseError(
                 f"{assignment.name}: the cell {exercise.grade_id!r} is worth {exercise.points:g} points, and"
                 f" {exercise.name} is worth {right:g}. To make it worth {exercise.points:g}, write c.Exercises.points ="
-                f' {{"{exercise.name}": {exercise.points:g}}} into nbgrader_config.py; otherwise run `autograder build`,'
-                f" or give the cell {right:g} points again."
+                f' {{"{exercise.name}": {exercise.points:g}}} into nbgrader_config.py; otherwise run `autograder'
+                f" build`, or give the cell {right:g} points again."
             )

@@ -1,4 +1,4 @@
-"""What exercises are worth, written into the course: metadata, headings, tables and totals of its source, and the README.
+"""What exercises are worth, written into metadata, headings, tables and totals of the course, and into its README.
 
 An exercise is worth what its checks are worth together, unless the course's configuration gives it other points:
 
@@ -87,8 +87,8 @@ def disagreement(name: str, cell: str, exercise: str, before: float, now: float)
     """What to say of a graded cell whose points are not those of its exercise."""
     return (
         f"{name}: the cell {cell!r} is worth {before:g} points, and {exercise} is worth {now:g}. To make it worth"
-        f' {before:g}, write c.Exercises.points = {{"{exercise}": {before:g}}} into nbgrader_config.py; otherwise give the'
-        f" cell {now:g} points again."
+        f' {before:g}, write c.Exercises.points = {{"{exercise}": {before:g}}} into nbgrader_config.py; otherwise give'
+        f" the cell {now:g} points again."
     )
 
 
@@ -109,8 +109,8 @@ def _write_numbers(cells, pattern, numbers, made, name=None):
     found = sum(len(pattern.findall(_source(cell))) for cell in cells)
     if name and found != len(numbers):
         raise CourseError(
-            f"{name}: the table at the start has {found} rows for {len(numbers)} graded cells: it needs one for each, in"
-            " the same order."
+            f"{name}: the table at the start has {found} rows for {len(numbers)} graded cells: it needs one for each,"
+            " in the same order."
         )
     left = iter(numbers)
     for cell in cells:

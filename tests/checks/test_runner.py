@@ -1,5 +1,8 @@
 """Collecting checks: from functions and from classes, and what is refused before any submission is graded by it."""
 
+import importlib.util
+import json
+
 import pytest
 
 from autograder.checks.proxies import Local
@@ -26,17 +29,16 @@ class Family:
 
 
 @pytest.fixture
-def collect(tmp_path, request):
+def collect(tmp_path):
     """Graders of one exercise, `times`, whose checks are the given text."""
 
     def collect(text):
-        # the package is named for the test, since what was imported stays imported
-        folder = tmp_path / f"package_{abs(hash(request.node.nodeid))}" / "times"
-        folder.mkdir(parents=True)
-        for package in (folder.parent, folder):
-            (package / "__init__.py").touch()
-        (folder / "checks.py").write_text(HEAD + text, encoding="utf-8")
-        return Graders(folder.parent)
+        path = tmp_path / "checks.py"
+        path.write_text(HEAD + text, encoding="utf-8")
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return Graders({"times": module})
 
     return collect
 
@@ -106,6 +108,16 @@ def test_what_cannot_be_called_is_refused(collect, why):
     assert isinstance(raised.value, CourseError)
 
 
-def test_what_cannot_be_imported_is_told(collect):
-    with pytest.raises(GraderError, match="No module named 'no_such_module'"):
-        collect("import no_such_module")
+def test_what_cannot_be_imported_is_told(tmp_path, monkeypatch):
+    """A course's own exercise whose checks cannot be imported is named, with the reason."""
+    for path, text in {"nbgrader_config.py": "", "exercises/times/checks.py": "import no_such_module"}.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    cell = "### BEGIN HIDDEN TESTS\n# exercise: times\n### END HIDDEN TESTS"
+    meta = {"nbgrader": {"grade_id": "times", "grade": True, "solution": False, "locked": True, "points": 1}}
+    notebook = {"cells": [{"cell_type": "code", "id": "times", "source": cell, "metadata": meta}]}
+    (tmp_path / "source" / "01").mkdir(parents=True)
+    (tmp_path / "source" / "01" / "01.ipynb").write_text(json.dumps(notebook))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GraderError, match="exercises/times/checks.py cannot be imported.*'no_such_module'"):
+        Graders()
