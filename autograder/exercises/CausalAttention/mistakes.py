@@ -1,5 +1,5 @@
-"""What goes wrong in `CausalAttention(d_in, d_out, context_length, dropout, qkv_bias=False)`, as edits of an answer that
-does every step by itself: the course's own stands on `attention` and `causal_mask`."""
+"""What goes wrong in `CausalAttention(d_in, d_out, context_length, dropout, qkv_bias=False)`, as edits of an answer
+that does every step by itself: the course's own stands on `attention` and `causal_mask`."""
 
 from ...mistakes.bank import Bank
 from ..families.single_head import mistakes as family
