@@ -1,13 +1,14 @@
 """The command `autograder`: one function per command. Heavy imports stand inside the functions that need them."""
 
 import argparse
+import contextlib
 import errno
 import os
 import signal
 import sys
 
 from .batch.commands import alone, engine_for, grade_class, progress, report_class
-from .errors import DISK, UsageError
+from .errors import DISK, UsageError, UserError
 
 # of a full disk, a folder that may not be written, a machine at its limits
 UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
@@ -40,8 +41,7 @@ def main(arguments=None):
 
 def sentence(error):
     """What to tell of an error that the user can do something about; None for a mistake of the kit."""
-    kind = type(error).__name__
-    if kind in ("UsageError", "CourseError", "SandboxError", "NbgraderError"):
+    if isinstance(error, UserError):
         return str(error)
     go_on = "What is done is kept: mend that and run the same command again."
     if isinstance(error, OSError) and error.errno in UNUSABLE:
@@ -137,17 +137,22 @@ def _sandbox_options(command):
 def build(options):
     """Make release/ and solutions/ from source/, through nbgrader."""
     from . import course
+    from .nbgrader.building import build
     from .nbgrader.runs import Course
 
     wanted = [course.find_assignment(name) for name in options.assignments] or list(course.assignments().values())
     root = course.root()
     runs = Course(root)
     runs.gradebook().close()  # if it cannot be used, this says so
-    for assignment in progress("building", wanted):
-        with alone(root, assignment.name):
-            runs.build(assignment.name)
-    for assignment in wanted:
-        print(f"release/{assignment.name} and solutions/{assignment.name} are up to date")
+    with contextlib.ExitStack() as locks:
+        for assignment in wanted:
+            locks.enter_context(alone(root, assignment.name))
+        names = [assignment.name for assignment in wanted]
+        for done in (bar := progress("building", build(root, names, runs), len(wanted))):
+            if isinstance(done, str):
+                bar.write(done, file=sys.stdout)
+    for name in names:
+        print(f"release/{name} and solutions/{name} are up to date")
     return 0
 
 

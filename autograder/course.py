@@ -63,6 +63,11 @@ class Assignment:
     lesson_texts: frozenset
     bases: tuple = ()
 
+    @property
+    def points(self):
+        """What all graded cells are worth, those that are graded by hand as well."""
+        return sum(cell.points for cell in self.cells if cell.grade)
+
 
 def root():
     """The course's folder: the working directory or one above it that holds one, else the one around this package."""
@@ -149,6 +154,11 @@ def find_assignment(name, course=None):
     if len(matches) != 1:
         raise CourseError(f"There is no assignment {name!r}: the course has {', '.join(known) or 'none'}.")
     return matches[0]
+
+
+def forget():
+    """Read the source notebooks anew when they are next asked for: they have changed."""
+    _assignments.cache_clear()
 
 
 @functools.lru_cache(maxsize=8)

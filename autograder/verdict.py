@@ -91,6 +91,7 @@ class Exercise:
     diagnosis: list = field(default_factory=list)
     message: str = ""
     skipped: list = field(default_factory=list)  # the fields of Skipped, as dicts
+    unjudged: str = ""  # for the instructor: which checks ended by a mistake of their own; a person gives these points
 
     def __post_init__(self):
         self.message = printable(self.message)

@@ -13,6 +13,7 @@ def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew
 
     `engine` is that of `engine_for`.
     """
+    from ..grading import gate
     from ..grading.store import Store
     from ..report import outcome_text
     from .run import Batch, remarks
@@ -22,7 +23,11 @@ def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew
         results.sweep()
         batch = Batch(root, assignment, who, results, device, renew)
         engine.warm(batch.at_once)  # while nbgrader is imported, which takes as long as torch
-        with _writer(root, assignment, results, unsafe=unsafe, device=device) as writer:
+        from ..nbgrader import points
+
+        runs = _runs(root, assignment, unsafe=unsafe, device=device)
+        gate.require(assignment, lambda a: _solution(engine, a, batch.seed), points.configured(runs.config), results)
+        with _writer(runs, assignment, results) as writer:
             table = outcome_text.ClassTable(assignment)
             for student, verdict in progress(f"grading {assignment.name}", batch.run(engine, writer), len(who)):
                 table.add(student, verdict)
@@ -33,16 +38,38 @@ def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew
     problems = [*batch.problems, *getattr(writer, "unrecorded", ())]
     for student, problem in problems:
         print(f"autograder: {outcome_text.name_of(student)}: {outcome_text.name_of(problem)}", file=sys.stderr)
-    return 2 if problems else 0
+    for what, many in sorted(batch.unjudged.items()):
+        print(
+            f"autograder: {what}, for {many} student{'' if many == 1 else 's'}: a mistake of the check, which costs"
+            " nobody points. They are to be given by hand, or by grading again when it is mended.",
+            file=sys.stderr,
+        )
+    return 2 if problems or batch.unjudged else 0
 
 
-def _writer(root, assignment, results, **settings):
-    """What records submissions: many at a time, or nbgrader itself where a course has it do more than usual."""
-    from ..nbgrader import gradebook
-    from ..nbgrader.runs import Course, OneByOne
+def _runs(root, assignment, **settings):
+    """nbgrader's Course, which knows the assignment as its source has it. Raises UsageError."""
+    from ..nbgrader.runs import Course
 
     runs = Course(root, **settings)
     require_build(runs, assignment)
+    return runs
+
+
+def _solution(engine, assignment, seed):
+    """The Verdict on an assignment's own solution, by the engine that will grade the submissions."""
+    from .tasks import Task
+
+    task = Task("", f"the solution of {assignment.name}", b"", assignment.name, seed, solution=True)
+    ((_, graded),) = engine.graded(iter([task]), 1)
+    return graded.verdict
+
+
+def _writer(runs, assignment, results):
+    """What records submissions: many at a time, or nbgrader itself where a course has it do more than usual."""
+    from ..nbgrader import gradebook
+    from ..nbgrader.runs import OneByOne
+
     return gradebook.Writer(runs, assignment, results) if gradebook.does_as_usual(runs) else OneByOne(runs, assignment)
 
 

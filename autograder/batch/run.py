@@ -40,7 +40,8 @@ class Batch:
     `renew`, inputs are drawn anew, so that nothing is known. `results` is the course's verdicts.store.Store.
 
     While it runs it counts `graded`, `statuses` (of exercises that could not be graded: how many submissions have one),
-    `problems` (student, why there is no row) and `slowest` (seconds, student, on what most of them, how many).
+    `problems` (student, why there is no row), `unjudged` (what ended by a mistake of a check: for how many) and
+    `slowest` (seconds, student, on what most of them, how many).
     """
 
     def __init__(self, root, assignment, who, results, device="cpu", renew=False):
@@ -51,6 +52,7 @@ class Batch:
         self.seed = results.seed(assignment.name, renew=renew)
         self.unreadable, self.known, self.pending, self.stopped = [], [], {}, {}
         self.graded, self.statuses, self.problems, self.slowest = 0, Counter(), [], []
+        self.unjudged = Counter()
         for student in who:
             self._look_at(student)
 
@@ -160,3 +162,4 @@ class Batch:
 
     def _count_statuses(self, verdict):
         self.statuses.update({e.status for e in verdict.exercises} - {"graded"})
+        self.unjudged.update(f"{e.exercise}: {e.unjudged}" for e in verdict.exercises if e.unjudged)

@@ -30,6 +30,9 @@ class Stopped(Exception):
         self.status = status
 
 
+FORESEEN = (Stopped, pytest.skip.Exception, CheckFailed, StudentError, wire.WireError)  # how a check may end
+
+
 @dataclass
 class Run:
     """One exercise of one submission, as it is graded: its checks in order (or `only` one), and what each saw."""
@@ -41,6 +44,7 @@ class Run:
     checks: list = field(default_factory=list)
     skipped: list = field(default_factory=list)
     transcripts: dict = field(default_factory=dict)
+    unjudged: list[str] = field(default_factory=list)  # checks that ended by a mistake of their own, for the instructor
     stopped: Stopped = None
 
     def failed(self):
@@ -117,12 +121,17 @@ class Graders:
             transcript = Transcript()
             outcome = check.call(Submission(foreseen, transcript), run.seed)
             if not isinstance(outcome, Unforeseen):
-                return judge(check, outcome), transcript
+                return self._judged(check, outcome, run), transcript
         asked, transcript = Asked(run.transport), Transcript()
         outcome = check.call(Submission(asked, transcript), run.seed)
         if learning and (outcome is None or isinstance(outcome, pytest.skip.Exception)):
             self.foresight.keep(check.exercise, run.seed, check.name, asked)
-        return judge(check, outcome), transcript
+        return self._judged(check, outcome, run), transcript
+
+    def _judged(self, check, outcome, run):
+        if problem := mistake(check, outcome):
+            run.unjudged.append(problem)
+        return judge(check, outcome)
 
 
 def _of_the_course() -> dict[str, ModuleType]:
@@ -194,6 +203,15 @@ def _wrong(exercise: str, name: str, why: str) -> GraderError:
     return GraderError(f"the check {name} in {exercise}/checks.py {why}")
 
 
+def mistake(check: Collected, outcome: BaseException | None) -> str | None:
+    """For the instructor: how a check ended by a mistake of its own, or on a value that it choked on; None if not."""
+    if outcome is None or isinstance(outcome, FORESEEN):
+        return None
+    place = traceback.extract_tb(outcome.__traceback__)[-1]
+    where = f"{'/'.join(Path(place.filename).parts[-2:])}, line {place.lineno}"
+    return f"{check.name} ended with {type(outcome).__name__} ({where})"
+
+
 def judge(check, outcome):
     """What comes of a check that ended with `outcome` (an exception, or None): a record.Check, or what was skipped.
 
@@ -211,10 +229,8 @@ def judge(check, outcome):
         message = f"{check.sentence} {outcome.sentence()}"
     elif isinstance(outcome, wire.WireError):
         message = f"{check.sentence} What your code returned cannot be used: {outcome}."
-    else:  # a value that a comparison choked on, or a mistake in the grader: never a lost grade
-        place = traceback.extract_tb(outcome.__traceback__)[-1]
-        where = f"{type(outcome).__name__}, {Path(place.filename).name}:{place.lineno}"
-        message = f"{check.sentence} It could not be compared ({where})."
+    else:
+        message = f"{check.sentence} It could not be judged, by a mistake of the check: your instructor looks at it."
     return Check(check.name, check.category, check.points, outcome is None, message)
 
 

@@ -76,13 +76,14 @@ def run(folder, jobs, device, unsafe, wanted=()):
     make_folder(root, folder)
     start = os.getcwd()
     with _working_in(folder):
+        from ..nbgrader.building import build
         from ..nbgrader.runs import Course
 
         here = course.root()
         runs = Course(here)
         print(f"A course of its own in {folder}: building its assignments ...", flush=True)
-        for name in commands.progress("building", sorted(names)):
-            runs.build(name)
+        for _ in commands.progress("building", build(here, sorted(names), runs), len(names)):
+            pass
         handed_in = {a: read_class(a) for a in course.assignments().values() if a.name in names}
         surprises = []
         with Pool(jobs, device, unsafe) as engine:

@@ -3,12 +3,34 @@
 Otherwise a slip in the course would give everybody full marks, or cost everybody points, and nobody would be told.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from .. import course
 from ..course import EXERCISE, Assignment
 from ..errors import CourseError
 from ..verdict import Verdict
+from .store import Store
+
+
+def require(
+    assignment: Assignment,
+    grade_solution: Callable[[Assignment], Verdict],
+    wanted: Mapping[str, float],
+    results: Store,
+) -> None:
+    """Raises CourseError unless an assignment can be graded as it is. What has passed once is not tried again.
+
+    `grade_solution` gives the verdict on its own solution, with the checks' own points; `wanted` are the points of the
+    configuration.
+    """
+    require_graders(assignment)
+    wanted = {e.name: wanted[e.name] for e in assignment.exercises if e.name in wanted}
+    if results.has_passed(assignment.name, wanted):
+        return
+    verdict = grade_solution(assignment)
+    require_full_marks(verdict)
+    require_points(assignment, verdict, wanted)
+    results.put_passed(assignment.name, wanted)
 
 
 def require_graders(assignment: Assignment) -> None:

@@ -4,6 +4,7 @@ import logging
 import os
 import secrets
 from collections import Counter
+from dataclasses import replace
 
 from .. import course
 from ..checks.runner import Graders
@@ -105,6 +106,18 @@ class Grader:
             if of == seed and many >= PAYS and (name, seed) not in self.learnt:
                 self.learn(name, seed)
 
+    def worth(self):
+        """What the checks of each exercise are worth together."""
+        return {name: sum(check.points for check in checks) for name, checks in self.graders.checks.items()}
+
+    def grade_solution(self, assignment, seed=None):
+        """The Verdict on an assignment's own solution, in which every exercise is worth what its checks are."""
+        worth = self.worth()
+        wanted = [replace(e, points=worth.get(e.name, e.points)) for e in assignment.exercises]
+        seed = new_seed() if seed is None else seed
+        cells = read_cells(assignment.path)
+        return self.grade_cells(cells, wanted, seed, str(assignment.path), assignment.name, alone=True).verdict
+
     def learn(self, name, seed):
         """Learn from an assignment's own solutions what its checks ask for, so that it is asked for at once.
 
@@ -170,8 +183,13 @@ class Grader:
             return without("error", kits_mistake(mistake))
         finally:
             workspace.end_exercise()
-        score = sum(c.points for c in run.checks if c.passed)
-        return Exercise(exercise.name, score, exercise.points, "graded", run.checks, diagnosis, skipped=run.skipped)
+        for problem in run.unjudged:
+            log.error("a mistake of the checks of %s: %s", exercise.name, problem)
+        checks, score = scaled(run.checks, exercise.points)
+        unjudged = "; ".join(run.unjudged)
+        return Exercise(
+            exercise.name, score, exercise.points, "graded", checks, diagnosis, skipped=run.skipped, unjudged=unjudged
+        )
 
     def _diagnose(self, workspace, exercise, run):
         """The diagnosis of a run that failed; whatever goes wrong with it, the points stay."""
@@ -207,6 +225,16 @@ class Grader:
                 return False
             workspace.shaky[base] = bool(under.stopped or under.failed())
         return workspace.shaky[base]
+
+
+def scaled(checks, points):
+    """(the checks worth `points` in all, each its share of them; the score)."""
+    worth = sum(check.points for check in checks)
+    if worth == points or not worth:
+        return checks, sum(check.points for check in checks if check.passed)
+    shares = [replace(check, points=round(check.points * points / worth, 4)) for check in checks]
+    passed = sum(check.points for check in checks if check.passed)
+    return shares, round(points * (passed / worth), 4)
 
 
 def kits_mistake(error):

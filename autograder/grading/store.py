@@ -77,6 +77,17 @@ class Store:
         """Whether there is one that does not, since a deadline or a kill has stopped it."""
         return self._path(key, STOPPED).is_file()
 
+    def has_passed(self, assignment, points):
+        """Whether an assignment of this version of the course, with these points, has passed `gate.require`."""
+        return read(self._gate(assignment)) == {"course": course_version(), "points": points}
+
+    def put_passed(self, assignment, points):
+        """Remember that it has."""
+        write(self._gate(assignment), json.dumps({"course": course_version(), "points": points}))
+
+    def _gate(self, assignment):
+        return self.root / "gate" / f"{assignment}.json"
+
     def put_latest(self, assignment, student, verdict, recorded=None):
         """Remember a student's verdict on an assignment, for the report, and what of it was `recorded` (JSON-able)."""
         data = {"verdict": verdict.to_dict(), "recorded": recorded}

@@ -26,10 +26,11 @@ from nbgrader.plugins import CsvExportPlugin
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from ..errors import Unreadable
+from .. import course
+from ..errors import Unreadable, UserError
 from ..submission import files
 from ..submission.times import time_of
-from . import exporting, formgrader_patch, safe_markdown
+from . import exporting, formgrader_patch, preprocessors, safe_markdown
 
 MAX_COPIED = 20 * 2**20
 PATIENCE = 60.0  # seconds for which another program may write into SQLite's file; by itself it waits for 5
@@ -69,6 +70,12 @@ def init_notebooks(self):
     except MissingEntry:
         return _init_notebooks(self)  # which says that the assignment is unknown
     take_notebooks(self, names)
+    if isinstance(self, Autograde) and self.coursedir.assignment_id in course.assignments():
+        try:
+            preprocessors.require_gate(self.coursedir.assignment_id, self.config)
+        except UserError as problem:  # one sentence for the instructor, before anybody is graded
+            self.log.error("%s", problem)
+            raise NbGraderException(str(problem)) from None
 
 
 def notebooks_of(gradebook, assignment):

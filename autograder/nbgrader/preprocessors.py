@@ -11,13 +11,16 @@ from nbconvert.exporters import NotebookExporter
 from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
+from nbgrader.utils import is_solution
 from traitlets import Bool, Unicode
 
 from .. import course, verdict
-from ..grading import start, store
+from ..errors import CourseError
+from ..grading import gate, start, store
 from ..report import outcome_text
 from ..submission import files, read
 from ..submission.restore import ADDED, Cell, restore
+from . import points
 
 
 class SubmissionExporter(NotebookExporter):
@@ -178,6 +181,18 @@ def write_outputs(notebook_cells, cells, graded):
             made.outputs = [nbformat.from_dict(o) for o in graded.outputs.get(index, [])]
 
 
+def require_gate(assignment, config):
+    """Raises CourseError where nothing of an assignment may be graded, see `gate.require`; `config` is nbgrader's."""
+    settings = config.GradeInSandbox
+    unsafe, device = settings.get("unsafe", False), settings.get("device", "cpu")
+
+    def grade_solution(found):
+        return warm_grader(unsafe, device).grade_solution(found)
+
+    wanted = points.configured(config)
+    gate.require(course.assignments()[assignment], grade_solution, wanted, store.Store(course.root()))
+
+
 @functools.lru_cache(maxsize=1)
 def warm_grader(unsafe, device):
     """One sandbox for all submissions of this process."""
@@ -192,13 +207,16 @@ class SaveVerdict(SaveAutoGrades):
     def _add_score(self, cell, resources):
         name = cell.metadata.nbgrader["grade_id"]
         exercise = {e.grade_id: e.name for e in course.exercises().values()}.get(name)
+        if exercise is None and cell.cell_type == "code" and not is_solution(cell):
+            raise CourseError(f"The graded cell {name!r} belongs to no exercise, so nothing is recorded.")
         if exercise is None:  # a written answer: graded by hand, or 0 if it is still the released text
             return super()._add_score(cell, resources)
         where = self.notebook_id, self.assignment_id, self.student_id
         grade = self.gradebook.find_grade(name, *where)
         outcome = resources["autograder"].exercise(exercise)
-        grade.auto_score = outcome.score if outcome else 0.0
-        grade.needs_manual_grade = grade.manual_score is not None
+        unjudged = bool(outcome and outcome.unjudged)
+        grade.auto_score = None if unjudged else outcome.score if outcome else 0.0
+        grade.needs_manual_grade = unjudged or grade.manual_score is not None
         self.gradebook.db.commit()
 
 

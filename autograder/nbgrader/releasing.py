@@ -10,12 +10,20 @@ from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
 
 from .. import course
 from ..errors import CourseError
+from ..grading import gate
 
 HIDDEN_TESTS = re.compile(r"\n*### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
 
 
 class ReleaseOriginals(ClearSolutions):
-    """nbgrader's ClearSolutions, which also releases the buggy original of a fix exercise in place of a stub."""
+    """nbgrader's ClearSolutions, which also releases the buggy original of a fix exercise in place of a stub.
+
+    It refuses a notebook with a graded cell that has no checks (CourseError).
+    """
+
+    def preprocess(self, nb, resources):
+        gate.require_graders(course.parse(nb, f"{resources['nbgrader']['notebook']}.ipynb"))
+        return super().preprocess(nb, resources)
 
     def preprocess_cell(self, cell, resources, cell_index):
         original = course.original_of(cell.source)

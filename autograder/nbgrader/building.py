@@ -1,0 +1,34 @@
+"""Builds assignments: brings their points up to date and makes sure that they can be graded; nbgrader does the rest."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from .. import course
+from ..course import Assignment
+from ..grading import gate
+from ..grading.grader import Grader
+from ..grading.store import Store
+from ..sandbox import jail
+from ..sandbox.parent import WarmParent
+from . import points
+from .runs import Course
+
+
+def build(root: Path, names: Sequence[str], runs: Course) -> Iterator[str | Assignment]:
+    """Make release/ and solutions/ of assignments; yields what changed on the way, and each assignment when it is done.
+
+    Raises CourseError where it could not be graded as it is, before anything of it is released.
+    """
+    wanted = points.configured(runs.config)
+    unsafe = jail.refusal() is not None  # the course's own solutions can be trusted where there is no sandbox
+    with Grader(WarmParent(unsafe=unsafe)) as grader:
+        for name in names:
+            path = course.assignments(root)[name].path
+            gate.require_graders(course.assignments(root)[name])
+            yield from points.write(path, grader.worth(), wanted)
+        course.forget()  # what was read before points were written
+        for name in names:
+            gate.require(course.assignments(root)[name], grader.grade_solution, wanted, Store(root))
+            runs.build(name)
+            yield course.assignments(root)[name]
+    points.write_readme(Path(root) / "README.md", {n: a.points for n, a in course.assignments(root).items()})
