@@ -35,8 +35,7 @@ BANK.released(
 BANK.share(family.WEIGHTS, originals={"softmax-over-the-wrong-tokens": "004"})
 BANK.share(family.UNSCALED)
 BANK.share(family.AVERAGE, originals=family.ORIGINALS)
-BANK.share(family.CARE)
-BANK.share(family.RANK, originals={"rank-not-checked": "004"})
+BANK.share(family.CARE, originals={"rank-not-checked": "004"})
 
 # --- one sequence, and nothing to learn -----------------------------------------------------------
 

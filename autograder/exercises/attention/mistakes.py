@@ -116,14 +116,14 @@ mistake(
     "one-max-for-all-rows",
     "The largest score of the whole tensor is subtracted before `exp`, so the exponentials of milder rows vanish:"
     " subtract each row's own largest score.",
-    SOFTMAX="torch.exp(scores - (scores.max() if scores.numel() else 0.0))\n"
+    SOFTMAX="torch.exp(scores - (scores.detach().max() if scores.numel() else 0.0))\n"
     "    weights = weights / weights.sum(dim=-1, keepdim=True)",
 )
 mistake(
     "epsilon-in-the-sum",
     "A small number is added to the sum of the exponentials, so rows sum to a little less than 1: take care of the"
     " queries that see nothing by the mask, not by an epsilon.",
-    SOFTMAX="torch.exp(scores - (scores.amax(dim=-1, keepdim=True) if scores.numel() else 0.0))\n"
+    SOFTMAX="torch.exp(scores - (scores.detach().amax(dim=-1, keepdim=True) if scores.numel() else 0.0))\n"
     "    weights = weights / (weights.sum(dim=-1, keepdim=True) + 1e-6)",
 )
 BANK.share(family.SOFTMAX, "sigmoid-weights", "log-softmax")

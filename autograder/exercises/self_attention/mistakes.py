@@ -29,6 +29,5 @@ BANK = Bank(
 BANK.share(family.WEIGHTS)
 BANK.share(family.UNSCALED)
 BANK.share(family.AVERAGE, originals=family.ORIGINALS)
-BANK.share(family.CARE)
-BANK.share(family.RANK, originals={"rank-not-checked": "000"})
+BANK.share(family.CARE, originals={"rank-not-checked": "000"})
 BANK.share(family.BATCHES)

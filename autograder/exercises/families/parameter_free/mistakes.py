@@ -1,9 +1,8 @@
-"""Mistakes that attention without parameters has in common, and those of its weights that others make as well.
+"""Mistakes that attention without parameters has in common, and some of `attention` and `masked_weights`.
 
-Words: X is the input, SCORES and WEIGHTS are what they are called, or the text that stands for them. SCALE is what the
-product is followed by, "" where nothing is scaled; INDENT is how far a function's body is indented. Places: CHECK
-refuses a wrong rank, PRODUCT compares tokens, SOFTMAX makes weights of the scores, AVERAGE applies them, RETURN is the
-`return` before it.
+Words: X is the input, SCORES and WEIGHTS are what they are called, SCALE is what the product is followed by ("" where
+nothing is scaled), INDENT is how far a function's body is indented. Places: CHECK refuses a wrong rank, PRODUCT
+compares tokens, SOFTMAX makes weights of the scores, AVERAGE applies them, RETURN is the `return` before it.
 """
 
 from ....mistakes.bank import shared
@@ -182,10 +181,7 @@ CARE = {
         RETURN="output =",
         AVERAGE="{AVERAGE}\n{INDENT}{X}.data /= 2\n{INDENT}return output",
     ),
-}
-
-RANK = {  # `bmm` refuses other ranks by itself, `@` does not
-    "rank-not-checked": shared(
+    "rank-not-checked": shared(  # `bmm` refuses other ranks by itself, `@` does not
         "Nothing refuses an input that is not {SHAPE}: look at `{X}.dim()` and raise a `ValueError`.",
         CHECK="",
         PRODUCT="{X} @ {X}.mT{SCALE}",
