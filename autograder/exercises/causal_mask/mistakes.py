@@ -1,105 +1,76 @@
-"""Wrong implementations of `causal_mask(t, device=None)`."""
+"""What goes wrong in `causal_mask(t, device=None)`, as edits of the course's own answer."""
 
-import torch
+from ...mistakes.bank import Bank
 
-from ...mistakes.bank import misconception
+BANK = Bank(
+    "causal_mask",
+    places={
+        "EVERYTHING": "everything = torch.ones(t, t, dtype=torch.bool, device=device)",
+        "TRIANGLE": "torch.tril(everything)",
+    },
+)
+mistake = BANK.mistake
 
-
-def triangle(t, device=None):
-    """The right one."""
-    return torch.ones(t, t, dtype=torch.bool, device=device).tril()
-
-
-@misconception(
+mistake(
     "diagonal-missing",
     "The diagonal is False, so a token may not attend to itself, and the first one has nothing at all: keep the"
     " diagonal.",
+    TRIANGLE="torch.tril(everything, -1)",
 )
-def diagonal_missing(t, device=None):
-    return triangle(t, device).tril(-1)
-
-
-@misconception(
+mistake(
     "one-step-ahead",
     "Each token may also attend to the next one, the very one that it should guess: the diagonal is the last that is"
     " True.",
+    TRIANGLE="torch.tril(everything, 1)",
 )
-def one_step_ahead(t, device=None):
-    return torch.ones(t, t, dtype=torch.bool, device=device).tril(1)
-
-
-@misconception(
+mistake(
     "upside-down",
     "Each token may attend to itself and to those after it: rows are queries, so the lower triangle is the past"
     " (`tril`, not `triu`).",
+    TRIANGLE="torch.triu(everything)",
     original="004",
 )
-def upside_down(t, device=None):
-    return triangle(t, device).mT
-
-
-@misconception(
+mistake(
     "inverted",
     "True stands where the future is, as in notebook 004's buffer: here True means may attend, so turn it round.",
+    TRIANGLE="torch.triu(everything, 1)",
     original="004",
 )
-def inverted(t, device=None):
-    return ~triangle(t, device)
-
-
-@misconception(
+mistake(
     "nothing-hidden",
     "Everything is True, so nothing is hidden: keep the lower triangle only.",
+    TRIANGLE="everything",
 )
-def nothing_hidden(t, device=None):
-    return torch.ones(t, t, dtype=torch.bool, device=device)
-
-
-@misconception(
+mistake(
     "numbers-not-boolean",
     "The mask holds numbers, as notebook 003's `tril` does: make it boolean, with `dtype=torch.bool` or a comparison.",
+    {"dtype=torch.bool, ": ""},
     original="003",
 )
-def numbers_not_boolean(t, device=None):
-    return torch.tril(torch.ones(t, t, device=device))
-
-
-@misconception(
+mistake(
     "minus-infinity-inside",
     "The mask holds 0 and minus infinity, to be added to scores: here it says who may attend, True or False.",
+    TRIANGLE='torch.zeros(t, t, device=device).masked_fill(~{TRIANGLE}, float("-inf"))',
 )
-def minus_infinity_inside(t, device=None):
-    return torch.zeros(t, t, device=device).masked_fill(~triangle(t, device), float("-inf"))
-
-
-@misconception(
+mistake(
     "always-eight",
     "The mask is 8 wide whatever t is, as in notebook 003, where the number stands in a global: use the parameter.",
+    {"torch.ones(t, t,": "torch.ones(8, 8,"},
     original="003",
 )
-def always_eight(t, device=None):
-    return triangle(8, device)
-
-
-@misconception(
+mistake(
     "leading-dimension",
     "The mask has a dimension too many: its shape should be (t, t).",
+    TRIANGLE="{TRIANGLE}[None]",
 )
-def leading_dimension(t, device=None):
-    return triangle(t, device)[None]
-
-
-@misconception(
+mistake(
     "device-ignored",
     "`device` plays no part, so the mask is always on the CPU: pass it on to what makes the tensor.",
+    {", device=device": ""},
 )
-def device_ignored(t, device=None):
-    return triangle(t)
-
-
-@misconception(
+mistake(
     "half-on-the-device",
     "Two tensors are compared of which only one is made on `device`: make both there.",
+    EVERYTHING="keys = torch.arange(t, device=device)",
+    TRIANGLE="torch.arange(t)[:, None] >= keys",
 )
-def half_on_the_device(t, device=None):
-    return torch.arange(t)[:, None] >= torch.arange(t, device=device)[None, :]

@@ -1,331 +1,219 @@
-"""Wrong implementations of `softmax(scores, dim=-1)`. Each one replaces a step of `right`."""
+"""What goes wrong in `softmax(scores, dim=-1)`, as edits of the course's own answer."""
 
-import torch
-import torch.nn.functional as F
+from ...mistakes.bank import Bank
 
-from ...mistakes.bank import misconception
-
-INF = float("inf")
-
-# --- the right steps ------------------------------------------------------------------------------
-
-
-def largest_of_slice(scores, dim):
-    largest = scores.detach().amax(dim, keepdim=True)
-    return largest.masked_fill(largest == -INF, 0.0)
-
-
-def share(powers, dim):
-    total = powers.sum(dim, keepdim=True)
-    return powers / total.masked_fill(total == 0, 1.0)
-
-
-def right(scores, dim=-1, shift=largest_of_slice, share=share, power=torch.exp):
-    """A softmax of which any step can be replaced."""
-    return share(power(scores - shift(scores, dim)), dim)
-
+BANK = Bank(
+    "softmax",
+    places={
+        "START": "largest = scores",
+        "LARGEST": "scores.detach().amax(dim=dim, keepdim=True)",
+        "MEND": 'largest = largest.masked_fill(largest == float("-inf"), 0.0)',
+        "POWERS": "powers = torch.exp(scores - largest)",
+        "TOTAL": "powers.sum(dim=dim, keepdim=True)",
+        "WEIGHTS": "powers / total.masked_fill(total == 0, 1.0)",
+    },
+)
+mistake = BANK.mistake
 
 # --- the shift ------------------------------------------------------------------------------------
 
-
-@misconception(
+BANK.rewritten(
     "textbook-formula",
     "This is the formula as it stands, exp(s) / sum of exp(s), as in notebook 002: it overflows for large scores and"
     " gives 0 / 0 for very negative ones. Subtract each slice's largest score first.",
+    """\
+def softmax(scores, dim=-1):
+    return torch.exp(scores) / torch.exp(scores).sum(dim=dim, keepdim=True)
+""",
     original="002",
 )
-def textbook_formula(scores, dim=-1):
-    return scores.exp() / scores.exp().sum(dim, keepdim=True)
-
-
-@misconception(
+mistake(
     "sum-over-everything",
     "The powers are divided by the sum of all powers of the tensor, so that the whole tensor sums to 1: sum along"
     " `dim`, with `keepdim=True`.",
+    TOTAL="powers.sum()",
     original="002",
 )
-def sum_over_everything(scores, dim=-1):
-    return right(scores, dim, share=lambda powers, dim: powers / powers.sum().clamp(min=1e-30))
-
-
-@misconception(
+mistake(
     "exp-without-max",
     "The exponentials overflow for large scores and vanish for very negative ones: subtract each slice's largest score"
     " before `exp`.",
+    POWERS="powers = torch.exp(scores)",
 )
-def exp_without_max(scores, dim=-1):
-    return right(scores, dim, shift=lambda scores, dim: 0.0)
-
-
-@misconception(
+mistake(
     "one-max-for-all-slices",
     "The largest score of the whole tensor is subtracted before `exp`, so the exponentials of milder slices vanish:"
     " subtract each slice's own largest score.",
+    LARGEST="scores.detach().max()",
 )
-def one_max_for_all_slices(scores, dim=-1):
-    def shift(scores, dim):
-        largest = scores.detach().max()
-        return largest.masked_fill(largest == -INF, 0.0)
-
-    return right(scores, dim, shift=shift)
-
-
-@misconception(
+mistake(
     "mean-subtracted",
     "The mean is subtracted before `exp`: the largest score can still be far above it and overflow, and one score of"
     " -inf makes the mean -inf. Subtract the largest.",
+    LARGEST="scores.detach().mean(dim=dim, keepdim=True)",
+    MEND="",
 )
-def mean_subtracted(scores, dim=-1):
-    return right(scores, dim, shift=lambda scores, dim: scores.detach().mean(dim, keepdim=True))
-
-
-@misconception(
+mistake(
     "min-subtracted",
     "The smallest score is subtracted before `exp`, which makes the others larger still: subtract the largest.",
+    LARGEST="scores.detach().amin(dim=dim, keepdim=True)",
+    MEND="",
 )
-def min_subtracted(scores, dim=-1):
-    return right(scores, dim, shift=lambda scores, dim: scores.detach().amin(dim, keepdim=True))
-
-
-@misconception(
+mistake(
     "divided-by-max",
     "The scores are divided by the largest one, which changes the weights: only a shift cancels out, so subtract it.",
+    LARGEST="scores.detach().abs().amax(dim=dim, keepdim=True)",
+    MEND="",
+    POWERS="powers = torch.exp(scores / largest)",
 )
-def divided_by_max(scores, dim=-1):
-    largest = scores.detach().abs().amax(dim, keepdim=True)
-    return right(scores / largest.masked_fill(largest == 0, 1.0), dim)
-
-
-@misconception(
+mistake(
     "scores-clamped",
     "The scores are cut off at ±80 to keep `exp` in its range, so that large ones become equal: subtract each slice's"
     " largest score instead.",
+    POWERS='powers = torch.exp(scores.clamp(-80, 80)).masked_fill(scores == float("-inf"), 0.0)',
 )
-def scores_clamped(scores, dim=-1):
-    hidden = scores == -INF
-    return right(scores.clamp(-80, 80).masked_fill(hidden, -INF), dim, shift=lambda scores, dim: 0.0)
-
 
 # --- dimensions -----------------------------------------------------------------------------------
 
-
-@misconception("dim-ignored", "The weights always sum to 1 along the last dimension: `dim` has to be passed on.")
-def dim_ignored(scores, dim=-1):
-    return right(scores, -1)
-
-
-@misconception(
+mistake(
+    "dim-ignored",
+    "The weights always sum to 1 along the last dimension: `dim` has to be passed on.",
+    LARGEST="scores.detach().amax(dim=-1, keepdim=True)",
+    TOTAL="powers.sum(dim=-1, keepdim=True)",
+)
+mistake(
     "max-over-last-dimension",
     "The largest score is always taken along the last dimension, whatever `dim` says: shift each slice by its own"
     " largest score.",
+    LARGEST="scores.detach().amax(dim=-1, keepdim=True)",
 )
-def max_over_last_dimension(scores, dim=-1):
-    return right(scores, dim, shift=lambda scores, dim: largest_of_slice(scores, -1))
-
-
-@misconception(
+mistake(
     "default-is-first-dimension",
     "Without `dim` the weights sum to 1 along the first dimension: the default is the last, `dim=-1`.",
+    {"dim=-1": "dim=0"},
 )
-def default_is_first_dimension(scores, dim=0):
-    return right(scores, dim)
-
-
-@misconception(
+mistake(
     "keepdim-forgotten",
     "The sums lose the dimension that they run over, so they meet the wrong powers or none: use `keepdim=True`.",
+    TOTAL="powers.sum(dim=dim)",
 )
-def keepdim_forgotten(scores, dim=-1):
-    def share(powers, dim):
-        total = powers.sum(dim)
-        return powers / total.masked_fill(total == 0, 1.0)
-
-    return right(scores, dim, share=share)
-
-
-@misconception(
+mistake(
     "matrices-only",
     "It works for matrices only: with `keepdim=True` the same lines do for any number of dimensions.",
+    START="if scores.dim() != 2:\n"
+    '        raise RuntimeError(f"expected a matrix, got {tuple(scores.shape)}")\n    {START}',
 )
-def matrices_only(scores, dim=-1):
-    if scores.dim() != 2:
-        raise RuntimeError(f"expected a matrix, got {tuple(scores.shape)}")
-    return right(scores, dim)
-
-
-@misconception("squeezed", "`squeeze` drops every dimension of size 1: the weights have the shape of the scores.")
-def squeezed(scores, dim=-1):
-    return right(scores, dim).squeeze()
-
-
-@misconception(
+mistake(
+    "squeezed",
+    "`squeeze` drops every dimension of size 1: the weights have the shape of the scores.",
+    WEIGHTS="({WEIGHTS}).squeeze()",
+)
+mistake(
     "view-of-the-scores",
     "`view` needs a tensor that lies contiguous in memory, and a transposed one does not: use `reshape`, or neither.",
+    START="scores = scores.view(scores.numel()).view(scores.shape)\n    {START}",
 )
-def view_of_the_scores(scores, dim=-1):
-    return right(scores.view(scores.numel()).view(scores.shape), dim)
-
 
 # --- what is made of the powers -------------------------------------------------------------------
 
-
-@misconception(
-    "log-softmax",
-    "These are the logarithms of the weights: take `exp` of them.",
-)
-def log_softmax(scores, dim=-1):
-    return right(scores, dim).log()
-
-
-@misconception(
+mistake("log-softmax", "These are the logarithms of the weights: take `exp` of them.", WEIGHTS="torch.log({WEIGHTS})")
+mistake(
     "sigmoid-weights",
     "These are the values of a sigmoid, each by itself: in a softmax the entries of a slice compete for a sum of 1.",
+    WEIGHTS="torch.sigmoid(scores)",
 )
-def sigmoid_weights(scores, dim=-1):
-    return scores.sigmoid()
-
-
-@misconception(
-    "not-divided",
-    "The powers are not divided by their sum, so they don't sum to 1.",
-)
-def not_divided(scores, dim=-1):
-    return right(scores, dim, share=lambda powers, dim: powers)
-
-
-@misconception(
+mistake("not-divided", "The powers are not divided by their sum, so they don't sum to 1.", WEIGHTS="powers")
+mistake(
     "no-exponential",
     "The scores themselves are divided by their sum: softmax takes `exp` of them first, which makes them positive.",
+    POWERS="powers = scores",
+    WEIGHTS="powers / total",
 )
-def no_exponential(scores, dim=-1):
-    return scores / scores.sum(dim, keepdim=True)
-
-
-@misconception("base-two", "These are the weights for powers of 2: softmax uses e, by `exp`.")
-def base_two(scores, dim=-1):
-    return right(scores, dim, power=torch.exp2)
-
-
-@misconception(
+mistake(
+    "base-two",
+    "These are the weights for powers of 2: softmax uses e, by `exp`.",
+    POWERS="powers = 2 ** (scores - largest)",
+)
+mistake(
     "epsilon-in-the-sum",
     "A small number is added to the sum of the powers, so weights sum to a little less than 1: with the largest power"
     " at 1 it is needed only where all scores are -inf.",
+    WEIGHTS="powers / (total + 1e-6)",
 )
-def epsilon_in_the_sum(scores, dim=-1):
-    return right(scores, dim, share=lambda powers, dim: powers / (powers.sum(dim, keepdim=True) + 1e-6))
-
 
 # --- minus infinity -------------------------------------------------------------------------------
 
-
-@misconception(
+mistake(
     "nan-in-empty-slices",
     "Where all scores are -inf, so is the largest, and -inf minus -inf is NaN: replace the largest by 0 there, and the"
     " sum by 1.",
+    MEND="",
 )
-def nan_in_empty_slices(scores, dim=-1):
-    return right(scores, dim, shift=lambda scores, dim: scores.detach().amax(dim, keepdim=True))
-
-
-@misconception(
+mistake(
     "nan-patched-in-weights",
     "`nan_to_num` hides the NaN of slices that are all -inf, but their gradient stays NaN: don't let the NaN arise.",
+    MEND="",
+    WEIGHTS="torch.nan_to_num({WEIGHTS})",
 )
-def nan_patched_in_weights(scores, dim=-1):
-    return nan_in_empty_slices(scores, dim).nan_to_num(0.0)
-
-
-@misconception(
+mistake(
     "uniform-in-empty-slices",
     "-inf is replaced by the lowest finite number, so where all scores are -inf the weights are all equal: they should"
     " be 0.",
+    START='scores = scores.masked_fill(scores == float("-inf"), torch.finfo(scores.dtype).min)\n    {START}',
 )
-def uniform_in_empty_slices(scores, dim=-1):
-    return right(scores.masked_fill(scores == -INF, torch.finfo(scores.dtype).min), dim)
-
-
-@misconception(
+mistake(
     "minus-infinity-becomes-zero",
     "Scores of -inf are replaced by 0, and e⁰ is 1, so they still take part: their weight should be 0.",
+    START='scores = scores.masked_fill(scores == float("-inf"), 0.0)\n    {START}',
 )
-def minus_infinity_becomes_zero(scores, dim=-1):
-    return right(scores.masked_fill(scores == -INF, 0.0), dim)
-
-
-@misconception(
+mistake(
     "asks-what-the-scores-hold",
     "An `if` asks what the scores hold, which a tensor on `meta` can't tell: let `masked_fill` or `where` decide entry"
     " by entry.",
+    MEND='if (scores == float("-inf")).any():\n        {MEND}',
 )
-def asks_what_the_scores_hold(scores, dim=-1):
-    if (scores == -INF).any():
-        return right(scores, dim)
-    return right(scores, dim)
-
 
 # --- gradients, dtypes, devices, rules ------------------------------------------------------------
 
-
-@misconception(
+mistake(
     "weights-detached",
     "The weights are cut out of the graph (`detach`, `.data`, `no_grad`), so no gradient gets to the scores.",
+    WEIGHTS="({WEIGHTS}).detach()",
 )
-def weights_detached(scores, dim=-1):
-    return right(scores, dim).detach()
-
-
-@misconception(
+mistake(
     "sum-detached",
     "The sum of the powers is cut out of the graph, so the gradient misses that weights compete: only the shift may be"
     " detached.",
+    TOTAL="{TOTAL}.detach()",
 )
-def sum_detached(scores, dim=-1):
-    def share(powers, dim):
-        total = powers.detach().sum(dim, keepdim=True)
-        return powers / total.masked_fill(total == 0, 1.0)
-
-    return right(scores, dim, share=share)
-
-
-@misconception("float32-comes-out", "It returns float32 whatever goes in: leave the dtype as it is.")
-def float32_comes_out(scores, dim=-1):
-    return right(scores.float(), dim)
-
-
-@misconception(
+mistake(
+    "float32-comes-out",
+    "It returns float32 whatever goes in: leave the dtype as it is.",
+    START="scores = scores.float()\n    {START}",
+)
+mistake(
     "through-float32",
     "It computes in float32 and turns the result back into the scores' dtype, so the digits of float64 are lost.",
+    START="dtype, scores = scores.dtype, scores.float()\n    {START}",
+    WEIGHTS="({WEIGHTS}).to(dtype)",
 )
-def through_float32(scores, dim=-1):
-    return right(scores.float(), dim).to(scores.dtype)
-
-
-@misconception(
+mistake(
     "zeros-on-the-cpu",
     "A tensor is made on the CPU and in float32, wherever the scores are: use `masked_fill` with a number, or"
     " `torch.zeros_like`.",
+    MEND='largest = torch.where(largest == float("-inf"), torch.zeros(1), largest)',
 )
-def zeros_on_the_cpu(scores, dim=-1):
-    def shift(scores, dim):
-        largest = scores.detach().amax(dim, keepdim=True)
-        return torch.where(largest == -INF, torch.zeros(1), largest)
-
-    return right(scores, dim, shift=shift)
-
-
-@misconception(
+mistake(
     "scores-changed-in-place",
     "The scores are changed in place (`-=`, `exp_`, …), and whoever gave them still needs them: make a new tensor.",
+    POWERS="scores.data -= largest\n    powers = torch.exp(scores)",
 )
-def scores_changed_in_place(scores, dim=-1):
-    scores.data -= largest_of_slice(scores, dim)
-    return right(scores, dim)
-
-
-@misconception(
+BANK.rewritten(
     "torchs-own-softmax",
     "It leaves the work to torch's own softmax, log-softmax or logsumexp: build it from `exp`, a maximum and a sum.",
+    """\
+def softmax(scores, dim=-1):
+    nothing = (scores == float("-inf")).all(dim=dim, keepdim=True)
+    return F.softmax(scores.masked_fill(nothing, 0.0), dim=dim).masked_fill(nothing, 0.0)
+""",
 )
-def torchs_own_softmax(scores, dim=-1):
-    nothing = (scores == -INF).all(dim, keepdim=True)
-    return F.softmax(scores.masked_fill(nothing, 0.0), dim).masked_fill(nothing, 0.0)
