@@ -88,21 +88,28 @@ def exercises(course=None):
     return {e.name: e for a in assignments(course).values() for e in a.exercises}
 
 
-def file_of(exercise, kind, course=None):
-    """The file `kind`.py of an exercise: in the course's own exercises/NAME, else in the kit's; None without one."""
-    for folder in (Path(course or root()) / "exercises", EXERCISES):
-        path = folder / exercise / f"{kind}.py"
-        if path.is_file():
-            return path
-    return None
+def folder_of(exercise, course=None):
+    """The folder of an exercise: the course's own exercises/NAME, or the kit's. Raises CourseError."""
+    for folders in (Path(course or root()) / "exercises", EXERCISES):
+        if (folders / exercise / "checks.py").is_file():
+            return folders / exercise
+    raise CourseError(
+        f"There are no checks for the exercise {exercise!r}: they belong into exercises/{exercise}/checks.py."
+    )
+
+
+def file_of(exercise, kind):
+    """The file `kind`.py in the folder of an exercise, or None."""
+    try:
+        path = folder_of(exercise) / f"{kind}.py"
+    except CourseError:
+        return None
+    return path if path.is_file() else None
 
 
 def module_of(exercise, kind):
-    """The module that `file_of` finds, imported. Raises CourseError where there is none."""
-    path = file_of(exercise, kind)
-    if path is None:
-        raise CourseError(f"The exercise {exercise!r} has no exercises/{exercise}/{kind}.py.")
-    return importlib.import_module(f"{_package(path.parent.parent)}.{exercise}.{kind}")
+    """The module `kind` in the folder of an exercise, imported. Raises CourseError."""
+    return importlib.import_module(f"{_package(folder_of(exercise).parent)}.{exercise}.{kind}")
 
 
 def _package(folder):

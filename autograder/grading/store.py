@@ -182,6 +182,8 @@ class _Error:
     traceback: list
 
 
+# what of the kit a score, or what is said of it, depends on
+JUDGING = ("course.py", "verdict.py", "submission", "sandbox", "checks", "mistakes", "exercises", "grading")
 OUTPUTS = {"stream": _Stream, "display_data": _Display, "error": _Error}
 
 
@@ -227,15 +229,19 @@ def course_parts():
     from .. import course
 
     kit = Path(__file__).resolve().parent.parent
+    judging = [kit / name for name in JUDGING if name.endswith(".py")]
+    judging += [path for name in JUDGING for path in (kit / name).rglob("*.py")]
+    own = course.root() / "exercises"
     return {
-        "kit": _hash(kit.rglob("*.py")),
-        "source notebooks": _hash((course.root() / "source").rglob("*.ipynb")),
+        "kit": _hash(kit, judging),
+        "source notebooks": _hash(course.root(), (course.root() / "source").rglob("*.ipynb")),
+        "exercises of the course": _hash(own, own.rglob("*.py")),
         "torch": version("torch"),
     }
 
 
-def _hash(paths):
+def _hash(root, paths):
     digest = hashlib.sha256()
     for path in sorted(paths):
-        digest.update(str(path.name).encode() + b"\0" + path.read_bytes())
+        digest.update(os.fsencode(path.relative_to(root)) + b"\0" + path.read_bytes())
     return digest.hexdigest()

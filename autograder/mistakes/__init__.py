@@ -1,0 +1,5 @@
+"""What goes wrong and what to say of it: `from autograder.mistakes import Bank, shared`; see bank.py for an example."""
+
+from .bank import Bank, BankError, Mistake, Shared, shared
+
+__all__ = ["Bank", "BankError", "Mistake", "Shared", "shared"]

@@ -19,12 +19,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 from .. import course
 from ..checks.proxies import Local
 
 FAILS = Path(__file__).with_name("fails.json")
-EXERCISES = Path(__file__).parent.parent / "exercises"
 NAME = re.compile(r"\{([A-Z][A-Z_0-9]*)\}")  # of a place or a word
 
 
@@ -166,7 +166,7 @@ def right_answer(exercise: str, style: str | None = None) -> str:
     """The course's own solution of an exercise as text, or one of the right answers in its folder."""
     if style is None:
         return course.answer_of(course.solution_of(exercise).source)
-    return (EXERCISES / exercise / "answers" / f"{style}.py").read_text(encoding="utf-8")
+    return (course.folder_of(exercise) / "answers" / f"{style}.py").read_text(encoding="utf-8")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -182,15 +182,12 @@ def _run(name: str, *sources: str) -> dict[str, object]:
 
 def bank(exercise: str) -> Mapping[str, Mistake]:
     """All mistakes of an exercise by id, in the order of its module."""
-    try:
-        return mistakes_of(exercise).BANK
-    except ModuleNotFoundError:
-        return {}
+    return mistakes_of(exercise).BANK if course.file_of(exercise, "mistakes") else {}
 
 
-def mistakes_of(exercise: str):
-    """The module of an exercise's mistakes. Raises ModuleNotFoundError."""
-    return importlib.import_module(f"autograder.exercises.{exercise}.mistakes")
+def mistakes_of(exercise: str) -> ModuleType:
+    """The module of an exercise's mistakes. Raises CourseError where there is none."""
+    return course.module_of(exercise, "mistakes")
 
 
 @functools.cache

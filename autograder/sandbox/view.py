@@ -22,7 +22,17 @@ INSIDE = os.path.join(PACKAGE, "sandbox", "inside")
 # what is hidden among packages: what pip and setuptools leave there of the kit, and nbgrader, which holds a course
 AMONG_PACKAGES = ("autograder", "attention?course*", "__editable__*attention?course*", "__pycache__/*attention?course*")
 AMONG_PACKAGES += ("nbgrader",)
-OF_A_COURSE = ("source", "release", "solutions", "submitted", "autograded", "feedback", "gradebook.db", ".autograder")
+OF_A_COURSE = (
+    "source",
+    "exercises",
+    "release",
+    "solutions",
+    "submitted",
+    "autograded",
+    "feedback",
+    "gradebook.db",
+    ".autograder",
+)
 PREFIX_PARTS = ("lib", "lib32", "lib64", "pyvenv.cfg")  # what an environment needs of its folder to run
 SYSTEM_PREFIXES = ("/usr", "/usr/local")  # whose `lib` holds much else: of them, only what Python itself names
 PACKAGES = ("site-packages", "dist-packages")
