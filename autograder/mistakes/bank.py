@@ -56,6 +56,11 @@ class Mistake:
         """The same behind the interface of a submission."""
         return Local(self.namespace(), self.source)
 
+    @property
+    def code(self) -> object:
+        """The wrong function or class itself, which mistakes in the older dialect ask for."""
+        return self.namespace()[self.exercise]
+
 
 @dataclass(frozen=True)
 class Shared:

@@ -1,224 +1,139 @@
-"""Wrong implementations of `MultiHeadSelfAttention(k, h=4)`. Each replaces a step of `Narrow`, or is the original."""
+"""What goes wrong in `MultiHeadSelfAttention(k, h=4)`, as edits of the course's own answer, or of the original."""
 
-import torch
-import torch.nn.functional as F
-from torch import nn
+from ...mistakes.bank import Bank, edited
+from ..families.many_heads import mistakes as family
 
-from ...mistakes.bank import misconception
-from ..families.heads import mistakes
+LAYERS = """self.toqueries = nn.Linear(k, k, bias=False)
+        self.tokeys = nn.Linear(k, k, bias=False)
+        self.tovalues = nn.Linear(k, k, bias=False)"""
 
-
-class Narrow(mistakes.Steps):
-    """The right steps: (…, t, k) -> (…, t, k)."""
-
-    ranks = (2, 3)
-
-    def __init__(self, k, h=4):
-        super().__init__()
-        self.divide(k, h)
-        self.make(k, k, k, h)
-
+BANK = Bank(
+    "MultiHeadSelfAttention",
+    places={
+        "DIVIDE": """if k % h != 0:
+            raise ValueError(f"{h} heads do not divide a width of {k}")""",
+        "LAYERS": LAYERS,
+        "OUT_LAYER": "self.unifyheads = nn.Linear(k, k)",
+        "OUT": "self.unifyheads = nn.Linear(k, k",
+        "RANK": "if x.dim() not in (2, 3):",
+        "START": """if x.dim() not in (2, 3):
+            raise ValueError(f"expected (t, k) or (b, t, k), got {tuple(x.shape)}")
+        *b, t, k = x.size()""",
+        "SIZES": "*b, t, k = x.size()",
+        "NUMBER": "h, s = self.heads, self.s",
+        "QUERIES": "self.toqueries(x)",
+        "KEYS": "self.tokeys(x)",
+        "VALUES": "self.tovalues(x)",
+        "CUT": """queries = queries.transpose(-3, -2)
+        keys = keys.transpose(-3, -2)
+        values = values.transpose(-3, -2)""",
+        "SCALE": " / s ** 0.5",
+        "SOFTMAX": "F.softmax(scores, dim=-1)",
+        "MERGE": "out.transpose(-3, -2).reshape(*b, t, k)",
+        "END": "self.unifyheads(out)",
+    },
+    words={
+        "PROJECTION": "unifyheads",
+        "ALL": "the width",
+        "REST": "k % h",
+        "BIASED": LAYERS.replace(", bias=False", ""),
+        "INPUT": "k",
+        "INNER": "k",
+        "DIVIDED_BY": " /",
+        "WIDTH": "s",
+        "HEADS": "h",
+        "TOKENS": "t",
+        "SCORES": "scores",
+        "FOUND": "out",
+        "SHAPE": "*b, t, k",
+        "RESHAPED": "queries, keys, values = (z.reshape(*b, h, t, s) for z in (queries, keys, values))",
+        "FASTEST": "queries, keys, values = (z.reshape(*b, t, s, h).movedim(-1, -3) for z in (queries, keys, values))",
+        "ONE": "h, s = 1, k",
+        "SOFTMAX_OVER_HEADS": "F.softmax(scores, dim=-3)",
+    },
+)
+mistake = BANK.mistake
 
 # --- the original and its defects -----------------------------------------------------------------
 
-
-# Typed as the notebook has it.
-# fmt: off
-@misconception(
+BANK.released(
     "original-001",
     "This is notebook 001's class as it was given. `super.init()` stops it: call `super`, then the parent's `__init__`."
     " More mistakes wait behind that one.",
-    original="001",
+    "001",
 )
-class MultiHeadSelfAttention(nn.Module):
-    """Multi-head attention with narrow heads: (t, k) -> (t, k)."""
-
-    def __init__(self, k, h=4):
-        super.init()
-        assert k % h == 0
-        self.k = k
-        self.heads = h
-        self.s = k // h
-        self.toqueries = nn.Linear(k, k, bias=False)
-        self.tokeys = nn.Linear(k, k, bias=False)
-        self.tovalues = nn.Linear(k, k, bias=False)
-
-    def forward(self, x):
-        t, h = x.size()
-        queries = self.toqueries(x).reshape(t, self.s, h)
-        keys = self.tokeys(x).reshape(t, self.s, h)
-        values = self.tovalues(x).reshape(t, self.s, h)
-
-        # heads to the front: (h, t, s)
-        queries = queries.transpose(1, 2).transpose(0, 1)
-        keys = keys.transpose(1, 2).transpose(0, 1)
-        values = values.transpose(1, 2).transpose(0, 1)
-
-        scores = torch.bmm(queries, keys.transpose(1, 2)) / self.s ** 0.5  # (h, t, t)
-        weights = F.softmax(scores, dim=2)                                 # (h, t, t)
-        out = torch.bmm(weights, values)                                   # (h, t, s)
-        return out.transpose(0, 1).transpose(1, 2).reshape(t, self.s * h)  # (t, k)
-
-
-# fmt: on
-
-
-@misconception(
+ORIGINAL = BANK["original-001"].source.replace("super.init()", "super().__init__()")
+BANK.rewritten(
     "number-of-heads-overwritten",
     "`t, h = x.size()` calls the width of the input h, so that the reshape does not fit (RuntimeError), and it has no"
     " room for a batch (ValueError): the number of heads is `self.heads`.",
+    ORIGINAL,
     original="001",
 )
-class NumberOfHeadsOverwritten(nn.Module):
-    """The original, its first crash mended."""
-
-    def __init__(self, k, h=4):
-        super().__init__()
-        assert k % h == 0
-        self.k, self.heads, self.s = k, h, k // h
-        self.toqueries = nn.Linear(k, k, bias=False)
-        self.tokeys = nn.Linear(k, k, bias=False)
-        self.tovalues = nn.Linear(k, k, bias=False)
-
-    def forward(self, x):
-        t, h = x.size()
-        return self.attend(x, t, h)
-
-    def attend(self, x, t, h):
-        layers = (self.toqueries, self.tokeys, self.tovalues)
-        q, k, v = (layer(x).reshape(t, self.s, h).transpose(1, 2).transpose(0, 1) for layer in layers)  # (h, t, s)
-        weights = F.softmax(torch.bmm(q, k.transpose(1, 2)) / self.s**0.5, dim=2)
-        return torch.bmm(weights, v).transpose(0, 1).transpose(1, 2).reshape(t, self.s * h)
-
-
-@misconception(
+BANK.rewritten(
     "crashes-mended",
     "This is notebook 001's class with its crashes mended: no output projection, the head is the fastest index, no"
     " batch.",
+    edited(ORIGINAL, {"t, h = x.size()": "(t, _), h = x.size(), self.heads"}, "crashes-mended"),
     original="001",
 )
-class CrashesMended(NumberOfHeadsOverwritten):
-    def forward(self, x):
-        t, _ = x.size()
-        return self.attend(x, t, self.heads)
-
-
-@misconception(
+BANK.share(
+    family.NARROW,
     "no-output-projection",
-    "There is no output projection: what the heads find should go through a Linear layer `unifyheads` with a bias.",
-    original="001",
-)
-class NoOutputProjection(Narrow):
-    def make(self, *sizes):
-        super().make(*sizes)
-        del self.unifyheads
-
-    def layers(self):
-        return [self.toqueries, self.tokeys, self.tovalues]
-
-    def unify(self, found):
-        return found
-
-
-@misconception(
     "projection-never-used",
-    "`unifyheads` is made and never used: apply it to what the heads have found.",
-    original="001",
+    originals={"no-output-projection": "001", "projection-never-used": "001"},
 )
-class ProjectionNeverUsed(Narrow):
-    def unify(self, found):
-        return found
-
-
-@misconception(
+mistake(
     "no-batch",
     "A batch (b, t, k) is refused: one sequence and a batch should both work.",
+    RANK="if x.dim() != 2:",
     original="001",
 )
-class NoBatch(Narrow):
-    ranks = (2,)
-
-
-@misconception(
+BANK.share(
+    family.NARROW,
     "assert-instead-of-an-error",
-    "Heads that don't divide the width stop with an AssertionError: raise a `ValueError` with both numbers.",
-    original="001",
+    originals={"assert-instead-of-an-error": "001"},
 )
-class AssertInsteadOfAnError(Narrow):
-    def divide(self, k, h):
-        assert k % h == 0
-
 
 # --- others ---------------------------------------------------------------------------------------
 
-
-@misconception(
-    "indivisible-floored",
-    "Heads that don't divide the width are accepted: raise a `ValueError` with both numbers.",
+BANK.share(family.NARROW, "indivisible-floored", "error-without-numbers")
+mistake(
+    "only-batches",
+    "One sequence (t, k) without a batch is refused or fails: both should work.",
+    RANK="if x.dim() != 3:",
 )
-class IndivisibleFloored(Narrow):
-    def divide(self, k, h):
-        pass
-
-
-@misconception(
-    "error-without-numbers",
-    "The `ValueError` for heads that don't divide the width should name both numbers.",
-)
-class ErrorWithoutNumbers(Narrow):
-    def divide(self, k, h):
-        if k % h != 0:
-            raise ValueError("the heads do not divide the width")
-
-
-@misconception("only-batches", "One sequence (t, k) without a batch is refused or fails: both should work.")
-class OnlyBatches(Narrow):
-    ranks = (3,)
-
-
-@misconception(
+mistake(
     "batch-added",
     "One sequence (t, k) comes out as a batch of one: take the dimension that you added away again.",
+    SIZES="x = x if x.dim() == 3 else x[None]\n        {SIZES}",
 )
-class BatchAdded(Narrow):
-    def unify(self, found):
-        return super().unify(found if found.dim() == 3 else found[None])
-
-
-@misconception(
+mistake(
     "batch-flattened",
     "The sequences of a batch are joined into one long sequence, so they see each other.",
+    SIZES="shape = x.shape\n        x = x.reshape(-1, shape[-1])\n        {SIZES}",
+    END="{END}.reshape(shape)",
 )
-class BatchFlattened(Narrow):
-    def forward(self, x):
-        self.refuse(x)
-        return super().forward(x.reshape(-1, x.shape[-1])).reshape(x.shape)
-
-
-@misconception(
-    "wide-heads", "The heads are as wide as the input: here they share the width, and the layers go from k to k."
+mistake(
+    "wide-heads",
+    "The heads are as wide as the input: here they share the width, and the layers go from k to k.",
+    {"self.s = k // h": "self.s = k"},
+    LAYERS=LAYERS.replace("nn.Linear(k, k", "nn.Linear(k, k * h"),
+    OUT="self.unifyheads = nn.Linear(k * h, k",
+    MERGE="out.transpose(-3, -2).flatten(-2)",
 )
-class WideHeads(Narrow):
-    def make(self, d_in, inner, d_out, h, **options):
-        super().make(d_in, inner * h, d_out, h)
-
-
-@misconception("always-four-heads", "There are four heads whatever `h` says: use the parameter.")
-class AlwaysFourHeads(Narrow):
-    def make(self, d_in, inner, d_out, h, **options):
-        super().make(d_in, inner, d_out, 4)
-
-
-@misconception(
+mistake(
+    "always-four-heads",
+    "There are four heads whatever `h` says: use the parameter.",
+    {"self.heads = h": "self.heads = h = 4"},
+)
+mistake(
     "input-cut",
     "Each head sees only its own share of the input: cut queries, keys and values after the projection, not the input.",
+    NUMBER="{NUMBER}\n        own = torch.block_diag(*[torch.ones(s, s)] * h).to(x)  # (k, k), 1 where a head may look",
+    QUERIES="F.linear(x, self.toqueries.weight * own)",
+    KEYS="F.linear(x, self.tokeys.weight * own)",
+    VALUES="F.linear(x, self.tovalues.weight * own)",
 )
-class InputCut(Narrow):
-    def project(self, x):
-        share = x.shape[-1] // self.heads_in_all
-        blocks = torch.eye(self.heads_in_all, dtype=x.dtype, device=x.device)
-        mask = blocks.repeat_interleave(share, 0).repeat_interleave(share, 1)
-        return [F.linear(x, layer.weight * mask) for layer in self.layers()[:3]]
-
-
-mistakes.adopt(Narrow, *mistakes.EVERYWHERE, "bias-everywhere", originals={"fast-head-index": "001"})
+BANK.share(family.EVERYWHERE, originals={"fast-head-index": "001"})
+BANK.share(family.NEVER_BIASED)

@@ -1,103 +1,90 @@
-"""Wrong implementations of `SelfAttentionWide(k, n_heads=8)`. Each replaces a step of `heads.Wide`.
+"""What goes wrong in `SelfAttentionWide(k, n_heads=8)`, as edits of the course's own answer.
 
 The untouched original stops where the class is defined (`nn.module`), so there is nothing to grade: its AttributeError
-is the feedback, and tests/test_heads.py tests that. What follows it, crash mended by crash, is here.
+is the feedback, and tests/exercises/test_many_heads.py tests that. What follows it, crash mended by crash, is here.
 """
 
-from ...mistakes.bank import misconception
-from ..families.heads import mistakes
+import textwrap
 
+from ...mistakes.bank import Bank
+from ..families.many_heads import mistakes as family
 
-class Wide(mistakes.Wide):
-    def __init__(self, k, n_heads=8):
-        super().__init__(k, n_heads)
+LAYERS = """self.tokeys = nn.Linear(k, k * n_heads, bias=False)
+        self.toqueries = nn.Linear(k, k * n_heads, bias=False)
+        self.tovalues = nn.Linear(k, k * n_heads, bias=False)"""
 
+BANK = Bank(
+    "SelfAttentionWide",
+    places={
+        "SUPER": "super().__init__()",
+        "LAYERS": LAYERS,
+        "OUT": "nn.Linear(n_heads * k, k",
+        "START": """if x.dim() != 3:
+            raise ValueError(f"expected a batch of shape (b, t, k), got {tuple(x.shape)}")
+        b, t, k = x.size()""",
+        "SIZES": "b, t, k = x.size()",
+        "NUMBER": "h = self.n_heads",
+        "QUERIES": "self.toqueries(x)",
+        "KEYS": "self.tokeys(x)",
+        "VALUES": "self.tovalues(x)",
+        "CUT": """queries = queries.transpose(1, 2).contiguous().view(b * h, t, k)
+        keys = keys.transpose(1, 2).contiguous().view(b * h, t, k)
+        values = values.transpose(1, 2).contiguous().view(b * h, t, k)""",
+        "SCALE": "queries = queries / (k ** (1 / 4))\n        keys = keys / (k ** (1 / 4))",
+        "SOFTMAX": "F.softmax(scores, dim=2)",
+        "MERGE": "out.transpose(1, 2).contiguous().view(b, t, h * k)",
+        "END": "self.unifyheads(out)",
+    },
+    words=family.WORDS_OF_WIDE_HEADS
+    | {
+        "NUMBER_OF_HEADS": "n_heads",
+        "BIASED": LAYERS.replace(", bias=False", ""),
+        "NARROW_LAYERS": LAYERS.replace("k * n_heads", "k"),
+        "SCORES": "scores",
+        "ONE": "h, k = 1, k * self.n_heads",
+        "SOFTMAX_OVER_HEADS": "F.softmax(scores.view(b, h, t, t), dim=1).view(b * h, t, t)",
+    },
+)
+mistake = BANK.mistake
+START_OF_CLASS, FORWARD = BANK.right.split("    def forward")
 
 # --- the original's defects -----------------------------------------------------------------------
 
-
-def folded(self, z):
-    """(…, t, h·k) -> (b·h, t, k), as the original folds."""
-    b, t, _ = z.shape
-    return z.view(b, t, self.heads_in_all, -1).transpose(1, 2).contiguous().view(b * self.heads_in_all, t, -1)
-
-
-def folded_again(folded):
-    return folded.transpose(1, 2).contiguous().view(folded.shape)
-
-
-class Folded(Wide):
-    """The original's way: heads join the batch."""
-
-    def forward(self, x):
-        self.refuse(x)
-        b, t, k = x.shape
-        q, k_, v = (w / k**0.25 if i < 2 else w for i, w in enumerate(self.fold(*self.project(x))))
-        out = (q @ k_.mT).softmax(2) @ v
-        return self.unify(out.view(b, -1, t, k).transpose(1, 2).reshape(b, t, -1))
-
-
-@misconception(
+BANK.rewritten(
     "forward-inside-init",
     "`forward` stands inside `__init__`, so it is a local function there and the module has none (NotImplementedError):"
     " move it out to the level of `__init__`.",
+    START_OF_CLASS + textwrap.indent("    def forward" + FORWARD, "    "),
     original="000",
 )
-class ForwardInsideInit(Wide):
-    def forward(self, x):
-        raise NotImplementedError('Module [SelfAttentionWide] is missing the required "forward" function')
-
-
-@misconception(
+mistake(
     "crashes-mended",
     "These are the values of notebook 000's class with its crashes mended: keys and values are made from the folded"
     " queries, which mixes tokens with features. `tokeys` and `tovalues` have no part in the output.",
+    {"keys = keys.transpose": "keys = queries.transpose", "values = values.transpose": "values = queries.transpose"},
     original="000",
 )
-class CrashesMended(Folded):
-    def fold(self, q, k, v):
-        q = folded(self, q)
-        return q, folded_again(q), folded_again(q)
-
-
-@misconception(
+mistake(
     "keys-and-values-from-queries",
     "These are the values you get when keys and values are both made from the queries: `tokeys` and `tovalues` have no"
     " part in the output.",
+    KEYS="{QUERIES}",
+    VALUES="{QUERIES}",
     original="000",
 )
-class KeysAndValuesFromQueries(Folded):
-    def fold(self, q, k, v):
-        return (folded(self, q),) * 3
-
-
-@misconception(
+mistake(
     "folded-twice",
     "Keys and values are folded a second time: `transpose(1, 2)` of a tensor (b*h, t, k) swaps tokens and features, and"
     " `view` then mixes them.",
+    {
+        f"{z} = {z}.transpose": f"{z} = {z}.transpose(1, 2).contiguous().view(b * h, t, k).transpose"
+        for z in ("keys", "values")
+    },
     original="000",
 )
-class FoldedTwice(Folded):
-    def fold(self, q, k, v):
-        return folded(self, q), folded_again(folded(self, k)), folded_again(folded(self, v))
-
 
 # --- others ---------------------------------------------------------------------------------------
 
-
-@misconception("always-eight-heads", "There are eight heads whatever `n_heads` says: use the parameter.")
-class AlwaysEightHeads(Wide):
-    def __init__(self, k, n_heads=8):
-        super().__init__(k, 8)
-
-
-@misconception(
-    "narrow-heads", "The heads are k/h wide: here each is as wide as the input, and the layers go from k to k*h."
-)
-class NarrowHeads(Wide):
-    def __init__(self, k, n_heads=8):
-        mistakes.Steps.__init__(self)
-        self.make(k, k, k, n_heads)
-
-
-mistakes.adopt(Wide, *mistakes.EVERYWHERE, "bias-everywhere")
+BANK.share(family.WIDE)
+BANK.share(family.EVERYWHERE)
+BANK.share(family.NEVER_BIASED)

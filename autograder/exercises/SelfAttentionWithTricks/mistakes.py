@@ -1,92 +1,78 @@
-# ruff: noqa: F821
-"""Wrong implementations of `SelfAttentionWithTricks(k, heads=8)`. Each replaces a step of `heads.Wide`, or is the
-original."""
+"""What goes wrong in `SelfAttentionWithTricks(k, heads=8)`, as edits of the course's own answer."""
 
-from torch import nn
+import textwrap
 
-from ...mistakes.bank import misconception
-from ..families.heads import mistakes as steps
+from ...mistakes.bank import Bank
+from ..families.many_heads import mistakes as family
 
+LAYERS = """self.tokeys = nn.Linear(k, k * heads, bias=False)
+        self.toqueries = nn.Linear(k, k * heads, bias=False)
+        self.tovalues = nn.Linear(k, k * heads, bias=False)"""
 
-class Tricks(steps.Wide):
-    pass
-
+BANK = Bank(
+    "SelfAttentionWithTricks",
+    places={
+        "SUPER": "super().__init__()",
+        "LAYERS": LAYERS,
+        "OUT": "nn.Linear(heads * k, k",
+        "START": "b, t, k = x.size()",
+        "SIZES": "b, t, k = x.size()",
+        "NUMBER": "h = self.heads",
+        "QUERIES": "self.toqueries(x)",
+        "KEYS": "self.tokeys(x)",
+        "VALUES": "self.tovalues(x)",
+        "CUT": """keys = keys.transpose(1, 2).contiguous().view(b * h, t, k)        # (b*h, t, k)
+        queries = queries.transpose(1, 2).contiguous().view(b * h, t, k)  # (b*h, t, k)
+        values = values.transpose(1, 2).contiguous().view(b * h, t, k) """,
+        "SCALE": "queries = queries / (k ** (1 / 4))\n        keys = keys / (k ** (1 / 4))",
+        "SOFTMAX": "F.softmax(weights, dim=2)",
+        "MERGE": "out.transpose(1, 2).contiguous().view(b, t, h * k)",
+        "END": "self.unifyheads(out)",
+    },
+    words=family.WORDS_OF_WIDE_HEADS
+    | {
+        "NUMBER_OF_HEADS": "heads",
+        "BIASED": LAYERS.replace(", bias=False", ""),
+        "NARROW_LAYERS": LAYERS.replace("k * heads", "k"),
+        "SCORES": "weights",
+        "ONE": "h, k = 1, k * self.heads",
+        "SOFTMAX_OVER_HEADS": "F.softmax(weights.view(b, h, t, t), dim=1).view(b * h, t, t)",
+    },
+)
+mistake = BANK.mistake
+START_OF_CLASS, FORWARD = BANK.right.split("    def forward")
 
 # --- the original and its defects -----------------------------------------------------------------
 
-
-# Typed as the notebook has it. Its `forward` is no part of the class.
-# fmt: off
-@misconception(
+BANK.released(
     "original-002",
     "This is notebook 002's class as it was given. Its parameter is spelt `neads`, so that `nheads` is not defined"
     " (NameError). Two more mistakes wait behind that one.",
-    original="002",
+    "002",
 )
-class SelfAttentionWithTricks(nn.Module):
-    """Multi-head attention with wide heads: (b, t, k) -> (b, t, k)."""
-
-    def __init__(self, k, neads=8):
-        super().__init__()
-        self.k, self.nheads = k, nheads
-        self.tokeys = nn.Linear(k, k * heads, bias=False)
-        self.toqueries = nn.Linear(k, k * heads, bias=False)
-        self.tovalues = nn.Linear(k, k * heads, bias=False)
-        self.unifyheads = nn.Linear(heads * k, k)
-
-
-# fmt: on
-
-
-@misconception(
+mistake(
     "heads-never-set",
     "The number of heads is stored as `self.nheads` and read as `self.heads`, which does not exist (AttributeError):"
     " use one name.",
+    {"self.k, self.heads = k, heads": "self.k, self.nheads = k, heads"},
     original="002",
 )
-class HeadsNeverSet(Tricks):
-    def forward(self, x):
-        b, t, k = x.size()
-        raise AttributeError("'SelfAttentionWithTricks' object has no attribute 'heads'")
-
-
-@misconception(
+BANK.rewritten(
     "forward-outside-of-the-class",
     "`forward` is a function beside the class, so the module has none (NotImplementedError): indent it, so that it"
     " belongs to the class.",
+    START_OF_CLASS + textwrap.dedent("    def forward" + FORWARD),
     original="002",
 )
-class ForwardOutsideOfTheClass(Tricks):
-    def forward(self, x):
-        raise NotImplementedError('Module [SelfAttentionWithTricks] is missing the required "forward" function')
-
-
-@misconception(
+mistake(
     "neads",
     "The second parameter is still called `neads`: the exercise asks for `heads`.",
+    {"heads=8": "neads=8", "self.k, self.heads = k, heads": "self.k, self.heads = k, heads = k, neads"},
     original="002",
 )
-class Neads(Tricks):
-    def __init__(self, k, neads=8):
-        super().__init__(k, neads)
-
 
 # --- others ---------------------------------------------------------------------------------------
 
-
-@misconception("always-eight-heads", "There are eight heads whatever `heads` says: use the parameter.")
-class AlwaysEightHeads(Tricks):
-    def __init__(self, k, heads=8):
-        super().__init__(k, 8)
-
-
-@misconception(
-    "narrow-heads", "The heads are k/h wide: here each is as wide as the input, and the layers go from k to k*h."
-)
-class NarrowHeads(Tricks):
-    def __init__(self, k, heads=8):
-        steps.Steps.__init__(self)
-        self.make(k, k, k, heads)
-
-
-steps.adopt(Tricks, *steps.EVERYWHERE, "bias-everywhere")
+BANK.share(family.WIDE)
+BANK.share(family.EVERYWHERE)
+BANK.share(family.NEVER_BIASED)

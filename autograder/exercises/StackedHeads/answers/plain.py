@@ -21,7 +21,8 @@ class Head(nn.Module):
         k, q, v = self.key(x), self.query(x), self.value(x)
         wei = q @ k.transpose(-2, -1) * k.shape[-1] ** -0.5
         wei = wei.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
-        return self.dropout(F.softmax(wei, dim=-1)) @ v
+        wei = self.dropout(F.softmax(wei, dim=-1))
+        return torch.bmm(wei, v)
 
 
 class StackedHeads(nn.Module):
@@ -31,4 +32,5 @@ class StackedHeads(nn.Module):
         self.proj = nn.Linear(num_heads * head_size, n_embd)
 
     def forward(self, x):
-        return self.proj(torch.cat([h(x) for h in self.heads], dim=-1))
+        found = [head(x) for head in self.heads]
+        return self.proj(torch.cat(found, dim=-1))
