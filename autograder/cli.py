@@ -177,6 +177,9 @@ def check(options):
             text = verdict.to_json() if options.format == "json" else outcome_text.verdict_as_text(verdict)
             bar.write(text, file=sys.stdout)
             sys.stdout.flush()
+            for outcome in verdict.exercises:
+                if outcome.unjudged:
+                    bar.write(f"autograder: a mistake of the checks: {outcome.unjudged}", file=sys.stderr)
     return 0 if full else 1
 
 

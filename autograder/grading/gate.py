@@ -59,6 +59,7 @@ def require_full_marks(verdict: Verdict) -> None:
         failed = next((check for check in outcome.checks if not check.passed), None)
         if outcome.status != "graded" or failed is not None:
             why = f"{failed.name} in its checks.py says: {failed.message}" if failed else outcome.message
+            why = f"{outcome.unjudged}." if outcome.unjudged else why
             raise CourseError(
                 f"{verdict.assignment}: the solution of {outcome.exercise} in source/ does not get full marks, so"
                 f" nothing is graded. {why}"
