@@ -32,8 +32,8 @@ BLOCKS = {
         TARGETS="data.roll(-2)[places]",
     ),
     "targets-behind": shared(
-        "The targets are the tokens before the inputs, or the two have changed places: the model should learn what comes"
-        " next.",
+        "The targets are the tokens before the inputs, or the two have changed places: the model should learn what"
+        " comes next.",
         PAIR="data[places + 1], data[places]",
     ),
 }
