@@ -1,573 +1,476 @@
-"""Wrong implementations of `BigramLanguageModel(vocab_size, n_embd, block_size, num_heads, dropout=0.0)`.
+"""What goes wrong in `BigramLanguageModel(vocab_size, n_embd, block_size, num_heads, dropout=0.0)`.
 
-Each replaces a step of `Model`, hands it wrong `StackedHeads`, or is the original.
+As edits of an answer with its own `Head` and `StackedHeads`, since these may be what is wrong.
 """
 
-import torch
-import torch.nn.functional as F
-from torch import nn
+from ...mistakes.bank import Bank
 
-from ...mistakes.bank import bank, misconception
-from ..StackedHeads.mistakes import Stacked
-
-
-class Model(nn.Module):
-    """The right steps: (b, t) -> logits (b, t, vocab_size), mean loss or None."""
-
-    Stack = Stacked
-
-    def __init__(self, vocab_size, n_embd, block_size, num_heads, dropout=0.0):
-        super().__init__()
-        self.refuse_heads(n_embd, num_heads)
-        self.block_size, self.longest, self.p = block_size, block_size, dropout
-        self.make(vocab_size, n_embd, block_size, num_heads, dropout)
-
-    def make(self, vocab_size, n_embd, block_size, num_heads, dropout):
-        self.token_embedding_table = nn.Embedding(vocab_size, n_embd)
-        self.position_embedding_table = nn.Embedding(block_size, n_embd)
-        self.sa_head = self.Stack(num_heads, n_embd // num_heads, n_embd, block_size, dropout)
-        self.lm_head = nn.Linear(n_embd, vocab_size)
-
-    def refuse_heads(self, n_embd, num_heads):
-        if n_embd % num_heads:
-            raise ValueError(f"n_embd = {n_embd} is no multiple of num_heads = {num_heads}")
-
-    def refuse(self, idx):
-        if idx.dim() != 2:
-            raise ValueError(f"expected (b, t), got {tuple(idx.shape)}")
-        if idx.shape[1] > self.longest:
-            raise ValueError(f"{idx.shape[1]} tokens are more than block_size = {self.longest}")
-
-    def places(self, idx):
-        return torch.arange(idx.shape[1], device=idx.device)
-
-    def positions(self, idx):
-        return self.position_embedding_table(self.places(idx))  # (t, n_embd)
-
-    def embed(self, idx):
-        return self.token_embedding_table(idx) + self.positions(idx)  # (b, t, n_embd)
-
-    def attend(self, x):
-        return self.sa_head(x)  # (b, t, n_embd)
-
-    def score(self, x):
-        return self.lm_head(x)  # (b, t, vocab_size)
-
-    def loss(self, logits, targets):
-        return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-
-    def give(self, logits, targets):
-        return logits, None if targets is None else self.loss(logits, targets)
-
-    def forward(self, idx, targets=None):
-        self.refuse(idx)
-        return self.give(self.score(self.attend(self.embed(idx))), targets)
-
-
-def wrong(id, says, original=None, base=Model, **steps):
-    """A model with these steps instead of the right ones."""
-    name = "".join(part.capitalize() for part in id.split("-"))
-    return misconception(id, says, original)(type(name, (base,), {**steps, "__module__": __name__}))
-
+BANK = Bank(
+    "BigramLanguageModel",
+    answer="plain",
+    places={
+        # Head
+        "TRIL": "torch.tril(torch.ones(block_size, block_size))",
+        "SCORES": "q @ k.transpose(-2, -1)",
+        "SCALE": " * k.shape[-1] ** -0.5",
+        "HIDE": 'wei = wei.masked_fill(self.tril[:T, :T] == 0, float("-inf"))\n        ',
+        "SOFTMAX": "F.softmax(wei, dim=-1)",
+        "DROPPED": "self.dropout(F.softmax(wei, dim=-1))",
+        "VALUES": " @ v",
+        # StackedHeads
+        "HEADS": "nn.ModuleList([Head(n_embd, head_size, block_size, dropout) for _ in range(num_heads)])",
+        "PROJ": "self.proj = nn.Linear(num_heads * head_size, n_embd)\n",
+        "FOUND": "[h(x) for h in self.heads]",
+        "JOINED": "torch.cat([h(x) for h in self.heads], dim=-1)",
+        "PROJECTED": "self.proj(torch.cat([h(x) for h in self.heads], dim=-1))",
+        # BigramLanguageModel
+        "DIVIDES": """if n_embd % num_heads != 0:
+            raise ValueError(f"{num_heads} heads do not divide {n_embd}")
+        """,
+        "KEPT": "self.block_size = block_size",
+        "TOKEN_TABLE": "self.token_embedding_table = nn.Embedding(vocab_size, n_embd)",
+        "POSITION_TABLE": "self.position_embedding_table = nn.Embedding(block_size, n_embd)",
+        "STACK": "StackedHeads(num_heads, n_embd // num_heads, n_embd, block_size, dropout)",
+        "LM_HEAD": "self.lm_head = nn.Linear(n_embd, vocab_size)",
+        "SHAPE": "B, T = idx.shape",
+        "TOO_LONG": """if T > self.block_size:
+            raise ValueError(f"{T} tokens, but the block size is {self.block_size}")
+        """,
+        "TOKENS": "self.token_embedding_table(idx)",
+        "POSITIONS": "self.position_embedding_table(torch.arange(T, device=idx.device))",
+        "PLACES": "torch.arange(T, device=idx.device)",
+        "SUM": "self.token_embedding_table(idx) + self.position_embedding_table(torch.arange(T, device=idx.device))",
+        "ATTENDED": "self.sa_head(x)",
+        "LOGITS": "self.lm_head(self.sa_head(x))",
+        "LOSS": "F.cross_entropy(logits.view(B * T, -1), targets.reshape(B * T))",
+        "FLAT": "logits.view(B * T, -1)",
+        "TARGETS": "targets.reshape(B * T)",
+        "NO_LOSS": "None if targets is None else",
+        "END": "return logits, loss",
+    },
+)
+mistake = BANK.mistake
 
 # --- the original and its defects -----------------------------------------------------------------
 
-
-# Typed as the notebook has it; all sizes and the device are globals there.
-# fmt: off
-# ruff: noqa: F821
-@misconception(
+BANK.released(
     "original-003",
     "This is notebook 003's class as it was given: the constructor takes nothing (TypeError), since all sizes and the"
     " device are globals. It also returns three things, and other logits when there are targets.",
-    original="003",
+    "003",
 )
-class BigramLanguageModel(nn.Module):
-    """Predicts each word's probability from the previous word."""
-
-    def __init__(self):
-        super().__init__()
-        self.token_embedding_table = nn.Embedding(vocab_size, n_embd)
-        self.position_embedding_table = nn.Embedding(block_size, n_embd)
-        self.sa_head = StackedHeads(4, n_embd // 4)
-        self.lm_head = nn.Linear(n_embd, vocab_size)
-
-    def forward(self, idx, targets=None):
-        B, T = idx.shape
-        tok_emb = self.token_embedding_table(idx)                                  # (B, T, C)
-        pos_emb = self.position_embedding_table(torch.arange(T, device=device))    # (T, C)
-        x = tok_emb + pos_emb                                                      # (B, T, C)
-        x = self.sa_head(x)                                                        # (B, T, C)
-        x2 = x
-        logits = self.lm_head(x)                                                   # (B, T, vocab_size)
-
-        if targets is None:
-            loss = None
-        else:
-            B, T, C = logits.shape
-            logits = logits.view(B * T, C)
-            targets = targets.view(B * T)
-            loss = F.cross_entropy(logits, targets)
-
-        return logits, loss, x2
-
-
-# fmt: on
-
-
-def original_forward(self, idx, targets=None):
-    self.refuse(idx)
-    x = self.attend(self.embed(idx))
-    return *flattened(self, self.score(x), targets), x
-
-
-def three_things(self, idx, targets=None):
-    self.refuse(idx)
-    x = self.attend(self.embed(idx))
-    return *self.give(self.score(x), targets), x
-
-
-def flattened(self, logits, targets):
-    if targets is None:
-        return logits, None
-    return logits.flatten(0, 1), self.loss(logits, targets)
-
-
-wrong(
+mistake(
     "crashes-mended",
     "This is notebook 003's class with the globals mended: it still returns three things, and with targets its logits"
     " have the shape (b·t, vocab_size).",
     original="003",
-    forward=original_forward,
+    LOGITS="self.lm_head(x := self.sa_head(x))",
+    END="return logits if targets is None else {FLAT}, loss, x",
 )
-wrong(
+mistake(
     "returns-three-things",
     "It returns a third thing, as notebook 003 does: return the logits and the loss, no more.",
     original="003",
-    forward=three_things,
+    LOGITS="self.lm_head(x := self.sa_head(x))",
+    END="return logits, loss, x",
 )
-wrong(
+mistake(
     "logits-flattened",
     "With targets the logits have the shape (b·t, vocab_size), as in notebook 003: flatten them for the loss alone.",
     original="003",
-    give=flattened,
+    END="return logits if targets is None else {FLAT}, loss",
 )
-wrong(
+mistake(
     "positions-on-the-cpu",
     "The places are made on the CPU, whatever the device of the tokens: hand `device=idx.device` to `arange`.",
     original="003",
-    places=lambda self, idx: torch.arange(idx.shape[1]),
+    PLACES="torch.arange(T)",
 )
-wrong(
+mistake(
     "always-four-heads",
     "There are four heads whatever `num_heads` says, as in notebook 003: use the parameter.",
     original="003",
-    make=lambda self, v, n, block, heads, p: Model.make(self, v, n, block, 4, p),
+    STACK="StackedHeads(4, n_embd // 4, n_embd, block_size, dropout)",
 )
-wrong(
+mistake(
     "view-of-the-targets",
     "`view` needs a tensor that lies contiguous in memory, and targets cut from a text or transposed may not: use"
     " `reshape` or `flatten`.",
     original="003",
-    loss=lambda self, logits, targets: F.cross_entropy(logits.flatten(0, 1), targets.view(-1)),
+    TARGETS="targets.view(B * T)",
 )
 
 # --- embeddings and positions ---------------------------------------------------------------------
 
-wrong(
+mistake(
     "no-positions",
     "These are the values you get without positions: add the rows of `position_embedding_table` to the tokens' own.",
-    embed=lambda self, idx: self.token_embedding_table(idx),
+    SUM="{TOKENS}",
 )
-wrong(
+mistake(
     "positions-from-one",
     "The first token gets row 1 of the position table: places count from 0.",
-    places=lambda self, idx: torch.arange(1, idx.shape[1] + 1, device=idx.device),
+    PLACES="torch.arange(1, T + 1, device=idx.device)",
 )
-wrong(
+mistake(
     "positions-backwards",
     "These are the values you get when places are counted from the end: the first token gets row 0.",
-    places=lambda self, idx: torch.arange(idx.shape[1], device=idx.device).flip(0),
+    PLACES="{PLACES}.flip(0)",
 )
-wrong(
+mistake(
     "positions-at-the-end-of-the-table",
     "A short sequence gets the last rows of the position table: it should get the first ones, from row 0.",
-    places=lambda self, idx: torch.arange(self.longest - idx.shape[1], self.longest, device=idx.device),
+    PLACES="torch.arange(self.block_size - T, self.block_size, device=idx.device)",
 )
-wrong(
+mistake(
     "positions-of-the-batch",
     "The places run over the batch: each sequence gets one row for all its tokens, and each token should get its own.",
-    positions=lambda self, idx: self.position_embedding_table(torch.arange(idx.shape[0], device=idx.device))[:, None],
+    PLACES="torch.arange(B, device=idx.device)[:, None]",
 )
-wrong(
+mistake(
     "one-position-for-all",
     "All tokens get the same row of the position table, that of the length: each place has its own row.",
-    positions=lambda self, idx: self.position_embedding_table(self.places(idx)[-1:]),
+    PLACES="torch.full((T,), T - 1, device=idx.device)",
 )
-wrong(
+mistake(
     "tokens-as-places",
     "The position table is read at the tokens' numbers: read it at the places 0, 1, …, t−1.",
-    positions=lambda self, idx: self.position_embedding_table(idx),
+    PLACES="idx",
 )
-wrong(
+mistake(
     "positions-multiplied",
     "These are the values you get when the embeddings of token and place are multiplied: add them.",
-    embed=lambda self, idx: self.token_embedding_table(idx) * self.positions(idx),
+    SUM="{TOKENS} * {POSITIONS}",
 )
-
-
-def concatenating(self, vocab_size, n_embd, block_size, num_heads, dropout):
-    Model.make(self, vocab_size, n_embd, block_size, num_heads, dropout)
-    self.token_embedding_table = nn.Embedding(vocab_size, n_embd - n_embd // 2)
-    self.position_embedding_table = nn.Embedding(block_size, n_embd // 2)
-
-
-wrong(
+mistake(
     "positions-concatenated",
     "The embeddings of token and place stand side by side, each with a part of the width: both should be n_embd wide,"
     " and be added.",
-    make=concatenating,
-    embed=lambda self, idx: torch.cat(
-        [self.token_embedding_table(idx), self.positions(idx).expand(*idx.shape, -1)], dim=-1
-    ),
+    TOKEN_TABLE="self.token_embedding_table = nn.Embedding(vocab_size, n_embd - n_embd // 2)",
+    POSITION_TABLE="self.position_embedding_table = nn.Embedding(block_size, n_embd // 2)",
+    SUM="torch.cat([{TOKENS}, {POSITIONS}.expand(B, T, -1)], dim=-1)",
 )
-
-
-def large_table(self, vocab_size, n_embd, block_size, num_heads, dropout):
-    Model.make(self, vocab_size, n_embd, block_size, num_heads, dropout)
-    self.position_embedding_table = nn.Embedding(vocab_size, n_embd)
-
-
-wrong(
+mistake(
     "position-table-of-the-vocabulary",
     "The position table has `vocab_size` rows: it needs one for each of the `block_size` places.",
-    make=large_table,
+    POSITION_TABLE="self.position_embedding_table = nn.Embedding(vocab_size, n_embd)",
 )
-
-
-def added_once_more(self, x):
-    return Model.attend(self, x) + self.position_embedding_table.weight[: x.shape[1]]
-
-
-wrong(
+mistake(
     "positions-added-twice",
     "The positions are added a second time after the heads: add them once, to the tokens' embeddings.",
-    attend=added_once_more,
+    ATTENDED="self.sa_head(x) + {POSITIONS}",
 )
-wrong(
+mistake(
     "embeddings-scaled",
     "The tokens' embeddings are multiplied by the root of n_embd, as in Vaswani et al.: here they are not.",
-    embed=lambda self, idx: self.token_embedding_table(idx) * self.lm_head.in_features**0.5 + self.positions(idx),
+    TOKENS="{TOKENS} * self.token_embedding_table.embedding_dim**0.5",
 )
-wrong(
+mistake(
     "embeddings-detached",
     "The embeddings are cut out of the graph (`detach`, `.data`), so both tables never learn.",
-    embed=lambda self, idx: Model.embed(self, idx).detach(),
+    SUM="({SUM}).detach()",
 )
 
 # --- heads and output -----------------------------------------------------------------------------
 
-wrong(
+mistake(
     "a-bigram-after-all",
     "The heads are never asked: the logits come from the token and its place alone, which is a bigram model.",
-    attend=lambda self, x: x,
+    ATTENDED="x",
 )
-wrong(
+mistake(
     "residual",
     "The heads' input is added to their output: larger models do that, this one does not.",
-    attend=lambda self, x: x + self.sa_head(x),
+    ATTENDED="x + self.sa_head(x)",
 )
-wrong(
+mistake(
     "heads-twice",
     "The heads are applied twice: once is asked for.",
-    attend=lambda self, x: self.sa_head(self.sa_head(x)),
+    ATTENDED="self.sa_head(self.sa_head(x))",
 )
-wrong(
+mistake(
     "activation-before-lm-head",
     "A ReLU stands between the heads and `lm_head`: nothing should.",
-    attend=lambda self, x: self.sa_head(x).relu(),
+    ATTENDED="F.relu(self.sa_head(x))",
 )
-wrong(
+mistake(
     "one-head",
     "It is one head of width n_embd: there should be `num_heads` heads, each n_embd // num_heads wide.",
-    make=lambda self, v, n, block, heads, p: Model.make(self, v, n, block, 1, p),
+    STACK="StackedHeads(1, n_embd, n_embd, block_size, dropout)",
 )
-
-
-def full_width(self, vocab_size, n_embd, block_size, num_heads, dropout):
-    Model.make(self, vocab_size, n_embd, block_size, num_heads, dropout)
-    self.sa_head = self.Stack(num_heads, n_embd, n_embd, block_size, dropout)
-
-
-wrong(
+mistake(
     "heads-as-wide-as-the-embedding",
     "Each head is n_embd wide: it should be n_embd // num_heads wide.",
-    make=full_width,
+    STACK="StackedHeads(num_heads, n_embd, n_embd, block_size, dropout)",
 )
-
-
-def without_bias(self, vocab_size, n_embd, block_size, num_heads, dropout):
-    Model.make(self, vocab_size, n_embd, block_size, num_heads, dropout)
-    self.lm_head = nn.Linear(n_embd, vocab_size, bias=False)
-
-
-wrong("lm-head-without-bias", "`lm_head` has no bias: here it should have one.", make=without_bias)
-
-
-def tied(self, *sizes):
-    Model.make(self, *sizes)
-    self.lm_head.weight = self.token_embedding_table.weight
-
-
-wrong(
+mistake(
+    "lm-head-without-bias",
+    "`lm_head` has no bias: here it should have one.",
+    LM_HEAD="self.lm_head = nn.Linear(n_embd, vocab_size, bias=False)",
+)
+mistake(
     "weights-tied",
     "`lm_head` shares its weight with the token embeddings: many models do that, this one has two tables.",
-    make=tied,
+    LM_HEAD="{LM_HEAD}\n        self.lm_head.weight = self.token_embedding_table.weight",
 )
-wrong(
+mistake(
     "dropout-not-handed-on",
     "`dropout` does not reach the heads: hand it to `StackedHeads`.",
-    make=lambda self, v, n, block, heads, p: Model.make(self, v, n, block, heads, 0.0),
+    STACK="StackedHeads(num_heads, n_embd // num_heads, n_embd, block_size, 0.0)",
 )
-wrong(
+mistake(
     "dropout-on-the-embeddings-as-well",
     "Dropout acts on the embeddings as well: here it should act on the attention weights alone, inside the heads.",
-    embed=lambda self, idx: F.dropout(Model.embed(self, idx), self.p, self.training),
+    LM_HEAD="{LM_HEAD}\n        self.dropout = nn.Dropout(dropout)",
+    SUM="self.dropout({SUM})",
 )
-wrong(
+mistake(
     "dropout-after-the-heads-as-well",
     "Dropout acts on what the heads return as well: here it should act on the attention weights alone, inside them.",
-    attend=lambda self, x: F.dropout(self.sa_head(x), self.p, self.training),
+    LM_HEAD="{LM_HEAD}\n        self.dropout = nn.Dropout(dropout)",
+    ATTENDED="self.dropout(self.sa_head(x))",
 )
-wrong(
+mistake(
     "dropout-of-a-fifth",
     "Weights are dropped with probability 0.2 although nothing was said of dropout: its default is 0.",
+    {"dropout=0.0": "dropout=0.2"},
     original="003",
-    make=lambda self, v, n, block, heads, p: Model.make(self, v, n, block, heads, p or 0.2),
 )
-wrong(
+mistake(
     "softmax-in-the-model",
     "It returns probabilities: return the logits as `lm_head` gives them, and leave the softmax to those who sample.",
-    score=lambda self, x: self.lm_head(x).softmax(-1),
+    LOGITS="F.softmax({LOGITS}, dim=-1)",
 )
-wrong(
+mistake(
     "log-softmax-in-the-model",
     "It returns logarithms of probabilities: return the logits as `lm_head` gives them.",
-    score=lambda self, x: self.lm_head(x).log_softmax(-1),
+    LOGITS="F.log_softmax({LOGITS}, dim=-1)",
 )
-wrong(
+mistake(
     "last-place-only",
     "It returns the logits of the last place alone: return those of all t places.",
-    give=lambda self, logits, targets: Model.give(self, logits[:, -1:], None if targets is None else targets[:, -1:]),
+    LOGITS="{LOGITS}[:, -1:]",
+    LOSS="F.cross_entropy(logits[:, -1], targets[:, -1])",
 )
-wrong(
+mistake(
     "float32-comes-out",
     "The logits are float32 whatever the model's dtype: leave the dtype as it is.",
-    score=lambda self, x: self.lm_head(x).float(),
+    LOGITS="{LOGITS}.float()",
 )
 
 # --- the loss -------------------------------------------------------------------------------------
 
-
-def loss_of(id, says, loss, original=None):
-    wrong(id, says, original, loss=loss)
-
-
-def flat(logits, targets):
-    return logits.flatten(0, 1), targets.flatten()
-
-
-loss_of(
+mistake(
     "softmax-before-cross-entropy",
     "A softmax stands before `cross_entropy`, which takes logits and does that itself: the loss is that of a softmax of"
     " a softmax.",
-    lambda self, logits, targets: F.cross_entropy(logits.softmax(-1).flatten(0, 1), targets.flatten()),
+    FLAT="F.softmax({FLAT}, dim=-1)",
 )
-loss_of(
+mistake(
     "loss-summed",
     "The loss is the sum over all places: it should be the mean.",
-    lambda self, logits, targets: F.cross_entropy(*flat(logits, targets), reduction="sum"),
+    TARGETS='{TARGETS}, reduction="sum"',
 )
-loss_of(
+mistake(
     "loss-summed-over-time",
     "The losses are summed over the tokens and averaged over the batch only: take the mean over all b·t places.",
-    lambda self, logits, targets: F.cross_entropy(*flat(logits, targets)) * targets.shape[1],
+    LOSS="{LOSS} * T",
 )
-loss_of(
+mistake(
     "loss-of-every-place",
     "It returns a loss for every place: it should be one number, their mean.",
-    lambda self, logits, targets: F.cross_entropy(*flat(logits, targets), reduction="none").view(targets.shape),
+    LOSS='F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")',
 )
-loss_of(
+mistake(
     "loss-of-the-last-place",
     "The loss is that of the last place alone: it should be the mean over all b·t places.",
-    lambda self, logits, targets: F.cross_entropy(logits[:, -1], targets[:, -1]),
+    LOSS="F.cross_entropy(logits[:, -1], targets[:, -1])",
 )
-loss_of(
+mistake(
     "loss-over-the-wrong-axis",
     "The losses compete over another axis than the vocabulary: `cross_entropy` wants the classes in dimension 1.",
-    lambda self, logits, targets: F.cross_entropy(logits, targets),
+    LOSS="F.cross_entropy(logits, targets)",
 )
-
-
-def shifted_again(self, logits, targets):
-    if targets.shape[1] < 2:
-        return Model.loss(self, logits, targets)
-    return Model.loss(self, logits[:, :-1], targets[:, 1:])
-
-
-loss_of(
+mistake(
     "targets-shifted-again",
     "The targets are shifted once more: they come in shifted, so the target at a place belongs to the logits there.",
-    shifted_again,
+    FLAT="logits[:, : max(1, T - 1)].flatten(0, 1)",
+    TARGETS="targets[:, min(1, T - 1) :].flatten()",
 )
-loss_of(
+mistake(
     "token-0-ignored",
     "Targets that are 0 don't count in the loss: all do, token 0 is a character like any other.",
-    lambda self, logits, targets: F.cross_entropy(*flat(logits, targets), ignore_index=0),
+    TARGETS="{TARGETS}, ignore_index=0",
 )
-loss_of(
+mistake(
     "labels-smoothed",
     "The targets are smoothed (`label_smoothing`): the loss should be −log of the target's probability.",
-    lambda self, logits, targets: F.cross_entropy(*flat(logits, targets), label_smoothing=0.1),
+    TARGETS="{TARGETS}, label_smoothing=0.1",
 )
-loss_of(
+mistake(
     "log-of-softmax",
     "The loss takes the logarithm of a softmax, which is 0 for very unlikely targets: use `cross_entropy` or"
     " `log_softmax`.",
-    lambda self, logits, targets: -logits.softmax(-1).log().gather(-1, targets[..., None]).mean(),
+    LOSS="-F.softmax(logits, dim=-1).log().gather(2, targets[:, :, None]).mean()",
 )
-loss_of(
+mistake(
     "log-of-sum-of-exp",
     "The loss takes exponentials of the logits as they are, which overflow: use `cross_entropy` or `log_softmax`.",
-    lambda self, logits, targets: (logits.exp().sum(-1).log() - logits.gather(-1, targets[..., None])[..., 0]).mean(),
+    LOSS="(logits.exp().sum(-1, keepdim=True).log() - logits.gather(2, targets[:, :, None])).mean()",
 )
-loss_of(
+mistake(
     "sign-of-the-loss",
     "The loss has the wrong sign: it is minus the mean of the logarithms.",
-    lambda self, logits, targets: -Model.loss(self, logits, targets),
+    LOSS="-{LOSS}",
 )
-loss_of(
+mistake(
     "loss-in-bits",
     "The loss is in bits (logarithms to the base 2): take natural logarithms, as `cross_entropy` does.",
-    lambda self, logits, targets: Model.loss(self, logits, targets) / 0.6931471805599453,
+    LOSS="{LOSS} / math.log(2)",
 )
-loss_of(
+mistake(
     "loss-detached",
     "The loss is cut out of the graph (`.item()`, `detach`), so nothing can learn from it.",
-    lambda self, logits, targets: Model.loss(self, logits, targets).detach(),
+    LOSS="{LOSS}.detach()",
 )
-wrong(
+mistake(
     "loss-is-zero-without-targets",
     "Without targets the loss is 0, as if all were perfect: it should be None.",
-    give=lambda self, logits, targets: (
-        logits,
-        logits.new_zeros(()) if targets is None else self.loss(logits, targets),
-    ),
+    NO_LOSS="logits.new_zeros(()) if targets is None else",
 )
-wrong(
+mistake(
     "logits-alone",
     "Without targets it returns the logits alone: return the pair `(logits, None)`.",
-    give=lambda self, logits, targets: logits if targets is None else (logits, self.loss(logits, targets)),
+    END="return logits if targets is None else (logits, loss)",
 )
-wrong(
+mistake(
     "loss-comes-first",
     "It returns the loss first: the pair is `(logits, loss)`.",
-    give=lambda self, logits, targets: Model.give(self, logits, targets)[::-1],
+    END="return loss, logits",
 )
 
 # --- arguments and inputs -------------------------------------------------------------------------
 
-wrong(
+mistake(
     "width-floored",
     "A width that the heads don't divide is rounded down without a word: raise a `ValueError` with both numbers.",
     original="003",
-    refuse_heads=lambda self, n_embd, num_heads: None,
+    DIVIDES="",
 )
-
-
-def unguarded(self, idx):
-    if idx.dim() != 2:
-        raise ValueError(f"expected (b, t), got {tuple(idx.shape)}")
-
-
-wrong(
+mistake(
     "length-not-checked",
     "More tokens than `block_size` end in the position table's `IndexError`: raise a `ValueError` with both numbers.",
     original="003",
-    refuse=unguarded,
+    TOO_LONG="",
 )
-wrong(
+mistake(
     "cropped-in-the-model",
     "More tokens than `block_size` are cropped without a word: raise a `ValueError`; `generate` does the cropping.",
-    refuse=unguarded,
-    forward=lambda self, idx, targets=None: Model.forward(
-        self,
-        idx[:, -self.longest :] if idx.dim() == 2 else idx,
-        targets[:, -self.longest :] if targets is not None and targets.dim() == 2 else targets,
-    ),
+    TOO_LONG="""if T > self.block_size:
+            return self(idx[:, -self.block_size :], None if targets is None else targets[:, -self.block_size :])
+        """,
 )
-
-
-def batched(self, idx, targets=None):
-    if idx.dim() == 1:
-        return Model.forward(self, idx[None], targets)
-    return Model.forward(self, idx, targets)
-
-
-wrong(
+mistake(
     "rank-not-checked",
     "A single sequence (t,) is taken without a word: only (b, t) is asked for, refuse the rest with a `ValueError`.",
-    forward=batched,
+    SHAPE="if idx.dim() == 1:\n            idx = idx[None]\n        {SHAPE}",
 )
-
-
-def forgetful(self, *sizes):
-    Model.make(self, *sizes)
-    del self.block_size
-
-
-wrong(
+mistake(
     "block-size-not-kept",
     "The model has no attribute `block_size`, which `generate` and `train` will ask for: keep it in the constructor.",
-    make=forgetful,
+    KEPT="self.longest = block_size",
+    TOO_LONG="""if T > self.longest:
+            raise ValueError(f"{T} tokens, but the block size is {self.longest}")
+        """,
 )
-wrong(
+mistake(
     "squeezed",
     "`squeeze` drops every dimension of size 1, also a batch of one or a single token.",
-    attend=lambda self, x: self.sa_head(x).squeeze(),
+    ATTENDED="self.sa_head(x).squeeze()",
 )
-
-
-def in_place(self, idx):
-    if not idx.is_meta:
-        idx.clamp_(max=self.lm_head.out_features - 2)
-    return Model.embed(self, idx)
-
-
-wrong("tokens-changed", "The tokens are changed in place: whoever called it still needs them.", embed=in_place)
-
+mistake(
+    "tokens-changed",
+    "The tokens are changed in place: whoever called it still needs them.",
+    SHAPE="idx.clamp_(max=self.lm_head.out_features - 2)\n        {SHAPE}",
+)
 
 # --- wrong heads ----------------------------------------------------------------------------------
 
-OF_THE_HEADS = (
+mistake(
     "no-scale",
-    "scale-by-embedding-width",
-    "keys-as-values",
-    "query-and-key-swapped",
-    "softmax-over-queries",
-    "mask-inverted",
-    "not-causal",
-    "mask-one-too-far",
-    "heads-reversed",
-    "features-interleaved",
-    "no-output-projection",
-    "plain-list",
-    "weights-detached",
-    "dropout-in-eval",
+    "In your `Head`: These are the values you get without a scale: divide the scores by the root of a head's width.",
+    SCALE="",
 )
-
-for _id in OF_THE_HEADS:
-    _known = bank("StackedHeads")[_id]
-    _says = _known.says if _known.says.startswith("In your") else f"In your `StackedHeads`: {_known.says}"
-    wrong(_id, _says, _known.original, Stack=_known.code)
+mistake(
+    "scale-by-embedding-width",
+    "In your `Head`: scores are divided by the root of n_embd, as in notebook 003: it is head_size that counts.",
+    original="003",
+    SCALE=" * C**-0.5",
+)
+mistake(
+    "keys-as-values",
+    "In your `Head`: These are the values you get when the weights are applied to the keys: mix the values.",
+    VALUES=" @ k",
+)
+mistake(
+    "query-and-key-swapped",
+    "In your `Head`: These are the values you get when queries and keys change places: rows of the scores belong to"
+    " queries.",
+    SCORES="k @ q.transpose(-2, -1)",
+)
+mistake(
+    "softmax-over-queries",
+    "In your `Head`: These are the values you get when the softmax runs over the queries: check `dim`, the keys are the"
+    " last.",
+    SOFTMAX="F.softmax(wei, dim=1)",
+)
+mistake(
+    "mask-inverted",
+    "In your `Head`: The mask is the wrong way round: each token sees itself and those after it.",
+    TRIL="torch.triu(torch.ones(block_size, block_size))",
+)
+mistake(
+    "not-causal",
+    "In your `Head`: Every token sees all others, also those after it: hide the later keys before the softmax.",
+    HIDE="",
+)
+mistake(
+    "mask-one-too-far",
+    "In your `Head`: Each token sees the one after it as well: check the `diagonal` of the mask.",
+    TRIL="torch.tril(torch.ones(block_size, block_size), diagonal=1)",
+)
+mistake(
+    "heads-reversed",
+    "In your `StackedHeads`: The heads come out in reversed order: head 0 comes first.",
+    FOUND="{FOUND}[::-1]",
+)
+mistake(
+    "features-interleaved",
+    "In your `StackedHeads`: The heads' features are interleaved (`stack` over the last dimension): join them with"
+    " `cat`, head 0 first.",
+    JOINED="torch.stack({FOUND}, dim=-1).flatten(2)",
+)
+mistake(
+    "no-output-projection",
+    "In your `StackedHeads`: As in notebook 003 there is no output projection: what the heads find should go through a"
+    " Linear layer `proj`.",
+    original="003",
+    PROJ="",
+    PROJECTED="{JOINED}",
+)
+mistake(
+    "plain-list",
+    "In your `StackedHeads`: The heads are in a plain Python list, which hides their parameters: use `nn.ModuleList`.",
+    HEADS="[Head(n_embd, head_size, block_size, dropout) for _ in range(num_heads)]",
+)
+mistake(
+    "weights-detached",
+    "In your `Head`: The weights are cut out of the graph (`detach`, `.data`, `no_grad`), so queries and keys never"
+    " learn.",
+    SOFTMAX="{SOFTMAX}.detach()",
+)
+mistake(
+    "dropout-in-eval",
+    "In your `Head`: Weights are dropped in eval mode, too: use `nn.Dropout`, or pass `self.training` to `F.dropout`.",
+    DROPPED="F.dropout({SOFTMAX}, self.dropout.p)",
+)

@@ -1,360 +1,238 @@
-"""Wrong implementations of `CharTokenizer(text)`. Each one replaces a step of `Right`."""
+"""What goes wrong in `CharTokenizer(text)`, as edits of the course's own answer."""
 
-import unicodedata
-from collections import Counter
+from ...mistakes.bank import Bank
 
-import torch
-
-from ...mistakes.bank import misconception
-
-
-class Right:
-    """A tokenizer, of which any step can be replaced."""
-
-    def __init__(self, text):
-        self.chars = self.characters(text)
-        self.vocab_size = self.size(text)
-
-    def characters(self, text):
-        return sorted(set(text))
-
-    def size(self, text):
-        return len(self.chars)
-
-    def unknown(self, character):
-        raise ValueError(f"unknown character {character!r}")
-
-    def id(self, character):
-        return self.chars.index(character) if character in self.chars else self.unknown(character)
-
-    def encode(self, text):
-        return [self.id(c) for c in text]
-
-    def decode(self, ids):
-        return "".join(self.chars[i] for i in ids)
-
+BANK = Bank(
+    "CharTokenizer",
+    places={
+        "CHARACTERS": "sorted(set(text))",
+        "SIZE": "len(self.characters)",
+        "NUMBERED": "enumerate(self.characters)",
+        "CHECK": """for character in string:
+            if character not in self.id_of:
+                raise ValueError(f"the text that this tokenizer knows has no character {character!r}")
+        """,
+        "REFUSE": 'raise ValueError(f"the text that this tokenizer knows has no character {character!r}")',
+        "ID": "self.id_of[character]",
+        "IDS": "[self.id_of[character] for character in string]",
+        "STRING": '"".join(self.characters[i] for i in ids)',
+    },
+)
+mistake = BANK.mistake
 
 # --- which ids ------------------------------------------------------------------------------------
 
-
-@misconception(
+mistake(
     "order-of-appearance",
     "The characters are numbered as they first appear in the text: sort them, so that the ids do not hang on the text's"
     " order.",
+    CHARACTERS="list(dict.fromkeys(text))",
 )
-class OrderOfAppearance(Right):
-    def characters(self, text):
-        return list(dict.fromkeys(text))
-
-
-@misconception("order-reversed", "The characters are sorted from the last to the first: the smallest gets 0.")
-class OrderReversed(Right):
-    def characters(self, text):
-        return sorted(set(text), reverse=True)
-
-
-@misconception("most-frequent-first", "The most frequent character gets 0: ids go by the characters' order instead.")
-class MostFrequentFirst(Right):
-    def characters(self, text):
-        return [c for c, _ in sorted(Counter(text).items(), key=lambda one: (-one[1], one[0]))]
-
-
-@misconception(
+mistake(
+    "order-reversed",
+    "The characters are sorted from the last to the first: the smallest gets 0.",
+    CHARACTERS="sorted(set(text), reverse=True)",
+)
+mistake(
+    "most-frequent-first",
+    "The most frequent character gets 0: ids go by the characters' order instead.",
+    CHARACTERS="sorted(sorted(set(text)), key=text.count, reverse=True)",
+)
+mistake(
     "sorted-without-case",
     "Capitals and small letters are sorted as if they were the same: `sorted` alone gives the order.",
+    CHARACTERS="sorted(sorted(set(text)), key=str.lower)",
 )
-class SortedWithoutCase(Right):
-    def characters(self, text):
-        return sorted(sorted(set(text)), key=str.lower)
-
-
-@misconception("ids-from-one", "The ids start at 1: the first character is 0, as an embedding counts its rows.")
-class IdsFromOne(Right):
-    def encode(self, text):
-        return [i + 1 for i in super().encode(text)]
-
-    def decode(self, ids):
-        return super().decode([i - 1 for i in ids])
-
-
-@misconception("code-points", "The ids are code points (`ord`): number the characters that the text has, from 0.")
-class CodePoints(Right):
-    def id(self, character):
-        return ord(character) if character in self.chars else self.unknown(character)
-
-    def decode(self, ids):
-        return "".join(chr(i) for i in ids)
-
-
-@misconception(
+mistake(
+    "ids-from-one",
+    "The ids start at 1: the first character is 0, as an embedding counts its rows.",
+    {"self.characters[i]": "self.characters[i - 1]"},
+    NUMBERED="enumerate(self.characters, start=1)",
+)
+mistake(
+    "code-points",
+    "The ids are code points (`ord`): number the characters that the text has, from 0.",
+    {"self.characters[i]": "chr(i)"},
+    ID="ord(character)",
+)
+mistake(
     "repeated-characters",
     "A character gets a number for each time that it stands in the text: take each one once, with `set`.",
+    {"character: i for i, character in {NUMBERED}": "c: self.characters.index(c) for c in self.characters"},
+    CHARACTERS="sorted(text)",
 )
-class RepeatedCharacters(Right):
-    def characters(self, text):
-        return sorted(text)
-
-
-@misconception(
-    "bytes-not-characters", "The text is taken apart into bytes: é or an emoji is one character, not several."
+mistake(
+    "bytes-not-characters",
+    "The text is taken apart into bytes: é or an emoji is one character, not several.",
+    {"for character in string:": "for character in string.encode():"},
+    CHARACTERS="sorted(set(text.encode()))",
+    REFUSE='raise ValueError(f"{string!r} has a character that this tokenizer does not know")',
+    IDS="[self.id_of[byte] for byte in string.encode()]",
+    STRING='bytes(self.characters[i] for i in ids).decode(errors="replace")',
 )
-class BytesNotCharacters(Right):
-    def characters(self, text):
-        return sorted(set(text.encode()))
-
-    def encode(self, text):
-        known = set(bytes(self.chars).decode(errors="ignore")) if max(self.chars, default=0) < 128 else None
-        for character in text:
-            if known is not None and character not in known:
-                self.unknown(character)
-        return [self.chars.index(byte) for byte in text.encode()]
-
-    def decode(self, ids):
-        return bytes(self.chars[i] for i in ids).decode(errors="replace")
-
-
-@misconception("words", "The text is cut into words: here a token is a single character.")
-class Words(Right):
-    def characters(self, text):
-        return sorted(set(text.split()))
-
-    def encode(self, text):
-        return [self.id(word) for word in text.split()]
-
-    def decode(self, ids):
-        return " ".join(self.chars[i] for i in ids)
-
-
-@misconception(
+mistake(
+    "words",
+    "The text is cut into words: here a token is a single character.",
+    {"for character in string:": "for character in string.split():"},
+    CHARACTERS="sorted(set(text.split()))",
+    IDS="[self.id_of[word] for word in string.split()]",
+    STRING='" ".join(self.characters[i] for i in ids)',
+)
+mistake(
     "fixed-alphabet",
     "The ids come from a fixed alphabet and not from the text: only the characters of the text get one.",
+    CHARACTERS="[chr(i) for i in range(32, 127)]",
 )
-class FixedAlphabet(Right):
-    def characters(self, text):
-        return [chr(i) for i in range(32, 127)]
-
 
 # --- characters that vanish -----------------------------------------------------------------------
 
-
-@misconception("small-letters-only", "Capitals are turned into small letters: they are characters of their own.")
-class SmallLettersOnly(Right):
-    def characters(self, text):
-        return sorted(set(text.lower()))
-
-    def encode(self, text):
-        return super().encode(text.lower())
-
-
-@misconception("line-ends-dropped", "Spaces or line ends are left out: they are characters like others.")
-class LineEndsDropped(Right):
-    def characters(self, text):
-        return sorted(c for c in set(text) if not c.isspace())
-
-    def encode(self, text):
-        return [self.id(c) for c in text if not c.isspace()]
-
-
-@misconception(
+mistake(
+    "small-letters-only",
+    "Capitals are turned into small letters: they are characters of their own.",
+    CHARACTERS="sorted(set(text.lower()))",
+    CHECK="string = string.lower()\n        {CHECK}",
+)
+mistake(
+    "line-ends-dropped",
+    "Spaces or line ends are left out: they are characters like others.",
+    CHARACTERS='sorted(set("".join(text.split())))',
+    CHECK='string = "".join(string.split())\n        {CHECK}',
+)
+mistake(
     "accents-taken-apart",
     "The text is normalised first, so that é becomes two characters: take the characters as they come.",
+    {"class CharTokenizer:": "from unicodedata import normalize\n\n\nclass CharTokenizer:"},
+    CHARACTERS='sorted(set(normalize("NFD", text)))',
+    CHECK='string = normalize("NFD", string)\n        {CHECK}',
 )
-class AccentsTakenApart(Right):
-    def characters(self, text):
-        return sorted(set(unicodedata.normalize("NFD", text)))
-
-    def encode(self, text):
-        return super().encode(unicodedata.normalize("NFD", text))
-
-
-@misconception("ascii-only", "Characters beyond ASCII are dropped: é and emoji are characters like others.")
-class AsciiOnly(Right):
-    def characters(self, text):
-        return sorted(set(text.encode("ascii", "ignore").decode()))
-
-    def encode(self, text):
-        return [self.id(c) for c in text if c in self.chars or ord(c) < 128]
-
+mistake(
+    "ascii-only",
+    "Characters beyond ASCII are dropped: é and emoji are characters like others.",
+    CHARACTERS='sorted(set(text.encode("ascii", "ignore").decode()))',
+    CHECK="string = [c for c in string if c in self.id_of or c.isascii()]\n        {CHECK}",
+)
 
 # --- encode and decode ----------------------------------------------------------------------------
 
-
-@misconception("encode-sorts", "`encode` sorts the text that it is given: the ids keep the text's order.")
-class EncodeSorts(Right):
-    def encode(self, text):
-        return super().encode(sorted(text))
-
-
-@misconception("each-once", "`encode` gives each different character once: there is one id for every character.")
-class EachOnce(Right):
-    def encode(self, text):
-        return super().encode(dict.fromkeys(text))
-
-
-@misconception(
-    "text-of-the-constructor", "`encode` encodes the text that the tokenizer was built from, not its argument."
+mistake(
+    "encode-sorts",
+    "`encode` sorts the text that it is given: the ids keep the text's order.",
+    IDS="[self.id_of[character] for character in sorted(string)]",
 )
-class TextOfTheConstructor(Right):
-    def __init__(self, text):
-        super().__init__(text)
-        self.text = text
-
-    def encode(self, text):
-        for character in text:
-            self.id(character)
-        return super().encode(self.text)
-
-
-@misconception("decode-gives-a-list", "`decode` returns a list of characters: put them together with `''.join`.")
-class DecodeGivesAList(Right):
-    def decode(self, ids):
-        return [self.chars[i] for i in ids]
-
-
-@misconception("spaces-between", "`decode` puts spaces between the characters: join them with the empty string.")
-class SpacesBetween(Right):
-    def decode(self, ids):
-        return " ".join(self.chars[i] for i in ids)
-
-
-@misconception("decode-reversed", "`decode` gives the text backwards: keep the order of the ids.")
-class DecodeReversed(Right):
-    def decode(self, ids):
-        text = ""
-        for i in ids:
-            text = self.chars[i] + text
-        return text
-
-
-@misconception("decode-one-off", "`decode` is off by one: id 0 is the first character of the sorted ones.")
-class DecodeOneOff(Right):
-    def decode(self, ids):
-        return "".join(self.chars[i - 1] for i in ids)
-
+mistake(
+    "each-once",
+    "`encode` gives each different character once: there is one id for every character.",
+    IDS="[self.id_of[character] for character in dict.fromkeys(string)]",
+)
+mistake(
+    "text-of-the-constructor",
+    "`encode` encodes the text that the tokenizer was built from, not its argument.",
+    {"self.characters = sorted": "self.text = text\n        self.characters = sorted"},
+    IDS="[self.id_of[character] for character in self.text]",
+)
+mistake(
+    "decode-gives-a-list",
+    "`decode` returns a list of characters: put them together with `''.join`.",
+    STRING="[self.characters[i] for i in ids]",
+)
+mistake(
+    "spaces-between",
+    "`decode` puts spaces between the characters: join them with the empty string.",
+    STRING='" ".join(self.characters[i] for i in ids)',
+)
+mistake(
+    "decode-reversed",
+    "`decode` gives the text backwards: keep the order of the ids.",
+    STRING="{STRING}[::-1]",
+)
+mistake(
+    "decode-one-off",
+    "`decode` is off by one: id 0 is the first character of the sorted ones.",
+    {"self.characters[i]": "self.characters[i - 1]"},
+)
 
 # --- types ----------------------------------------------------------------------------------------
 
-
-@misconception("tensor-of-ids", "`encode` returns a tensor: a plain list of numbers is asked for.")
-class TensorOfIds(Right):
-    def encode(self, text):
-        return torch.tensor(super().encode(text), dtype=torch.int64)
-
-
-@misconception("tensors-in-a-list", "`encode` returns a list of tensors: its parts should be plain numbers.")
-class TensorsInAList(Right):
-    def encode(self, text):
-        return [torch.tensor(i) for i in super().encode(text)]
-
-
-@misconception("tuple-of-ids", "`encode` returns a tuple: a list is asked for.")
-class TupleOfIds(Right):
-    def encode(self, text):
-        return tuple(super().encode(text))
-
-
-@misconception("floats", "The ids are floats: an index is a whole number.")
-class Floats(Right):
-    def encode(self, text):
-        return [float(i) for i in super().encode(text)]
-
-
-@misconception("text-of-ids", "`encode` returns the ids as text: a list of numbers is asked for.")
-class TextOfIds(Right):
-    def encode(self, text):
-        return [str(i) for i in super().encode(text)]
-
-
-@misconception("empty-refused", "The empty string is refused: it has no characters, so its list of ids is empty.")
-class EmptyRefused(Right):
-    def encode(self, text):
-        if not text:
+mistake(
+    "tensor-of-ids",
+    "`encode` returns a tensor: a plain list of numbers is asked for.",
+    IDS="torch.tensor({IDS}, dtype=torch.long)",
+)
+mistake(
+    "tensors-in-a-list",
+    "`encode` returns a list of tensors: its parts should be plain numbers.",
+    ID="torch.tensor({ID})",
+)
+mistake("tuple-of-ids", "`encode` returns a tuple: a list is asked for.", IDS="tuple({IDS})")
+mistake("floats", "The ids are floats: an index is a whole number.", ID="float({ID})")
+mistake("text-of-ids", "`encode` returns the ids as text: a list of numbers is asked for.", ID="str({ID})")
+mistake(
+    "empty-refused",
+    "The empty string is refused: it has no characters, so its list of ids is empty.",
+    CHECK="""if not string:
             raise ValueError("nothing to encode")
-        return super().encode(text)
-
+        {CHECK}""",
+)
 
 # --- the size of the vocabulary -------------------------------------------------------------------
 
-
-@misconception("size-of-the-text", "`vocab_size` is the length of the text: count each different character once.")
-class SizeOfTheText(Right):
-    def size(self, text):
-        return len(text)
-
-
-@misconception("largest-id", "`vocab_size` is the largest id: it is one more, since ids start at 0.")
-class LargestId(Right):
-    def size(self, text):
-        return len(self.chars) - 1
-
-
-@misconception(
+mistake(
+    "size-of-the-text",
+    "`vocab_size` is the length of the text: count each different character once.",
+    SIZE="len(text)",
+)
+mistake("largest-id", "`vocab_size` is the largest id: it is one more, since ids start at 0.", SIZE="{SIZE} - 1")
+mistake(
     "room-for-the-unknown",
     "`vocab_size` is one too large, as if there were an id for unknown characters: those are refused.",
+    SIZE="{SIZE} + 1",
 )
-class RoomForTheUnknown(Right):
-    def size(self, text):
-        return len(self.chars) + 1
-
-
-@misconception(
-    "size-is-a-method", "`vocab_size` is a method that must be called: it should be an attribute or property."
+mistake(
+    "size-is-a-method",
+    "`vocab_size` is a method that must be called: it should be an attribute or property.",
+    {
+        "self.vocab_size = {SIZE}\n        ": "",
+        "def encode(": "def vocab_size(self):\n        return {SIZE}\n\n    def encode(",
+    },
 )
-class SizeIsAMethod(Right):
-    def __init__(self, text):
-        self.chars = self.characters(text)
-
-    def vocab_size(self):
-        return len(self.chars)
-
 
 # --- unknown characters ---------------------------------------------------------------------------
 
-
-@misconception("unknown-is-a-keyerror", "An unknown character ends in a KeyError from a dict: raise a `ValueError`.")
-class UnknownIsAKeyError(Right):
-    def unknown(self, character):
-        return {}[character]
-
-
-@misconception("unknown-dropped", "An unknown character is dropped without a word: raise a `ValueError` that names it.")
-class UnknownDropped(Right):
-    def encode(self, text):
-        return [self.chars.index(c) for c in text if c in self.chars]
-
-
-@misconception(
+mistake(
+    "unknown-is-a-keyerror",
+    "An unknown character ends in a KeyError from a dict: raise a `ValueError`.",
+    CHECK="",
+)
+mistake(
+    "unknown-dropped",
+    "An unknown character is dropped without a word: raise a `ValueError` that names it.",
+    CHECK="",
+    IDS="[self.id_of[character] for character in string if character in self.id_of]",
+)
+mistake(
     "unknown-gets-an-id",
     "An unknown character gets an id, as `str.find` or `dict.get` may do: raise a `ValueError` that names it.",
+    CHECK="",
+    ID="self.id_of.get(character, -1)",
 )
-class UnknownGetsAnId(Right):
-    def unknown(self, character):
-        return -1
-
-
-@misconception("unknown-not-named", "The `ValueError` for an unknown character does not say which one it is.")
-class UnknownNotNamed(Right):
-    def unknown(self, character):
-        raise ValueError("the text holds an unknown character")
-
-
-@misconception(
+mistake(
+    "unknown-not-named",
+    "The `ValueError` for an unknown character does not say which one it is.",
+    REFUSE='raise ValueError("the text holds an unknown character")',
+)
+mistake(
     "unknown-assert",
     "An unknown character stops at an `assert`, which raises an AssertionError: raise a `ValueError`.",
+    {"if character not in self.id_of:\n                {REFUSE}": "assert character in self.id_of, character"},
 )
-class UnknownAssert(Right):
-    def unknown(self, character):
-        raise AssertionError(f"unknown character {character!r}")
-
 
 # --- several tokenizers ---------------------------------------------------------------------------
 
-
-@misconception(
+mistake(
     "shared-by-all",
     "The characters are kept on the class (or globally), so a second tokenizer changes the first: keep them on `self`.",
+    {
+        "self.characters = sorted": "CharTokenizer.characters = sorted",
+        "self.id_of = ": "CharTokenizer.id_of = ",
+    },
 )
-class SharedByAll(Right):
-    def __init__(self, text):
-        SharedByAll.chars = self.characters(text)
-        self.vocab_size = self.size(text)

@@ -1,201 +1,118 @@
-"""Wrong implementations of `padding_mask(lengths, max_len=None)`. Each one replaces a step of `right`."""
+"""What goes wrong in `padding_mask(lengths, max_len=None)`, as edits of the course's own answer."""
 
-import torch
+from ...mistakes.bank import Bank
 
-from ...mistakes.bank import misconception
-
-
-def refuse_rank(lengths):
-    if lengths.dim() != 1:
+BANK = Bank(
+    "padding_mask",
+    places={
+        "RANK": """if lengths.dim() != 1:
         raise ValueError(f"expected lengths of shape (b,), got {tuple(lengths.shape)}")
+    """,
+        "NEGATIVE": """if shortest < 0:
+        raise ValueError(f"a length can't be below 0, got {shortest}")
+    """,
+        "WIDTH": """if max_len is None:
+        max_len = longest
+    """,
+        "TOO_LONG": """if longest > max_len:
+        raise ValueError(f"a sequence of length {longest} does not fit into max_len = {max_len}")
+    """,
+        "MASK": "places[None, :] < lengths[:, None]",
+    },
+)
+mistake = BANK.mistake
 
+# --- the mask -------------------------------------------------------------------------------------
 
-def refuse_negative(lengths):
-    if int(lengths.min()) < 0:
-        raise ValueError(f"a length can't be below 0, got {int(lengths.min())}")
-
-
-def refuse_long(lengths, max_len):
-    if int(lengths.max()) > max_len:
-        raise ValueError(f"a length of {int(lengths.max())} is above max_len = {max_len}")
-
-
-def width(lengths, max_len):
-    return int(lengths.max()) if max_len is None else max_len
-
-
-def compare(lengths, width):
-    """(b,) -> (b, width)."""
-    return torch.arange(width, device=lengths.device)[None, :] < lengths[:, None]
-
-
-def nothing(*args):
-    pass
-
-
-def right(
-    lengths, max_len=None, rank=refuse_rank, negative=refuse_negative, width=width, long=refuse_long, compare=compare
-):
-    """The padding mask, of which any step can be replaced."""
-    rank(lengths)
-    negative(lengths)
-    max_len = width(lengths, max_len)
-    long(lengths, max_len)
-    return compare(lengths, max_len)
-
-
-@misconception(
+mistake(
     "inverted",
     "True stands where the padding is: here True means a real token, so turn it round.",
+    MASK="places[None, :] >= lengths[:, None]",
 )
-def inverted(lengths, max_len=None):
-    return ~right(lengths, max_len)
-
-
-@misconception(
+mistake(
     "one-too-many",
     "One place too many is True in each row: places are counted from 0, so they are below the length and not equal to"
     " it.",
+    MASK="places[None, :] <= lengths[:, None]",
 )
-def one_too_many(lengths, max_len=None):
-    return right(lengths, max_len, compare=lambda lengths, width: compare(lengths + 1, width))
-
-
-@misconception(
+mistake(
     "one-too-few",
     "One place too few is True in each row: places are counted from 0, and the last real one is the length minus 1.",
+    MASK="places[None, :] < lengths[:, None] - 1",
 )
-def one_too_few(lengths, max_len=None):
-    return right(lengths, max_len, compare=lambda lengths, width: compare(lengths - 1, width))
-
-
-@misconception(
+mistake(
     "padding-at-the-start",
     "The real tokens stand at the end of each row: they come first, and the padding after them.",
+    MASK="places.flip(0)[None, :] < lengths[:, None]",
 )
-def padding_at_the_start(lengths, max_len=None):
-    return right(lengths, max_len).flip(1)
-
-
-@misconception(
+mistake(
     "turned",
     "The mask has the shape (max_len, b): rows are sequences, (b, max_len).",
+    MASK="places[:, None] < lengths[None, :]",
 )
-def turned(lengths, max_len=None):
-    return right(lengths, max_len).mT
-
-
-@misconception(
+mistake(
     "dimension-too-many",
     "The mask has a dimension too many: its shape should be (b, max_len).",
+    MASK="places[None, None, :] < lengths[:, None, None]",
 )
-def dimension_too_many(lengths, max_len=None):
-    return right(lengths, max_len)[:, None]
 
+# --- its width and dtype --------------------------------------------------------------------------
 
-@misconception(
+mistake(
     "max-len-ignored",
     "`max_len` plays no part: the mask is always as wide as the longest sequence, and no length is too long for it.",
+    WIDTH="max_len = longest\n    ",
 )
-def max_len_ignored(lengths, max_len=None):
-    return right(lengths)
-
-
-@misconception(
+mistake(
     "max-len-not-optional",
     "It needs `max_len`: when that is None, the longest of the lengths is the width.",
+    WIDTH="",
 )
-def max_len_not_optional(lengths, max_len=None):
-    return right(lengths, max_len, width=lambda lengths, max_len: max_len)
-
-
-@misconception(
+mistake(
     "zero-taken-for-none",
     "A `max_len` of 0 is taken for none at all (`max_len or ...`, `if not max_len`): compare with `is None`.",
+    {"if max_len is None:": "if not max_len:"},
 )
-def zero_taken_for_none(lengths, max_len=None):
-    return right(lengths, max_len or None)
-
-
-@misconception(
+mistake(
     "batch-as-width",
     "The width is the number of sequences where it should be the longest length: `lengths.max()`, not `len(lengths)`.",
+    {"max_len = longest\n": "max_len = len(lengths)\n"},
+    TOO_LONG="",
 )
-def batch_as_width(lengths, max_len=None):
-    def width(lengths, max_len):
-        return len(lengths) if max_len is None else max_len
-
-    return right(lengths, max_len, width=width, long=nothing)
-
-
-@misconception(
+mistake(
     "numbers-not-boolean",
     "The mask holds numbers: leave it boolean, as a comparison makes it.",
+    MASK="({MASK}).float()",
 )
-def numbers_not_boolean(lengths, max_len=None):
-    return right(lengths, max_len).float()
 
+# --- what is refused ------------------------------------------------------------------------------
 
-@misconception(
+mistake(
     "too-long-not-refused",
     "A length above `max_len` is accepted: raise a `ValueError` with both numbers, for such a sequence was cut short.",
+    TOO_LONG="",
 )
-def too_long_not_refused(lengths, max_len=None):
-    return right(lengths, max_len, long=nothing)
-
-
-@misconception(
+mistake(
     "message-without-numbers",
     "The `ValueError` for a length above `max_len` does not hold both numbers: say which length came, and what was the"
     " most.",
+    {'f"a sequence of length {longest} does not fit into max_len = {max_len}"': '"a length is too large"'},
 )
-def message_without_numbers(lengths, max_len=None):
-    def long(lengths, max_len):
-        if int(lengths.max()) > max_len:
-            raise ValueError("a length is too large")
-
-    return right(lengths, max_len, long=long)
-
-
-@misconception(
+mistake(
     "assert-for-valueerror",
     "A length above `max_len` or below 0 stops at an `assert`, which raises an AssertionError: raise a `ValueError`.",
+    NEGATIVE="assert shortest >= 0\n    ",
+    TOO_LONG="assert longest <= max_len\n    ",
 )
-def assert_for_valueerror(lengths, max_len=None):
-    def long(lengths, max_len):
-        assert int(lengths.max()) <= max_len
-
-    def negative(lengths):
-        assert int(lengths.min()) >= 0
-
-    return right(lengths, max_len, long=long, negative=negative)
-
-
-@misconception(
-    "negative-not-refused",
-    "A length below 0 is accepted: raise a `ValueError`.",
-)
-def negative_not_refused(lengths, max_len=None):
-    return right(lengths, max_len, negative=nothing)
-
-
-@misconception(
+mistake("negative-not-refused", "A length below 0 is accepted: raise a `ValueError`.", NEGATIVE="")
+mistake(
     "zero-refused",
     "A length of 0 is refused: a sequence may be empty, and its row is all False.",
+    {"if shortest < 0:": "if shortest <= 0:"},
 )
-def zero_refused(lengths, max_len=None):
-    def negative(lengths):
-        if int(lengths.min()) <= 0:
-            raise ValueError("lengths must be positive")
-
-    return right(lengths, max_len, negative=negative)
-
-
-@misconception(
+mistake(
     "rank-not-checked",
     "Nothing refuses `lengths` with no or with two dimensions: look at `lengths.dim()` and raise a `ValueError`.",
+    RANK="",
+    MASK="places < lengths[..., None]",
 )
-def rank_not_checked(lengths, max_len=None):
-    return right(
-        lengths, max_len, rank=nothing, compare=lambda lengths, width: torch.arange(width) < lengths[..., None]
-    )

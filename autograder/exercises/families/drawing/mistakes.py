@@ -1,0 +1,39 @@
+"""What goes wrong where something is drawn from a `generator` that may be None, and in blocks of a text.
+
+Places: `START` is where the work begins, `HANDED` is how the generator is handed on to `{DRAW}`. In blocks of a text,
+`TARGETS` are the tokens after those of the inputs, and `PAIR` are both.
+"""
+
+from ....mistakes.bank import shared
+
+SHARED = {
+    "generator-ignored": shared(
+        "`generator` is not used, so that nobody can repeat what was drawn: hand it on to `{DRAW}`.",
+        HANDED="",
+    ),
+    "seed-of-its-own": shared(
+        "It seeds torch itself, so the same {THESE} whoever asks: seeds are the caller's affair.",
+        START="torch.manual_seed(1337)\n    {START}",
+        HANDED="",
+    ),
+    "fixed-without-generator": shared(
+        "Without a generator it makes one of a fixed seed, so that the same {THESE} each time: pass `None` on instead.",
+        START="if generator is None:\n        generator = torch.Generator().manual_seed(1337)\n    {START}",
+    ),
+}
+
+BLOCKS = {
+    "targets-not-shifted": shared(
+        "The targets are the inputs themselves, so that a model only learns to copy: they come one token later.",
+        TARGETS="data[places]",
+    ),
+    "shifted-twice": shared(
+        "The targets are two tokens ahead of the inputs: it should be one.",
+        TARGETS="data.roll(-2)[places]",
+    ),
+    "targets-behind": shared(
+        "The targets are the tokens before the inputs, or the two have changed places: the model should learn what"
+        " comes next.",
+        PAIR="data[places + 1], data[places]",
+    ),
+}
