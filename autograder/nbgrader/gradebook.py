@@ -209,7 +209,7 @@ class Writer:
         if utils.is_grade(cell):
             outcome = verdict.exercise(self.exercises.get(name))
             if name in self.exercises:
-                grades[name] = outcome.score if outcome else 0.0
+                grades[name] = preprocessors.score_of(outcome)
             else:
                 grades[name] = utils.determine_grade(cell, self.converter.log)[0]
         if utils.is_solution(cell):

@@ -201,6 +201,13 @@ def warm_grader(unsafe, device):
     return grader
 
 
+def score_of(outcome):
+    """The points of a graded cell; None where a person has to give them, since a check had a mistake of its own."""
+    if outcome is None:
+        return 0.0
+    return None if outcome.unjudged else outcome.score
+
+
 class SaveVerdict(SaveAutoGrades):
     """nbgrader's SaveAutoGrades, with the scores of the Verdict; a cell's output never counts."""
 
@@ -214,9 +221,8 @@ class SaveVerdict(SaveAutoGrades):
         where = self.notebook_id, self.assignment_id, self.student_id
         grade = self.gradebook.find_grade(name, *where)
         outcome = resources["autograder"].exercise(exercise)
-        unjudged = bool(outcome and outcome.unjudged)
-        grade.auto_score = None if unjudged else outcome.score if outcome else 0.0
-        grade.needs_manual_grade = unjudged or grade.manual_score is not None
+        grade.auto_score = score_of(outcome)
+        grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
         self.gradebook.db.commit()
 
 
