@@ -166,9 +166,11 @@ mistake(
     "dot-product-with-the-guide",
     "These are the values you get when the logits are dot products of tokens and guide, as of keys and a query: here"
     " they are w_hx(tanh(W_x(x) + W_g(g))).",
-    INNER="inner = self.W_x(x)\n        logits = {LOGITS}",
-    GUIDED="logits = (inner * self.W_g(g).unsqueeze(1)).sum(-1, keepdim=True)",
-    WEIGH="a = F.softmax(logits.squeeze(-1), dim=-1)",
+    # `w_hx` makes the dot products of H, so that it still decides whether there are logits at all.
+    INNER="inner = self.W_x(x)\n        H = torch.tanh(inner)",
+    GUIDED="""dots = (inner * self.W_g(g).unsqueeze(1)).sum(-1, keepdim=True)
+            H = dots * self.w_hx.weight / self.w_hx.weight.square().sum().clamp_min(1e-3)""",
+    BEND="H",
 )
 mistake(
     "guide-of-the-first-pair",

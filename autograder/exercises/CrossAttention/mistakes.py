@@ -41,5 +41,4 @@ mistake(
     VALUES="context",
 )
 
-BANK.share(cross.ATTENTION)
-BANK.share(cross.CONTEXT)
+BANK.share(cross.ATTENTION | cross.BIAS | cross.CONTEXT)

@@ -36,6 +36,4 @@ mistake(
     OUT="nn.Linear(d_query, d_out)",
 )
 
-BANK.share(cross.ATTENTION)
-BANK.share(cross.HEADS)
-BANK.share(cross.CONTEXT)
+BANK.share(cross.SHARED)

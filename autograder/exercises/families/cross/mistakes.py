@@ -72,22 +72,6 @@ ATTENTION = {
         KEYS="nn.Linear(*self.key_size, bias=False)(context)",
         VALUES="nn.Linear(*self.value_size, bias=False)(context)",
     ),
-    "never-bias": shared(
-        "The layers have no bias even when `qkv_bias` is true: pass it on to all three.",
-        W_QUERY="self.W_query = nn.Linear(d_query, d_out, bias=False)",
-        W_KEY="self.W_key = nn.Linear(d_context, d_out, bias=False)",
-        W_VALUE="self.W_value = nn.Linear(d_context, d_out, bias=False)",
-    ),
-    "always-bias": shared(
-        "The layers for queries, keys and values have a bias also when `qkv_bias` is false.",
-        W_QUERY="self.W_query = nn.Linear(d_query, d_out)",
-        W_KEY="self.W_key = nn.Linear(d_context, d_out)",
-        W_VALUE="self.W_value = nn.Linear(d_context, d_out)",
-    ),
-    "value-without-bias": shared(
-        "With `qkv_bias=True` only queries and keys have a bias: `W_value` should have one as well.",
-        W_VALUE="self.W_value = nn.Linear(d_context, d_out, bias=False)",
-    ),
     # scale and softmax
     "no-scale": shared(
         "These are the values you get without a scale: divide the scores by the root of a head's width.", SCALE=""
@@ -100,11 +84,6 @@ ATTENTION = {
         "These are the values you get when scores are divided by the root of the number of tokens: it is a head's width"
         " that counts.",
         SCALE=" / x.shape[1] ** 0.5",
-    ),
-    "scale-by-input-width": shared(
-        "These are the values you get when scores are divided by the root of the input's width: it is one head's width"
-        " that counts.",
-        SCALE=" / x.shape[-1] ** 0.5",
     ),
     "scale-after-softmax": shared(
         "These are the values you get when the weights are scaled and not the scores: scale before the softmax, else"
@@ -223,7 +202,30 @@ HEADS = {
         "These are the values you get when the softmax runs over the heads: check `dim`, the keys are the last.",
         SOFTMAX="torch.softmax(scores, dim=1)",
     ),
-    # the output projection and the number of heads
+}
+
+# --- biases, the output projection and the number of heads ----------------------------------------
+
+BIAS = {
+    "never-bias": shared(
+        "The layers have no bias even when `qkv_bias` is true: pass it on to all three.",
+        W_QUERY="self.W_query = nn.Linear(d_query, d_out, bias=False)",
+        W_KEY="self.W_key = nn.Linear(d_context, d_out, bias=False)",
+        W_VALUE="self.W_value = nn.Linear(d_context, d_out, bias=False)",
+    ),
+    "always-bias": shared(
+        "The layers for queries, keys and values have a bias also when `qkv_bias` is false.",
+        W_QUERY="self.W_query = nn.Linear(d_query, d_out)",
+        W_KEY="self.W_key = nn.Linear(d_context, d_out)",
+        W_VALUE="self.W_value = nn.Linear(d_context, d_out)",
+    ),
+    "value-without-bias": shared(
+        "With `qkv_bias=True` only queries and keys have a bias: `W_value` should have one as well.",
+        W_VALUE="self.W_value = nn.Linear(d_context, d_out, bias=False)",
+    ),
+}
+
+OUTPUT = {
     "no-output-projection": shared(
         "There is no output projection: what the heads find should go through a Linear layer `out_proj` with a bias.",
         MAKE_OUT="",
@@ -248,6 +250,11 @@ HEADS = {
 # --- a context and its mask -----------------------------------------------------------------------
 
 CONTEXT = {
+    "scale-by-input-width": shared(
+        "These are the values you get when scores are divided by the root of the input's width: it is one head's width"
+        " that counts.",
+        SCALE=" / x.shape[-1] ** 0.5",
+    ),
     # what is made of what
     "keys-from-x": shared(
         "These are the values you get when the keys are made of x, the side that asks: make them of the context.",
@@ -453,4 +460,4 @@ CONTEXT = {
         MIX="torch.nan_to_num(weights @ values)",
     ),
 }
-SHARED = ATTENTION | HEADS | CONTEXT
+SHARED = ATTENTION | HEADS | BIAS | OUTPUT | CONTEXT
