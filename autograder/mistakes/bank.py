@@ -12,7 +12,6 @@ is written whole (`Bank.rewritten`), and an original is read from the notebook (
 """
 
 import functools
-import importlib
 import json
 import math
 import re
@@ -55,11 +54,6 @@ class Mistake:
     def local(self) -> Local:
         """The same behind the interface of a submission."""
         return Local(self.namespace(), self.source)
-
-    @property
-    def code(self) -> object:
-        """The wrong function or class itself, which mistakes in the older dialect ask for."""
-        return self.namespace()[self.exercise]
 
 
 @dataclass(frozen=True)
@@ -200,37 +194,3 @@ def usual_failures(exercise):
     """{id: the names of the checks that the mistake usually fails} of an exercise."""
     table = json.loads(FAILS.read_text(encoding="utf-8"))
     return {id: frozenset(checks.split()) for id, checks in table.get(exercise, {}).items()}
-
-
-# --- the older dialect, until all exercises are edits -------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Misconception:
-    id: str
-    exercise: str
-    says: str
-    code: object
-    original: str | None = None
-
-    def namespace(self):
-        module = mistakes_of(self.exercise)
-        return {**getattr(module, "BESIDE", {}), self.exercise: self.code}
-
-    def local(self):
-        return Local(self.namespace())
-
-
-def misconception(id, says, original=None):
-    """Marks a function or class as a wrong implementation of the exercise whose module it stands in."""
-
-    def mark(code):
-        module = importlib.import_module(code.__module__)
-        exercise = code.__module__.rsplit(".", 2)[1]
-        known = module.__dict__.setdefault("BANK", {})
-        if id in known:
-            raise ValueError(f"{exercise} has two misconceptions called {id}")
-        known[id] = Misconception(id, exercise, " ".join(says.split()), code, original)
-        return code
-
-    return mark

@@ -15,7 +15,7 @@ from autograder.checks import api
 from autograder.checks.proxies import Local, Submission, same
 from autograder.checks.runner import Graders, Run, Stopped
 from autograder.mistakes import matrix
-from autograder.mistakes.bank import bank, mistakes_of, usual_failures
+from autograder.mistakes.bank import bank, usual_failures
 from autograder.mistakes.diagnosis import Diagnostician, diagnose
 
 EXERCISES = sorted(course.exercises(ROOT))
@@ -79,9 +79,7 @@ def test_a_misconception_is_rejected_and_named(runs, diagnostician, exercise, id
     run = runs(exercise, id, seed)
     assert run.stopped is None
     assert score(run) < full(run)
-    # Pairs that no check can tell apart; in the older dialect a register of the module names them.
-    known = bank(exercise)
-    alike = getattr(known, "alike", None) or getattr(mistakes_of(exercise), "ALIKE", {})
+    alike = bank(exercise).alike
     assert [d.id for d in diagnostician.diagnose(run)] in ([id], [alike.get(id)])
 
 

@@ -3,9 +3,7 @@
 The mistakes are edits of `answers/plain.py`, which holds a `Head` as well: what goes wrong in there is said to be so.
 """
 
-import runpy
-
-from ...mistakes.bank import EXERCISES, Bank, shared
+from ...mistakes.bank import Bank, shared
 from ..families.many_heads import mistakes as family
 
 LAYERS = """self.key = nn.Linear(n_embd, head_size, bias=False)
@@ -53,8 +51,6 @@ BANK = Bank(
     answer="plain",
 )
 mistake = BANK.mistake
-# BigramLanguageModel's mistakes stand on it, until they are edits as well.
-Stacked = runpy.run_path(str(EXERCISES / "StackedHeads" / "answers" / "plain.py"))["StackedHeads"]
 
 # --- stacking -------------------------------------------------------------------------------------
 
