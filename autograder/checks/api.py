@@ -9,6 +9,16 @@ Example:
         q, k, v = draw.normal(2, 5, 4), draw.normal(2, 7, 4), draw.normal(2, 7, 6)
         output, weights = pair(attention(q, k, v))
         close(weights, reference.attention(q, k, v)[1], "the weights")
+
+Checks that several exercises share are methods of a class, a family; those of an exercise extend it:
+
+    class TestEncoderHead(HeadChecks):
+        layout = Layout(...)
+        points = {"test_gradients": 1}  # other than the family's
+        sentences = {"test_values": "The output is …"}
+        test_output = None  # a check that does not fit
+
+A check takes `submission`, `draw` or both, and nothing else: pytest collects it, but `runner` calls it.
 """
 
 import hashlib

@@ -1,0 +1,257 @@
+"""Checks that `Head` and `CausalAttention` share: one causal head, (b, n, d_in) -> (b, n, d_out).
+
+Checks that are not about the values of the whole formula first pass `looking`, an easy case, so that a wrong scale or a
+leak does not cost the points for, say, the device, and what is no attention gets no points. The context is as long as
+the sequence, and there is no dropout, except in the checks that are about that.
+"""
+
+import torch
+
+from ....checks.api import (
+    HUGE,
+    HUGE_TOLERANCE,
+    CheckFailed,
+    check,
+    close,
+    dropped,
+    gradient,
+    on_cuda,
+    on_meta,
+    refuses,
+    shape,
+    stayed_on_cuda,
+    unchanged,
+)
+from ...reference import causal, qkv
+from .. import easy_cases
+
+B, N, D_OUT = 2, 5, 4  # the root of 4 is exact in any dtype
+P = 0.25
+
+
+class SingleCausalHeadChecks:
+    """What one causal head is checked for.
+
+    `names` are its layers for queries, keys and values, `d_in` is the usual width of its input, other than the other
+    sizes, and `d_out_of_dtypes` the width of its output where dtypes are tried. `masks` are some that a call may be
+    given. `limit` and `one_sequence` are the exercise's words for the context and for an input without a batch.
+    """
+
+    names: tuple[str, str, str]
+    d_in: int
+    d_out_of_dtypes: int
+    masks: tuple[torch.Tensor, ...] = ()
+    limit: str
+    one_sequence: str
+
+    def build(self, submission, d_in, d_out, context, dropout, bias):
+        raise NotImplementedError
+
+    def weights(self, draw, d_in=None, d_out=D_OUT, bias=False, dtype=torch.float32):
+        """Different random weights for the three layers, and biases if wanted."""
+        shapes = {f"{name}.weight": (d_out, d_in or self.d_in) for name in self.names}
+        if bias:
+            shapes.update({f"{name}.bias": (d_out,) for name in self.names})
+        return draw.state(shapes, dtype)
+
+    def tokens(self, draw, b=B, n=N, **how):
+        """An input (b, n, d_in)."""
+        return draw.normal(b, n, self.d_in, **how)
+
+    def head(self, submission, state, context=N, dropout=0.0, dtype=None):
+        """A head in eval mode that holds these weights, built with biases only if there are any."""
+        d_out, d_in = state[f"{self.names[1]}.weight"].shape
+        module = self.build(submission, d_in, d_out, context, dropout, f"{self.names[1]}.bias" in state)
+        if dtype:
+            module.to(dtype=dtype)
+        module.load(state)
+        return module.eval()
+
+    def right(self, x, state, padding=None):
+        """What should come out."""
+        return causal.head(x, state, self.names, padding)[0]
+
+    def looking(self, submission, draw, **options):
+        """A head with random weights, of a class seen to work where a token finds another one, whatever the mask."""
+        query, key, value = (f"{name}.weight" for name in self.names)
+        state, easy, (x, found) = self.weights(draw), self.weights(draw), easy_cases.halves(draw, self.d_in)
+        easy_cases.find_halves(easy, query, key)
+        module = self.head(submission, easy, **options)
+        got = module(x)
+        shape(got, (*x.shape[:2], D_OUT))
+        close(got[:3, 2], qkv.project(found, easy[value]), "the output for a token whose query fits another's key")
+        scores, alone = 256 * x[3:, :, :2] @ x[3:, :, :2].mT, qkv.project(x[3:], easy[value])
+        easy_cases.mixes(got[3:], scores, alone, "the output of mild scores", slice(2, 3), causal=True, any_mask=True)
+        module.load(state)
+        return module
+
+    def averages(self, submission):
+        """A head for one feature whose queries are 0: each token gets the average of the numbers that it may see."""
+        return self.head(submission, {f"{n}.weight": torch.ones(1, 1) * (n != self.names[0]) for n in self.names})
+
+    @check("values", points=0.5)
+    def test_values(self, submission, draw):
+        """The output is softmax(Q Kᵀ / √d_out) V, over the keys up to the query's own place."""
+        state, x = self.weights(draw), self.tokens(draw)
+        close(self.head(submission, state)(x), self.right(x, state))
+
+    @check("values", points=0.5)
+    def test_all_sizes_equal(self, submission, draw):
+        """The values are right also when b = n = d_in = d_out, where a mix-up of dimensions does not crash."""
+        state, x = self.weights(draw, 4, 4), draw.normal(4, 4, 4)
+        close(self.head(submission, state, context=4)(x), self.right(x, state))
+
+    @check("masking", points=0.5)
+    def test_the_future_does_not_matter(self, submission, draw):
+        """A token's output does not depend on later tokens or on another sequence; it depends on each of the past."""
+        module, place = self.looking(submission, draw), draw.integer(0, N - 2)
+        x = self.tokens(draw)
+        future, other = x.clone(), x.clone()
+        future[:, place + 1 :] += 3 * self.tokens(draw, n=N - place - 1)
+        other[1] = draw.normal(N, self.d_in)
+        before, after, beside = module(x), module(future), module(other)
+        # With queries of 0 and one feature that is passed on, what a change does to the average can be foretold.
+        mean, numbers = self.averages(submission), draw.normal(B, N, 1)
+        moved = [numbers + (torch.arange(N) == j).float()[:, None] for j in range(N)]
+        plain, reached = mean(numbers), [mean(x) for x in moved]
+        for got in (before, after, beside):
+            shape(got, (B, N, D_OUT))
+        for got in (plain, *reached):
+            shape(got, (B, N, 1))
+        rows = slice(0, place + 1)
+        close(after[:, rows], before[:, rows].double(), "the output after a change of later tokens")
+        close(beside[0], before[0].double(), "the output after a change of another sequence")
+        for j, got in enumerate(reached):
+            if ((got - plain)[:, j:].abs() < 0.5 / N).any():
+                raise CheckFailed(f"Some output stays the same when token {j + 1}, which it may see, changes.")
+
+    @check("shape", points=0.5)
+    def test_shorter_sequences(self, submission, draw):
+        """Sequences shorter than the context, down to one token, a batch of one and transposed tensors work as well."""
+        self.looking(submission, draw)
+        state = self.weights(draw)
+        state[f"{self.names[1]}.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
+        inputs = {
+            f"a sequence as long as the {self.limit}": self.tokens(draw, n=9),
+            f"a sequence shorter than the {self.limit}": self.tokens(draw),
+            "one token": self.tokens(draw, n=1),
+            "a batch of one": self.tokens(draw, b=1),
+            "a transposed tensor": draw.normal(B, self.d_in, N).mT,
+        }
+        module = self.head(submission, state, context=9)
+        outputs = [module(x) for x in inputs.values()]
+        for (name, x), got in zip(inputs.items(), outputs, strict=True):
+            close(got, self.right(x, state), f"the output for {name}")
+
+    @check("arguments", points=0.5)
+    def test_what_is_refused(self, submission, draw):
+        """A sequence longer than the context is a `ValueError` that holds both numbers; so is an input without a
+        batch."""
+        self.looking(submission, draw)
+        module, shortest = (self.head(submission, self.weights(draw), context=most) for most in (13, 1))
+        too_long, two = module.error(self.tokens(draw, 1, 17)), shortest.error(self.tokens(draw, B, 2))
+        flat, deep = module.error(draw.normal(N, self.d_in)), module.error(draw.normal(1, B, N, self.d_in))
+        refuses(too_long, f"a sequence of 17 tokens with a {self.limit} of 13", 17, 13)
+        refuses(two, f"a sequence of 2 tokens with a {self.limit} of 1", 2, 1)
+        refuses(flat, f"an input of shape {self.one_sequence}")
+        refuses(deep, "an input with four dimensions")
+
+    @check("gradients", points=0.5)
+    def test_gradients(self, submission, draw):
+        """The input and each of the three matrices get their right gradients."""
+        self.right_gradients(submission, draw)
+
+    def right_gradients(self, submission, draw, *padding):
+        """Raises CheckFailed unless the gradients of the input and the weights are those of the reference."""
+        state, x = self.weights(draw, dtype=torch.float64), self.tokens(draw, dtype=torch.float64, grad=True)
+        upstream = draw.normal(B, N, D_OUT, dtype=torch.float64)
+        leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
+        expected = qkv.gradients([self.right(x, leaves, *padding)], [upstream], [x, *leaves.values()])
+        got = self.head(submission, state, dtype=torch.float64).gradients(x, *padding, upstream=upstream)
+        gradient(got.inputs[0], expected[0], "the input", torch.float64)
+        for name, one in zip(self.names, expected[1:], strict=True):
+            gradient(got.parameters.get(f"{name}.weight"), one, f"the weight of {name}", torch.float64)
+
+    @check("numerics", points=0.5)
+    def test_extreme_scores(self, submission, draw):
+        """Scores of ±10,000 give no NaN, infinity or leak: all extreme, one row among mild ones, all very negative."""
+        self.looking(submission, draw)
+        query, key, _ = (f"{name}.weight" for name in self.names)
+        mixed, one_huge = self.tokens(draw), self.tokens(draw)
+        one_huge[0, 2] *= 100
+        near = self.tokens(draw)
+        near[:, :, 0] = 1 + 2e-5 * near[:, :, 0]
+        cases = []
+        for x, negative in [(mixed, False), (one_huge, False), (near, True)]:
+            state = self.weights(draw)
+            if negative:  # queries and keys go by the first feature alone, so all scores are about -10,000
+                state[query][:, 1:] = 0
+                state[key] = -state[query]
+            state[query] *= HUGE / qkv.largest_score(x, state, self.names)
+            cases.append((x, state, self.head(submission, state)(x)))
+        for x, state, got in cases:
+            close(got, self.right(x, state), tolerance=HUGE_TOLERANCE)
+
+    @check("numerics", points=0.5)
+    def test_dtypes(self, submission, draw):
+        """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
+        self.looking(submission, draw)
+        cases = []
+        for dtype in (torch.float64, torch.float16, torch.bfloat16):
+            state = self.weights(draw, d_out=self.d_out_of_dtypes, dtype=dtype)
+            x = self.tokens(draw, dtype=dtype)
+            cases.append((self.head(submission, state, dtype=dtype)(x), self.right(x, state), dtype))
+        for got, expected, dtype in cases:
+            close(got, expected, dtype=dtype)
+
+    @check("device", points=0.5)
+    def test_device(self, submission, draw):
+        """The output lies on the device of the input, and nothing is made or left elsewhere (tried on `meta`)."""
+        module = self.looking(submission, draw).to(device="meta")
+        masks = [(), *((mask,) for mask in self.masks)]
+        for got in [module.on("meta", self.tokens(draw), *mask) for mask in masks]:
+            on_meta(got, (B, N, D_OUT))
+
+    @check("mode", points=0.5)
+    def test_dropout(self, submission, draw):
+        """In train mode dropout acts on the weights: each is 0 or divided by 1 - p, and other ones in each call."""
+        b, n, features = 4, 16, 3
+        state = self.weights(draw, features, 2 * n)
+        # Every token carries a name tag, and passes it on twice: the output holds the weights, twice.
+        state = {name: torch.cat([w, torch.zeros(2 * n, n)], dim=1) for name, w in state.items()}
+        value = torch.cat([torch.zeros(2 * n, features), torch.eye(n).repeat(2, 1)], dim=1)
+        state[f"{self.names[2]}.weight"] = value
+        x = torch.cat([draw.normal(1, n, features), torch.eye(n)[None]], dim=2).repeat(b, 1, 1)
+        expected = causal.head(x, state, self.names)[1]
+        module = self.head(submission, state, context=n, dropout=P).train()
+        first, second = (module.seeded(seed, x) for seed in (1, 2))
+        for got in (first, second):
+            shape(got, (b, n, 2 * n))
+            dropped(got[..., :n], expected, P, got[..., n:])
+        if torch.equal(first, second):
+            raise CheckFailed("Two calls dropped the same weights.")
+
+    @check("mode", points=0.5, witnessed=True)
+    def test_again(self, submission, draw):
+        """In eval mode nothing is dropped: a second call gives the same. The input stays as it was."""
+        module = self.looking(submission, draw, dropout=0.5)
+        x, other = self.tokens(draw), self.tokens(draw, B + 1)
+        first = module(x)
+        unchanged(submission)
+        for mask in self.masks:
+            module(x, mask)
+            unchanged(submission)
+        larger, second = module(other), module(x)
+        shape(first, (B, N, D_OUT))
+        shape(larger, (B + 1, N, D_OUT), "the output for a larger batch")
+        close(second, first, "the output of the second call")
+
+    @check("device", points=0)
+    def test_cuda(self, submission, draw):
+        """On a GPU the output has the same values, in float32 and in float16."""
+        on_cuda(submission)
+        for dtype in (torch.float32, torch.float16):
+            state, x = self.weights(draw, dtype=dtype), self.tokens(draw, dtype=dtype)
+            got = self.head(submission, state, dtype=dtype).to(device="cuda").on("cuda", x)
+            stayed_on_cuda(submission)
+            close(got, self.right(x, state), dtype=dtype)

@@ -1,0 +1,175 @@
+"""Checks that `SelfAttention` and `SingleHeadSelfAttention` share: one head, no mask.
+
+Checks that are not about the values of the whole formula first pass `averages`, an easy case, so that a wrong scale
+does not cost the points for, say, the device, and what is no attention gets no points.
+"""
+
+import torch
+
+from ....checks.api import (
+    HUGE,
+    HUGE_TOLERANCE,
+    check,
+    close,
+    gradient,
+    on_cuda,
+    on_meta,
+    shape,
+    stayed_on_cuda,
+    unchanged,
+)
+from ...reference import qkv
+from .. import easy_cases
+
+N, D_OUT = 5, 4  # the root of 4 is exact in any dtype
+
+
+class SingleHeadChecks:
+    """What one head is checked for.
+
+    `names` are its layers for queries, keys and values; `leading` is the batch of its usual input, (b,) or (), and
+    `d_in` the width; `sizes_of_dtypes` are (d_in, d_out) where dtypes are tried.
+    """
+
+    names: tuple[str, str, str]
+    leading: tuple[int, ...] = ()
+    d_in: int
+    sizes_of_dtypes: tuple[int, int]
+
+    def build(self, submission, d_in, d_out, bias):
+        raise NotImplementedError
+
+    def weights(self, draw, d_in=None, d_out=D_OUT, bias=False, dtype=torch.float32):
+        """Different random weights for the three layers, and biases if wanted."""
+        shapes = {f"{name}.weight": (d_out, d_in or self.d_in) for name in self.names}
+        if bias:
+            shapes.update({f"{name}.bias": (d_out,) for name in self.names})
+        return draw.state(shapes, dtype)
+
+    def weights_of_extreme_scores(self, draw):
+        """Weights for inputs as wide as the output."""
+        return self.weights(draw, D_OUT)
+
+    def tokens(self, draw, width=None, **how):
+        """The usual input, (n, d_in) or (b, n, d_in)."""
+        return draw.normal(*self.leading, N, width or self.d_in, **how)
+
+    def head(self, submission, state, dtype=None):
+        """A head that holds these weights, built with biases only if there are any."""
+        d_out, d_in = state[f"{self.names[1]}.weight"].shape
+        module = self.build(submission, d_in, d_out, f"{self.names[1]}.bias" in state)
+        if dtype:
+            module.to(dtype=dtype)
+        module.load(state)
+        return module
+
+    def right(self, x, state):
+        """What should come out."""
+        return qkv.head(x, state, self.names)
+
+    def averages(self, submission, draw):
+        """A head that projects nothing: of two groups, each token gets the average of its own. Returns it, checked."""
+        module = self.head(submission, {f"{name}.weight": torch.eye(D_OUT) for name in self.names})
+        (x, middle), mild = easy_cases.grouped(draw, N, D_OUT), easy_cases.mild_tokens(draw, N, D_OUT)
+        if self.leading:
+            got = module(torch.stack([x, mild]))
+            shape(got, (2, N, D_OUT))
+            apart, even = got
+        else:
+            apart, even = module(x), module(mild)
+            shape(even, (N, D_OUT))
+        close(apart, middle, "the average of tokens far from the others", tolerance=2e-4)
+        easy_cases.mixes(even[None], (mild @ mild.T)[None], mild[None], "the output of mild scores")
+        return module
+
+    @check("values", points=0.5)
+    def test_weights_sum_to_one(self, submission, draw):
+        """The weights of each query are a softmax over the keys, so they sum to 1: what all tokens pass on is kept."""
+        self.averages(submission, draw)
+        state = self.weights(draw)
+        # The last feature is 1 for all tokens, and it alone is passed on.
+        value = torch.cat([torch.zeros(D_OUT, self.d_in - 1), torch.ones(D_OUT, 1)], dim=1)
+        state[f"{self.names[2]}.weight"] = value
+        x = torch.cat([self.tokens(draw, self.d_in - 1), torch.ones(*self.leading, N, 1)], dim=-1)
+        close(self.head(submission, state)(x), torch.ones(*self.leading, N, D_OUT), "the sum of the weights")
+
+    @check("gradients", points=0.5)
+    def test_gradient_of_input(self, submission, draw):
+        """The gradient reaches the input by all three ways: through queries, keys and values."""
+        state, x, upstream, expected = self.differentiated(draw)
+        got = self.head(submission, state, torch.float64).gradients(x, upstream=upstream)
+        gradient(got.inputs[0], expected[0], "the input", torch.float64)
+
+    @check("gradients", points=0.5)
+    def test_gradients_of_weights(self, submission, draw):
+        """Each of the three matrices gets its right gradient, so that training can shape it."""
+        state, x, upstream, expected = self.differentiated(draw)
+        got = self.head(submission, state, torch.float64).gradients(x, upstream=upstream)
+        for name, right in zip(self.names, expected[1:], strict=True):
+            gradient(got.parameters.get(f"{name}.weight"), right, f"the weight of {name}", torch.float64)
+
+    def differentiated(self, draw):
+        """Weights, an input and an upstream gradient in float64, and the gradients of the input and of the weights."""
+        state, x = self.weights(draw, dtype=torch.float64), self.tokens(draw, dtype=torch.float64, grad=True)
+        upstream = self.tokens(draw, D_OUT, dtype=torch.float64)
+        leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
+        expected = qkv.gradients([self.right(x, leaves)], [upstream], [x, *leaves.values()])
+        return state, x, upstream, expected
+
+    @check("numerics", points=0.5)
+    def test_extreme_scores(self, submission, draw):
+        """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all very
+        negative."""
+        self.averages(submission, draw)
+        query, key, _ = (f"{name}.weight" for name in self.names)
+        mixed, one_huge = self.tokens(draw, D_OUT), self.tokens(draw, D_OUT)
+        one_huge.view(-1, D_OUT)[2] *= 100
+        alike = draw.normal(*self.leading, 1, D_OUT) + 0.1 * self.tokens(draw, D_OUT)
+        cases = []
+        for x, negative in [(mixed, False), (one_huge, False), (alike, True)]:
+            state = self.weights_of_extreme_scores(draw)
+            if negative:
+                state[key] = -state[query]
+            state[query] *= HUGE / qkv.largest_score(x, state, self.names)
+            cases.append((x, state, self.head(submission, state)(x)))
+        for x, state, got in cases:
+            close(got, self.right(x, state), tolerance=HUGE_TOLERANCE)
+
+    @check("numerics", points=0.5)
+    def test_dtypes(self, submission, draw):
+        """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
+        (d_in, d_out), cases = self.sizes_of_dtypes, []
+        for dtype in (torch.float64, torch.float16, torch.bfloat16):
+            state, x = self.weights(draw, d_in, d_out, dtype=dtype), self.tokens(draw, d_in, dtype=dtype)
+            cases.append((self.head(submission, state, dtype)(x), self.right(x, state), dtype))
+        for got, expected, dtype in cases:
+            close(got, expected, dtype=dtype)
+
+    @check("device", points=0.5)
+    def test_device(self, submission, draw):
+        """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
+        module, x = self.averages(submission, draw), self.tokens(draw, D_OUT)
+        on_meta(module.to(device="meta").on("meta", x), x.shape)
+
+    @check("mode", points=0.5, witnessed=True)
+    def test_again(self, submission, draw):
+        """The input stays as it was, and a second call depends on nothing but its own input."""
+        module, larger = self.averages(submission, draw), [b + 1 for b in self.leading]
+        x, other = self.tokens(draw, D_OUT), draw.normal(*larger, N + 2, D_OUT)
+        first = module(x)
+        unchanged(submission)
+        longer, second = module(other), module(x)
+        shape(first, x.shape)
+        what = "a larger batch of longer sequences" if self.leading else "a longer sequence"
+        shape(longer, other.shape, f"the output for {what}")
+        close(second, first, "the output of the second call")
+
+    @check("device", points=0)
+    def test_cuda(self, submission, draw):
+        """On a GPU the output has the same values, in float32 and in float16."""
+        on_cuda(submission)
+        for dtype in (torch.float32, torch.float16):
+            state, x = self.weights(draw, dtype=dtype), self.tokens(draw, dtype=dtype)
+            got = self.head(submission, state, dtype).to(device="cuda").on("cuda", x)
+            stayed_on_cuda(submission)
+            close(got, self.right(x, state), dtype=dtype)
