@@ -39,7 +39,7 @@ NOTHING_REAL = torch.tensor([[0, 0, 0, 0, 0], [1, 1, 1, 1, 0]]).bool()
 
 def weights(draw, d_in=D_IN, d_out=D_OUT, bias=False, dtype=torch.float32):
     """Different random weights for the three layers, and biases if wanted."""
-    shapes = {f"{name}.weight": (d_out, d_in) for name in NAMES}
+    shapes: dict[str, tuple[int, ...]] = {f"{name}.weight": (d_out, d_in) for name in NAMES}
     if bias:
         shapes.update({f"{name}.bias": (d_out,) for name in NAMES})
     return draw.state(shapes, dtype)

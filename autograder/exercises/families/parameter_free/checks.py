@@ -5,6 +5,7 @@ one of its methods. Those that are not about the values of the whole formula fir
 that a wrong scale does not cost the points for, say, the device, and what is no attention gets no points.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -13,6 +14,7 @@ from ....checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     close,
     gradient,
     on_cuda,
@@ -22,6 +24,7 @@ from ....checks.api import (
     stayed_on_cuda,
     unchanged,
 )
+from ....checks.proxies import Proxy, Submission
 from ...reference import plain, qkv
 from .. import easy_cases
 
@@ -30,12 +33,12 @@ from .. import easy_cases
 class Judge:
     """`leading` is the batch, (b,) or (); `call` gives the submission's Proxy, `scaled` says which formula is right."""
 
-    submission: object
-    draw: object
-    call: object
-    leading: tuple
+    submission: Submission
+    draw: Draw
+    call: Callable[[Submission], Proxy]
+    leading: tuple[int, ...]
     scaled: bool
-    sizes: tuple = (5, 3)  # tokens, features; with a batch of 2 all different
+    sizes: tuple[int, ...] = (5, 3)  # tokens, features; with a batch of 2 all different
     square: int = field(default=4)
 
     def right(self, x):
