@@ -164,7 +164,10 @@ def right_gradients(submission, draw, mask):
     upstream = (draw.normal(B, T, DV, dtype=torch.float64), draw.normal(B, T, S, dtype=torch.float64))
     got = submission.function("attention").gradients(*given, mask, upstream=upstream)
     for name, one, right in zip(
-        ("query", "key", "value"), got.inputs, qkv.gradients(qkv.attention(*given, mask=mask), upstream, given), strict=True
+        ("query", "key", "value"),
+        got.inputs,
+        qkv.gradients(qkv.attention(*given, mask=mask), upstream, given),
+        strict=True,
     ):
         gradient(one, right, f"the {name}", torch.float64)
 
