@@ -9,4 +9,4 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # jsonschema, which all that reads notebooks imports, would compile a grammar of web addresses with this
 # (where it is installed: Jupyter brings it), which takes longer than importing torch. No schema here has any.
-sys.modules.setdefault("rfc3987_syntax", None)
+sys.modules.setdefault("rfc3987_syntax", None)  # pyright: ignore[reportArgumentType]  # not to be imported

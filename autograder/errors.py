@@ -50,7 +50,7 @@ class NotRecorded(KitError):
 class ChildGone(KitError):
     """The child can no longer be talked to. `status` is "timeout" or "killed"; the message says what happened."""
 
-    def __init__(self, status, message):
+    def __init__(self, status: str, message: str) -> None:
         super().__init__(message)
         self.status = status
 

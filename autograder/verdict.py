@@ -2,7 +2,17 @@
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:  # who reads a stored verdict needs none of these
+    from _typeshed import DataclassInstance
+
+    from . import course
+    from .submission.restore import Cell
+
+T = TypeVar("T", bound="DataclassInstance")
 
 SCHEMA = 1
 STATUSES = ("graded", "missing", "error", "timeout", "killed", "rejected")
@@ -13,7 +23,7 @@ class VerdictError(ValueError):
     """A stored verdict cannot be read."""
 
 
-def typed(kind, data, **made):
+def typed(kind: type[T], data: object, **made: Any) -> T:
     """A dataclass from its dict, if all values are of its fields' types; `made` are values that have been looked at.
 
     Raises VerdictError.
@@ -30,19 +40,19 @@ def typed(kind, data, **made):
         raise VerdictError(f"it is no {kind.__name__} ({error})") from None
 
 
-def _is_a(kind, value):
+def _is_a(kind: Any, value: Any) -> bool:
     if kind is float:
         return type(value) in (int, float) and abs(value) < 2**53 and math.isfinite(value)
     return kind is not None and type(value) is kind
 
 
-def _list(value):
+def _list(value: object) -> list[Any]:
     if not isinstance(value, list):
         raise VerdictError("what should be a list is none")
     return value
 
 
-def printable(text):
+def printable(text: str) -> str:
     """Text without what could trick a terminal or a reader's eye: escapes, other controls, turned directions."""
     if text.isprintable():
         return text
@@ -59,7 +69,7 @@ class Check:
     passed: bool
     message: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.message = printable(self.message)  # it may quote the submission
 
 
@@ -87,13 +97,13 @@ class Exercise:
     score: float
     max_score: float
     status: str
-    checks: list = field(default_factory=list)
-    diagnosis: list = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    diagnosis: list[Diagnosis] = field(default_factory=list)
     message: str = ""
-    skipped: list = field(default_factory=list)  # the fields of Skipped, as dicts
+    skipped: list[dict[str, str]] = field(default_factory=list)  # the fields of Skipped, as dicts
     unjudged: str = ""  # for the instructor: which checks ended by a mistake of their own; a person gives these points
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.message = printable(self.message)
 
 
@@ -102,43 +112,43 @@ class Verdict:
     """One submission's outcome: `path` as it was given, and the `seed` that its inputs were drawn from."""
 
     path: str
-    exercises: list
+    exercises: list[Exercise]
     seed: int
     assignment: str = ""
     schema: int = SCHEMA
 
     @property
-    def score(self):
+    def score(self) -> float:
         return sum(e.score for e in self.exercises)
 
     @property
-    def max_score(self):
+    def max_score(self) -> float:
         return sum(e.max_score for e in self.exercises)
 
     @property
-    def full(self):
+    def full(self) -> bool:
         """Whether every exercise got all its points; nothing asked for is not everything achieved."""
         return bool(self.exercises) and all(e.status == "graded" and e.score == e.max_score for e in self.exercises)
 
-    def exercise(self, name):
+    def exercise(self, name: str | None) -> Exercise | None:
         return next((e for e in self.exercises if e.exercise == name), None)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         data = asdict(self)
         return {"schema": data.pop("schema"), **data}
 
-    def to_json(self):
+    def to_json(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=True)
 
     @classmethod
-    def from_dict(cls, data):
+    def from_dict(cls, data: object) -> "Verdict":
         """The inverse of `to_dict`. Raises VerdictError."""
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise VerdictError(f"it is no verdict of schema {SCHEMA}")
         return typed(cls, data, exercises=[_exercise(e) for e in _list(data.get("exercises"))])
 
 
-def _exercise(data):
+def _exercise(data: object) -> Exercise:
     data = data if isinstance(data, dict) else {}
     outcome = typed(
         Exercise,
@@ -161,34 +171,36 @@ class Graded:
     """
 
     verdict: Verdict
-    cells: list = field(default_factory=list)
-    outputs: dict = field(default_factory=dict)
-    spent: dict = field(default_factory=dict)
+    cells: "list[Cell]" = field(default_factory=list)
+    outputs: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    spent: dict[str, float] = field(default_factory=dict)
     stopped: bool = False
 
     @property
-    def final(self):
+    def final(self) -> bool:
         """Whether it counts for good: no point was lost to a deadline or a kill, which may not be met another time."""
         stopped = self.stopped or any(e.status in STOPPED for e in self.verdict.exercises)
         return self.verdict.full or not stopped
 
 
-def settled(first, second):
+def settled(first: Graded, second: Graded) -> Graded:
     """The Graded of two tries: the second counts, but what was stopped in it alone keeps the grade of the first."""
     exercises = [_settled(first.verdict.exercise(e.exercise), e) for e in second.verdict.exercises]
     return replace(second, verdict=replace(second.verdict, exercises=exercises))
 
 
-def _settled(first, second):
+def _settled(first: Exercise | None, second: Exercise) -> Exercise:
     return first if first and second.status in STOPPED and first.status not in STOPPED else second
 
 
-def rejected(path, wanted, problem, seed, assignment=""):
+def rejected(
+    path: object, wanted: "Iterable[course.Exercise]", problem: str, seed: int, assignment: str = ""
+) -> Verdict:
     """The Verdict of a submission that cannot be read: 0 points for each exercise, and why."""
     results = [without_grade(e.name, e.points, "rejected", problem) for e in wanted]
     return Verdict(str(path), results, seed, assignment)
 
 
-def without_grade(name, max_score, status, message):
+def without_grade(name: str, max_score: float, status: str, message: str) -> Exercise:
     """The outcome of an exercise that could not be graded: 0 points, and why."""
     return Exercise(exercise=name, score=0.0, max_score=max_score, status=status, message=message)

@@ -24,13 +24,17 @@ A check takes `submission`, `draw` or both, and nothing else: pytest collects it
 import hashlib
 import math
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import pytest
 import torch
 
 from ..sandbox.inside import wire
 from . import source_text
-from .proxies import largest
+from .proxies import StudentError, Submission, largest
+
+Test = TypeVar("Test", bound=Callable[..., None])
 
 CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "arguments", "mode")
 
@@ -47,12 +51,12 @@ class CheckFailed(AssertionError):
     """What was seen is not what should be; the message is one or two sentences for the student."""
 
 
-def check(category, points, witnessed=False):
+def check(category: str, points: float, witnessed: bool = False) -> Callable[[Test], Test]:
     """Marks a test as a graded check. `witnessed`: only the student's process can know it, so it carries few points."""
     if category not in CATEGORIES:
         raise ValueError(f"unknown category {category!r}")
 
-    def mark(test):
+    def mark(test: Test) -> Test:
         test = pytest.mark.category(category)(pytest.mark.points(points)(test))
         return pytest.mark.witnessed(test) if witnessed else test
 
@@ -62,16 +66,18 @@ def check(category, points, witnessed=False):
 class Draw:
     """Random inputs, all from one seed: a check draws the same ones for every submission of a run."""
 
-    def __init__(self, seed, name):
+    def __init__(self, seed: int, name: str) -> None:
         digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
         self.generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
 
-    def normal(self, *shape, dtype=torch.float32, scale=1.0, grad=False):
+    def normal(
+        self, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0, grad: bool = False
+    ) -> torch.Tensor:
         """Standard normal numbers, times `scale`, of any shape."""
         values = torch.randn(shape, generator=self.generator, dtype=torch.float64) * scale
         return values.to(dtype).requires_grad_(grad)
 
-    def mask(self, *shape):
+    def mask(self, *shape: int) -> torch.Tensor:
         """A boolean mask, True with probability 2/3, with at least one True and one False in every row."""
         mask = torch.rand(shape, generator=self.generator) < 2 / 3
         first, second = self.integer(0, shape[-1] - 1), self.integer(0, shape[-1] - 1)
@@ -79,39 +85,45 @@ class Draw:
         mask[..., first], mask[..., second] = True, False
         return mask
 
-    def integer(self, low, high):
+    def integer(self, low: int, high: int) -> int:
         """A whole number from `low` to `high`, both included."""
         return int(torch.randint(low, high + 1, (), generator=self.generator))
 
-    def state(self, shapes, dtype=torch.float32):
+    def state(self, shapes: Mapping[str, Sequence[int]], dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
         """Weights by name for `Proxy.load`: `shapes` maps names to shapes; scaled to keep values of order one."""
         return {
             name: self.normal(*shape, dtype=dtype, scale=max(1, shape[-1]) ** -0.5) for name, shape in shapes.items()
         }
 
 
-def pair(value, what="`(output, weights)`"):
+def pair(value: Any, what: str = "`(output, weights)`") -> Sequence[Any]:
     """The two parts of a pair. Raises CheckFailed for anything else."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise CheckFailed(f"It should return the pair {what}, but it returned {kind_of(value)}.")
     return value
 
 
-def tensor(value, what="the output"):
+def tensor(value: Any, what: str = "the output") -> torch.Tensor:
     """The value, if it is a tensor. Raises CheckFailed for anything else."""
     if not isinstance(value, torch.Tensor):
         raise CheckFailed(f"{sentence_start(what)} should be a tensor; what came is {kind_of(value)}.")
     return value
 
 
-def shape(value, expected, what="the output"):
+def shape(value: Any, expected: Sequence[int], what: str = "the output") -> None:
     """Raises CheckFailed unless the value is a tensor of the expected shape."""
     got = tuple(tensor(value, what).shape)
     if got != tuple(expected):
         raise CheckFailed(f"The shape of {what} should be {tuple(expected)}, but it is {got}.")
 
 
-def close(value, expected, what="the output", tolerance=None, dtype=None):
+def close(
+    value: Any,
+    expected: torch.Tensor,
+    what: str = "the output",
+    tolerance: float | None = None,
+    dtype: torch.dtype | None = None,
+) -> None:
     """Raises CheckFailed unless the value equals the reference within rounding.
 
     `expected` is the reference in float64; `dtype` is the one that the value must have (float32 if not given) and sets
@@ -139,7 +151,7 @@ def close(value, expected, what="the output", tolerance=None, dtype=None):
         )
 
 
-def pattern(value, expected, what="the mask"):
+def pattern(value: Any, expected: torch.Tensor, what: str = "the mask") -> None:
     """Raises CheckFailed unless the value is a tensor that is true (or not 0) exactly where `expected` is."""
     shape(value, expected.shape, what)
     wrong = (value != 0) != expected
@@ -151,14 +163,14 @@ def pattern(value, expected, what="the mask"):
         )
 
 
-def boolean(value, expected, what="the mask"):
+def boolean(value: Any, expected: torch.Tensor, what: str = "the mask") -> None:
     """Raises CheckFailed unless the value is the boolean tensor `expected`."""
     pattern(value, expected, what)
     if value.dtype != torch.bool:
         raise CheckFailed(f"The dtype of {what} should be bool, but it is {name_of(value.dtype)}.")
 
 
-def dropped(got, weights, p, seen_twice=None):
+def dropped(got: Any, weights: torch.Tensor, p: float, seen_twice: torch.Tensor | None = None) -> None:
     """Raises CheckFailed unless `got` is `weights` after dropout: each entry 0 with probability p, else divided by 1-p.
 
     (b, t, t), where all b items hold the same weights. `seen_twice` is the same again as other features reveal it; if
@@ -182,7 +194,7 @@ def dropped(got, weights, p, seen_twice=None):
         raise CheckFailed("The same weights were dropped in each sequence of the batch.")
 
 
-def frequencies(counts, chances, what, names):
+def frequencies(counts: torch.Tensor, chances: torch.Tensor, what: str, names: Sequence[str]) -> None:
     """Raises CheckFailed unless independent draws with these `chances`, (n,), may well have been counted so.
 
     `what` was drawn, `names` (n) are the outcomes'. By Chernoff's bound, the share q of an outcome of chance p among N
@@ -203,7 +215,7 @@ def frequencies(counts, chances, what, names):
         raise CheckFailed(f"{total} {what} came as often as expected, more evenly than by chance.")
 
 
-def evenness(counts, chances):
+def evenness(counts: torch.Tensor, chances: torch.Tensor) -> float:
     """A bound of log P(X² ≤ x), where x is the chi-squared statistic of these counts and X² that of right draws.
 
     N draws have the counts of independent Poisson variables C_i of means N·p_i, given that these sum up to N. So for
@@ -219,12 +231,14 @@ def evenness(counts, chances):
     return rate * x + means[many].sum().item() - poisson_at_its_mean(total)
 
 
-def poisson_at_its_mean(mean):
+def poisson_at_its_mean(mean: float) -> float:
     """log P(Poisson(mean) = mean)."""
     return mean * math.log(mean) - mean - math.lgamma(mean + 1)
 
 
-def gradient(value, expected, what, dtype=None, tolerance=None):
+def gradient(
+    value: Any, expected: torch.Tensor, what: str, dtype: torch.dtype | None = None, tolerance: float | None = None
+) -> None:
     """Raises CheckFailed unless a gradient is there and equals the reference's; a missing one equals zero."""
     if value is None:
         if expected.count_nonzero() > 0:
@@ -233,7 +247,7 @@ def gradient(value, expected, what, dtype=None, tolerance=None):
     close(value, expected, f"the gradient of {what}", tolerance=tolerance, dtype=dtype)
 
 
-def parameters(got, expected):
+def parameters(got: Mapping[str, torch.Tensor], expected: Mapping[str, tuple[int, ...]]) -> None:
     """Raises CheckFailed unless a module has exactly the parameters `expected`, shapes by name."""
     wrong = {
         "has no": sorted(set(expected) - set(got)),
@@ -245,7 +259,7 @@ def parameters(got, expected):
         raise CheckFailed(f"The module {'; it '.join(parts)}.")
 
 
-def refuses(error, what, *words):
+def refuses(error: StudentError | None, what: str, *words: str | int) -> None:
     """Raises CheckFailed unless `error` (from `Proxy.error`) is a ValueError whose message holds all `words`.
 
     A number must stand there by itself, and not among so many that the message does not say which.
@@ -263,13 +277,13 @@ def refuses(error, what, *words):
         raise CheckFailed(f"The ValueError for {what} holds {len(said)} numbers, so it does not say which are wrong.")
 
 
-def unchanged(submission):
+def unchanged(submission: Submission) -> None:
     """Raises CheckFailed if the last call changed a tensor that it was given (witnessed)."""
     if submission.last.changed:
         raise CheckFailed("It changed one of its inputs in place; whoever called it still needs that tensor as it was.")
 
 
-def does_without(submission, name, forbidden):
+def does_without(submission: Submission, name: str, forbidden: Iterable[str]) -> None:
     """Raises CheckFailed if the text that defines the function `name` reaches one of the `forbidden` names."""
     try:
         found = source_text.reaches(submission.source(name), frozenset(forbidden))
@@ -280,31 +294,31 @@ def does_without(submission, name, forbidden):
         raise CheckFailed(f"It uses {calls}, itself or in a helper.")
 
 
-def on_meta(value, expected_shape, what="the output"):
+def on_meta(value: Any, expected_shape: Sequence[int], what: str = "the output") -> None:
     """Raises CheckFailed unless the value is a tensor on `meta` of that shape."""
     shape(value, expected_shape, what)
     if value.device.type != "meta":
         raise CheckFailed(f"The device of {what} should be the inputs', but it is {value.device.type}.")
 
 
-def on_cuda(submission):
+def on_cuda(submission: Submission) -> None:
     """Skips the check where there is no GPU."""
     if "cuda" not in submission.devices():
         pytest.skip("no GPU on this machine")
 
 
-def stayed_on_cuda(submission, what="The output is", where="where the input is"):
+def stayed_on_cuda(submission: Submission, what: str = "The output is", where: str = "where the input is") -> None:
     """Raises CheckFailed unless all that the last call returned lies on the GPU."""
     if submission.last.devices != ["cuda"]:
         raise CheckFailed(f"{what} not on the GPU, {where}.")
 
 
-def name_of(dtype):
+def name_of(dtype: torch.dtype) -> str:
     """float32 for torch.float32."""
     return wire.DTYPE_NAMES.get(dtype, str(dtype))
 
 
-def kind_of(value):
+def kind_of(value: object) -> str:
     """A few words for what a value is."""
     if value is None:
         return "None"
@@ -317,18 +331,18 @@ def kind_of(value):
     return f"a {type(value).__name__}"
 
 
-def number(value):
+def number(value: Any) -> Any:
     """A number that came in a tensor, as one."""
     return value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value
 
 
-def length(value):
+def length(value: Any) -> int | None:
     """How many parts a list, a tuple or a tensor (n,) has; None for anything else."""
     is_row = isinstance(value, torch.Tensor) and value.dim() == 1 and value.device.type != "meta"
     return len(value) if is_row or isinstance(value, (list, tuple)) else None
 
 
-def numbers(value, many):
+def numbers(value: Any, many: int) -> list[Any]:
     """The parts of a list, a tuple or a tensor (n,) of `many` parts, as plain numbers where they are numbers.
 
     How many there are is looked at first: of an answer of millions, no list is made. Raises CheckFailed.
@@ -338,5 +352,5 @@ def numbers(value, many):
     return [number(one) for one in (value.tolist() if isinstance(value, torch.Tensor) else value)]
 
 
-def sentence_start(text):
+def sentence_start(text: str) -> str:
     return text[:1].upper() + text[1:]

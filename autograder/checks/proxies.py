@@ -4,15 +4,18 @@ The code behind a proxy runs in the sandbox (a student's) or in this process (a 
 comes back is plain data: tensors on the CPU or on `meta`, numbers, tuples, and `Opaque` for what does not travel.
 """
 
+from __future__ import annotations
+
 import inspect
 import itertools
 import math
 import re
 import warnings
-from collections import namedtuple
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import torch
 
@@ -21,47 +24,78 @@ from ..sandbox.inside import wire
 from ..sandbox.inside.handlers import Workbench, tensors_in
 from .source_text import Source
 
-Gradients = namedtuple("Gradients", "value inputs parameters")
+Answer: TypeAlias = tuple[wire.Message, wire.Tensors]  # a reply, and the tensors of it
+Target: TypeAlias = str | int | list[Any]  # a name, the number of an object, or [target, the name of its attribute]
+
+
+class Gradients(NamedTuple):
+    """A value, and the gradients of the inputs that asked for one, in order, and of the parameters by name."""
+
+    value: Any
+    inputs: list[torch.Tensor | None]
+    parameters: dict[str, torch.Tensor | None]
+
+
+class Transport(Protocol):
+    """What serves the requests of a Submission."""
+
+    def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
+        """Serve one request of the workbench's."""
+        ...
+
+    def source(self, name: str) -> Source:
+        """The text that defines `name`."""
+        ...
+
+
+class JoinedTransport(Transport, Protocol):
+    """A Transport that can be asked for several answers at once."""
+
+    def ask_all(self, requests: wire.Encoded, number: int, seconds: float) -> list[Answer] | None:
+        """Serve a `number` of requests that are one; None if that is not to be had, or takes more than `seconds`."""
+        ...
 
 
 class StudentError(Exception):
     """The submission's own code raised. `type` and `message` are its exception's; `where` is a place or None."""
 
-    def __init__(self, failure):
-        """`failure` is a replies.Failure."""
+    def __init__(self, failure: replies.Failure) -> None:
         super().__init__(f"{failure.type}: {failure.message}")
         self.type = failure.type
         self.message = failure.message
         self.where = failure.where
 
-    def sentence(self):
+    def sentence(self) -> str:
         """What happened and where, for the student."""
         first_line = self.message.strip().split("\n")[0][:300]
         text = f"Your code raised {self.type}" + (f": {first_line}" if first_line else "")
         if self.where:
-            code = f" (`{self.where['code'].strip()}`)" if self.where["code"].strip() else ""
-            text += f", in {self.where['file']}, line {self.where['line']}{code}"
+            code = f" (`{self.where.code.strip()}`)" if self.where.code.strip() else ""
+            text += f", in {self.where.file}, line {self.where.line}{code}"
         return text + "."
 
 
 class Local:
     """Trusted code in this process, behind the same interface as a sandboxed child. `text` is what defines it."""
 
-    def __init__(self, namespace, text=None):
+    def __init__(self, namespace: dict[str, Any], text: str | None = None) -> None:
         self.bench = Workbench(namespace)
         self.text = text
 
-    def ask(self, message, tensors):
+    def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         with warnings.catch_warnings():  # wrong code warns, as a student's does where nobody sees it
             warnings.simplefilter("ignore")
             return self.bench.handle(message, tensors)
 
-    def source(self, name):
+    def ask_all(self, requests: wire.Encoded, number: int, seconds: float) -> None:
+        """Nothing is won by asking at once where no request has a way to go."""
+
+    def source(self, name: str) -> Source:
         """The text of the file that defines `name`, and last, since the last counts, that of the definition itself."""
         if self.text is not None:
             return Source(name, (self.text,), 1)
         code = self.bench.find(name)
-        file = Path(inspect.getsourcefile(code)).read_text(encoding="utf-8")
+        file = Path(inspect.getfile(code)).read_text(encoding="utf-8")
         return Source(code.__name__, (file, dedent(inspect.getsource(code))), 2)
 
 
@@ -71,7 +105,7 @@ class Counts:
 
     seen: torch.Tensor
 
-    def like(self, other):
+    def like(self, other: Counts) -> bool:
         """Whether no share of one is further from the other's than 4.5 standard deviations."""
         if self.seen.shape != other.seen.shape:
             return False
@@ -86,77 +120,77 @@ class Counts:
 class Transcript:
     """All that a check saw of a submission, in order: what is compared with a misconception's."""
 
-    entries: list = field(default_factory=list)
+    entries: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def add(self, *entry):
+    def add(self, *entry: Any) -> None:
         self.entries.append(entry)
 
 
 class Submission:
-    """What a check gets as `submission`. `transport` is a Local or a grading.Workspace.
-
-    Its `ask(message, tensors)` serves the workbench's requests, its `source(name)` gives the text of a definition.
+    """What a check gets as `submission`. After a call, `last` tells of it.
 
     What is built, loaded or set is only asked for together with the next request that has an answer, since each way to
     the sandbox and back costs more than most of what is done there. `settle` asks for it at once.
     """
 
-    def __init__(self, transport, transcript=None):
+    last: replies.Call
+
+    def __init__(self, transport: Transport, transcript: Transcript | None = None) -> None:
         self.transport = transport
         self.transcript = transcript if transcript is not None else Transcript()
         self.handles = itertools.count()  # from 0 for each check, so that each asks for the same again
-        self.last = None
-        self.waiting = []  # requests, with what the transcript is to say if they succeed
-        self.tensors = []  # of what is waiting, and of the next request
+        # requests, with what the transcript is to say if they succeed
+        self.waiting: list[tuple[wire.Message, tuple[Any, ...]]] = []
+        self.tensors: wire.Tensors = []  # of what is waiting, and of the next request
 
-    def build(self, name, *args, **kwargs):
+    def build(self, name: str, *args: Any, **kwargs: Any) -> Proxy:
         """Construct the class `name`: a `Proxy` of the module. Raises StudentError, then or when it is next used."""
         return self._build({"op": "build", "name": name, "args": self.pack(args), "kwargs": self.pack(kwargs)}, "built")
 
-    def torch_module(self, name, **kwargs):
+    def torch_module(self, name: str, **kwargs: Any) -> Proxy:
         """A `Proxy` of one of torch's own modules, such as `MultiheadAttention`, to be given to the submission."""
         return self._build({"op": "torch_module", "name": name, "kwargs": self.pack(kwargs)})
 
-    def stub(self, name, **kwargs):
+    def stub(self, name: str, **kwargs: Any) -> Proxy:
         """A `Proxy` of one of the kit's stub models (sandbox/inside/stubs.py), to be given to the submission."""
         return self._build({"op": "stub", "name": name, "kwargs": self.pack(kwargs)})
 
-    def _build(self, message, *entry):
+    def _build(self, message: wire.Message, *entry: Any) -> Proxy:
         handle = next(self.handles)
         self.tell({**message, "handle": handle}, *entry)
         return Proxy(self, handle)
 
-    def function(self, name):
+    def function(self, name: str) -> Proxy:
         """A `Proxy` of the function `name`."""
         return Proxy(self, name)
 
-    def source(self, name):
+    def source(self, name: str) -> Source:
         """The text that defines `name`, never run here: a sources.Source."""
         return self.transport.source(name)
 
-    def devices(self):
+    def devices(self) -> list[str]:
         """The devices that the submission can be run on here."""
         reply, _ = self.ask({"op": "devices"})
         return replies.devices(reply)
 
-    def note(self, *seen):
+    def note(self, *seen: Any) -> None:
         """What a check makes of values that it got by `Proxy.sample`, and tells one mistake from another."""
         self.transcript.add("noted", *seen)
 
-    def pack(self, value):
+    def pack(self, value: object) -> wire.Node:
         """A value as it stands in a message; its tensors will go along with the next request."""
         return wire.pack(value, self.tensors)
 
-    def tell(self, message, *entry):
+    def tell(self, message: wire.Message, *entry: Any) -> None:
         """Have a request made before the next one that has an answer; the transcript then gets `entry`, if any."""
         self.waiting.append((message, entry))
 
-    def settle(self):
+    def settle(self) -> None:
         """Make the requests that wait, so that what they raise is raised here. Raises StudentError."""
         if self.waiting:
             self.ask({"op": "nothing"})
 
-    def ask(self, message):
+    def ask(self, message: wire.Message) -> Answer:
         """Make all requests that wait, and this one: its reply and the tensors of it. Raises StudentError."""
         waiting, tensors = self.waiting, self.tensors
         self.waiting, self.tensors = [], []
@@ -172,7 +206,7 @@ class Submission:
         raise error
 
 
-def _told(error):
+def _told(error: StudentError) -> str | list[str]:
     """What of an error's message tells one mistake from another: of a refusal, which everybody words, the numbers.
 
     Of other errors, all but the name of the function that got wrong arguments.
@@ -189,39 +223,40 @@ class Proxy:
     replies.Call that tells of it.
     """
 
-    def __init__(self, submission, target):
+    def __init__(self, submission: Submission, target: Target) -> None:
         self.submission = submission
         self.target = target
-        self.named = {}  # the shapes, by name, of the parameters that it must have, since weights were loaded into them
+        # the shapes, by name, of the parameters that it must have, since weights were loaded into them
+        self.named: dict[str, torch.Size] = {}
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it. Raises StudentError."""
-        return self._call(args, kwargs, {})
+        return self._call(args, kwargs, {}).value
 
-    def seeded(self, seed, *args, **kwargs):
+    def seeded(self, seed: int, *args: Any, **kwargs: Any) -> Any:
         """Call it after seeding torch's generator."""
-        return self._call(args, kwargs, {"seed": seed})
+        return self._call(args, kwargs, {"seed": seed}).value
 
-    def sample(self, *args, seed=None, **kwargs):
+    def sample(self, *args: Any, seed: int | None = None, **kwargs: Any) -> Any:
         """Call it, after seeding torch's generator if there is a `seed`, for values that are drawn.
 
         They differ from one right answer to another, so what is to be remembered of them is for `Submission.note`.
         """
-        return self._call(args, kwargs, {} if seed is None else {"seed": seed}, keep=False)
+        return self._call(args, kwargs, {} if seed is None else {"seed": seed}, keep=False).value
 
-    def on(self, device, *args, **kwargs):
+    def on(self, device: str, *args: Any, **kwargs: Any) -> Any:
         """Call it with all tensors on `device`. On `meta`, mixing devices raises, as it would on a GPU."""
-        return self._call(args, kwargs, {"device": device})
+        return self._call(args, kwargs, {"device": device}).value
 
-    def counted(self, *args, **kwargs):
+    def counted(self, *args: Any, **kwargs: Any) -> Any:
         """Call it; `submission.last.products` is then the number of products and softmaxes (witnessed)."""
-        return self._call(args, kwargs, {"count": True})
+        return self._call(args, kwargs, {"count": True}).value
 
-    def do(self, *args, **kwargs):
+    def do(self, *args: Any, **kwargs: Any) -> None:
         """Call it for what it does to the modules that it is given. What it returns is ignored. Raises StudentError."""
         self._call(args, kwargs, {}, keep=False)
 
-    def refused(self, *args, **kwargs):
+    def refused(self, *args: Any, **kwargs: Any) -> StudentError | None:
         """As `do`, for the error that it should raise: a StudentError, or None if it raised nothing."""
         self.submission.settle()
         try:
@@ -230,7 +265,7 @@ class Proxy:
             return error
         return None
 
-    def error(self, *args, **kwargs):
+    def error(self, *args: Any, **kwargs: Any) -> StudentError | None:
         """Call it for the error that it should raise: a StudentError, or None if it raised nothing."""
         self.submission.settle()
         try:
@@ -239,39 +274,40 @@ class Proxy:
             return error
         return None
 
-    def gradients(self, *args, upstream, device=None, **kwargs):
+    def gradients(self, *args: Any, upstream: Any, device: str | None = None, **kwargs: Any) -> Gradients:
         """Call it and pull `upstream` (one tensor per output used, None for the others) back.
 
         Returns `Gradients(value, inputs, parameters)`: a list with one tensor or None for every input that has
         `requires_grad`, in order, and a dict of parameters by name.
         """
-        return self._call(args, kwargs, {"device": device} if device else {}, upstream)
+        made = self._call(args, kwargs, {"device": device} if device else {}, upstream)
+        return Gradients(made.value, made.inputs, made.parameters)
 
-    def method(self, name):
+    def method(self, name: str) -> Proxy:
         """A `Proxy` of the method `name` of this object."""
         return Proxy(self.submission, [self.target, name])
 
-    def attribute(self, name):
+    def attribute(self, name: str) -> Any:
         """The value of the attribute `name` of this object. Raises StudentError if it has none."""
         reply, tensors = self.submission.ask({"op": "attribute", "target": [self.target, name]})
         value = replies.attribute(reply, tensors)
         self.submission.transcript.add("value", value)
         return value
 
-    def load(self, state, optional=()):
+    def load(self, state: Mapping[str, torch.Tensor], optional: Collection[str] = ()) -> None:
         """Write weights into parameters by name, as `load_state_dict` would. Raises StudentError.
 
         A name that the module lacks is an error, unless it is among `optional`.
         """
         self.named = {name: weights.shape for name, weights in state.items() if name not in optional}
-        state = self.submission.pack(state)
-        self.submission.tell({"op": "load", "target": self.target, "state": state, "optional": list(optional)})
+        packed = self.submission.pack(state)
+        self.submission.tell({"op": "load", "target": self.target, "state": packed, "optional": list(optional)})
 
-    def freeze(self, *names):
+    def freeze(self, *names: str) -> None:
         """Let parameters by name no longer ask for a gradient."""
         self.submission.tell({"op": "freeze", "target": self.target, "names": list(names)})
 
-    def parameters(self, telling=False):
+    def parameters(self, telling: bool = False) -> dict[str, torch.Tensor]:
         """The parameters by name, as tensors. `telling`: what was seen is their values, not shapes alone."""
         reply, tensors = self.submission.ask({"op": "state", "target": self.target})
         parameters = replies.parameters(reply, tensors, self.named)
@@ -279,49 +315,54 @@ class Proxy:
         self.submission.transcript.add("parameters", seen)
         return parameters
 
-    def frozen(self):
+    def frozen(self) -> set[str]:
         """The names of the parameters that ask for no gradient."""
         reply, tensors = self.submission.ask({"op": "state", "target": self.target})
         names = replies.frozen(reply, tensors)
         self.submission.transcript.add("frozen", sorted(names))
         return names
 
-    def handle(self):
+    def handle(self) -> wire.Handle:
         """What stands for this module among the arguments of a call."""
+        if not isinstance(self.target, int):
+            raise TypeError("only what was built can be given to a call")
         return wire.Handle(self.target)
 
-    def train(self, mode=True):
+    def train(self, mode: bool = True) -> Proxy:
         self.submission.tell({"op": "mode", "target": self.target, "train": mode})
         return self
 
-    def eval(self):
+    def eval(self) -> Proxy:
         return self.train(False)
 
-    def training(self):
+    def training(self) -> bool:
         """Whether the module is in train mode (witnessed)."""
         reply, _ = self.submission.ask({"op": "training", "target": self.target})
         training = replies.training(reply)
         self.submission.transcript.add("training", training)
         return training
 
-    def seen(self):
-        """What a stub model saw of its first calls since it was last asked (witnessed).
-
-        A list of dicts: `idx` and `targets` (tensors, or None), `training` and `graph` (booleans). Raises WireError for
-        anything else.
-        """
+    def seen(self) -> list[replies.SeenCall]:
+        """What a stub model saw of its first calls since it was last asked (witnessed). Raises WireError."""
         reply, tensors = self.submission.ask({"op": "seen", "target": self.target})
         seen = replies.seen(reply, tensors)
-        self.submission.transcript.add("seen", [(list(c["idx"].shape), c["training"], c["graph"]) for c in seen])
+        self.submission.transcript.add("seen", [(list(c.idx.shape), c.training, c.graph) for c in seen])
         return seen
 
-    def to(self, device=None, dtype=None):
+    def to(self, device: str | None = None, dtype: torch.dtype | None = None) -> Proxy:
         """Move the module to a device or a dtype."""
-        dtype = wire.DTYPE_NAMES[dtype] if dtype else None
-        self.submission.tell({"op": "move", "target": self.target, "device": device, "dtype": dtype})
+        name = wire.DTYPE_NAMES[dtype] if dtype else None
+        self.submission.tell({"op": "move", "target": self.target, "device": device, "dtype": name})
         return self
 
-    def _call(self, args, kwargs, options, upstream=None, keep=True):
+    def _call(
+        self,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        options: wire.Message,
+        upstream: Any = None,
+        keep: bool = True,
+    ) -> replies.Call:
         pack = self.submission.pack
         args = [a.handle() if isinstance(a, Proxy) else a for a in args]
         kwargs = {name: a.handle() if isinstance(a, Proxy) else a for name, a in kwargs.items()}
@@ -341,18 +382,17 @@ class Proxy:
         if keep:
             transcript.add("value", made.value)
         transcript.add("changed", made.changed)
-        if upstream is None:
-            return made.value
-        transcript.add("gradients", made.inputs, made.parameters)
-        return Gradients(made.value, made.inputs, made.parameters)
+        if upstream is not None:
+            transcript.add("gradients", made.inputs, made.parameters)
+        return made
 
 
-def largest(tensor):
+def largest(tensor: torch.Tensor) -> float:
     """The largest absolute value in a tensor: NaN if there is one, 0 if there is nothing."""
     return torch.linalg.vector_norm(tensor, torch.inf).item() if tensor.numel() else 0.0
 
 
-def same(a, b):
+def same(a: Any, b: Any) -> bool:
     """Whether two observations are equal up to rounding: the same structure, dtypes and shapes, values close."""
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if a.shape != b.shape or a.dtype != b.dtype or a.device != b.device:

@@ -8,15 +8,20 @@ A check that asks for something else than was foreseen is made once more, reques
 than it would have had, since whatever it had asked for so far was answered before the rest.
 """
 
+from __future__ import annotations
+
 import functools
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from .. import cache
 from ..sandbox.inside import wire
+from .proxies import Answer, JoinedTransport, Transport
+from .source_text import Source
 
 KEPT = 64  # exercises and seeds
 PATIENCE = 1.0  # seconds for all answers, or
@@ -30,28 +35,28 @@ class Unforeseen(Exception):
 class Foresight:
     """What the checks of exercises ask for, by exercise and seed."""
 
-    def __init__(self):
-        self.known = OrderedDict()
+    def __init__(self) -> None:
+        self.known: OrderedDict[tuple[str, int], Known] = OrderedDict()
 
-    def answers(self, exercise, seed, transport):
-        """{check: a Foreseen transport}, for the checks that are known, of a transport that can serve requests at once.
+    def answers(self, exercise: str, seed: int, transport: JoinedTransport) -> dict[str, Foreseen]:
+        """A Foreseen transport for each of the checks that are known, where `transport` serves requests at once.
 
-        Empty if it cannot, or if not all could be answered; whoever it was that stopped it is then asked one by one.
+        Empty if it does not, or if not all could be answered; whoever it was that stopped it is then asked one by one.
         """
         known = self.known.get((exercise, seed))
-        if not known or not known.requests or not hasattr(transport, "ask_all"):
+        if not known or not known.requests:
             return {}
         patience = max(PATIENCE, TIMES * sum(asked.seconds for asked in known.checks.values()))
         answers = transport.ask_all(known.joint, len(known.requests), patience)
         if answers is None:
             return {}
-        answers = iter(answers)
+        left = iter(answers)
         return {
-            check: Foreseen(transport, asked, [next(answers) for _ in asked.requests])
+            check: Foreseen(transport, asked, [next(left) for _ in asked.requests])
             for check, asked in known.checks.items()
         }
 
-    def keep(self, exercise, seed, check, asked):
+    def keep(self, exercise: str, seed: int, check: str, asked: Asked) -> None:
         """Remember what a check asked for that the course's own solution passed."""
         known = self.known.get((exercise, seed), Known({}))
         cache.keep(self.known, (exercise, seed), Known({**known.checks, check: asked}), KEPT)
@@ -59,17 +64,17 @@ class Foresight:
 
 @dataclass(frozen=True)
 class Known:
-    """What the `checks` of an exercise ask for: {name: Asked}."""
+    """What the `checks` of an exercise ask for, by name."""
 
-    checks: dict
+    checks: dict[str, Asked]
 
     @functools.cached_property
-    def requests(self):
+    def requests(self) -> list[tuple[wire.Message, wire.Tensors]]:
         """All of their requests, [(message, tensors)]."""
         return [request for asked in self.checks.values() for request in asked.requests]
 
     @functools.cached_property
-    def joint(self):
+    def joint(self) -> wire.Encoded:
         """One request for all of them, as it is sent."""
         message = {
             "op": "all",
@@ -84,12 +89,12 @@ class Asked:
     until all was answered.
     """
 
-    def __init__(self, transport):
+    def __init__(self, transport: Transport) -> None:
         self.transport = transport
-        self.requests = []
+        self.requests: list[tuple[wire.Message, wire.Tensors]] = []
         self.seconds = 0.0
 
-    def ask(self, message, tensors):
+    def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         self.requests.append((message, tensors))
         started = time.monotonic()
         try:
@@ -97,33 +102,33 @@ class Asked:
         finally:
             self.seconds += time.monotonic() - started
 
-    def source(self, name):
+    def source(self, name: str) -> Source:
         return self.transport.source(name)
 
 
 class Foreseen:
     """A transport that has the answers to what was `asked` already: [(reply, its tensors)]."""
 
-    def __init__(self, transport, asked, answers):
+    def __init__(self, transport: Transport, asked: Asked, answers: Sequence[Answer]) -> None:
         self.transport = transport
         self.waiting = iter([(*request, *answer) for request, answer in zip(asked.requests, answers, strict=True)])
 
-    def ask(self, message, tensors):
-        known, given, reply, answer = next(self.waiting, (None, (), None, None))
+    def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
+        known, given, reply, answer = next(self.waiting, (None, [], {}, []))
         if message != known or len(tensors) != len(given) or not all(map(_identical, tensors, given)):
             raise Unforeseen
         return reply, answer
 
-    def source(self, name):
+    def source(self, name: str) -> Source:
         return self.transport.source(name)
 
 
-def _identical(one, other):
+def _identical(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two tensors as they are sent, contiguous and on the CPU, are the same bit by bit."""
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
     return torch.equal(one, other) or torch.equal(_bits(one), _bits(other))
 
 
-def _bits(tensor):
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.flatten().view(torch.uint8)

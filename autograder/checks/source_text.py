@@ -8,6 +8,7 @@ from this can: such a check carries few points.
 import ast
 import re
 import warnings
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 # What is parsed of a submission. For dotted names and f-strings, Python's own parser takes time and memory that grow
@@ -38,7 +39,7 @@ class Source:
     """
 
     name: str
-    cells: tuple
+    cells: tuple[str, ...]
     before: int
 
 
@@ -46,7 +47,7 @@ class NoDefinition(LookupError):
     """The text holds no definition that can be read."""
 
 
-def reaches(source, names):
+def reaches(source: Source, names: Collection[str]) -> list[str]:
     """Which of `names` the definition reaches by itself or through helpers: how it says so, sorted, `F.softmax` say.
 
     Found are attributes (`F.softmax`, `x.softmax`), imported names under any alias, and `getattr` with the name written
@@ -92,12 +93,12 @@ def reaches(source, names):
     return sorted(found)
 
 
-def names_in(text):
+def names_in(text: str) -> set[str]:
     """The names of variables, functions and classes that stand in a cell; none if it can't be read."""
     return {node.id for node in ast.walk(_parse(text)) if isinstance(node, ast.Name)}
 
 
-def _within(cells):
+def _within(cells: Iterable[str]) -> Iterator[str]:
     """The cells, those beyond MAX_IN_ALL emptied."""
     left = MAX_IN_ALL
     for cell in cells:
@@ -105,7 +106,7 @@ def _within(cells):
         yield cell if left >= 0 else ""
 
 
-def _parse(text):
+def _parse(text: str) -> ast.Module:
     """The syntax tree of a cell; an empty one if it is no Python, or too much of it."""
     if len(text) > MAX_LENGTH or text.count(".") > MAX_PARTS or text.count("{") > MAX_PARTS:
         return ast.Module(body=[], type_ignores=[])
@@ -119,7 +120,7 @@ def _parse(text):
     return ast.Module(body=[], type_ignores=[])
 
 
-def _defined(tree):
+def _defined(tree: ast.Module) -> dict[str, ast.AST]:
     """What a cell defines outside functions and classes: the last node for every name."""
     known, waiting = {}, list(reversed(tree.body))
     while waiting:
@@ -137,7 +138,7 @@ def _defined(tree):
     return known
 
 
-def _bound_in(node):
+def _bound_in(node: ast.AST) -> set[str]:
     """The names that a function binds somewhere in it: arguments, variables, functions within."""
     if not isinstance(node, Definition):
         return {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
@@ -156,20 +157,20 @@ def _bound_in(node):
     return own - elsewhere
 
 
-def _methods(node):
+def _methods(node: ast.AST | None) -> set[str]:
     """The names of a class's own methods."""
     return {n.name for n in node.body if isinstance(n, Definition)} if isinstance(node, ast.ClassDef) else set()
 
 
-def _imported(node, names, only=None):
+def _imported(node: ast.Import | ast.ImportFrom, names: Collection[str], only: str | None = None) -> set[str]:
     """Those of `names` that an import statement brings (under the alias `only`, if given)."""
     aliases = [a for a in node.names if only is None or _bound(a) == only]
     return {a.name[-MAX_NAME:] for a in aliases if a.name.split(".")[-1] in names}
 
 
-def _bound(alias):
+def _bound(alias: ast.alias) -> str:
     return alias.asname or alias.name.split(".")[0]
 
 
-def _last_name(node):
+def _last_name(node: ast.AST) -> str | None:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None

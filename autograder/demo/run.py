@@ -63,7 +63,7 @@ class Student:
     expected: dict
     cells: tuple = ()
     delete_tests: bool = False
-    raw: bytes = None
+    raw: bytes | None = None
 
 
 def run(folder, jobs, device, unsafe, wanted=()):

@@ -4,12 +4,15 @@ nbgrader's own extractor reads whole files into memory, unpacks archives within 
 gives up on the class when one archive is broken. Whose a file is, `whose.py` finds out.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 
 from nbgrader.plugins import ExtractorPlugin, FileNameCollectorPlugin
 from traitlets import List, Unicode
@@ -21,6 +24,9 @@ from ..submission.times import time_of
 from . import unpacking
 from .owners import ARCHIVE_SUFFIX, MAX_NAME, Origin, Owners, Pattern, is_plain
 from .unpacking import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 MAX_FOLDERS = 10
 MAX_NESTED = 2  # archives in an archive: that of a whole class holds those of its students
@@ -42,10 +48,10 @@ class Room:
     said: bool = False  # that there is none left
 
     @property
-    def is_full(self):
+    def is_full(self) -> bool:
         return self.files < 0 or self.size < 0
 
-    def take(self, files=0, size=0):
+    def take(self, files: int = 0, size: int = 0) -> None:
         self.files -= files
         self.size -= size
         if self.is_full:
@@ -58,35 +64,35 @@ class Rooms:
     Students of a class lie side by side; so what all names have in common at their beginning is no folder of one's.
     """
 
-    def __init__(self, names, size):
+    def __init__(self, names: Sequence[str], size: int) -> None:
         parts = [path.parts for name in names if (path := _path_or_none(name))]
         self.common = len(os.path.commonprefix([p[:-1] for p in parts]))
         self.share = min(SIZE, size // max(1, len({self._key(p) for p in parts})))
         self.rooms = {}
 
-    def of(self, path):
+    def of(self, path: Path) -> Room:
         key = self._key(path.parts)
         if key not in self.rooms:
             self.rooms[key] = Room(files=FILES, size=self.share)
         return self.rooms[key]
 
-    def charge(self, size):
+    def charge(self, size: int) -> None:
         pass  # for what is passed over in a zip costs nothing
 
-    def _key(self, parts):
+    def _key(self, parts: tuple[str, ...]) -> tuple[str, ...]:
         return parts[: self.common + 1]
 
 
 class OneRoom:
     """One Room for all that is in an archive."""
 
-    def __init__(self, room):
+    def __init__(self, room: Room) -> None:
         self.room = room
 
-    def of(self, path):
+    def of(self, path: Path) -> Room:
         return self.room
 
-    def charge(self, size):
+    def charge(self, size: int) -> None:
         """Count what is passed over, too: it takes time."""
         self.room.size -= size
 
@@ -97,7 +103,7 @@ class BoundedExtractor(ExtractorPlugin):
     Afterwards `taken` says of every file written where it comes from: a whose.Origin.
     """
 
-    def extract(self, archive_path, extracted_path):
+    def extract(self, archive_path: str, extracted_path: str) -> None:
         self.taken, self.root = {}, extracted_path
         self.archives = sum(unpacking.is_archive(name) for _, _, names in os.walk(archive_path) for name in names)
         for folder, folders, names in os.walk(archive_path):
@@ -108,7 +114,7 @@ class BoundedExtractor(ExtractorPlugin):
                     self._take(source, Path(extracted_path), source.relative_to(archive_path))
 
     @contextlib.contextmanager
-    def _telling(self, name):
+    def _telling(self, name: str) -> Iterator[None]:
         """Whatever goes wrong with a file is said of that file, and the next one's turn comes."""
         try:
             yield
@@ -119,7 +125,7 @@ class BoundedExtractor(ExtractorPlugin):
                 raise SystemExit(DISK_FULL) from None
             self._skip(name, f"it cannot be unpacked ({type(error).__name__})")
 
-    def _take(self, source, extracted, place):
+    def _take(self, source: Path, extracted: Path, place: Path) -> None:
         """Take a file of the `archive_directory`, `place` in it, to the same place in the folder `extracted`."""
         if not stat.S_ISREG(source.lstat().st_mode):
             raise Refused("it is no regular file")
@@ -134,7 +140,14 @@ class BoundedExtractor(ExtractorPlugin):
             shutil.copy(source, target)
             self.taken[str(target)] = Origin(place.parts, len(place.parts))
 
-    def _unpack(self, source, folder, origin, rooms_for, depth=0):
+    def _unpack(
+        self,
+        source: Path,
+        folder: Path,
+        origin: Origin,
+        rooms_for: Callable[[Sequence[str] | None], Rooms | OneRoom],
+        depth: int = 0,
+    ) -> None:
         """Unpack an archive into a folder, and the archives in it into folders beside them.
 
         Where it is broken, or too large, what came before that is taken all the same. `rooms_for` gives the Rooms for
@@ -165,7 +178,7 @@ class BoundedExtractor(ExtractorPlugin):
                 below = origin.below(without_suffix(path))
                 self._unpack(folder / path, into, below, lambda names, inner=inner: inner, depth + 1)
 
-    def _take_member(self, path, open_member, folder, room, depth):
+    def _take_member(self, path: Path, open_member: unpacking.Opener, folder: Path, room: Room, depth: int) -> None:
         if unpacking.is_archive(path.name) and depth == MAX_NESTED:
             raise Refused("it is an archive in an archive in an archive")
         try:
@@ -174,7 +187,7 @@ class BoundedExtractor(ExtractorPlugin):
         finally:
             room.said = room.is_full
 
-    def _skip(self, name, problem):
+    def _skip(self, name: str, problem: object) -> None:
         self.log.warning("Skipped %s: %s", _shown(name), problem)
 
 
@@ -185,13 +198,15 @@ class SafeCollector(FileNameCollectorPlugin):
     files in one place, and times that are none.
     """
 
+    parent: Any  # nbgrader's ZipCollectApp
+
     class_archives = List(
         Unicode(),
         help="Names (such as section*) of archives that hold a whole class, from the course's system: what is"
         " in them may replace what was collected before.",
     ).tag(config=True)
 
-    def collect(self, submitted_file):
+    def collect(self, submitted_file: str) -> dict[str, Any] | None:
         if not hasattr(self, "_settled"):
             self._settled = self._settle()
         if self._settled is None or submitted_file not in self._extractor.taken:
@@ -201,14 +216,16 @@ class SafeCollector(FileNameCollectorPlugin):
         return self._checked(submitted_file, self._settled.infos.get(submitted_file))
 
     @property
-    def _extractor(self):
+    def _extractor(self) -> Any:
         return getattr(self.parent, "extractor_plugin_inst", None)
 
-    def _settle(self):
+    def _settle(self) -> Owners | None:
         """The Owners of what the BoundedExtractor has unpacked; None where the course has another, or no pattern."""
         taken = getattr(self._extractor, "taken", {})
-        pattern = Pattern(self.named_regexp, self.parent.coursedir.assignment_id) if taken else None
-        if not taken or not pattern.names_students:
+        if not taken:
+            return None
+        pattern = Pattern(self.named_regexp, self.parent.coursedir.assignment_id)
+        if not pattern.names_students:
             return None
         found = {path: origin for path, origin in taken.items() if os.path.splitext(path)[1] in self.valid_ext}
         settled = Owners(pattern, self._extractor.root, found, self.class_archives, self._has_submitted)
@@ -216,7 +233,7 @@ class SafeCollector(FileNameCollectorPlugin):
             self.log.warning("%s", _shown(remark))
         return settled
 
-    def _has_submitted(self, student):
+    def _has_submitted(self, student: str) -> bool:
         """Whether something of a student lies in `submitted/` for this assignment."""
         course = self.parent.coursedir
         folder = (
@@ -224,7 +241,7 @@ class SafeCollector(FileNameCollectorPlugin):
         )
         return os.path.lexists(folder) and (not os.path.isdir(folder) or bool(os.listdir(folder)))
 
-    def _checked(self, submitted_file, info):
+    def _checked(self, submitted_file: str, info: dict[str, Any] | None) -> dict[str, Any] | None:
         if not info:
             return None
         names = [info.get(key) for key in ("student_id", "file_id")]
@@ -244,7 +261,7 @@ class SafeCollector(FileNameCollectorPlugin):
         return info
 
 
-def safe_path(name):
+def safe_path(name: str) -> Path:
     """The path within a folder that a member of an archive is written to. Raises Refused."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if not parts or len(parts) > MAX_FOLDERS or not all(is_plain(part) for part in parts):
@@ -253,24 +270,24 @@ def safe_path(name):
     return Path(*parts)
 
 
-def _path_or_none(name):
+def _path_or_none(name: str) -> Path | None:
     try:
         return safe_path(name)
     except Refused:
         return None
 
 
-def _rooms(names, size):
+def _rooms(names: Sequence[str] | None, size: int) -> Rooms | OneRoom:
     """The rooms in an archive of these names, or None where they are not known beforehand."""
     return OneRoom(Room(files=unpacking.MAX_ENTRIES, size=size)) if names is None else Rooms(names, size)
 
 
-def without_suffix(path):
+def without_suffix(path: Path) -> Path:
     """The path for what is in an archive: `a.tar.gz` goes into `a`; a name without a suffix would be its own."""
     return path.with_name(ARCHIVE_SUFFIX.sub("", path.name) or "archive")
 
 
-def _unused(path):
+def _unused(path: Path) -> Path:
     """The path, or one beside it where there is something already: `a` may lie beside `a.zip`."""
     number, free = 1, path
     while os.path.lexists(free):
@@ -279,7 +296,7 @@ def _unused(path):
     return free
 
 
-def _write(open_member, target, room):
+def _write(open_member: unpacking.Opener, target: Path, room: Room) -> None:
     """Copy a member to a new file, counting what really comes; nothing stays of what goes wrong. Raises Refused."""
     size = 0
     try:
@@ -302,5 +319,5 @@ def _write(open_member, target, room):
         raise
 
 
-def _shown(name):
+def _shown(name: object) -> str:
     return ascii(str(name)[-400:])[1:-1]

@@ -4,9 +4,17 @@ A name that is none of anybody's, such as `=HYPERLINK(…)`, gets an apostrophe 
 stay as they are.
 """
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING, Any
 
 from nbgrader.api import MissingEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nbgrader.plugins import CsvExportPlugin
 
 COLUMNS = (
     "assignment",
@@ -26,7 +34,7 @@ FORMULA = re.compile(r"""(^|[,;|\t\r\n"'])(\s*)(?=[-=+@\t\r\uff0b\uff0d\uff1d\uf
 SEPARATOR = re.compile(r"""[,;|\t\r\n"]""")
 
 
-def export(self, gradebook):
+def export(self: CsvExportPlugin, gradebook: Any) -> None:
     """In the place of CsvExportPlugin.export: the same rows, columns and options."""
     path = self.to or "grades.csv"
     self.log.info("Exporting grades to %s", path)
@@ -40,7 +48,7 @@ def export(self, gradebook):
                     file.write(line(_row(gradebook, assignment, student)))
 
 
-def _row(gradebook, assignment, student):
+def _row(gradebook: Any, assignment: Any, student: Any) -> tuple[Any, ...]:
     who = student.id, student.last_name, student.first_name, student.email
     try:
         submission = gradebook.find_submission(assignment.name, student.id)
@@ -51,12 +59,12 @@ def _row(gradebook, assignment, student):
     return assignment.name, assignment.duedate, submission.timestamp, *who, *scores
 
 
-def line(values):
+def line(values: Iterable[Any]) -> str:
     """A line of the table."""
     return ",".join(map(_cell, values)) + "\n"
 
 
-def _cell(value):
+def _cell(value: object) -> str:
     text = "" if value is None else str(value)
     if isinstance(value, str):
         text = FORMULA.sub(r"\1\2'", text)

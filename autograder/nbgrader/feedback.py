@@ -1,5 +1,7 @@
 """Writes the feedback of one student after another: nbgrader's own converter, which keeps what it read and compiled."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import glob
@@ -7,8 +9,9 @@ import json
 import os
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from nbconvert.writers import FilesWriter
+from nbconvert.writers.files import FilesWriter
 from nbgrader.api import (
     Assignment,
     BaseCell,
@@ -26,6 +29,13 @@ from sqlalchemy import select
 
 from ..grading.store import write
 from . import patches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nbformat import NotebookNode
+    from nbgrader.coursedir import CourseDirectory
+    from sqlalchemy import Row, Select
 
 SOLUTIONS = ("SolutionCell", "TaskCell")  # what may have a comment; a task counts where nothing else has its name
 GRADED = ("GradeCell", "TaskCell")
@@ -50,7 +60,9 @@ PLAIN = """<!DOCTYPE html>
 class Feedback(GenerateFeedback):
     """nbgrader's GenerateFeedback with one exporter for all students, and their grades read at once."""
 
-    def prepare(self):
+    coursedir: CourseDirectory
+
+    def prepare(self) -> None:
         """Make the exporter and what it needs."""
         patches.apply()
         self._names = None
@@ -59,13 +71,13 @@ class Feedback(GenerateFeedback):
         for preprocessor in self.preprocessors:
             self.exporter.register_preprocessor(GetGradesAtOnce if preprocessor is GetGrades else preprocessor)
 
-    def write(self, student):
+    def write(self, student: str) -> None:
         """Write one student's feedback. The working directory must be the course's folder."""
         self.coursedir.student_id = glob.escape(student)
         self.init_notebooks()
         self.convert_notebooks()
 
-    def write_plainly(self, student):
+    def write_plainly(self, student: str) -> None:
         """Write one student's feedback without anything that may take long: points, remarks, and cells as text."""
         self.coursedir.student_id = glob.escape(student)
         self.init_notebooks()
@@ -76,7 +88,7 @@ class Feedback(GenerateFeedback):
             write(Path(made), _plain_page(name, path, given))
             os.chmod(made, int(str(self.permissions), 8))
 
-    def init_notebooks(self):
+    def init_notebooks(self) -> None:
         """The notebooks of the student, as the gradebook named them for the first one."""
         if self._names is None:
             with _reading(self.coursedir.db_url) as gradebook:
@@ -87,7 +99,7 @@ class Feedback(GenerateFeedback):
 class GetGradesAtOnce(GetGrades):
     """nbgrader's GetGrades with three queries for a notebook, where nbgrader makes two or more for each cell."""
 
-    def preprocess(self, nb, resources):
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         where = resources["nbgrader"]
         self.given = Given(where["db_url"], where["notebook"], where["assignment"], where["student"])
         nb, resources = NbGraderPreprocessor.preprocess(self, nb, resources)
@@ -96,10 +108,10 @@ class GetGradesAtOnce(GetGrades):
         where["late_penalty"] = self.given.penalty
         return nb, resources
 
-    def _get_comment(self, cell, resources):
+    def _get_comment(self, cell: NotebookNode, resources: Any) -> None:
         cell.metadata.nbgrader["comment"] = _of(cell, self.given.comments).comment
 
-    def _get_score(self, cell, resources):
+    def _get_score(self, cell: NotebookNode, resources: Any) -> None:
         found = _of(cell, self.given.grades)
         cell.metadata.nbgrader["score"] = found.score
         cell.metadata.nbgrader["points"] = found.max_score
@@ -108,7 +120,7 @@ class GetGradesAtOnce(GetGrades):
 class Given:
     """What a student was given for a notebook: points and comments, by the names of cells. Raises MissingEntry."""
 
-    def __init__(self, url, notebook, assignment, student):
+    def __init__(self, url: str, notebook: str, assignment: str, student: str) -> None:
         with _reading(url) as gradebook:
             db = gradebook.db
             submitted = db.execute(_submission(notebook, assignment, student)).first()
@@ -121,7 +133,7 @@ class Given:
         self.max_score = submitted.max_score
 
 
-def _plain_page(name, path, given):
+def _plain_page(name: str, path: str, given: Given) -> str:
     """A plain page as text, from the autograded notebook at that path. Raises ValueError."""
     try:
         with open(path, encoding="utf-8") as file:
@@ -133,7 +145,7 @@ def _plain_page(name, path, given):
     return PLAIN.format(title=escape(name), score=score, points=points, cells="\n".join(parts))
 
 
-def _plain_parts(cell, given):
+def _plain_parts(cell: dict[str, Any], given: Given) -> Iterator[str]:
     """What a plain page says of a cell of a notebook: its points, a comment, and its text, or what its test found."""
     about = cell["metadata"].get("nbgrader", {})
     name = about.get("grade_id")
@@ -152,7 +164,7 @@ def _plain_parts(cell, given):
 
 
 @contextlib.contextmanager
-def _reading(url):
+def _reading(url: str) -> Iterator[Gradebook]:
     """The gradebook, opened once; afterwards no transaction is open, which would keep others from writing."""
     gradebook = _gradebook(url)
     try:
@@ -162,26 +174,28 @@ def _reading(url):
 
 
 @functools.lru_cache(maxsize=1)
-def _gradebook(url):
+def _gradebook(url: str) -> Gradebook:
     return Gradebook(url)
 
 
-def _submission(notebook, assignment, student):
+def _submission(notebook: str, assignment: str, student: str) -> Select[Any, Any, Any, Any]:
+    assigned: Any = Assignment  # nbgrader gives these two some of their columns after the class
+    submitted: Any = SubmittedNotebook
     return (
         select(
-            SubmittedNotebook.id,
-            SubmittedNotebook.notebook_id,
-            SubmittedNotebook.late_submission_penalty,
-            SubmittedNotebook.max_score,
+            submitted.id,
+            submitted.notebook_id,
+            submitted.late_submission_penalty,
+            submitted.max_score,
         )
-        .join(Notebook, Notebook.id == SubmittedNotebook.notebook_id)
-        .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
-        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-        .where(Notebook.name == notebook, Assignment.name == assignment, SubmittedAssignment.student_id == student)
+        .join(Notebook, Notebook.id == submitted.notebook_id)
+        .join(SubmittedAssignment, SubmittedAssignment.id == submitted.assignment_id)
+        .join(Assignment, assigned.id == SubmittedAssignment.assignment_id)
+        .where(Notebook.name == notebook, assigned.name == assignment, SubmittedAssignment.student_id == student)
     )
 
 
-def _by_cell(db, submitted, table, types, *columns):
+def _by_cell(db: Any, submitted: Any, table: Any, types: Sequence[str], *columns: Any) -> dict[str, Row[Any]]:
     """Rows of Grade or Comment by the name of their cell.
 
     Found through the cells: there is an index on (cell, submission), but none on the submission, so that otherwise the
@@ -197,7 +211,7 @@ def _by_cell(db, submitted, table, types, *columns):
     return {row.name: row for row in rows}
 
 
-def _of(cell, rows):
+def _of(cell: NotebookNode, rows: dict[str, Row[Any]]) -> Row[Any]:
     name = cell.metadata["nbgrader"]["grade_id"]
     if name not in rows:
         raise MissingEntry(f"The gradebook has nothing of this student for the cell {name}")

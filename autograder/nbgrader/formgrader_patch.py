@@ -6,12 +6,18 @@ nbgrader_config.py of that folder, which may be what a student handed in. Formgr
 student's name is `%2e%2e?path=FOLDER`, and JupyterLab shows those of a notebook.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tornado.web import HTTPError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PACKAGE = "nbgrader.server_extensions.formgrader"
 NOTHING_ACTS = "sandbox; default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'"
@@ -19,7 +25,7 @@ CONFIGURATION = "nbgrader_config.py"
 WITH_MENUS = ("lab", "doc", "tree", "notebooks")  # where the pages lie whose menus open a course
 
 
-def apply():
+def apply() -> None:
     """Put the patch in place in a server; elsewhere Formgrader is not even imported."""
     if f"{PACKAGE}.handlers" not in sys.modules:
         return
@@ -30,7 +36,7 @@ def apply():
         handlers.FormgraderHandler.get = _only_from_here(handlers.FormgraderHandler.get)
 
 
-def render(self, name, **known):
+def render(self: Any, name: str, **known: Any) -> str:
     """A page of Formgrader's from its template, with all that is filled in escaped."""
     environment = self.settings["nbgrader_jinja2_env"]
     if not environment.autoescape:
@@ -38,8 +44,8 @@ def render(self, name, **known):
     return environment.get_template(name).render(**known)
 
 
-def _only_from_here(get):
-    def get_from_here(self):
+def _only_from_here(get: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def get_from_here(self: Any) -> Any:
         path = self.get_argument("path", "")
         if path and not (self.check_referer() and _is_from_a_menu(self)):
             raise HTTPError(403, "Open another course from JupyterLab's menu, not by a link.")
@@ -50,13 +56,13 @@ def _only_from_here(get):
     return get_from_here
 
 
-def _is_from_a_menu(handler):
+def _is_from_a_menu(handler: Any) -> bool:
     """Whether it is one of Jupyter's own pages that asks: a page of Formgrader's, or a file, holds only links."""
     path = urlsplit(handler.request.headers.get("Referer", "")).path
     return any(f"{path}/".startswith(f"{handler.base_url}/{page}/") for page in WITH_MENUS)
 
 
-def _is_within_a_course(path):
+def _is_within_a_course(path: str) -> bool:
     """Whether a folder lies below another course, by its name or where that leads."""
     above = [parent for made in (os.path.abspath, os.path.realpath) for parent in Path(made(path)).parents]
     return any((parent / CONFIGURATION).exists() for parent in above)

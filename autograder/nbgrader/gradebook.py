@@ -4,12 +4,15 @@ It does what `nbgrader autograde` does with the preprocessors of notebooks/autog
 sixty times for each submission. Where a course configures others, nbgrader does it itself: see `does_as_usual`.
 """
 
+from __future__ import annotations
+
 import functools
 import json
 import os
 import shutil
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 from nbgrader import utils
@@ -32,6 +35,22 @@ from ..submission import files
 from ..submission.restore import restore
 from . import preprocessors
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime, timedelta
+
+    from nbformat import NotebookNode
+    from sqlalchemy import Connection
+
+    from .. import course
+    from ..grading.store import Store
+    from ..submission.read import SubmittedCell
+    from ..verdict import Graded, Verdict
+    from .runs import Course
+
+    Grades = dict[str, float | None]  # points by the name of a cell
+    Comments = dict[str, str | None]
+
 MANY = 200  # submissions that are recorded in one transaction, at most
 SECONDS = 2.0  # after which those are recorded that wait
 LATER = 60.0  # seconds after which it is tried again, where another program keeps the gradebook
@@ -41,7 +60,7 @@ BUSY = (
 )
 
 
-def does_as_usual(runs):
+def does_as_usual(runs: Course) -> bool:
     """Whether a course's configuration has `nbgrader autograde` do what the Writer does."""
     converter = runs.autograding()
     usual = [preprocessors.RestoreCells, OverwriteKernelspec, CheckCellMetadata]
@@ -59,9 +78,9 @@ def does_as_usual(runs):
 class There:
     """What the gradebook has of a submission: points by cell, an extension of its due date, a penalty."""
 
-    grades: dict
-    extension: object
-    penalty: object
+    grades: dict[str | None, float | None]  # None: a cell that the assignment no longer has
+    extension: timedelta | None
+    penalty: float | None
 
 
 @dataclass
@@ -72,13 +91,13 @@ class Row:
     """
 
     student: str
-    grades: dict
-    comments: dict
-    timestamp: object
-    verdict: object
+    grades: Grades
+    comments: Comments
+    timestamp: datetime | None
+    verdict: Verdict
     key: str
 
-    def recorded(self):
+    def recorded(self) -> dict[str, Any]:
         """What tells whether the very same was recorded already; JSON gives it back as it is."""
         return {"key": self.key, "grades": self.grades, "timestamp": str(self.timestamp)}
 
@@ -86,21 +105,22 @@ class Row:
 class Writer:
     """Records submissions of one assignment. A context manager: what is left over is recorded at the end.
 
-    `runs` is a nbgrader_runs.Course. Raises OSError and SQLAlchemy's OperationalError, which go for all submissions.
+    Raises OSError and SQLAlchemy's OperationalError, which go for all submissions.
     Where another program keeps SQLite's file, rows wait; `unrecorded` are pairs of those who have none even at the end,
     or whose verdict could not be kept, and why.
     """
 
-    def __init__(self, runs, assignment, results):
+    def __init__(self, runs: Course, assignment: course.Assignment, results: Store) -> None:
         self.assignment = assignment
         self.results = results
         self.converter = runs.autograding()
+        self.directory = runs.directory
         self.gradebook = runs.gradebook()
-        found = self.gradebook.find_assignment(assignment.name)
+        found: Any = self.gradebook.find_assignment(assignment.name)
         self.id = found.id
-        self.duedate = found.duedate
+        self.duedate: datetime | None = found.duedate
         self.notebooks = {n.name: n.id for n in found.notebooks}
-        notebook = self.gradebook.find_notebook(assignment.name, assignment.name)
+        notebook: Any = self.gradebook.find_notebook(assignment.name, assignment.name)
         self.known, self.metadata = preprocessors.known_cells(notebook)
         self.kernelspec = json.loads(notebook.kernelspec) if notebook.kernelspec else None
         self.cells = {
@@ -111,14 +131,15 @@ class Writer:
             for n in found.notebooks
         }
         self.exercises = {e.grade_id: e.name for e in assignment.exercises}
-        self.waiting, self.due = [], time.monotonic() + SECONDS
-        self.is_kept, self.unrecorded = False, []
+        self.waiting: list[Row] = []
+        self.due, self.is_kept = time.monotonic() + SECONDS, False
+        self.unrecorded: list[tuple[str, str]] = []
         self.gradebook.db.rollback()  # what was read is enough: no transaction stays open meanwhile
 
-    def __enter__(self):
+    def __enter__(self) -> Writer:
         return self
 
-    def __exit__(self, kind, *exc):
+    def __exit__(self, kind: object, *exc: object) -> None:
         try:
             if kind is None:
                 self.flush()
@@ -128,7 +149,7 @@ class Writer:
 
     # --- what is there already --------------------------------------------------------------------
 
-    def held(self, student, key):
+    def held(self, student: str, key: str) -> Verdict | None:
         """The Verdict of the result `key` if that is what is recorded of the student, and all is in its place, or None.
 
         Where other files lie beside the notebook, or a penalty is in question, it is recorded anew.
@@ -148,7 +169,7 @@ class Writer:
         return verdict if not self._is_late(timestamp, there.extension) and os.path.isfile(path) else None
 
     @functools.cached_property
-    def _in_gradebook(self):
+    def _in_gradebook(self) -> dict[str, There]:
         """What the gradebook has of everybody, by student: one question for all."""
         names = {cell: name for grades, _ in self.cells.values() for name, cell in grades.items()}
         grade, notebook, submission = Grade.__table__, SubmittedNotebook.__table__, SubmittedAssignment.__table__
@@ -164,23 +185,23 @@ class Writer:
             .join(grade, grade.c.notebook_id == notebook.c.id)
             .where(submission.c.assignment_id == self.id)
         )
-        found = {}
+        found: dict[str, There] = {}
         for student, extension, penalty, cell, score in rows:
             there = found.setdefault(student, There({}, extension, penalty))
             there.grades[names.get(cell)] = score
         self.gradebook.db.rollback()
         return found
 
-    def _beside(self, student):
+    def _beside(self, student: str) -> set[str]:
         """The names of what was handed in beside the notebook."""
         return files.names(self._folder("submitted", student)) - {f"{self.assignment.name}.ipynb"}
 
     # --- one submission ---------------------------------------------------------------------------
 
-    def add(self, student, submitted, graded, key):
+    def add(self, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str) -> None:
         """Write the autograded notebook, and the rows with those of others. Raises NotRecorded.
 
-        `submitted` is a list of reading.SubmittedCell, `key` the result's.
+        `key` is the result's.
         """
         if problem := files.problem_of(student):
             raise NotRecorded(problem)
@@ -196,14 +217,15 @@ class Writer:
             self._write(student, notebook)
         except OSError as error:
             raise _for_one(error) from None
-        grades, comments = {}, {}
+        grades: Grades = {}
+        comments: Comments = {}
         for cell in notebook.cells:
             self._assess(cell, graded.verdict, grades, comments)
         self.waiting.append(Row(student, grades, comments, self._timestamp(student), graded.verdict, key))
         if self.due < time.monotonic() or (len(self.waiting) >= MANY and not self.is_kept):
             self.flush()
 
-    def _assess(self, cell, verdict, grades, comments):
+    def _assess(self, cell: NotebookNode, verdict: Verdict, grades: Grades, comments: Comments) -> None:
         """What SaveVerdict finds: the points of a grade cell, the remark on a solution cell."""
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
         if utils.is_grade(cell):
@@ -216,7 +238,7 @@ class Writer:
             unchanged = cell.metadata.nbgrader.get("checksum") == utils.compute_checksum(cell)
             comments[name] = "No response." if unchanged else None
 
-    def _write(self, student, notebook):
+    def _write(self, student: str, notebook: NotebookNode) -> None:
         """Make autograded/STUDENT/NN/: the notebook, the files handed in beside it, those of the source over them."""
         name, converter = self.assignment.name, self.converter
         target = self._folder("autograded", student)
@@ -236,24 +258,24 @@ class Writer:
         converter.set_permissions(name, student)
 
     @functools.cached_property
-    def _files_of_source(self):
+    def _files_of_source(self) -> list[tuple[str, str]]:
         """(path, place in a submission) of what lies beside the source notebook."""
-        directory = self.converter.coursedir
+        directory = self.directory
         folder = directory.format_path(directory.source_directory, ".", self.assignment.name)
         kept = {os.path.join(folder, n) for n in self.converter.exclude_overwriting.get(self.assignment.name, [])}
         found = set(utils.find_all_files(folder, [*directory.ignore, "*.ipynb"])) - kept
         return [(path, os.path.relpath(path, folder)) for path in sorted(found)]
 
-    def _folder(self, step, student):
-        directory = self.converter.coursedir
+    def _folder(self, step: str, student: str) -> str:
+        directory = self.directory
         return directory.format_path(getattr(directory, f"{step}_directory"), student, self.assignment.name)
 
-    def _timestamp(self, student):
-        return self.converter.coursedir.get_existing_timestamp(self._folder("submitted", student))
+    def _timestamp(self, student: str) -> datetime | None:
+        return self.directory.get_existing_timestamp(self._folder("submitted", student))
 
     # --- many submissions -------------------------------------------------------------------------
 
-    def flush(self):
+    def flush(self) -> None:
         """Record what waits; where another program keeps the gradebook, it waits on."""
         self.is_kept, self.due = False, time.monotonic() + SECONDS
         while self.waiting and not self.is_kept:
@@ -265,7 +287,7 @@ class Writer:
                     raise
                 self.is_kept, self.due = True, time.monotonic() + LATER
 
-    def _record_rows(self, rows):
+    def _record_rows(self, rows: Sequence[Row]) -> None:
         """Record rows in one transaction; then note that they are recorded."""
         with self.gradebook.engine.begin() as database:  # by itself, and in order: others may be adding the same ones
             _insert_new(database, Student.__table__, [{"id": name} for name in sorted(row.student for row in rows)])
@@ -282,7 +304,7 @@ class Writer:
             except OSError as error:
                 self.unrecorded.append((row.student, str(_for_one(error))))
 
-    def _submissions(self, database, rows):
+    def _submissions(self, database: Connection, rows: Sequence[Row]) -> dict[str, tuple[str, bool]]:
         """Make sure that the submissions are there: {student: (the submission's id, whether it is late)}."""
         names = [row.student for row in rows]
         found = {
@@ -317,12 +339,12 @@ class Writer:
             for row in rows
         }
 
-    def _is_late(self, timestamp, extension):
+    def _is_late(self, timestamp: datetime | None, extension: timedelta | None) -> bool:
         if self.duedate is None or timestamp is None:
             return False
         return timestamp > (self.duedate + extension if extension else self.duedate)
 
-    def _record(self, database, name, rows, submissions):
+    def _record(self, database: Connection, name: str, rows: Sequence[Row], submissions: dict[str, str]) -> None:
         """Points and remarks of one notebook of the assignment (there is one, but nbgrader knows no such limit)."""
         notebooks = dict(
             database.execute(
@@ -354,20 +376,21 @@ class Writer:
         _put(database, Grade.__table__, grade_cells, grades, _graded)
         _put(database, Comment.__table__, comment_cells, comments, _commented)
 
-    def _assign_penalty(self, student):
+    def _assign_penalty(self, student: str) -> None:
         """As the course's late-submission plug-in has it."""
         where = {"student": student, "assignment": self.assignment.name, "notebook": self.assignment.name}
-        where["db_url"] = self.converter.coursedir.db_url
+        where["db_url"] = self.directory.db_url
         assign = AssignLatePenalties(parent=self.converter)
-        assign.preprocess(nbformat.v4.new_notebook(), {"nbgrader": where})
+        resources: Any = {"nbgrader": where}
+        assign.preprocess(nbformat.v4.new_notebook(), resources)
 
 
-def is_kept(error):
+def is_kept(error: object) -> bool:
     """Whether a database's error says that another program is writing into SQLite's file, or keeps it."""
     return "database is locked" in str(getattr(error, "orig", None))
 
 
-def _for_one(error):
+def _for_one(error: OSError) -> NotRecorded:
     """The NotRecorded for a student whose file or folder cannot be written. Raises what goes wrong for everybody."""
     if error.errno in DISK:
         raise error
@@ -375,16 +398,22 @@ def _for_one(error):
     return NotRecorded(f"{where}cannot be written ({error.strerror or error}): look at what lies there")
 
 
-def _graded(score, manual_score):
+def _graded(score: float | None, manual_score: float | None) -> dict[str, Any]:
     """As nbgrader has it: what a person has graded, or is to grade, needs a person's look again."""
     return {"auto_score": score, "needs_manual_grade": manual_score is not None or score is None}
 
 
-def _commented(comment, manual_comment):
+def _commented(comment: str | None, manual_comment: str | None) -> dict[str, Any]:
     return {"auto_comment": comment}
 
 
-def _put(database, table, cells, wanted, values):
+def _put(
+    database: Connection,
+    table: Any,
+    cells: dict[str, str],
+    wanted: Sequence[tuple[str, dict[str, Any]]],
+    values: Callable[[Any, Any], dict[str, Any]],
+) -> None:
     """Insert or update rows by notebook and cell: `wanted` is a list of (a notebook's id, {name of a cell: value}).
 
     `values` maps a value, and what a person has given (or None), to columns. A row without a value is made, and then
@@ -418,7 +447,7 @@ def _put(database, table, cells, wanted, values):
         )
 
 
-def _insert_new(database, table, rows):
+def _insert_new(database: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:
     """Insert rows by their `id`, but for those that are there already."""
     known = set(database.scalars(select(table.c.id).where(table.c.id.in_([row["id"] for row in rows]))))
     new = [row for row in rows if row["id"] not in known]

@@ -14,22 +14,30 @@ so, or the only one that there is, if its name is no student's. Only what is sur
 class's archive but one that the instructor names) replaces what was collected before.
 """
 
+from __future__ import annotations
+
 import functools
 import math
 import os
 import re
 import unicodedata
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import PurePath
+from typing import Any, TypeAlias, TypeVar
 
 from ..submission.times import time_of
 
 MAX_NAME = 255  # bytes, which file systems take
+K = TypeVar("K", bound=Hashable)
+Place: TypeAlias = tuple[str, ...]  # the parts of a path
+Info: TypeAlias = dict[str, Any]  # what a Pattern finds, by the names of its groups
 EARLIER = "earlier"  # in what a Pattern finds: a student whom the name names before
 GROUPS = ("student_id", "first_name", "last_name", "email", "timestamp")
 
 
-def is_plain(name):
+def is_plain(name: str) -> bool:
     """Whether it is the name of something within a folder, and can be shown."""
     return 0 < len(name.encode("utf-8", "replace")) <= MAX_NAME and name.isprintable() and not re.search(r"^\.|/", name)
 
@@ -37,22 +45,22 @@ def is_plain(name):
 class Pattern:
     """The instructor's pattern for paths of notebooks; `notebook` is the name that they should have."""
 
-    def __init__(self, named_regexp, notebook):
+    def __init__(self, named_regexp: str, notebook: str) -> None:
         self.expression = re.compile(named_regexp)
         self.notebook = f"{notebook}.ipynb"
         self.names_students = {"student_id", "file_id"} <= self.expression.groupindex.keys()
 
-    def of_file(self, root, parts):
+    def of_file(self, root: str, parts: Place) -> Info | None:
         """What the pattern finds in the path of a file below `root`, or None."""
         path = "/".join((root, *parts))
         return self._found(path, root, path)
 
-    def of_folder(self, root, parts):
+    def of_folder(self, root: str, parts: Place) -> Info | None:
         """What the pattern finds in the path of a folder or an archive: as if it held the notebook, or were it."""
         path = "/".join((root, *parts))
         return self._found(f"{path}/{self.notebook}", root, path) or self._found(f"{path}.ipynb", root, path)
 
-    def file_id(self, root, parts, name):
+    def file_id(self, root: str, parts: Place, name: str) -> str:
         """What the pattern takes for the name of the notebook `name` in a folder of a student's."""
         path = "/".join((root, *parts))
         match = self.expression.match(f"{path}/{name}")
@@ -60,7 +68,7 @@ class Pattern:
             return match["file_id"]
         return name
 
-    def _found(self, text, root, path):
+    def _found(self, text: str, root: str, path: str) -> Info | None:
         """What the pattern finds in a text, if it names a student within `path` and below `root`."""
         match = self.expression.match(text)
         if not match or not match["student_id"] or not match["file_id"] or "/" in match["student_id"]:
@@ -70,7 +78,7 @@ class Pattern:
         said = [key for key in GROUPS if key in self.expression.groupindex and match.end(key) <= len(path)]
         return {**{key: match[key] for key in said}, "file_id": match["file_id"], EARLIER: self._earlier(match)}
 
-    def _earlier(self, match):
+    def _earlier(self, match: re.Match[str]) -> str | None:
         """A student whom the same name names before the one who was found, who may have written the rest of it."""
         before = match.string[: match.start("student_id")]
         earlier = self.expression.match(before + self.notebook)
@@ -83,10 +91,10 @@ class Pattern:
 class Origin:
     """Where a file comes from: parts of a path, and how many of them name what lies in the `archive_directory`."""
 
-    parts: tuple
+    parts: Place
     outermost: int
 
-    def below(self, path):
+    def below(self, path: PurePath) -> Origin:
         """The Origin of what lies there by this path."""
         return Origin(self.parts + path.parts, self.outermost)
 
@@ -100,13 +108,13 @@ class Claim:
 
     path: str
     origin: Origin
-    info: dict
-    item: tuple
+    info: Info
+    item: Place
     rank: float
     sure: bool
 
     @property
-    def student(self):
+    def student(self) -> str:
         return self.info["student_id"]
 
 
@@ -120,11 +128,20 @@ class Owners:
     class. `has_submitted` tells whether something of a student was collected before.
     """
 
-    def __init__(self, pattern, root, found, class_archives=(), has_submitted=lambda student: False):
+    def __init__(
+        self,
+        pattern: Pattern,
+        root: str,
+        found: dict[str, Origin],
+        class_archives: Sequence[str] = (),
+        has_submitted: Callable[[str], bool] = lambda student: False,
+    ) -> None:
         self.pattern, self.root, self.class_archives = pattern, root, class_archives
         self.has_submitted = has_submitted
-        self.infos, self.problems, self.remarks = {}, {}, []
-        self.children = {}
+        self.infos: dict[str, Info] = {}
+        self.problems: dict[str, str] = {}
+        self.remarks: list[str] = []
+        self.children: dict[Place, set[str]] = {}
         for origin in found.values():
             for length in range(len(origin.parts)):
                 self.children.setdefault(origin.parts[:length], set()).add(origin.parts[length])
@@ -137,14 +154,14 @@ class Owners:
 
     # --- by which name ----------------------------------------------------------------------------
 
-    def _claim(self, path, origin):
+    def _claim(self, path: str, origin: Origin) -> Claim | None:
         """The Claim on a file by the outermost name that names a student, or None."""
         archive = self._class_archive(origin.parts[0])
         outside = len(archive)
         place, info = self._outermost_named(origin, outside)
         if info is None:
             return None
-        self._remark_on(place)
+        self._remark_on(place, info["student_id"])
         if info[EARLIER] is not None:
             self.problems[path] = (
                 f"its name names two students, {info[EARLIER]} and {info['student_id']}: rename what lies in the"
@@ -162,26 +179,26 @@ class Owners:
         sure = by_item and (len(place) <= origin.outermost or declared)
         return Claim(path, origin, info, item, BY_ITEM if by_item else BY_NOTHING, sure)
 
-    def _outermost_named(self, origin, outside):
+    def _outermost_named(self, origin: Origin, outside: int) -> tuple[Place, Info | None]:
         """(the outermost place on the way to a file that names a student, what it says), below `outside` parts."""
         for length in range(outside + 1, len(origin.parts) + 1):
             if info := self._named(origin.parts[:length]):
                 return origin.parts[:length], info
-        return None, None
+        return (), None
 
     @functools.cache  # noqa: B019  as long as this object, which is used once
-    def _named(self, place):
+    def _named(self, place: Place) -> Info | None:
         if place in self.children:
             return self.pattern.of_folder(self.root, place)
         return self.pattern.of_file(self.root, place)
 
-    def _is_declared(self, top):
+    def _is_declared(self, top: str) -> bool:
         """Whether the instructor says that a whole class is in it; archives are named here without their suffix."""
         names = {name for declared in self.class_archives for name in (declared, ARCHIVE_SUFFIX.sub("", declared))}
         return (top,) in self.children and any(fnmatchcase(top, name) for name in names)
 
     @functools.cache  # noqa: B019
-    def _class_archive(self, top):
+    def _class_archive(self, top: str) -> Place:
         """The place in which the items of a whole class lie; () where `top` is an item itself."""
         place = (top,)
         if place not in self.children:
@@ -195,11 +212,12 @@ class Owners:
             place = inner
         return place
 
-    def _is_somebodys(self, place):
+    def _is_somebodys(self, place: Place) -> bool:
         """Whether the only thing that there is belongs to one student."""
-        if not self._named(place):
+        named = self._named(place)
+        if not named:
             return self._begins_with_one_of_its_students(place)
-        owner, inside = self._named(place)["student_id"], self._inside(place)
+        owner, inside = named["student_id"], self._inside(place)
         if owner in inside or len(inside) < 2:
             return True
         self.remarks.append(
@@ -208,18 +226,18 @@ class Owners:
         )
         return False
 
-    def _inside(self, place):
+    def _inside(self, place: Place) -> set[str]:
         """The students whom the names right in a place name."""
         return {info["student_id"] for name in self.children.get(place, ()) if (info := self._named((*place, name)))}
 
-    def _begins_with_one_of_its_students(self, place):
+    def _begins_with_one_of_its_students(self, place: Place) -> bool:
         named = [self._outermost_named(o, len(place))[1] for o in self.origins if o.parts[: len(place)] == place]
         return _first_of({info["student_id"] for info in named if info}, place[-1])[0] == 0
 
     @functools.cache  # noqa: B019
-    def _remark_on(self, place):
-        """Say of what is taken for a student's that it may be a whole class's."""
-        inside, owner = self._inside(place), self._named(place)["student_id"]
+    def _remark_on(self, place: Place, owner: str) -> None:
+        """Say of what is taken for a student's, the `owner`'s, that it may be a whole class's."""
+        inside = self._inside(place)
         if len(inside) > 1 and owner not in inside:
             self.remarks.append(
                 f"{'/'.join(place)} is taken for what the student {owner} handed in: if it holds a whole class, name it"
@@ -228,7 +246,7 @@ class Owners:
 
     # --- between several that name one student ----------------------------------------------------
 
-    def _without_others_names(self, claims):
+    def _without_others_names(self, claims: list[Claim]) -> list[Claim]:
         """Without what lies in an item that is named after one student, and is named after another."""
         kept = [claim for claim in claims if claim.rank == BY_ITEM]
         for item, inside in _grouped((c for c in claims if c.rank != BY_ITEM), lambda claim: claim.item).items():
@@ -242,7 +260,7 @@ class Owners:
                 kept.append(claim)
         return kept
 
-    def _with_the_best_reason(self, claims):
+    def _with_the_best_reason(self, claims: list[Claim]) -> list[Claim]:
         """Of each student, what is the student's by the best reason that there is; without any, from one item alone."""
         kept = []
         for student, mine in _grouped(claims, lambda claim: claim.student).items():
@@ -264,7 +282,7 @@ class Owners:
                     self._leave_out(claim, others)
         return kept
 
-    def _beside_what_was_collected(self, claims):
+    def _beside_what_was_collected(self, claims: list[Claim]) -> list[Claim]:
         """Without what is not surely a student's of whom something was collected before."""
         before = {student for student in {c.student for c in claims if not c.sure} if self.has_submitted(student)}
         kept = []
@@ -279,29 +297,30 @@ class Owners:
             )
         return kept
 
-    def _choose(self, claims):
+    def _choose(self, claims: list[Claim]) -> None:
         """One file for each place in a student's folder: the latest or, in one item without times, the outermost."""
 
-        def place(claim):
+        def place(claim: Claim) -> tuple[str, str, str]:
             return claim.student, os.path.splitext(claim.info["file_id"])[0], os.path.splitext(claim.path)[1]
 
         for rivals in _grouped(claims, place).values():
             rivals.sort(key=lambda claim: (len(claim.origin.parts), claim.origin.parts))
             best = _right_in_the_item(rivals) if rivals[0].rank == BY_NOTHING else rivals
             times = [time_of(claim.info.get("timestamp")) for claim in best]
+            known = [time for time in times if time is not None]
             from_several = len({_author(claim) for claim in best}) > 1
-            if from_several and (None in times or best[0].rank != BY_ITEM):
+            if from_several and (len(known) < len(times) or best[0].rank != BY_ITEM):
                 both = self._both(rivals, rivals[0].info["file_id"], _author)
                 for claim in rivals:
                     self._leave_out(claim, both)
                 continue
-            chosen = best[0] if None in times else best[times.index(max(times))]
+            chosen = best[0] if len(known) < len(times) else best[times.index(max(known))]
             self.infos[chosen.path] = chosen.info
             for claim in rivals:
                 if claim is not chosen:
                     self._leave_out(claim, f"{claim.student} has another of that name, which is taken: {chosen.path}")
 
-    def _both(self, claims, what, place):
+    def _both(self, claims: list[Claim], what: str, place: Callable[[Claim], Place]) -> str:
         items = sorted({"/".join(place(claim)) for claim in claims})
         student = claims[0].student
         return (
@@ -309,40 +328,40 @@ class Owners:
             " one without the other"
         )
 
-    def _leave_out(self, claim, problem):
+    def _leave_out(self, claim: Claim, problem: str) -> None:
         self.problems[claim.path] = problem
 
 
 ARCHIVE_SUFFIX = re.compile(r"(\.tar)?\.\w+$")
 
 
-def _right_in_the_item(claims):
+def _right_in_the_item(claims: list[Claim]) -> list[Claim]:
     """Those that lie right in their item, which may be a class's; all of them where there are none."""
     return [claim for claim in claims if len(claim.origin.parts) == len(claim.item) + 1] or claims
 
 
-def _author(claim):
+def _author(claim: Claim) -> Place:
     """The place whose content one student has named: in an item that may be a class's, a folder or archive in it."""
     inner = claim.origin.parts[: len(claim.item) + 1]
     return inner if claim.rank == BY_NOTHING and len(inner) < len(claim.origin.parts) else claim.item
 
 
-def _grouped(claims, key):
-    groups = {}
+def _grouped(claims: Iterable[Claim], key: Callable[[Claim], K]) -> dict[K, list[Claim]]:
+    groups: dict[K, list[Claim]] = {}
     for claim in claims:
         groups.setdefault(key(claim), []).append(claim)
     return groups
 
 
-def _words(name):
+def _words(name: str) -> Place:
     """The words of a name, however it is written: an archive's name is often typed by another hand, or system."""
     return tuple(re.findall(r"[^\W_]+", unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())))
 
 
-def _first_of(students, name):
+def _first_of(students: Iterable[str], name: str) -> tuple[int, Place]:
     """(at which word of a name the first of these students is named, and as which words): the longest who begins there.
 
-    (None, ()) where it names none.
+    (-1, ()) where it names none.
     """
     known, words = {_words(student) for student in students}, _words(name)
     longest = max(map(len, known), default=0)
@@ -350,4 +369,4 @@ def _first_of(students, name):
         for end in range(min(len(words), at + longest), at, -1):
             if words[at:end] in known:
                 return at, words[at:end]
-    return None, ()
+    return -1, ()

@@ -9,11 +9,14 @@ in its table. Formgrader makes its pages with an exporter of its own, which no c
 and which shows raw cells and names as if they were HTML.
 """
 
+from __future__ import annotations
+
 import glob
 import os
 import sqlite3
 import stat
 from fnmatch import fnmatch, fnmatchcase
+from typing import TYPE_CHECKING, Any
 
 from nbconvert.exporters import html
 from nbgrader.api import Gradebook, MissingEntry
@@ -32,6 +35,10 @@ from ..submission import files
 from ..submission.times import time_of
 from . import exporting, formgrader_patch, preprocessors, safe_markdown
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
 MAX_COPIED = 20 * 2**20
 PATIENCE = 60.0  # seconds for which another program may write into SQLite's file; by itself it waits for 5
 
@@ -41,7 +48,7 @@ _format_source = base.BaseConverter._format_source
 _find_all_files = base.find_all_files
 
 
-def apply():
+def apply() -> None:
     """Put the patch in place; doing it twice does no harm."""
     CourseDirectory.get_existing_timestamp = get_existing_timestamp
     Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
@@ -50,19 +57,19 @@ def apply():
     base.find_all_files = find_regular_files
     CsvExportPlugin.export = exporting.export
     html.HTMLExporter.from_notebook_node = safe_markdown.from_notebook_node
-    html.BeautifulSoup = safe_markdown.tree
+    html.BeautifulSoup = safe_markdown.tree  # pyright: ignore[reportPrivateImportUsage]  # what nbconvert calls
     formgrader_patch.apply()
     if not event.contains(Engine, "connect", be_patient):
         event.listen(Engine, "connect", be_patient)
 
 
-def be_patient(connection, record):
+def be_patient(connection: object, record: object) -> None:
     """Let a new connection to SQLite's file wait for as long as it takes others to write."""
     if isinstance(connection, sqlite3.Connection):
         connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
 
 
-def init_notebooks(self):
+def init_notebooks(self: Any) -> None:
     """For every folder, the notebooks that should be there; of those handed in, also the ones that are not."""
     try:
         with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
@@ -78,12 +85,12 @@ def init_notebooks(self):
             raise NbGraderException(str(problem)) from None
 
 
-def notebooks_of(gradebook, assignment):
+def notebooks_of(gradebook: Gradebook, assignment: str) -> list[str]:
     """The names of an assignment's notebooks."""
     return [n.name for n in gradebook.find_assignment(assignment).notebooks]
 
 
-def take_notebooks(self, names):
+def take_notebooks(self: Any, names: Sequence[str]) -> None:
     """Let a converter work on the notebooks of these names in the folders that it is asked for."""
     folders = folders_of(self)
     found = {folder: [os.path.join(folder, f"{name}.ipynb") for name in names] for folder in folders}
@@ -95,7 +102,7 @@ def take_notebooks(self, names):
     self.assignments = {folder: paths for folder, paths in found.items() if paths}
 
 
-def folders_of(self):
+def folders_of(self: Any) -> list[str]:
     """The folders that a converter is asked for; of those handed in, also the ones that may not be looked into."""
     assignment, pattern = self.coursedir.assignment_id, self.coursedir.student_id
     folders = set(glob.glob(self._format_source(assignment, pattern)))
@@ -114,13 +121,13 @@ def folders_of(self):
     return sorted(folders)
 
 
-def format_source(self, assignment_id, student_id, escape=False):
+def format_source(self: Any, assignment_id: str, student_id: str, escape: bool = False) -> str:
     """nbgrader's own; as a pattern, also for the folder of a student whose name has two lines."""
     made = _format_source(self, assignment_id, student_id, escape=escape)
     return f"(?s:{made})" if escape else made
 
 
-def copy_files(self, assignment_id, student_id):
+def copy_files(self: Any, assignment_id: str, student_id: str) -> None:
     """nbgrader's step of copying what lies beside the notebooks, without following a link of a student's."""
     if self._input_directory != self.coursedir.submitted_directory:
         return _init_assignment(self, assignment_id, student_id)
@@ -131,23 +138,23 @@ def copy_files(self, assignment_id, student_id):
     files.copy(folder, target, exclude, kept)
 
 
-def get_existing_timestamp(self, folder):
+def get_existing_timestamp(self: CourseDirectory, dest_path: str) -> datetime | None:
     """When a submission was handed in, by its timestamp.txt (UTC); None where that is no readable time."""
     try:
-        return time_of(files.read_bytes(os.path.join(folder, "timestamp.txt"))[:100].decode())
+        return time_of(files.read_bytes(os.path.join(dest_path, "timestamp.txt"))[:100].decode())
     except (Unreadable, UnicodeDecodeError):
         return None
 
 
-def find_regular_files(path, exclude=None):
+def find_regular_files(path: str, exclude: list[str] | None = None) -> list[str]:
     """nbgrader's list of files, without links, special files and files too large to copy.
 
     nbgrader leaves out what matches one of `exclude`, but not below a folder whose name holds brackets.
     """
-    found = [name for name in _find_all_files(path, exclude) if _is_copied(name)]
+    found = [name for name in _find_all_files(path, exclude or []) if _is_copied(name)]
     return [name for name in found if not any(fnmatch(os.path.basename(name), e) for e in exclude or ())]
 
 
-def _is_copied(name):
+def _is_copied(name: str) -> bool:
     status = os.lstat(name)
     return stat.S_ISREG(status.st_mode) and status.st_size <= MAX_COPIED

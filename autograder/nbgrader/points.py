@@ -66,8 +66,8 @@ def renew(notebook: dict, name: str, worth: Mapping[str, float], wanted: Mapping
         declared = EXERCISE.search(_source(cell))
         exercise = declared[1] if declared else None
         before = float(meta.get("points", 0))
-        now = wanted.get(exercise, worth.get(exercise, before))
-        if now != before:
+        now = wanted.get(exercise, worth.get(exercise, before)) if exercise else before
+        if exercise and now != before:
             by_hand = headings and headings[number] != before or not headings and before
             if by_hand and exercise not in wanted:
                 raise CourseError(disagreement(name, meta["grade_id"], exercise, before, now))

@@ -3,8 +3,11 @@
 nbgrader's own lists and exporter option take these; what has no option is in `nbgrader_patch.py`.
 """
 
+from __future__ import annotations
+
 import atexit
 import functools
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
@@ -22,11 +25,20 @@ from ..submission import files, read
 from ..submission.restore import ADDED, Cell, restore
 from . import points
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from nbformat import NotebookNode
+
+    from ..grading.grader import Grader
+
+    Metadata = dict[str, dict[str, Any]]  # nbgrader's, by the name of a cell
+
 
 class SubmissionExporter(NotebookExporter):
     """Reads a submission that may be anything. What cannot be read becomes an empty notebook that says why."""
 
-    def from_filename(self, filename, resources=None, **kwargs):
+    def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, Any]:
         if not getattr(self.parent, "_sanitizing", False):
             return super().from_filename(filename, resources=resources, **kwargs)
         cells, problem, digest = files.read_submission(filename)
@@ -42,7 +54,7 @@ class SubmissionExporter(NotebookExporter):
 class RestoreCells(NbGraderPreprocessor):
     """Puts test and setup cells back from the gradebook: missing ones added, doubled ones dropped, edits undone."""
 
-    def preprocess(self, nb, resources):
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         known, metadata = cells_of_gradebook(resources)
         submitted = [
             read.SubmittedCell(c.cell_type, c.source, c.metadata.autograder["id"], c.metadata.autograder["grade_id"])
@@ -54,12 +66,12 @@ class RestoreCells(NbGraderPreprocessor):
         return nb, resources
 
 
-def notebook_cells(restored, metadata):
+def notebook_cells(restored: Iterable[Cell], metadata: Metadata) -> list[NotebookNode]:
     """Restored cells as those of a notebook; `metadata` is nbgrader's, by grade id."""
     return [_notebook_cell(cell, number, metadata) for number, cell in enumerate(restored)]
 
 
-def _notebook_cell(cell, number, metadata):
+def _notebook_cell(cell: Cell, number: int, metadata: Metadata) -> NotebookNode:
     made = _new_cell(cell.cell_type, cell.source, number)
     if cell.known is not None:
         made.metadata.update(metadata[cell.known.grade_id])
@@ -70,20 +82,21 @@ def _notebook_cell(cell, number, metadata):
     return made
 
 
-def _new_cell(cell_type, source, number):
+def _new_cell(cell_type: str, source: str, number: int) -> NotebookNode:
     """A cell of a notebook. nbformat's own functions hold each against the schema, which takes half of the time."""
     made = {"cell_type": cell_type, "id": f"cell-{number}", "metadata": {}, "source": source}
-    return nbformat.from_dict({**made, "execution_count": None, "outputs": []} if cell_type == "code" else made)
+    cell: Any = nbformat.from_dict({**made, "execution_count": None, "outputs": []} if cell_type == "code" else made)
+    return cell
 
 
-def cells_of_gradebook(resources):
+def cells_of_gradebook(resources: Any) -> tuple[list[course.Cell], Metadata]:
     """The assignment's cells as the gradebook knows them, in order, and nbgrader's metadata for each by id."""
     where = resources["nbgrader"]
     with Gradebook(where["db_url"]) as gradebook:
         return known_cells(gradebook.find_notebook(where["notebook"], where["assignment"]))
 
 
-def known_cells(notebook):
+def known_cells(notebook: Any) -> tuple[list[course.Cell], Metadata]:
     """The cells of nbgrader's Notebook, in order, and nbgrader's metadata for each by id."""
     points = {c.name: c.max_score for c in notebook.grade_cells}
     solutions = {c.name for c in notebook.solution_cells}
@@ -106,12 +119,12 @@ def known_cells(notebook):
     return known, {c.grade_id: {"nbgrader": _metadata(c, checksums[c.grade_id])} for c in known}
 
 
-def _source_cells(notebook):
+def _source_cells(notebook: str) -> Sequence[course.Cell]:
     assignment = course.assignments().get(notebook)
     return assignment.cells if assignment else ()
 
 
-def _metadata(cell, checksum):
+def _metadata(cell: course.Cell, checksum: str) -> dict[str, Any]:
     metadata = {
         "schema_version": 3,
         "grade_id": cell.grade_id,
@@ -134,7 +147,7 @@ class GradeInSandbox(NbGraderPreprocessor):
     device = Unicode("cpu", help="cpu, or cuda for the checks on a GPU as well.").tag(config=True)
     settled = Bool(False, help="Take a stored result though it was stopped: it was just tried again.").tag(config=True)
 
-    def preprocess(self, nb, resources):
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         known = {c.grade_id: c for c in cells_of_gradebook(resources)[0]}
         cells = [_cell_of(c, known) for c in nb.cells]
         where = resources["nbgrader"]
@@ -155,26 +168,26 @@ class GradeInSandbox(NbGraderPreprocessor):
         write_outputs(nb.cells, cells, graded)
         return nb, resources
 
-    def _graded(self, cells, assignment, seed):
+    def _graded(self, cells: list[Cell], assignment: course.Assignment, seed: int) -> verdict.Graded:
         """What grading finds; once more, before it counts that a deadline or a kill has stopped it."""
-        grader = warm_grader(self.unsafe, self.device)
+        grader: Any = warm_grader(self.unsafe, self.device)
         settings = assignment.exercises, seed, "", assignment.name
         graded = grader.grade_cells(cells, *settings)
         return graded if graded.final else verdict.settled(graded, grader.grade_cells(cells, *settings, alone=True))
 
 
-def _cell_of(cell, known):
+def _cell_of(cell: NotebookNode, known: dict[str, course.Cell]) -> Cell:
     claim = known.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
     return Cell(cell.cell_type, cell.source, "", claim, lesson="lesson" in cell.metadata.get("tags", []))
 
 
-def write_outputs(notebook_cells, cells, graded):
+def write_outputs(notebook_cells: Sequence[NotebookNode], cells: Sequence[Cell], graded: verdict.Graded) -> None:
     """Give the cells of a notebook what grading saw of them; `cells` are the same, as they were restored."""
     for index, (made, cell) in enumerate(zip(notebook_cells, cells, strict=True)):
         if made.cell_type != "code":
             continue
-        if cell.exercise:
-            outcome = graded.verdict.exercise(cell.exercise)
+        outcome = graded.verdict.exercise(cell.exercise)
+        if outcome is not None:
             data = {"text/html": outcome_text.as_html(outcome), "text/plain": outcome_text.as_text(outcome)}
             made.outputs = [nbformat.from_dict({"output_type": "display_data", "data": data, "metadata": {}})]
         else:
@@ -194,7 +207,7 @@ def require_gate(assignment, config):
 
 
 @functools.lru_cache(maxsize=1)
-def warm_grader(unsafe, device):
+def warm_grader(unsafe: bool, device: str) -> Grader:
     """One sandbox for all submissions of this process."""
     grader = start.grader(device, unsafe)
     atexit.register(grader.close)
@@ -211,7 +224,7 @@ def score_of(outcome):
 class SaveVerdict(SaveAutoGrades):
     """nbgrader's SaveAutoGrades, with the scores of the Verdict; a cell's output never counts."""
 
-    def _add_score(self, cell, resources):
+    def _add_score(self, cell: NotebookNode, resources: Any) -> None:
         name = cell.metadata.nbgrader["grade_id"]
         exercise = {e.grade_id: e.name for e in course.exercises().values()}.get(name)
         if exercise is None and cell.cell_type == "code" and not is_solution(cell):
@@ -219,7 +232,7 @@ class SaveVerdict(SaveAutoGrades):
         if exercise is None:  # a written answer: graded by hand, or 0 if it is still the released text
             return super()._add_score(cell, resources)
         where = self.notebook_id, self.assignment_id, self.student_id
-        grade = self.gradebook.find_grade(name, *where)
+        grade: Any = self.gradebook.find_grade(name, *where)
         outcome = resources["autograder"].exercise(exercise)
         grade.auto_score = score_of(outcome)
         grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
@@ -229,7 +242,7 @@ class SaveVerdict(SaveAutoGrades):
 class HideTests(NbGraderPreprocessor):
     """For the feedback: the results of a test cell without its source."""
 
-    def preprocess_cell(self, cell, resources, cell_index):
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
         metadata = cell.metadata.get("nbgrader", {})
         if cell.cell_type == "code" and metadata.get("grade") and not metadata.get("solution"):
             cell.source = f"# {metadata['grade_id']}: what the graders found"

@@ -4,13 +4,19 @@ A fix exercise's source cell holds the repaired code between BEGIN/END SOLUTION 
 behind `# `, between BEGIN/END ORIGINAL. Students get the original; the solutions get the repair.
 """
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING, Any
 
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
 
 from .. import course
 from ..errors import CourseError
 from ..grading import gate
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 HIDDEN_TESTS = re.compile(r"\n*### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
 
@@ -25,7 +31,7 @@ class ReleaseOriginals(ClearSolutions):
         gate.require_graders(course.parse(nb, f"{resources['nbgrader']['notebook']}.ipynb"))
         return super().preprocess(nb, resources)
 
-    def preprocess_cell(self, cell, resources, cell_index):
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
         original = course.original_of(cell.source)
         if original is None:
             return super().preprocess_cell(cell, resources, cell_index)
@@ -38,6 +44,6 @@ class ReleaseOriginals(ClearSolutions):
 class CleanSolutions(NbGraderPreprocessor):
     """Leaves of a source notebook what students may see after the deadline: no originals, hidden tests or markers."""
 
-    def preprocess_cell(self, cell, resources, cell_index):
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
         cell.source = course.answer_of(HIDDEN_TESTS.sub("", cell.source)).rstrip()
         return cell, resources

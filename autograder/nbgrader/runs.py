@@ -1,15 +1,18 @@
 """Runs nbgrader's own converters from Python, with the configuration of the course."""
 
+from __future__ import annotations
+
 import contextlib
 import glob
 import logging
 import os
 import sys
 import warnings
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateSolution
-from nbgrader.converters.base import NbGraderException
+from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SAWarning
 from traitlets.config.loader import PyFileConfigLoader
@@ -17,11 +20,21 @@ from traitlets.config.loader import PyFileConfigLoader
 from ..errors import DISK, NbgraderError, NotRecorded
 from .feedback import Feedback
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from .. import course
+    from ..submission.read import StrPath, SubmittedCell
+    from ..verdict import Graded
+
+
+Converter = TypeVar("Converter", bound=BaseConverter)
+
 
 class Course:
     """The course in the folder `root`, for nbgrader: `build`, `autograde`, `feedback`."""
 
-    def __init__(self, root, **options):
+    def __init__(self, root: StrPath, **options: Any) -> None:
         self.root = os.path.realpath(root)
         # nbgrader starts alembic by name to make a gradebook
         os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
@@ -30,14 +43,15 @@ class Course:
         for name, value in options.items():
             self.config.GradeInSandbox[name] = value
         self.directory = CourseDirectory(config=self.config, root=self.root)
-        self.logger = _quiet_logger()
+        self.keeper = _Keeper()
+        self.logger = _quiet_logger(self.keeper)
 
-    def build(self, assignment):
+    def build(self, assignment: str) -> None:
         """release/ and solutions/ of an assignment, and its cells in the gradebook. Raises NbgraderError."""
         for converter in (GenerateAssignment, GenerateSolution):
             self._run(converter, assignment, ".")
 
-    def autograde(self, assignment, student):
+    def autograde(self, assignment: str, student: str) -> None:
         """Restore, grade and record one submission. Raises NbgraderError."""
         try:
             self._run(Autograde, assignment, glob.escape(student))
@@ -47,36 +61,36 @@ class Course:
             # a run on another assignment has added the same student at the same time: now it is there
             self._run(Autograde, assignment, glob.escape(student))
 
-    def autograding(self):
+    def autograding(self) -> Autograde:
         """nbgrader's Autograde converter, as the course configures it."""
         with self._in_root():
             converter = Autograde(coursedir=self.directory, config=self.config)
         converter.log = self.logger
         return converter
 
-    def feedback(self, assignment):
+    def feedback(self, assignment: str) -> Callable[..., None]:
         """A function that writes a student's feedback, plainly if asked to. It raises NbgraderError."""
         writer = self._converter(Feedback, assignment)
         with self._in_root():
             writer.prepare()
 
-        def write(student, plainly=False):
+        def write(student: str, plainly: bool = False) -> None:
             with self._in_root(), self._in_one_sentence(writer):
                 (writer.write_plainly if plainly else writer.write)(student)
 
         return write
 
-    def gradebook(self):
+    def gradebook(self) -> Gradebook:
         """nbgrader's Gradebook, to be used in a `with` statement."""
         return Gradebook(self.directory.db_url, self.directory.course_id)
 
-    def _run(self, converter, assignment, student):
+    def _run(self, converter: type[BaseConverter], assignment: str, student: str) -> None:
         running = self._converter(converter, assignment)
         self.directory.student_id = student
         with self._in_root(), self._in_one_sentence(running):
             running.start()
 
-    def _converter(self, converter, assignment):
+    def _converter(self, converter: type[Converter], assignment: str) -> Converter:
         self.directory.assignment_id = assignment
         with self._in_root():
             made = converter(coursedir=self.directory, config=self.config)
@@ -85,9 +99,9 @@ class Course:
         return made
 
     @contextlib.contextmanager
-    def _in_one_sentence(self, converter):
+    def _in_one_sentence(self, converter: BaseConverter) -> Iterator[None]:
         """Raises NbgraderError where nbgrader gives up on a student, and what it met where it would on all others."""
-        keeper = self.logger.handlers[0]
+        keeper = self.keeper
         keeper.clear()
         try:
             with warnings.catch_warnings():  # of SQLAlchemy, about nbgrader's own ways; nothing a user could do
@@ -95,15 +109,15 @@ class Course:
                 yield
         except (NbGraderException, RuntimeError, ValueError) as error:
             cause = _of_database(keeper.cause) or keeper.cause
-            if _is_for_all(cause):
+            if cause is not None and _is_for_all(cause):
                 raise cause from None
             said = getattr(cause, "orig", cause) or " ".join(keeper.lines) or error
             kind = f"{type(said).__name__}: " if cause else ""
-            what = f"{type(converter).__name__} of {converter.coursedir.assignment_id}"
+            what = f"{type(converter).__name__} of {self.directory.assignment_id}"
             raise NbgraderError(f"{what} failed: {kind}{said}") from cause
 
     @contextlib.contextmanager
-    def _in_root(self):
+    def _in_root(self) -> Iterator[None]:
         before = os.getcwd()
         os.chdir(self.root)
         try:
@@ -112,14 +126,14 @@ class Course:
             os.chdir(before)
 
 
-def _of_database(error):
+def _of_database(error: BaseException | None) -> DBAPIError | None:
     """What the database said: nbgrader makes an InvalidEntry of it, whatever it was."""
     while error is not None and not isinstance(error, DBAPIError):
         error = error.__context__
     return error
 
 
-def _is_for_all(error):
+def _is_for_all(error: BaseException) -> bool:
     """Whether the next student's run would end the same way: a full disk, a gradebook that cannot be used."""
     if isinstance(error, DBAPIError):
         return not isinstance(error, (DataError, IntegrityError))  # a row that is wrong or there already
@@ -132,21 +146,21 @@ class OneByOne:
     It has the methods of verdicts.gradebook.Writer.
     """
 
-    def __init__(self, runs, assignment):
+    def __init__(self, runs: Course, assignment: course.Assignment) -> None:
         self.runs = runs
         self.runs.config.GradeInSandbox.settled = True  # what it is to record, this run has graded
         self.assignment = assignment
 
-    def __enter__(self):
+    def __enter__(self) -> OneByOne:
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> None:
         pass
 
-    def held(self, student, key):
+    def held(self, student: str, key: str) -> None:
         return None  # what nbgrader is to do may have changed
 
-    def add(self, student, submitted, graded, key):
+    def add(self, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str) -> None:
         try:
             self.runs.autograde(self.assignment.name, student)
         except NbgraderError as problem:
@@ -156,21 +170,21 @@ class OneByOne:
 class _Keeper(logging.Handler):
     """Keeps the errors that nbgrader logs, to tell them in one place; of the tracebacks, the exceptions."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(logging.ERROR)
         self.clear()
 
-    def clear(self):
-        self.lines = []
-        self.cause = None
+    def clear(self) -> None:
+        self.lines: list[str] = []
+        self.cause: BaseException | None = None
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         self.lines.append(record.getMessage())
         self.cause = self.cause or sys.exc_info()[1]
 
 
-def _quiet_logger():
+def _quiet_logger(keeper: _Keeper) -> logging.Logger:
     logger = logging.Logger("autograder.nbgrader", logging.WARNING)
-    logger.addHandler(_Keeper())
+    logger.addHandler(keeper)
     logging.getLogger("tornado.application").addHandler(logging.NullHandler())  # where the Gradebook puts tracebacks
     return logger

@@ -4,10 +4,13 @@ Two pages do: the feedback, and Formgrader's page of an autograded notebook, who
 comments by their classes. So no attribute of a student's own making gets into a page, but for addresses of links.
 """
 
+from __future__ import annotations
+
 import copy
 import re
 from contextvars import ContextVar
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 import nh3
 from bs4 import BeautifulSoup
@@ -21,6 +24,9 @@ from pygments.lexers import PythonLexer
 from pygments.token import Error, Text
 
 from .remembering import remembering
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TAGS = set(
     "a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i kbd li ol p pre s span strong sub "
@@ -51,8 +57,6 @@ NAMES = ("student", "first_name", "last_name", "notebook_path", "filename")  # t
 # nothing is painted outside of the cell that it belongs to: no formula that covers a score, no pile of accents
 _WITHIN = "<style>.rendered_html, .input_area, .output_area, pre {contain: content; overflow: auto}</style>"
 
-_page = ContextVar("the _Page that is being made", default=None)
-
 
 class _Page:
     """What is known of the page that is being made: how many characters may still be parsed for it."""
@@ -60,7 +64,10 @@ class _Page:
     left = MAX_PAGE
 
 
-def _is_parsed(source):
+_page: ContextVar[_Page | None] = ContextVar("the _Page that is being made", default=None)
+
+
+def _is_parsed(source: str) -> bool:
     """Whether a cell is worth its parser's time. Counts it as one of the page."""
     if len(source) > MAX_CELL or _BLANKS.search(source):
         return False
@@ -70,7 +77,7 @@ def _is_parsed(source):
     return page is None or page.left >= 0
 
 
-def plain(text):
+def plain(text: str) -> str:
     """Text as it was written."""
     return f"<pre>{escape(text, quote=False)}</pre>"
 
@@ -78,7 +85,7 @@ def plain(text):
 # --- the filters of a page ------------------------------------------------------------------------
 
 
-def safe_markdown(source):
+def safe_markdown(source: str) -> str:
     """The HTML of a Markdown cell: a few tags without attributes, and links to web pages, which open beside it.
 
     Pictures are not kept. A cell that is long, or that the parser chokes on, is shown as it was written.
@@ -86,7 +93,7 @@ def safe_markdown(source):
     return plain(source) if not _is_parsed(source) or _branches(source) else _markdown(source)
 
 
-def _branches(source):
+def _branches(source: str) -> bool:
     """Whether a Markdown cell holds more beginnings of what may have no end than its parser is good at."""
     return (
         source.count("\\\\(") + source.count("\\\\[") > MAX_FORMULAS
@@ -96,7 +103,7 @@ def _branches(source):
 
 
 @remembering
-def _markdown(source):
+def _markdown(source: str) -> str:
     try:
         made = _parser()(source)
     except Exception:  # one cell of one student, and the page of the whole notebook would be lost
@@ -104,18 +111,18 @@ def _markdown(source):
     return _MATH_THAT_ACTS.sub(r"\\text", _clean(made))
 
 
-def _parser():
+def _parser() -> Callable[[str], str]:
     return MarkdownWithMath(renderer=_Renderer(escape=False, exclude_anchor_links=True)).render
 
 
 class _Renderer(IPythonRenderer):
     """nbconvert's, without highlighting: it would be by any of five hundred lexers, as the student asks."""
 
-    def block_code(self, code, info=None):
+    def block_code(self, code: str, info: str | None = None) -> str:
         return plain(code)
 
 
-def _clean(made):
+def _clean(made: str) -> str:
     return nh3.clean(
         made,
         tags=TAGS,
@@ -127,23 +134,23 @@ def _clean(made):
     )
 
 
-def _only_whole_links(tag, name, value):
+def _only_whole_links(tag: str, name: str, value: str) -> str | None:
     """Leaves out links that depend on where the page lies: to a share of another machine, or into Formgrader."""
     return value if name != "href" or re.match(r"https?://|mailto:", value, re.IGNORECASE) else None
 
 
-def safe_html(made):
+def safe_html(made: str) -> str:
     """The HTML of an output: the kit's own sentences, with words of students in them, of which none is a formula."""
     return f'<div class="tex2jax_ignore">{_clean(made)}</div>'
 
 
-def highlighted(source, language=None, metadata=None):
+def highlighted(source: str, language: str | None = None, metadata: Any = None) -> str:
     """The HTML of a code cell: Python with its colours, as long as that takes little time."""
     return _highlighted(source) if _is_parsed(source) else plain(source)
 
 
 @remembering
-def _highlighted(source):
+def _highlighted(source: str) -> str:
     tokens = ((Text if kind is Error else kind, text) for kind, text in PythonLexer().get_tokens(source))
     return format_tokens(tokens, HtmlFormatter(cssclass="highlight hl-ipython3"))
 
@@ -162,7 +169,9 @@ FILTERS = {
 _from_notebook_node = html.HTMLExporter.from_notebook_node
 
 
-def from_notebook_node(self, nb, resources=None, **more):
+def from_notebook_node(
+    self: html.HTMLExporter, nb: NotebookNode, resources: Any = None, **more: Any
+) -> tuple[str, Any]:
     """nbconvert's HTMLExporter.from_notebook_node, for nbgrader's pages and where the exporter is told to sanitise.
 
     Formgrader may have made its exporter before it knew this course's configuration.
@@ -181,13 +190,13 @@ def from_notebook_node(self, nb, resources=None, **more):
     return text.replace("</head>", _WITHIN + "</head>", 1), resources
 
 
-def harmless(notebook):
+def harmless(notebook: NotebookNode) -> NotebookNode:
     """A notebook with only what its page needs; what is of no type that a page knows is plain text."""
     cells = [_harmless_cell(cell) for cell in notebook.cells]
     return NotebookNode({**notebook, "metadata": NotebookNode(), "cells": cells})
 
 
-def _harmless_cell(cell):
+def _harmless_cell(cell: NotebookNode) -> NotebookNode:
     metadata = NotebookNode({key: cell.metadata[key] for key in METADATA if key in cell.metadata})
     made = NotebookNode({**cell, "metadata": metadata})
     made.pop("attachments", None)
@@ -198,7 +207,7 @@ def _harmless_cell(cell):
     return made
 
 
-def _harmless_output(output):
+def _harmless_output(output: NotebookNode) -> NotebookNode:
     if "data" not in output:
         return output
     data = NotebookNode({kind: output.data[kind] for kind in OUTPUTS if kind in output.data})
@@ -206,7 +215,7 @@ def _harmless_output(output):
     return NotebookNode({**output, "data": data, "metadata": described})
 
 
-def with_safe_names(resources):
+def with_safe_names(resources: Any) -> Any:
     """What Formgrader tells a page, with names that are text wherever they are written."""
     resources = copy.copy(resources) if resources else {}
     for name in NAMES:
@@ -215,7 +224,7 @@ def with_safe_names(resources):
     return resources
 
 
-def tree(made, features):
+def tree(made: str, features: str) -> BeautifulSoup | _NoTree:
     """Stands in for nbconvert's BeautifulSoup, which would take most of a page's time: it looks for pictures without a
     description, and ours have one.
     """
@@ -223,5 +232,5 @@ def tree(made, features):
 
 
 class _NoTree(str):
-    def select(self, selector):
+    def select(self, selector: str) -> list[Any]:
         return []

@@ -4,6 +4,8 @@ Python's own `tarfile` reads what a header says of itself whole into memory, at 
 `zipfile` unpacks bzip2 and LZMA without a bound.
 """
 
+from __future__ import annotations
+
 import contextlib
 import gzip
 import io
@@ -11,6 +13,11 @@ import os
 import stat
 import tarfile
 import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import IO, Protocol, TypeAlias
+
+from ..submission.read import StrPath
 
 MAX_ENTRIES = 20_000  # files in one archive; in a tar, folders and all else count too
 MAX_DIRECTORY = 4 * 2**20  # bytes of what a zip says of its files
@@ -25,16 +32,25 @@ ADVICE = "it is packed in a way that is not read here: let it be packed as .zip 
 TOO_MUCH = "there is too much in it"
 
 
+class Member(Protocol):
+    """The content of a file in an archive, as it is read."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+Opener: TypeAlias = Callable[[], AbstractContextManager[Member]]
+
+
 class Refused(Exception):
     """A file is not taken; the message says why."""
 
 
-def is_archive(name):
+def is_archive(name: str) -> bool:
     """Whether a file of this name is to be unpacked; `opened` may then refuse to."""
     return name.lower().endswith(ARCHIVES + UNREAD)
 
 
-def opened(path):
+def opened(path: StrPath) -> Zip | Tar:
     """The archive: `regular_files` yields pairs of a name and a function that opens the file. Raises Refused."""
     with open(path, "rb") as file:
         start = file.read(512)
@@ -50,7 +66,7 @@ class Zip:
 
     skipped = 0  # bytes that are unpacked only to be passed over: none
 
-    def __init__(self, path):
+    def __init__(self, path: StrPath) -> None:
         self.file = _ReadInPieces(io.FileIO(path))
         try:
             self.archive = zipfile.ZipFile(self.file)
@@ -58,11 +74,11 @@ class Zip:
             self.file.close()
             raise
 
-    def names(self):
+    def names(self) -> list[str] | None:
         """The names of what is in it; None where only reading it tells."""
         return [info.filename for info in self.archive.infolist() if not info.is_dir()]
 
-    def regular_files(self):
+    def regular_files(self) -> Iterator[tuple[str, Opener]]:
         """Notebooks come first: what lies beside them may need more room than there is."""
         infos = sorted(self.archive.infolist(), key=lambda info: not info.filename.endswith(".ipynb"))
         for info in infos[:MAX_ENTRIES]:
@@ -72,14 +88,14 @@ class Zip:
         if len(infos) > MAX_ENTRIES:
             raise Refused(TOO_MUCH)
 
-    def _open(self, info):
+    def _open(self, info: zipfile.ZipInfo) -> IO[bytes]:
         if info.flag_bits & 1:
             raise Refused("it needs a password: let it be packed without")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise Refused(ADVICE)
         return self.archive.open(info)
 
-    def close(self):
+    def close(self) -> None:
         self.archive.close()
         self.file.close()
 
@@ -87,7 +103,7 @@ class Zip:
 class _ReadInPieces(io.BufferedReader):
     """A file that does not give more at once than a list of files may have."""
 
-    def read(self, size=-1):
+    def read(self, size: int | None = -1) -> bytes:
         data = super().read(MAX_DIRECTORY + 1 if size is None or size < 0 else min(size, MAX_DIRECTORY + 1))
         if len(data) > MAX_DIRECTORY:
             raise Refused(TOO_MUCH)
@@ -97,7 +113,7 @@ class _ReadInPieces(io.BufferedReader):
 class Tar:
     """A tar or tar.gz, read from its beginning to its end; of its headers, only what names and sizes files is taken."""
 
-    def __init__(self, path):
+    def __init__(self, path: StrPath) -> None:
         self.file = open(path, "rb")
         packed = self.file.read(2) == b"\x1f\x8b"
         self.file.seek(0)
@@ -105,10 +121,10 @@ class Tar:
         self.skipped = 0
         self.left = min(MAX_STREAM, LEAST_STREAM + MAX_RATIO * os.path.getsize(path))
 
-    def names(self):
+    def names(self) -> None:
         return None
 
-    def regular_files(self):
+    def regular_files(self) -> Iterator[tuple[str, Opener]]:
         said = {}  # by headers that go before a file's own
         for _ in range(MAX_ENTRIES):
             info = self._next_header()
@@ -125,7 +141,7 @@ class Tar:
                 said = {}
         raise Refused(TOO_MUCH)
 
-    def _member(self, info, said):
+    def _member(self, info: tarfile.TarInfo, said: dict[str, str]) -> Iterator[tuple[str, Opener]]:
         if info.type == tarfile.GNUTYPE_SPARSE or any(key.startswith("GNU.sparse.") for key in said):
             raise Refused("a file in it is packed as sparse: let it be packed as .zip")
         if not info.isreg() and info.type in tarfile.SUPPORTED_TYPES:
@@ -137,7 +153,7 @@ class Tar:
             yield name, lambda: contextlib.nullcontext(member)
         self._skip(member.left + _padded(size) - size)
 
-    def _next_header(self):
+    def _next_header(self) -> tarfile.TarInfo | None:
         block = self.stream.read(tarfile.BLOCKSIZE)
         self.left -= tarfile.BLOCKSIZE
         try:
@@ -145,17 +161,17 @@ class Tar:
         except tarfile.HeaderError:
             raise Refused("it is no archive, or a broken one") from None
 
-    def _header(self, info):
+    def _header(self, info: tarfile.TarInfo) -> bytes:
         if not 0 <= info.size <= MAX_HEADER:
             raise Refused("what it says of a file is too large")
         return self.read(_padded(info.size))[: info.size]
 
-    def _skip(self, size):
+    def _skip(self, size: int) -> None:
         self.skipped += max(size, 0)
         while size > 0:
             size -= len(self.read(min(size, 2**16)))
 
-    def read(self, size):
+    def read(self, size: int) -> bytes:
         """So many bytes, and not fewer. Raises Refused."""
         self.left -= size
         if self.left < 0:
@@ -165,29 +181,29 @@ class Tar:
             raise Refused("it ends in the middle")
         return data
 
-    def close(self):
+    def close(self) -> None:
         self.file.close()
 
 
 class _Member:
     """The content of a file in a Tar, to be read before the next file is asked for."""
 
-    def __init__(self, archive, size):
+    def __init__(self, archive: Tar, size: int) -> None:
         if size < 0:
             raise Refused("what it says of a file cannot be")
         self.archive, self.left = archive, size
 
-    def read(self, size):
+    def read(self, size: int) -> bytes:
         data = self.archive.read(min(size, self.left))
         self.left -= len(data)
         return data
 
 
-def _padded(size):
+def _padded(size: int) -> int:
     return -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
 
 
-def _records(header):
+def _records(header: bytes) -> dict[str, str]:
     """What a header of the pax format says: lines of their own length, a space, a key, `=` and a value."""
     found, at = {}, 0
     while at < len(header):

@@ -7,13 +7,18 @@ and loads nothing.
 import os
 import re
 import statistics
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from .. import course
 from ..grading import store
+from ..submission.read import StrPath
+from ..verdict import Check, Exercise, Verdict
 from .outcome_text import STATUS, code_spans, points
 
 BARS = ("0", "under ¼", "¼ to ½", "½ to ¾", "over ¾", "full")
@@ -21,7 +26,7 @@ NAMED = 100  # students whom a list names at most; the table has them all
 MARKS = {"full": "✓", "partial": "◐", "zero": "✗", "none": "–"}
 
 
-def write(root, assignment, verdicts):
+def write(root: StrPath, assignment: course.Assignment, verdicts: Iterable[tuple[str, Verdict]]) -> Path:
     """Write reports/<assignment>.html from pairs of a student and a verdict, in order; returns its path."""
     path = Path(root) / "reports" / f"{assignment.name}.html"
     store.write(path, render(assignment, verdicts))
@@ -29,7 +34,7 @@ def write(root, assignment, verdicts):
     return path
 
 
-def render(assignment, verdicts):
+def render(assignment: course.Assignment, verdicts: Iterable[tuple[str, Verdict]]) -> str:
     """The report as HTML text. Of each verdict, only what the page says of it is kept."""
     headline = Headline()
     exercises = [ExerciseTally(exercise) for exercise in assignment.exercises]
@@ -54,7 +59,7 @@ def render(assignment, verdicts):
     )
 
 
-def _environment():
+def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -71,15 +76,17 @@ def _environment():
 class Headline:
     """The class in numbers, and what could not be graded."""
 
-    def __init__(self):
-        self.scores, self.max, self.full, self.ungraded = [], 0.0, 0, 0
-        self.reasons = {}  # by status, whom it befell: with which exercises, or with none where it was all of them
+    def __init__(self) -> None:
+        self.scores: list[float] = []
+        self.max, self.full, self.ungraded = 0.0, 0, 0
+        # by status, whom it befell: with which exercises, or with none where it was all of them
+        self.reasons: dict[str, list[dict[str, Any]]] = {}
 
-    def add(self, student, verdict):
+    def add(self, student: str, verdict: Verdict) -> None:
         self.scores.append(verdict.score)
         self.max = max(self.max, verdict.max_score)
         self.full += verdict.full
-        without = {}
+        without: dict[str, list[str]] = {}
         for outcome in verdict.exercises:
             if outcome.status != "graded":
                 without.setdefault(outcome.status, []).append(outcome.exercise)
@@ -88,7 +95,7 @@ class Headline:
             names = [] if len(names) == len(verdict.exercises) else names
             self.reasons.setdefault(status, []).append({"student": student, "exercises": names})
 
-    def summary(self):
+    def summary(self) -> dict[str, Any]:
         return {
             "students": len(self.scores),
             "mean": statistics.fmean(self.scores) if self.scores else 0.0,
@@ -103,12 +110,14 @@ class Headline:
 class ExerciseTally:
     """One exercise over the whole class: scores, mistakes, checks."""
 
-    def __init__(self, exercise):
+    def __init__(self, exercise: course.Exercise) -> None:
         self.name, self.points = exercise.name, exercise.points
-        self.scores, self.graded = [], 0
-        self.mistakes, self.checks = {}, {}
+        self.scores: list[float] = []
+        self.graded = 0
+        self.mistakes: dict[str, dict[str, Any]] = {}
+        self.checks: dict[str, CheckTally] = {}
 
-    def add(self, student, outcome):
+    def add(self, student: str, outcome: Exercise | None) -> None:
         if outcome is None:
             return
         self.scores.append(outcome.score)
@@ -119,7 +128,7 @@ class ExerciseTally:
         for check in outcome.checks:
             self.checks.setdefault(check.name, CheckTally(check)).add(check)
 
-    def summary(self):
+    def summary(self) -> dict[str, Any]:
         mean = statistics.fmean(self.scores) if self.scores else 0.0
         return {
             "name": self.name,
@@ -137,13 +146,13 @@ class ExerciseTally:
 class CheckTally:
     """One check over the whole class."""
 
-    def __init__(self, first):
+    def __init__(self, first: Check) -> None:
         self.category, self.points = first.category, first.points
         self.failed = self.of = 0
-        self.passed = None  # the message of who passed it
+        self.passed: str | None = None  # the message of who passed it
         self.shared = self.shortest = first.message
 
-    def add(self, check):
+    def add(self, check: Check) -> None:
         self.of += 1
         if check.passed:
             self.passed = check.message
@@ -152,7 +161,7 @@ class CheckTally:
         self.shared = os.path.commonprefix([self.shared, check.message])
         self.shortest = min(self.shortest, check.message, key=len)
 
-    def summary(self):
+    def summary(self) -> dict[str, Any]:
         return {
             "sentence": self.sentence(),
             "category": self.category,
@@ -162,7 +171,7 @@ class CheckTally:
             "rate": self.failed / self.of,
         }
 
-    def sentence(self):
+    def sentence(self) -> str:
         """What the check asks for: the message of one who passed it, else what all the failing messages share."""
         if self.passed is not None:
             return self.passed
@@ -173,7 +182,7 @@ class CheckTally:
         return whole[0] if whole else self.shared.strip() + " …"
 
 
-def distribution(scores, highest):
+def distribution(scores: Iterable[float], highest: float) -> list[dict[str, Any]]:
     """How many scores fall into each of the six bars, and each bar's height as a share of the tallest."""
     counts = [0] * len(BARS)
     for score in scores:
@@ -183,7 +192,7 @@ def distribution(scores, highest):
     return [{"label": label, "count": n, "height": n / tallest} for label, n in zip(BARS, counts, strict=True)]
 
 
-def student_row(student, verdict, assignment):
+def student_row(student: str, verdict: Verdict, assignment: course.Assignment) -> dict[str, Any]:
     """A student's line in the table."""
     cells = []
     for exercise in assignment.exercises:

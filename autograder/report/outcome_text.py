@@ -1,9 +1,13 @@
 """Shows an exercise's outcome to people: as text for terminals, as HTML for test cells and the feedback."""
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from html import escape
+from typing import Protocol
 
-from ..verdict import printable
+from .. import course
+from ..verdict import Check, Exercise, Verdict, printable
 
 MOST_ROWS = 100  # of the table that a terminal is given
 STATUS = {
@@ -16,12 +20,12 @@ STATUS = {
 }
 
 
-def points(value):
+def points(value: float) -> str:
     """2 for 2.0, 2.5 for 2.5."""
     return f"{value:g}"
 
 
-def as_text(outcome):
+def as_text(outcome: Exercise) -> str:
     """Some lines of plain text: the score, the named mistakes, every check."""
     lines = [f"{outcome.exercise or 'submission'}: {points(outcome.score)} of {points(outcome.max_score)} points"]
     if outcome.message:
@@ -34,7 +38,7 @@ def as_text(outcome):
     return "\n".join(lines)
 
 
-def as_html(outcome):
+def as_html(outcome: Exercise) -> str:
     """The same as a piece of HTML, everything escaped. Only tags that `notebooks.showing` leaves alone are in it."""
     total = f"{points(outcome.score)} of {points(outcome.max_score)} points"
     parts = [f"<div><strong>{escape(outcome.exercise)}: {total}</strong></div>"]
@@ -48,18 +52,18 @@ def as_html(outcome):
     return "\n".join(parts)
 
 
-def _check_as_html(check):
+def _check_as_html(check: Check) -> str:
     score = f"{points(check.points if check.passed else 0)} / {points(check.points)}".replace(" ", "&nbsp;")
     mark = "✓" if check.passed else "✗"
     return f"<div>{mark} <strong>{score}</strong> <em>{escape(check.category)}</em>: {code_spans(check.message)}</div>"
 
 
-def code_spans(text):
+def code_spans(text: str) -> str:
     """Text as HTML: escaped, with what stands between backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
-def verdict_as_text(verdict):
+def verdict_as_text(verdict: Verdict) -> str:
     """A whole verdict as text, headed by its path and total."""
     total = f"{points(verdict.score)} of {points(verdict.max_score)} points"
     path = printable(verdict.path)
@@ -69,7 +73,7 @@ def verdict_as_text(verdict):
     return "\n".join([f"{path}: {total}", *(as_text(e) for e in verdict.exercises)])
 
 
-def name_of(student):
+def name_of(student: str) -> str:
     """A student's name on one line of a terminal."""
     return printable(student).replace("\n", "\N{REPLACEMENT CHARACTER}").replace("\t", " ")
 
@@ -80,32 +84,32 @@ class ClassTable:
     Only a class of up to MOST_ROWS fits a terminal; of a larger one, the text says where to look.
     """
 
-    def __init__(self, assignment):
+    def __init__(self, assignment: course.Assignment) -> None:
         self.number = assignment.name.split("_")[0]
         self.names = [e.name for e in assignment.exercises]
-        self.rows = []
+        self.rows: list[list[str]] = []
         self.total = 0
 
-    def add(self, student, verdict):
+    def add(self, student: str, verdict: Verdict) -> None:
         self.total += 1
         if self.total <= MOST_ROWS:
             cells = [_cell(verdict.exercise(name)) for name in self.names]
             self.rows.append([name_of(student), *cells, f"{points(verdict.score)} / {points(verdict.max_score)}"])
 
-    def text(self):
+    def text(self) -> str:
         if self.total > MOST_ROWS:
             return f"{self.total} submissions; `autograder report {self.number}` shows them all."
         return _aligned([["student", *self.names, "total"], *sorted(self.rows)])
 
 
-def _aligned(rows):
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
     """Rows of texts, the first a heading, as lines with columns."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
 
-def _cell(outcome):
+def _cell(outcome: Exercise | None) -> str:
     if outcome is None:
         return "-"
     text = f"{points(outcome.score)}/{points(outcome.max_score)}"
@@ -113,8 +117,18 @@ def _cell(outcome):
     return f"{text} {named or STATUS[outcome.status]}".rstrip()
 
 
-def batch_summary(batch):
-    """What became of a batch.Batch, in some lines: how many were graded or known, what failed, what took longest."""
+class Batch(Protocol):
+    """What the summary reads of a batch; its own `Batch` says what each is."""
+
+    graded: int
+    known: list[tuple[str, str]]
+    unreadable: list[str]
+    statuses: Counter[str]
+    slowest: list[tuple[float, str, str, float]]
+
+
+def batch_summary(batch: Batch) -> str:
+    """What became of a batch, in some lines: how many were graded or known, what failed, what took longest."""
     lines = [
         f"{batch.graded} graded, {len(batch.known)} unchanged since an earlier run, {len(batch.unreadable)} unreadable."
     ]

@@ -4,15 +4,21 @@ A deadline is for what the child itself takes: the time in which it could have r
 busy, is given back, as the kernel counts it. Neither a busy machine nor a neighbour with many threads costs points.
 """
 
+from __future__ import annotations
+
 import os
 import select
 import signal
 import socket
 import time
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import torch
 
 from ..errors import ChildGone, Died, Interrupted, SandboxError
 from .inside import wire
-from .parent import START_SECONDS
+from .parent import START_SECONDS, WarmParent
 
 GRACE = 1.0  # seconds between an interrupt and the kill
 STRETCH = 4.0  # times its deadline that a request may take by the clock, if the child waits for a processor
@@ -22,17 +28,17 @@ LEAST = 0.01  # seconds that are worth waiting on for
 class Child:
     """One submission's process. `request` asks it something and never waits past a deadline."""
 
-    def __init__(self, parent, sock, pidfd):
+    def __init__(self, parent: WarmParent, sock: socket.socket, pidfd: int) -> None:
         self.parent = parent
         self.sock = sock
         self.pidfd = pidfd
         self.number = 0
         self.schedule = _schedule_of(pidfd)
         self.took = 0.0  # seconds that the last request took, but for those in which it waited for a processor
-        self.ended = None  # once it has ended: how, and what it cost
+        self.ended: dict[str, Any] | None = None  # once it has ended: how, and what it cost
         self.unexplained = False  # whether something else may have ended it: somebody, or a machine out of memory
 
-    def greeted(self):
+    def greeted(self) -> Child:
         """This child, once it has said that its lock is in place. Raises jail.SandboxError if it is not, or Died."""
         try:
             hello, _ = wire.receive_frame(self.sock, time.monotonic() + START_SECONDS)
@@ -46,7 +52,13 @@ class Child:
             raise SandboxError(f"A sandboxed process could not be locked in: {hello['message']}")
         return self
 
-    def request(self, message, tensors=(), seconds=10.0, most=None):
+    def request(
+        self,
+        message: wire.Message | wire.Encoded,
+        tensors: Sequence[torch.Tensor] = (),
+        seconds: float = 10.0,
+        most: float | None = None,
+    ) -> tuple[wire.Message, wire.Tensors]:
         """Send a request, a dict or a wire.Encoded, and return `(reply, tensors)`.
 
         Raises Interrupted when it took longer than `seconds` (or `most` by the clock, if given) but let itself be
@@ -70,13 +82,15 @@ class Child:
             passed = time.monotonic() - started
             self.took = max(passed - max(0.0, self._waited() - waited), passed / STRETCH)
 
-    def _exchange(self, frame, deadline, waited, ends):
+    def _exchange(
+        self, frame: wire.Encoded, deadline: float, waited: float, ends: float
+    ) -> tuple[wire.Message, wire.Tensors]:
         wire.send(self.sock, frame, deadline)
         reply, tensors = wire.receive_frame(self.sock, self._wait(deadline, waited, ends))
         self._check_number(reply)
         return reply, tensors
 
-    def _wait(self, deadline, waited, ends):
+    def _wait(self, deadline: float, waited: float, ends: float) -> float:
         """Wait until there is an answer, and for so much longer than the deadline as the child waited for a processor.
 
         It had `waited` before the request. Never after `ends`. Returns until when the whole answer must be there.
@@ -90,7 +104,7 @@ class Child:
             until = later
         return max(until, time.monotonic() + GRACE)
 
-    def _is_answering(self, seconds):
+    def _is_answering(self, seconds: float) -> bool:
         """Whether there is something to read within so many seconds, be it that the connection is closed."""
         try:
             self.sock.settimeout(max(seconds, LEAST))
@@ -101,14 +115,16 @@ class Child:
             pass
         return True
 
-    def _waited(self):
+    def _waited(self) -> float:
         """How long the child's main thread, since it began, was ready to run while the processors ran others."""
+        if self.schedule is None:
+            return 0.0
         try:
             return int(os.pread(self.schedule, 100, 0).split()[1]) / 1e9
-        except (TypeError, OSError, IndexError, ValueError):  # it has ended, or this kernel does not say
+        except (OSError, IndexError, ValueError):  # it has ended, or this kernel does not say
             return 0.0
 
-    def _interrupt(self, seconds):
+    def _interrupt(self, seconds: float) -> NoReturn:
         try:
             signal.pidfd_send_signal(self.pidfd, signal.SIGINT)
             reply, _ = wire.receive_frame(self.sock, time.monotonic() + GRACE)
@@ -118,12 +134,12 @@ class Child:
             raise ChildGone("timeout", f"it did not end within {seconds:g} s") from None
         raise Interrupted(f"it did not end within {seconds:g} s")
 
-    def _check_number(self, reply):
+    def _check_number(self, reply: wire.Message) -> None:
         if reply.get("n") != self.number:
             self.kill()
             raise ChildGone("killed", "it answered a question that was not asked")
 
-    def _gone(self):
+    def _gone(self) -> ChildGone:
         """Why the connection closed: the process ended by itself, or by a limit."""
         self.kill()
         ended = self.ended or {}
@@ -138,8 +154,8 @@ class Child:
             return ChildGone("killed", f"its process was ended by a signal ({signal.strsignal(number) or number})")
         return ChildGone("killed", "it ended its own process")
 
-    def kill(self):
-        """End the child; returns what it cost (`cpu` in seconds, `memory` in bytes), or None."""
+    def kill(self) -> dict[str, Any]:
+        """End the child; returns what it cost (`cpu` in seconds, `memory` in bytes), nothing if that is not known."""
         if self.ended is None:
             self.sock.close()
             try:
@@ -154,12 +170,12 @@ class Child:
                 self.schedule = None
         return self.ended
 
-    def _finished(self, seconds):
+    def _finished(self, seconds: float) -> bool:
         """Whether the process ends by itself once its socket is closed; a pidfd is readable then."""
         return bool(select.select([self.pidfd], [], [], seconds)[0])
 
 
-def _schedule_of(pidfd):
+def _schedule_of(pidfd: int) -> int | None:
     """The open file in which the kernel says how long that process waited for a processor; None where it does not.
 
     The number by which the child knows itself is another one than it has here.

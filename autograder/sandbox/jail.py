@@ -54,7 +54,7 @@ class Limits:
     submission: float = 300.0
 
 
-def command(limits, control_fd, device="cpu", unsafe=None):
+def command(limits: Limits, control_fd: int, device: str = "cpu", unsafe: str | None = None) -> list[str]:
     """The argument list that starts a warm parent, with `control_fd` inherited. Raises SandboxError.
 
     `unsafe` names an empty folder to work in: then there is no bubblewrap, and Landlock, seccomp and limits are all.
@@ -83,7 +83,7 @@ def command(limits, control_fd, device="cpu", unsafe=None):
     return program if unsafe else [*_bubblewrap(limits, device, seen), *program]
 
 
-def _bubblewrap(limits, device, seen):
+def _bubblewrap(limits: Limits, device: str, seen: view.View) -> list[str]:
     program = shutil.which("bwrap")
     if program is None:
         raise SandboxError(
@@ -110,7 +110,7 @@ def _bubblewrap(limits, device, seen):
     return [*arguments, "--chdir", "/tmp", "--"]
 
 
-def _mounts(seen):
+def _mounts(seen: view.View) -> list[str]:
     """The arguments that show what a View shows and hide what it hides."""
     arguments, covers, made = [], [], {"/"}
     for path in view.in_order([*seen.marks, *seen.links, KIT, CPU]):
@@ -132,7 +132,7 @@ def _mounts(seen):
     return [*arguments, *covers]  # what lies below a cover was put there before
 
 
-def _readable(seen, unsafe, device):
+def _readable(seen: view.View, unsafe: str | None, device: str) -> list[str]:
     """What Landlock lets a child read: less than bubblewrap shows, neither /proc nor /etc as a whole."""
     paths = [*seen.shown, "/dev/urandom", "/dev/random", "/dev/zero"]
     paths.append(view.INSIDE if unsafe else KIT)
@@ -141,7 +141,7 @@ def _readable(seen, unsafe, device):
     return paths
 
 
-def _user():
+def _user() -> int | None:
     """A user that nobody else is, where this process may become any: else None, and bubblewrap makes a namespace."""
     if os.geteuid() != 0:
         return None
@@ -156,7 +156,7 @@ def _user():
 # --- why there is none ----------------------------------------------------------------------------
 
 
-def refusal():
+def refusal() -> str | None:
     """One sentence saying why there can be no sandbox here, or None. Starts bubblewrap for a moment."""
     try:
         arguments = _bubblewrap(Limits(), "cpu", view.of_this_machine())
@@ -174,7 +174,7 @@ def refusal():
     )
 
 
-def _said_by(arguments):
+def _said_by(arguments: list[str]) -> tuple[int | None, str]:
     """The exit code of a command that should end at once, and what it said of errors."""
     try:
         done = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
@@ -183,7 +183,7 @@ def _said_by(arguments):
     return done.returncode, (done.stderr.strip() if done.returncode else done.stdout.strip())
 
 
-def _advice(said):
+def _advice(said: str) -> str:
     """What to do where bubblewrap says that and fails: true for this user and this machine."""
     if "nknown option" in said:
         _, version = _said_by(["bwrap", "--version"])

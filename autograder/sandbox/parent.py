@@ -3,6 +3,8 @@
 Imports nothing heavy, so that a sandbox can be launched, which takes seconds, before the grader imports torch itself.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import os
@@ -10,9 +12,13 @@ import select
 import socket
 import subprocess
 import tempfile
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Died, SandboxError
 from . import jail
+
+if TYPE_CHECKING:  # it imports torch
+    from .child import Child
 
 START_SECONDS = 120.0
 ATTEMPTS = 3
@@ -26,20 +32,23 @@ class WarmParent:
     Use it as a context manager, or call `close()`. One child lives at a time.
     """
 
-    def __init__(self, limits=None, device="cpu", unsafe=False):
+    control: socket.socket  # while it runs
+    folder: tempfile.TemporaryDirectory[str] | None
+
+    def __init__(self, limits: jail.Limits | None = None, device: str = "cpu", unsafe: bool = False) -> None:
         self.limits = limits or jail.Limits()
         self.device = device
         self.unsafe = unsafe
-        self.process = None
+        self.process: subprocess.Popen[bytes] | None = None
         self.ready = False
 
-    def __enter__(self):
+    def __enter__(self) -> WarmParent:
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def launch(self):
+    def launch(self) -> None:
         """Begin to start the sandbox, which takes seconds, if it does not run. Raises jail.SandboxError."""
         if self.process is not None:
             return
@@ -61,7 +70,7 @@ class WarmParent:
         theirs.close()
         self.control = ours
 
-    def start(self):
+    def start(self) -> None:
         """Start the sandbox if it does not run. Raises jail.SandboxError with one sentence if it cannot."""
         self.launch()
         if self.ready:
@@ -76,18 +85,19 @@ class WarmParent:
             raise SandboxError(f"The sandbox did not start: {reason}")
         self.ready = True
 
-    def close(self):
+    def close(self) -> None:
         """Stop the sandbox and whatever runs in it."""
         if self.process is not None:
             self.control.close()
             self.process.kill()  # --die-with-parent and the process namespace take the rest along
             self.process.wait()
-            self.process.stderr.close()
+            if self.process.stderr is not None:
+                self.process.stderr.close()
             self.process = None
             if self.folder is not None:
                 self.folder.cleanup()
 
-    def fork(self):
+    def fork(self) -> Child:
         """A fresh, locked child. A sandbox or a child that dies meanwhile is made anew, a few times."""
         for left in reversed(range(ATTEMPTS)):
             try:
@@ -100,7 +110,7 @@ class WarmParent:
                     raise
         raise SandboxError("The sandbox dies whenever it is asked for a child.")
 
-    def _fork(self):
+    def _fork(self) -> Child:
         """One child. Raises Died if that was the end of the sandbox."""
         from .child import Child  # imports torch
 
@@ -117,7 +127,7 @@ class WarmParent:
             raise Died
         return Child(self, ours, descriptors[0]).greeted()
 
-    def reap(self):
+    def reap(self) -> dict[str, Any] | None:
         """Wait for the child that was killed: how it ended and what it cost, or None if the parent is gone."""
         try:
             self.control.send(json.dumps({"op": "reap"}).encode())
@@ -128,14 +138,16 @@ class WarmParent:
             self.close()
         return answer
 
-    def _answer(self, seconds):
+    def _answer(self, seconds: float) -> tuple[dict[str, Any] | None, list[int]]:
         ready, _, _ = select.select([self.control], [], [], seconds)
         if not ready:
             return None, []
         data, descriptors, _, _ = socket.recv_fds(self.control, 65536, 1)
         return (json.loads(data), descriptors) if data else (None, [])
 
-    def _last_words(self):
+    def _last_words(self) -> str:
+        if self.process is None or self.process.stderr is None:
+            return "it was not started"
         self.process.kill()
         lines = self.process.stderr.read()[-2000:].decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "it said nothing"

@@ -5,16 +5,20 @@ Nothing past this module touches a dict or a list that a submission's process ha
 """
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 import torch
 
 from .inside import wire
 
+T = TypeVar("T")
+Shapes: TypeAlias = Mapping[str, torch.Size]  # of parameters, by name
+
 MAX_NUMBERS = 2**18  # in the tensors of one answer: eight times as many as in the largest right one
 KINDS = ("class", "callable", "other")  # what a name may stand for, besides nothing
 DEVICES = ("cpu", "meta", "cuda")
-SEEN = {"idx": torch.Tensor, "targets": (torch.Tensor, type(None)), "training": bool, "graph": bool}
 
 
 @dataclass(frozen=True)
@@ -27,30 +31,57 @@ class Call:
     a gradient or None for every input that asked for one, in order, and `parameters` those of a module by name.
     """
 
-    value: object
-    devices: list
+    value: Any
+    devices: list[str]
     changed: bool
     replaced: bool
     drew: bool
     products: int
-    inputs: list | None = None
-    parameters: dict | None = None
+    inputs: list[torch.Tensor | None] = field(default_factory=list)
+    parameters: dict[str, torch.Tensor | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SeenCall:
+    """What a stub model noted of one of its calls: the tokens (b, t), the targets if it was given any, its mode, and
+    whether a graph was recorded.
+    """
+
+    idx: torch.Tensor
+    targets: torch.Tensor | None
+    training: bool
+    graph: bool
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the submission's code."""
+
+    file: str
+    line: int
+    code: str
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The error that the submission's own code raised: its type, its message, and a place in the code or None.
+    """The error that the submission's own code raised: its type, its message, and where in the code, if that is known.
 
     `done` says how many of the requests that went before were served.
     """
 
     type: str
     message: str
-    where: dict | None
+    where: Place | None
     done: int
 
 
-def call(reply, tensors, given, differentiated=False, named=None):
+def call(
+    reply: wire.Message,
+    tensors: wire.Tensors,
+    given: Sequence[torch.Tensor],
+    differentiated: bool = False,
+    named: Shapes | None = None,
+) -> Call:
     """The Call that a reply tells of.
 
     `given` are the tensors that were sent as arguments, in order; `named` the shapes by name of parameters that the
@@ -59,22 +90,25 @@ def call(reply, tensors, given, differentiated=False, named=None):
     changed = _list_of(int, reply, "changed")
     if not all(0 <= place < len(given) for place in changed):
         raise wire.WireError("it says of a tensor that was not given that it was changed")
-    found = {
-        "value": wire.unpack(reply.get("value"), tensors),
-        "devices": _list_of(str, reply, "devices", DEVICES),
-        "changed": bool(changed),
-        "replaced": _field(bool, reply, "replaced"),
-        "drew": _field(bool, reply, "drew"),
-        "products": _field(int, reply, "products"),
-    }
-    if differentiated:
-        gradients = _field(dict, reply, "gradients")
-        found["inputs"] = _of_inputs(wire.unpack(gradients.get("inputs"), tensors), given)
-        found["parameters"] = _of_parameters(wire.unpack(gradients.get("parameters"), tensors), named or {})
-    return Call(**found)
+    made = Call(
+        value=wire.unpack(reply.get("value"), tensors),
+        devices=_list_of(str, reply, "devices", DEVICES),
+        changed=bool(changed),
+        replaced=_field(bool, reply, "replaced"),
+        drew=_field(bool, reply, "drew"),
+        products=_field(int, reply, "products"),
+    )
+    if not differentiated:
+        return made
+    gradients = _field(dict, reply, "gradients")
+    return replace(
+        made,
+        inputs=_of_inputs(wire.unpack(gradients.get("inputs"), tensors), given),
+        parameters=_of_parameters(wire.unpack(gradients.get("parameters"), tensors), named or {}),
+    )
 
 
-def _of_inputs(gradients, given):
+def _of_inputs(gradients: object, given: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
     """A gradient or None for each of the `given` tensors that asked for one."""
     asked = [tensor for tensor in given if tensor.requires_grad]
     if not isinstance(gradients, list) or len(gradients) != len(asked):
@@ -85,7 +119,7 @@ def _of_inputs(gradients, given):
     return gradients
 
 
-def _of_parameters(gradients, named):
+def _of_parameters(gradients: object, named: Shapes) -> dict[str, torch.Tensor | None]:
     """A gradient or None for each parameter by name: at least for those in `named`, {name: shape}."""
     if not isinstance(gradients, dict) or not gradients.keys() >= named.keys():
         raise wire.WireError("there is not one gradient for each parameter")
@@ -95,7 +129,7 @@ def _of_parameters(gradients, named):
     return gradients
 
 
-def parameters(reply, tensors, named):
+def parameters(reply: wire.Message, tensors: wire.Tensors, named: Shapes) -> dict[str, torch.Tensor]:
     """The parameters of a module by name, those in `named` ({name: shape}) among them. Raises WireError."""
     found = wire.unpack(reply.get("parameters"), tensors)
     if not isinstance(found, dict) or not found.keys() >= named.keys():
@@ -105,7 +139,7 @@ def parameters(reply, tensors, named):
     return found
 
 
-def frozen(reply, tensors):
+def frozen(reply: wire.Message, tensors: wire.Tensors) -> set[str]:
     """The names of the parameters that ask for no gradient. Raises WireError."""
     names = wire.unpack(reply.get("frozen"), tensors)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -115,51 +149,57 @@ def frozen(reply, tensors):
     return set(names)
 
 
-def attribute(reply, tensors):
+def attribute(reply: wire.Message, tensors: wire.Tensors) -> Any:
     """The value of an attribute. Raises WireError."""
     return wire.unpack(reply.get("value"), tensors)
 
 
-def training(reply):
+def training(reply: wire.Message) -> bool:
     """Whether a module is in train mode. Raises WireError."""
     return _field(bool, reply, "training")
 
 
-def seen(reply, tensors):
-    """What a stub model noted of its first calls: a list of dicts with the fields of SEEN. Raises WireError."""
+def seen(reply: wire.Message, tensors: wire.Tensors) -> list[SeenCall]:
+    """What a stub model noted of its first calls. Raises WireError."""
     calls = wire.unpack(reply.get("seen"), tensors)
-    if not isinstance(calls, list) or not all(
-        isinstance(one, dict) and one.keys() == SEEN.keys() and all(isinstance(one[n], SEEN[n]) for n in SEEN)
-        for one in calls
-    ):
-        raise wire.WireError("what a model saw is not what it notes")
-    return calls
+    if not isinstance(calls, list):
+        raise wire.WireError("what a model saw is no list")
+    return [_seen_call(call) for call in calls]
 
 
-def devices(reply):
+def _seen_call(call: object) -> SeenCall:
+    if isinstance(call, dict) and call.keys() == {"idx", "targets", "training", "graph"}:
+        idx, targets, training, graph = call["idx"], call["targets"], call["training"], call["graph"]
+        witnessed = isinstance(training, bool) and isinstance(graph, bool)
+        if witnessed and _is_tensor(idx) and (targets is None or _is_tensor(targets)):
+            return SeenCall(idx, targets, training, graph)
+    raise wire.WireError("what a model saw is not what it notes")
+
+
+def devices(reply: wire.Message) -> list[str]:
     """The devices that there are. Raises WireError."""
     return _list_of(str, reply, "devices", DEVICES)
 
 
-def kinds(reply, names):
+def kinds(reply: wire.Message, names: Iterable[str]) -> dict[str, str]:
     """What each of the `names` stands for: one of KINDS, or "missing" for whatever is not said so."""
     said = reply.get("kinds")
     said = said if isinstance(said, dict) else {}
-    return {name: said.get(name) if said.get(name) in KINDS else "missing" for name in names}
+    return {name: next((kind for kind in KINDS if kind == said.get(name)), "missing") for name in names}
 
 
-def succeeded(reply):
+def succeeded(reply: wire.Message) -> bool:
     """Whether a request, with all that went before it, was served without an error."""
     return reply.get("ok") is True
 
 
-def failure(reply, before=0):
+def failure(reply: wire.Message, before: int = 0) -> Failure:
     """The Failure in a reply to a request that `before` others went before; what is malformed in it is left out."""
     error = reply.get("error")
     error = error if isinstance(error, dict) else {}
     where = error.get("where")
     if isinstance(where, dict) and type(where.get("line")) is int:
-        where = {"file": str(where.get("file"))[:100], "line": where["line"], "code": str(where.get("code"))[:200]}
+        where = Place(str(where.get("file"))[:100], where["line"], str(where.get("code"))[:200])
     else:
         where = None
     place = reply.get("failed")
@@ -167,7 +207,7 @@ def failure(reply, before=0):
     return Failure(str(error.get("type", "an error"))[:100], str(error.get("message", ""))[:1000], where, done)
 
 
-def bounded(tensors):
+def bounded(tensors: wire.Tensors) -> wire.Tensors:
     """The tensors of one answer, if there are no more numbers in them than may be looked at. Raises WireError."""
     many = sum(tensor.numel() for tensor in tensors)
     if many > MAX_NUMBERS:
@@ -175,18 +215,18 @@ def bounded(tensors):
     return tensors
 
 
-def apart(reply, tensors, number):
+def apart(reply: wire.Message, tensors: wire.Tensors, number: int) -> list[tuple[wire.Message, wire.Tensors]]:
     """The replies to `number` requests that came in one: [(reply, tensors)]. Raises WireError for anything else."""
     replies, shares = _list_of(dict, reply, "replies"), _list_of(int, reply, "tensors")
     if not len(replies) == len(shares) == number:
         raise wire.WireError("there are not as many replies as requests")
     if any(share < 0 for share in shares) or sum(shares) != len(tensors):
         raise wire.WireError("there are not as many tensors as the replies hold")
-    tensors = iter(tensors)
-    return [(one, list(itertools.islice(tensors, share))) for one, share in zip(replies, shares, strict=True)]
+    left = iter(tensors)
+    return [(one, list(itertools.islice(left, share))) for one, share in zip(replies, shares, strict=True)]
 
 
-def _field(kind, reply, name):
+def _field(kind: type[T], reply: wire.Message, name: str) -> T:
     """The part of a reply called `name`, if it is of just that type."""
     value = reply.get(name)
     if type(value) is not kind:
@@ -194,7 +234,7 @@ def _field(kind, reply, name):
     return value
 
 
-def _list_of(kind, reply, name, allowed=None):
+def _list_of(kind: type[T], reply: wire.Message, name: str, allowed: Iterable[T] | None = None) -> list[T]:
     """The part of a reply called `name`, if it is a list of that type, and of `allowed` values, if these are given."""
     values = _field(list, reply, name)
     if not all(type(value) is kind for value in values) or (allowed and not set(values) <= set(allowed)):
@@ -202,5 +242,5 @@ def _list_of(kind, reply, name, allowed=None):
     return values
 
 
-def _is_tensor(value, shape=None):
+def _is_tensor(value: object, shape: torch.Size | None = None) -> TypeGuard[torch.Tensor]:
     return isinstance(value, torch.Tensor) and (shape is None or value.shape == shape)

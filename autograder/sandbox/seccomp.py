@@ -44,7 +44,7 @@ ADVICE = (0, 1, 2, 3, 4, 8, 10, 11, 14, 15, 16, 17, 18, 19)
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX
 
 
-def compile_filter(gpu=False):
+def compile_filter(gpu: bool = False) -> bytes:
     """The seccomp filter as bytes of BPF, made once and loaded by every child; `gpu` lets CUDA's calls through."""
     rules = pyseccomp.SyscallFilter(pyseccomp.ERRNO(1))  # EPERM
     for name in ALLOWED_CALLS:
@@ -77,13 +77,13 @@ def compile_filter(gpu=False):
         return file.read()
 
 
-def _add(rules, action, name, *args):
+def _add(rules: pyseccomp.SyscallFilter, action: int, name: str | int, *args: pyseccomp.Arg) -> None:
     try:
         rules.add_rule(action, name, *args)
     except (OSError, ValueError):
         pass  # a call that this architecture does not have (open, stat, … on aarch64)
 
 
-def number_of(name):
+def number_of(name: str) -> int:
     """The number of a system call on this machine."""
     return pyseccomp.resolve_syscall(pyseccomp.system_arch(), name)

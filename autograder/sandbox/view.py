@@ -11,6 +11,7 @@ import re
 import site
 import sys
 import sysconfig
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -47,22 +48,22 @@ class View:
     `links`: the symbolic links that lead to them from outside of what is shown, with their targets.
     """
 
-    marks: dict
-    links: dict
+    marks: dict[str, bool]
+    links: dict[str, str]
 
-    def shows(self, path):
+    def shows(self, path: str) -> bool:
         """Whether a real path is seen inside."""
         around = (str(folder) for folder in (PurePath(path), *PurePath(path).parents))
         return next((self.marks[folder] for folder in around if folder in self.marks), False)
 
     @property
-    def shown(self):
+    def shown(self) -> list[str]:
         return [path for path, shown in self.marks.items() if shown]
 
 
-def of_this_machine():
+def of_this_machine() -> View:
     """The View of a sandbox for this interpreter."""
-    links = {}
+    links: dict[str, str] = {}
     wanted = {_followed(path, links) for path in [*_python_paths(), *_library_paths()] if os.path.exists(path)}
     unneeded = {path for folder in wanted for path in _package_folders(folder)} - wanted
     marks = dict.fromkeys(wanted, True) | dict.fromkeys([*unneeded, *_secrets()], False)
@@ -74,12 +75,12 @@ def of_this_machine():
     return view
 
 
-def in_order(paths):
+def in_order(paths: Iterable[str]) -> list[str]:
     """Paths in an order in which folders come before what lies below them."""
     return sorted(paths, key=lambda path: PurePath(path).parts)
 
 
-def _followed(path, links):
+def _followed(path: str, links: dict[str, str]) -> str:
     """The real path of an existing path; every symbolic link on the way is added to `links`."""
     here, left = "/", list(PurePath(path).parts[1:])
     while left:
@@ -97,7 +98,7 @@ def _followed(path, links):
 # --- what is needed -------------------------------------------------------------------------------
 
 
-def _library_paths():
+def _library_paths() -> list[str]:
     """Where the dynamic loader finds shared libraries, and what they read."""
     paths = ["/usr/lib/locale", "/usr/share/zoneinfo", "/usr/share/fonts", "/usr/local/nvidia"]
     paths += [CACHE, "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime"]
@@ -109,7 +110,7 @@ def _library_paths():
     return [*paths, *elsewhere, *{os.path.dirname(path) for path in libraries}]
 
 
-def _python_paths():
+def _python_paths() -> list[str]:
     """The environment, the interpreter below it, and every folder of packages that this interpreter looks into.
 
     Never their folders as a whole: a course may lie in `/usr/local`, and so may a Python.
@@ -121,7 +122,7 @@ def _python_paths():
     return paths + [path for path in sys.path if os.path.basename(path) in PACKAGES and os.path.realpath(path) != user]
 
 
-def _package_folders(folder):
+def _package_folders(folder: str) -> set[str]:
     """The folders of packages below the folder of an interpreter, or of several."""
     return {
         os.path.realpath(path)
@@ -134,7 +135,7 @@ def _package_folders(folder):
 # --- what is hidden -------------------------------------------------------------------------------
 
 
-def _course():
+def _course() -> list[str]:
     """The folder of the course, in a list, which is empty where there is none."""
     try:
         return [str(course.root())]
@@ -142,7 +143,7 @@ def _course():
         return []
 
 
-def _secrets():
+def _secrets() -> set[str]:
     """Real paths of the kit, of what its installation left among packages, and of the course."""
     secrets = [PACKAGE, *_course()]
     among = {os.path.dirname(PACKAGE), *(path for path in sys.path if os.path.basename(path) in PACKAGES)}
@@ -151,7 +152,7 @@ def _secrets():
     return {os.path.realpath(path) for path in secrets if os.path.exists(path)}
 
 
-def secret_inodes():
+def secret_inodes() -> list[list[int]]:
     """`[device, inode]` of all files of the kit that are hidden and of the parts of the course: known by any name."""
     paths = [os.path.join(folder, part) for folder in _course() for part in ("", *OF_A_COURSE)]
     for folder, folders, names in os.walk(PACKAGE):

@@ -11,35 +11,39 @@ import itertools
 import os
 import re
 import stat
+from collections.abc import Collection, Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import TypeAlias
 
 from ..errors import DISK, Unreadable
 from . import read
+from .read import StrPath
 
 MAX_NAMES = 2_000  # of files and folders beside a notebook
 MAX_FOLDERS = 20
 MAX_COPIED = 200 * 2**20  # bytes of all files beside a notebook
 MAX_NAME = 128  # characters of a student's name: a column of the gradebook
 MAX_NAME_BYTES = 240  # with what is added for a file's name, at most 255
+Place: TypeAlias = tuple[str, ...]  # the parts of a path
 UNSEEN = dict.fromkeys(map(ord, "\t\r\n"))  # which browsers leave out of an address
 
 
 # --- who ------------------------------------------------------------------------------------------
 
 
-def students(submitted, assignment):
+def students(submitted: StrPath, assignment: str) -> list[str]:
     """The names of all who handed something in, in order: those too whose folder cannot be looked into."""
     return [name for name in _names_in(submitted) if _has_handed_in(os.path.join(submitted, name), assignment)]
 
 
-def strays(submitted):
+def strays(submitted: StrPath) -> list[str]:
     """The names of what lies among the students' folders and is none."""
     shown = [name for name in _names_in(submitted) if not name.startswith(".")]
     return [name for name in shown if not _leads_to_a_folder(os.path.join(submitted, name))]
 
 
-def problem_of(student):
+def problem_of(student: str) -> str:
     """Why a folder's name cannot be a student's, in one sentence; "" where it can.
 
     Formgrader writes names into addresses as they are: what ends a part of an address there, or stands for another
@@ -57,7 +61,7 @@ def problem_of(student):
     return f"the folder's name cannot be a student's in the gradebook, which takes {what}: rename it"
 
 
-def _is_text(name):
+def _is_text(name: str) -> bool:
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -65,9 +69,9 @@ def _is_text(name):
     return True
 
 
-def sharing(submitted, assignment, who):
+def sharing(submitted: StrPath, assignment: str, who: Iterable[str]) -> list[list[str]]:
     """Lists of students whose notebooks are one and the same file, by hard links."""
-    by_file = {}
+    by_file: dict[tuple[int, int], list[str]] = {}
     for student in who:
         with contextlib.suppress(OSError):
             status = os.lstat(os.path.join(submitted, student, assignment, f"{assignment}.ipynb"))
@@ -76,14 +80,14 @@ def sharing(submitted, assignment, who):
     return [students for students in by_file.values() if len(students) > 1]
 
 
-def _names_in(submitted):
+def _names_in(submitted: StrPath) -> list[str]:
     try:
         return sorted(os.listdir(submitted))
     except (FileNotFoundError, NotADirectoryError):
         return []
 
 
-def _has_handed_in(folder, assignment):
+def _has_handed_in(folder: str, assignment: str) -> bool:
     if not _leads_to_a_folder(folder):
         return False
     try:
@@ -95,7 +99,7 @@ def _has_handed_in(folder, assignment):
         return not os.path.basename(folder).startswith(".")
 
 
-def _leads_to_a_folder(path):
+def _leads_to_a_folder(path: str) -> bool:
     """Whether it is a folder or a link to one; a link that leads nowhere may have done so."""
     return os.path.isdir(path) or (os.path.islink(path) and not os.path.exists(path))
 
@@ -103,13 +107,13 @@ def _leads_to_a_folder(path):
 # --- what -----------------------------------------------------------------------------------------
 
 
-def read_bytes(path):
+def read_bytes(path: StrPath) -> bytes:
     """The content of `submitted/STUDENT/ASSIGNMENT/FILE`. Raises Unreadable."""
     with _entered(os.path.dirname(path)) as folder:
         return read.read_bytes(os.path.basename(path), folder)
 
 
-def read_submission(path):
+def read_submission(path: StrPath) -> tuple[list[read.SubmittedCell], str, str]:
     """(the cells of a notebook, "", the digest of its bytes), or ([], why it cannot be read, "")."""
     try:
         data = read_bytes(path)
@@ -118,7 +122,7 @@ def read_submission(path):
         return [], str(error) + _others(path), ""
 
 
-def names(folder):
+def names(folder: StrPath) -> set[str]:
     """The names of what lies in `submitted/STUDENT/ASSIGNMENT`: none where it cannot be looked into."""
     try:
         with _entered(folder) as top:
@@ -127,12 +131,13 @@ def names(folder):
         return set()
 
 
-def copy(folder, target, exclude, kept=()):
+def copy(folder: StrPath, target: StrPath, exclude: Iterable[str], kept: Collection[Place] = ()) -> None:
     """Copy what lies in `submitted/STUDENT/ASSIGNMENT` to the folder `target`: regular files, and not too much.
 
     Left out is what matches one of the patterns `exclude`, and what would be in the way of one of the files `kept`.
     """
-    left, count, waiting = MAX_COPIED, 0, [()]
+    left, count = MAX_COPIED, 0
+    waiting: list[Place] = [()]
     with contextlib.suppress(Unreadable), _entered(folder) as top:
         while waiting and count < MAX_NAMES:
             inner = waiting.pop(0)
@@ -147,7 +152,7 @@ def copy(folder, target, exclude, kept=()):
                     left -= _copy_file(top, place, target, left)
 
 
-def _copy_file(top, place, target, most):
+def _copy_file(top: int, place: Place, target: StrPath, most: int) -> int:
     """Copy one file, unless it has more than `most` bytes or cannot be copied; returns how many it had."""
     try:
         with _opened(top, place[:-1]) as folder:
@@ -168,7 +173,7 @@ def _copy_file(top, place, target, most):
         return 0  # a name that is too long there, for one
 
 
-def _is_in_the_way(place, kept):
+def _is_in_the_way(place: Place, kept: Collection[Place]) -> bool:
     """Whether a file or folder would stand in the place of a folder or file of `kept` (which are parts of paths)."""
     return any(place == other[: len(place)] and len(place) < len(other) for other in kept) or any(
         other == place[: len(other)] and len(other) < len(place) for other in kept
@@ -179,7 +184,7 @@ def _is_in_the_way(place, kept):
 
 
 @contextlib.contextmanager
-def _entered(folder):
+def _entered(folder: StrPath) -> Iterator[int]:
     """A descriptor of `submitted/STUDENT/ASSIGNMENT`, opened without following a link. Raises Unreadable."""
     top, student, assignment = str(folder).rstrip("/").rsplit("/", 2)
     try:
@@ -194,9 +199,9 @@ def _entered(folder):
 
 
 @contextlib.contextmanager
-def _opened(top, parts):
+def _opened(top: int, parts: Place) -> Iterator[int]:
     """A descriptor of a folder below the folder `top`. Raises Unreadable."""
-    held = []
+    held: list[int] = []
     try:
         for number, name in enumerate(parts, start=1):
             held.append(_open_folder(held[-1] if held else top, name, parts[:number]))
@@ -206,7 +211,7 @@ def _opened(top, parts):
             os.close(descriptor)
 
 
-def _open_folder(around, name, parts):
+def _open_folder(around: int, name: str, parts: Place) -> int:
     try:
         return os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=around)
     except FileNotFoundError:
@@ -214,14 +219,14 @@ def _open_folder(around, name, parts):
     except OSError as error:
         where = ascii("/".join(parts))[1:-1][-160:]
         if error.errno not in (errno.ENOTDIR, errno.ELOOP):
-            raise Unreadable(f"Its folder {where} cannot be opened ({os.strerror(error.errno)}).") from None
+            raise Unreadable(f"Its folder {where} cannot be opened ({error.strerror}).") from None
         with contextlib.suppress(OSError):  # it may have gone meanwhile
             if stat.S_ISLNK(os.stat(name, dir_fd=around, follow_symlinks=False).st_mode):
                 raise Unreadable(f"Its folder {where} is a link, which is not followed: hand in the folder.") from None
         raise Unreadable(f"Its folder {where} is no folder: hand in a folder that holds the notebook.") from None
 
 
-def _entries(top, parts):
+def _entries(top: int, parts: Place) -> list[tuple[str, int]]:
     """(name, kind) of what lies in a folder below the folder `top`, in order; nothing where that is hidden."""
     try:
         with _opened(top, parts) as folder:
@@ -236,7 +241,7 @@ def _entries(top, parts):
         return []
 
 
-def _others(path):
+def _others(path: StrPath) -> str:
     """Says which other notebooks lie in the folder, where the right one is missing."""
     folder, name = os.path.split(path)
     found = names(folder)

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ..errors import Unreadable
 
@@ -14,6 +15,7 @@ MAX_FILE = 20 * 2**20
 MAX_PARTS = 2_000_000  # strings, lists, objects and commas of a notebook; an output has two for each of its lines
 MAX_CELLS = 2_000
 MAX_SOURCE = 1_000_000
+StrPath: TypeAlias = str | os.PathLike[str]
 CELL_TYPES = ("code", "markdown", "raw")
 
 
@@ -24,10 +26,10 @@ class SubmittedCell:
     cell_type: str
     source: str
     id: str
-    grade_id: str = None
+    grade_id: str | None = None
 
 
-def read_bytes(path, folder=None, most=MAX_FILE):
+def read_bytes(path: StrPath, folder: int | None = None, most: int = MAX_FILE) -> bytes:
     """The content of a regular file of bounded size, without following a symbolic link. Raises Unreadable.
 
     `folder` is a descriptor of the folder that a path is relative to, `most` the largest size.
@@ -39,7 +41,7 @@ def read_bytes(path, folder=None, most=MAX_FILE):
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise Unreadable("It is a symbolic link; hand in the file itself.") from None
-        raise Unreadable(f"It cannot be opened ({os.strerror(error.errno)}).") from None
+        raise Unreadable(f"It cannot be opened ({error.strerror}).") from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -52,7 +54,7 @@ def read_bytes(path, folder=None, most=MAX_FILE):
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             data = file.read(most + 1)
     except OSError as error:
-        raise Unreadable(f"It cannot be read ({os.strerror(error.errno)}).") from None
+        raise Unreadable(f"It cannot be read ({error.strerror}).") from None
     finally:
         os.close(descriptor)
     if len(data) > most:
@@ -60,7 +62,7 @@ def read_bytes(path, folder=None, most=MAX_FILE):
     return data
 
 
-def read_script(data):
+def read_script(data: bytes) -> str:
     """The text of a .py file. Raises Unreadable."""
     try:
         text = data.decode("utf-8-sig")
@@ -73,7 +75,7 @@ def read_script(data):
     return text
 
 
-def read_notebook(data):
+def read_notebook(data: bytes) -> list[SubmittedCell]:
     """The cells of a notebook as a list of SubmittedCell. Raises Unreadable."""
     if _has_many_parts(data):
         raise Unreadable(f"It is made of more than {MAX_PARTS} parts: clear its outputs and hand it in again.")
@@ -101,7 +103,7 @@ def read_notebook(data):
     return cells
 
 
-def _has_many_parts(data):
+def _has_many_parts(data: bytes) -> bool:
     """Whether JSON is made of more parts than MAX_PARTS, each of which takes memory however short it is."""
     if len(data) <= MAX_PARTS:
         return False
@@ -110,7 +112,7 @@ def _has_many_parts(data):
     return next(itertools.islice(parts, MAX_PARTS, None), None) is not None
 
 
-def _cell(cell, number):
+def _cell(cell: object, number: int) -> SubmittedCell:
     if not isinstance(cell, dict):
         raise Unreadable(f"Its cell {number} is no cell.")
     source = cell.get("source", "")
@@ -130,6 +132,6 @@ def _cell(cell, number):
     )
 
 
-def _encodable(text):
+def _encodable(text: str) -> str:
     """Lone surrogates, which JSON can hold and UTF-8 can't, become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")

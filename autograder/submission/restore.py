@@ -1,9 +1,12 @@
 """Puts a submission's cells back in order: test and setup cells as they were released, missing ones added."""
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from .. import course
 from ..course import EXERCISE
+from .read import SubmittedCell
 
 ADDED = "This cell was missing from the submission and was put back."
 
@@ -15,32 +18,34 @@ class Cell:
     cell_type: str
     source: str
     id: str
-    known: object = None
+    known: course.Cell | None = None
     added: bool = False
     lesson: bool = False
-    copy_of: str = None  # of a doubled cell: the grade id that it claims as well
+    copy_of: str | None = None  # of a doubled cell: the grade id that it claims as well
 
     @property
-    def exercise(self):
+    def exercise(self) -> str | None:
         """The exercise that this cell grades, or None."""
         declared = self.known is not None and self.known.grade and EXERCISE.search(self.known.source)
         return declared[1] if declared else None
 
     @property
-    def runs(self):
+    def runs(self) -> bool:
         """Whether its code is run in the sandbox: the student's, and the setup; not tests, not lessons."""
         return self.cell_type == "code" and not self.lesson and not (self.known is not None and self.known.grade)
 
 
-def restore(submitted, known, assignment=None):
+def restore(
+    submitted: Iterable[SubmittedCell], known: Sequence[course.Cell], assignment: course.Assignment | None = None
+) -> list[Cell]:
     """The cells to grade: a list of Cell.
 
-    `submitted` is a list of reading.SubmittedCell, `known` the course's cells in order (from the gradebook or from the
+    `submitted` is what was handed in, `known` the course's cells in order (from the gradebook or from the
     source). A locked cell gets the course's text; of doubled cells the first counts, and the others lose their claim (a
     doubled locked cell is dropped); a missing graded or locked cell is added after the last of those that should be
     before it. `assignment` tells which cells are lessons.
     """
-    by_id = {cell.grade_id: cell for cell in known}
+    by_id: dict[str | None, course.Cell] = {cell.grade_id: cell for cell in known}
     cells, seen = [], set()
     for cell in submitted:
         claim = by_id.get(cell.grade_id)
@@ -62,7 +67,7 @@ def restore(submitted, known, assignment=None):
     return cells
 
 
-def _is_lesson(cell, assignment):
+def _is_lesson(cell: SubmittedCell, assignment: course.Assignment | None) -> bool:
     """A released lesson cell, unless the student has put a definition of an exercise into it."""
     if assignment is None or cell.cell_type != "code":
         return False

@@ -94,8 +94,8 @@ def test_what_a_stub_saw(here):
     model, idx = rolled(here), torch.tensor([[1, 2, 3]])
     here.function("look")(model, idx, mode=False)
     (call,) = model.seen()
-    assert torch.equal(call["idx"], idx)
-    assert (call["targets"], call["training"], call["graph"]) == (None, False, False)
+    assert torch.equal(call.idx, idx)
+    assert (call.targets, call.training, call.graph) == (None, False, False)
     assert model.seen() == []
     here.function("spoil").do(model)
     with pytest.raises(wire.WireError):

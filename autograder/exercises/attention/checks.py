@@ -37,7 +37,7 @@ def inputs(draw, *leading, dtype=torch.float32, grad=False, d=D):
 def both(got, given, mask=None, what="", **how):
     """Raises CheckFailed unless `got` is the right `(output, weights)` for the given query, key and value."""
     output, weights = pair(got)
-    right_output, right_weights = qkv.attention(*given, mask)
+    right_output, right_weights = qkv.attention(*given, mask=mask)
     close(weights, right_weights, f"the weights{what}", **how)
     close(output, right_output, f"the output{what}", **how)
 
@@ -164,7 +164,10 @@ def right_gradients(submission, draw, mask):
     upstream = (draw.normal(B, T, DV, dtype=torch.float64), draw.normal(B, T, S, dtype=torch.float64))
     got = submission.function("attention").gradients(*given, mask, upstream=upstream)
     for name, one, right in zip(
-        ("query", "key", "value"), got.inputs, qkv.gradients(qkv.attention(*given, mask), upstream, given), strict=True
+        ("query", "key", "value"),
+        got.inputs,
+        qkv.gradients(qkv.attention(*given, mask=mask), upstream, given),
+        strict=True,
     ):
         gradient(one, right, f"the {name}", torch.float64)
 

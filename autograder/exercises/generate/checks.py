@@ -207,7 +207,7 @@ def test_leaves_no_trace(submission, draw):
         if after != before:
             was, got = ("train", "eval") if before else ("eval", "train")
             raise CheckFailed(f"A model that was in {was} mode was left in {got} mode.")
-        if not seen or any(call["graph"] for call in seen):
+        if not seen or any(call.graph for call in seen):
             raise CheckFailed("The model was called while gradients are recorded.")
         if drew:
             raise CheckFailed("Torch's own generator was drawn from or seeded, though a generator was given.")

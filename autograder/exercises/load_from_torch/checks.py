@@ -16,7 +16,7 @@ LAYERS = ("W_query", "W_key", "W_value")
 
 def source_state(draw, bias=True, dtype=torch.float32):
     """Random weights for an nn.MultiheadAttention."""
-    shapes = {"in_proj_weight": (3 * D, D), "out_proj.weight": (D, D)}
+    shapes: dict[str, tuple[int, ...]] = {"in_proj_weight": (3 * D, D), "out_proj.weight": (D, D)}
     if bias:
         shapes.update({"in_proj_bias": (3 * D,), "out_proj.bias": (D,)})
     return draw.state(shapes, dtype)

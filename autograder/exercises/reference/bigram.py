@@ -50,11 +50,11 @@ def logits(idx, state):
 
 
 @remembered
-def loss(logits, targets):
+def loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """The mean over all b·t places of −log softmax(logits)[target]: (b, t, vocabulary) and (b, t) -> ()."""
     logits = logits.double()
     largest = logits.detach().amax(-1, keepdim=True)  # any shift cancels out; this one keeps exp() in range
     shifted = logits - largest
     total = shifted.exp().sum(-1).log()  # (b, t)
     places = [(b, t) for b in range(targets.shape[0]) for t in range(targets.shape[1])]
-    return sum(total[b, t] - shifted[b, t, int(targets[b, t])] for b, t in places) / len(places)
+    return torch.stack([total[b, t] - shifted[b, t, int(targets[b, t])] for b, t in places]).sum() / len(places)

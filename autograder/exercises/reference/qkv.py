@@ -10,7 +10,9 @@ from .remembered import remembered
 
 
 @remembered
-def attention(query, key, value, mask=None):
+def attention(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Scaled dot-product attention: softmax(query keyᵀ / √d) value over the keys that the mask allows.
 
     (…, t, d), (…, s, d), (…, s, dv) and a boolean mask that broadcasts to (…, t, s), True = may attend, give

@@ -342,18 +342,18 @@ def test_what_the_model_sees(submission, draw):
     model = Model(submission, draw, v=v)
     data = torch.randperm(v, generator=draw.generator)
     losses_of(submission, function.sample(model.proxy, data, steps, size, 0.01, seeded(draw), seed=5), steps)
-    drew, seen = submission.last.drew, [call for call in model.proxy.seen() if call["graph"] and call["training"]]
+    drew, seen = submission.last.drew, [call for call in model.proxy.seen() if call.graph and call.training]
     submission.note(drew)
     inputs, targets = language.blocks(data, BLOCK)
     place = {int(row[0]): start for start, row in enumerate(inputs)}
     batches = set()
     for call in seen:
-        if tuple(call["idx"].shape) != (size, BLOCK):
-            raise CheckFailed(f"The model was given tokens of shape {tuple(call['idx'].shape)}, not {(size, BLOCK)}.")
-        starts = torch.tensor([place.get(int(row[0]), -1) for row in call["idx"].tolist()])
-        if (starts < 0).any() or not torch.equal(inputs[starts], call["idx"].long()):
+        if tuple(call.idx.shape) != (size, BLOCK):
+            raise CheckFailed(f"The model was given tokens of shape {tuple(call.idx.shape)}, not {(size, BLOCK)}.")
+        starts = torch.tensor([place.get(int(row[0]), -1) for row in call.idx.tolist()])
+        if (starts < 0).any() or not torch.equal(inputs[starts], call.idx.long()):
             raise CheckFailed("The model was given tokens that are no blocks of the text.")
-        if call["targets"] is not None and not torch.equal(targets[starts].flatten(), call["targets"].flatten().long()):
+        if call.targets is not None and not torch.equal(targets[starts].flatten(), call.targets.flatten().long()):
             raise CheckFailed("The model was given targets that are not the tokens that come next.")
         batches.add(tuple(starts.tolist()))
     if len(seen) < steps or len(batches) < 2:

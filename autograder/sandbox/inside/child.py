@@ -1,11 +1,14 @@
 """The child: serves one submission over its socket, after the lock. Everything it says is untrusted."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import sys
 import tempfile
 import time
 import warnings
+from typing import TYPE_CHECKING
 
 import IPython.core.completer  # noqa: F401  imported here, once, and not by every child
 import numpy  # noqa: F401
@@ -19,10 +22,13 @@ from . import no_dynamo, unavailable, wire
 from . import shell as shells
 from .handlers import Workbench, place_in
 
-_shell = None
+if TYPE_CHECKING:
+    import socket
+
+_shell: shells.Shell
 
 
-def warm_up():
+def warm_up() -> None:
     """Make the shell that every child gets a copy of. No torch operation runs and no thread starts here."""
     global _shell
     no_dynamo.put()
@@ -32,19 +38,19 @@ def warm_up():
     _shell.run_one("pass", "nothing")  # what IPython does for its first cell, each child would do anew
 
 
-def _know_the_processor():
+def _know_the_processor() -> None:
     """Let torch's cpuinfo read what processor this is: half precision needs it, and a child may not read it."""
     library = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so"))
     if hasattr(library, "cpuinfo_initialize"):
         library.cpuinfo_initialize()
 
 
-def say_hello(sock, problem=None):
+def say_hello(sock: socket.socket, problem: str | None = None) -> None:
     """The first frame: the lock is in place, or why it is not. Nothing is sent to a child before it."""
     wire.send_frame(sock, {"n": 0, "ok": problem is None, "message": problem})
 
 
-def serve(sock):
+def serve(sock: socket.socket) -> None:
     """Answer requests until the socket closes: `cell`, `bind`, and what the workbench knows."""
     say_hello(sock)
     unavailable.install()
@@ -53,7 +59,7 @@ def serve(sock):
     sys.path.insert(0, "")  # as in a notebook: for modules that it writes itself
     os.environ["MPLCONFIGDIR"] = os.getcwd()
     shell = _shell
-    names = set()
+    names: set[str] = set()
     level = False
     bench = Workbench(
         shell.user_ns, lambda error: place_in(error, names.__contains__), unavailable.sentence_for, _level
@@ -65,7 +71,7 @@ def serve(sock):
             return
         except KeyboardInterrupt:
             continue  # an interrupt that came too late, for a cell that had just ended
-        out = []
+        out: wire.Tensors = []
         try:
             if request["op"] == "cell":
                 level = False
@@ -93,7 +99,7 @@ def serve(sock):
             wire.send_frame(sock, {"n": request["n"], "ok": False, "error": bench.describe(error)})
 
 
-def _run_cell(shell, bench, request, names):
+def _run_cell(shell: shells.Shell, bench: Workbench, request: wire.Message, names: set[str]) -> wire.Message:
     names.add(request["name"])
     started = time.monotonic()
     outputs, error = shell.run_one(request["source"], request["name"])
@@ -103,7 +109,7 @@ def _run_cell(shell, bench, request, names):
     return reply
 
 
-def _level():
+def _level() -> None:
     """Undo what was set for the whole process, by cells and by answers: each answer is judged by its own code."""
     formatter = _shell.display_formatter
     if formatter.active_types != ["text/plain"]:  # no picture is drawn that nobody sees

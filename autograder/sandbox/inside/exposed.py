@@ -11,7 +11,7 @@ NAME, SOURCES = ("attention_course-", "attention-course-"), (".gz", ".tgz", ".bz
 APART = ("/proc", "/sys", "/dev")  # the kernel's own
 
 
-def find(inodes, root="/"):
+def find(inodes: set[tuple[int, int]], root: str = "/") -> str | None:
     """The path of something below `root` that must not be seen, or None.
 
     `inodes`: `(device, inode)` of files and folders of the kit and the course, known by them under any name.
@@ -44,12 +44,12 @@ def find(inodes, root="/"):
     return None
 
 
-def _inode(path):
+def _inode(path: str) -> tuple[int, int]:
     status = os.lstat(path)
     return status.st_dev, status.st_ino
 
 
-def _packs_the_kit(path):
+def _packs_the_kit(path: str) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             folders = {part for name in archive.namelist() for part in name.split("/")[:-1]}

@@ -4,8 +4,11 @@ The same code serves a student's namespace inside the sandbox and a trusted impl
 misconception) in the grading process. Requests and replies are wire messages; see `Workbench.handle`.
 """
 
+from __future__ import annotations
+
 import contextlib
 import traceback
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -13,6 +16,9 @@ from torch.utils._pytree import tree_leaves
 
 from . import wire
 from .stubs import STUBS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_MESSAGE = 1000
 
@@ -31,7 +37,9 @@ class OneDevice(TorchDispatchMode):
     COPIES = {"aten::_to_copy", "aten::copy_", "aten::copy", "aten::_copy_from", "aten::to"}
     INDEXING = {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         name = func._schema.name
         if name not in self.COPIES:
             looked_at = args[0] if name in self.INDEXING else (args, kwargs)
@@ -51,11 +59,13 @@ class Products(TorchDispatchMode):
 
     NAMES = {"mm", "bmm", "addmm", "baddbmm", "mv", "dot", "mul", "mul_", "sum", "exp", "_softmax"}
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.count = 0
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         name = func._schema.name.removeprefix("aten::")
         self.count += name in self.NAMES or name.startswith("_scaled_dot_product")
         return func(*args, **(kwargs or {}))
@@ -75,24 +85,31 @@ class Workbench:
     code raised; "failed" is then the place of the request among those before, or None.
     """
 
-    def __init__(self, namespace, locate=None, explain=None, level=None):
+    def __init__(
+        self,
+        namespace: dict[str, Any],
+        locate: Callable[[BaseException], dict[str, Any] | None] | None = None,
+        explain: Callable[[BaseException], str | None] | None = None,
+        level: Callable[[], None] | None = None,
+    ) -> None:
         self.namespace = namespace
-        self.bound = {}
-        self.objects = {}
+        self.bound: dict[str, Any] = {}
+        self.objects: dict[int, Any] = {}
         self.locate = locate or (lambda error: None)
         self.explain = explain or (lambda error: None)
         self.level = level or (lambda: None)
 
-    def bind(self, name):
+    def bind(self, name: str) -> None:
         """Remember what `name` means now, whatever later cells make of it."""
         if name in self.namespace:
             self.bound[name] = self.namespace[name]
 
-    def handle(self, request, tensors):
+    def handle(self, request: wire.Message, tensors: wire.Tensors) -> tuple[wire.Message, wire.Tensors]:
         """Serve one request: `(reply, tensors of the reply)`. Exceptions of the submission become replies."""
         if request["op"] == "all":
             return self._handle_all(request, tensors)
-        out, place = [], None
+        out: wire.Tensors = []
+        place = None
         try:
             for place, earlier in enumerate(request.get("before", [])):  # noqa: B007  what an error is told with
                 self._serve(earlier, tensors, [])
@@ -104,7 +121,7 @@ class Workbench:
             return {"ok": False, "error": self.describe(error), "failed": place}, []
         return {"ok": True, **reply}, out
 
-    def _handle_all(self, request, tensors):
+    def _handle_all(self, request: wire.Message, tensors: wire.Tensors) -> tuple[wire.Message, wire.Tensors]:
         """Serve several "requests", each with its share of the tensors (so many as "tensors" says), one after another.
 
         The reply holds their "replies" and how many "tensors" belong to each.
@@ -118,13 +135,13 @@ class Workbench:
             out += answer
         return {"ok": True, "replies": replies, "tensors": shares}, out
 
-    def _serve(self, request, tensors, out):
+    def _serve(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         try:
             return getattr(self, "op_" + request["op"])(request, tensors, out)
         finally:
             self.level()
 
-    def describe(self, error):
+    def describe(self, error: BaseException) -> wire.Message:
         """An exception as plain data, with the place in the submission where it came from."""
         try:
             message = str(error)
@@ -139,7 +156,7 @@ class Workbench:
             "where": self.locate(error),
         }
 
-    def find(self, target):
+    def find(self, target: Any) -> Any:
         """The object that a request means: a handle's number, a name, or `[target, name]` for an attribute of one."""
         if isinstance(target, list):
             owner, name = target
@@ -150,10 +167,10 @@ class Workbench:
 
     # --- the requests -----------------------------------------------------------------------------
 
-    def op_nothing(self, request, tensors, out):
+    def op_nothing(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         return {}
 
-    def op_kind(self, request, tensors, out):
+    def op_kind(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         kinds = {}
         for name in request["names"]:
             if name not in self.bound and name not in self.namespace:
@@ -163,26 +180,26 @@ class Workbench:
                 kinds[name] = "class" if isinstance(value, type) else "callable" if callable(value) else "other"
         return {"kinds": kinds}
 
-    def op_build(self, request, tensors, out):
+    def op_build(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         args = wire.unpack(request["args"], tensors, layout=True)
         kwargs = wire.unpack(request["kwargs"], tensors, layout=True)
         seed(request.get("seed", 0))
         return self._keep(request, self.find(request["name"])(*args, **kwargs))
 
-    def op_torch_module(self, request, tensors, out):
+    def op_torch_module(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Build one of torch's own modules, such as `MultiheadAttention`, to be given to the submission."""
         kwargs = wire.unpack(request["kwargs"], tensors)
         return self._keep(request, getattr(torch.nn, request["name"])(**kwargs))
 
-    def op_stub(self, request, tensors, out):
+    def op_stub(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Build one of the stub models, to be given to the submission."""
         return self._keep(request, STUBS[request["name"]](**wire.unpack(request["kwargs"], tensors)))
 
-    def _keep(self, request, built):
+    def _keep(self, request: wire.Message, built: Any) -> wire.Message:
         self.objects[request["handle"]] = built
         return {}
 
-    def op_state(self, request, tensors, out):
+    def op_state(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         module = self.find(request["target"])
         parameters = {name: p for name, p in module.named_parameters()}
         return {
@@ -190,7 +207,7 @@ class Workbench:
             "frozen": wire.pack([n for n, p in parameters.items() if not p.requires_grad], out),
         }
 
-    def op_load(self, request, tensors, out):
+    def op_load(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Write weights into parameters by name. A name that the module lacks is an error, as is another shape.
 
         Names among "optional" are passed over where the module lacks them.
@@ -218,7 +235,7 @@ class Workbench:
                 parameters[name].copy_(weight)
         return {}
 
-    def op_freeze(self, request, tensors, out):
+    def op_freeze(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Parameters by name stop asking for a gradient."""
         parameters = dict(self.find(request["target"]).named_parameters())
         for name in request["names"]:
@@ -227,33 +244,33 @@ class Workbench:
             parameters[name].requires_grad_(False)
         return {}
 
-    def op_mode(self, request, tensors, out):
+    def op_mode(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         self.find(request["target"]).train(request["train"])
         return {}
 
-    def op_training(self, request, tensors, out):
+    def op_training(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         return {"training": bool(self.find(request["target"]).training)}
 
-    def op_seen(self, request, tensors, out):
+    def op_seen(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """What a stub model saw in its first calls, in order. It is forgotten then."""
         stub = self.find(request["target"])
         reply = {"seen": wire.pack(stub.seen, out)}
         stub.seen = []
         return reply
 
-    def op_attribute(self, request, tensors, out):
+    def op_attribute(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         return {"value": wire.pack(self.find(request["target"]), out)}
 
-    def op_move(self, request, tensors, out):
+    def op_move(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         device = request.get("device")
         dtype = wire.DTYPES[request["dtype"]] if request.get("dtype") else None
         self.find(request["target"]).to(device=device, dtype=dtype)
         return {}
 
-    def op_devices(self, request, tensors, out):
+    def op_devices(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         return {"devices": ["cpu", "meta"] + (["cuda"] if torch.cuda.is_available() else [])}
 
-    def op_call(self, request, tensors, out):
+    def op_call(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Call a module or a function; with "upstream", differentiate what it returned as well.
 
         The reply holds the value, the devices of its tensors, whether a tensor given was changed in place, the number
@@ -293,7 +310,9 @@ class Workbench:
         reply["value"] = wire.pack(value, out)
         return reply
 
-    def _gradients(self, target, value, upstream, given, device, out):
+    def _gradients(
+        self, target: Any, value: Any, upstream: Any, given: wire.Tensors, device: str | None, out: wire.Tensors
+    ) -> wire.Message:
         outputs, weights = _pair(value, upstream)
         if device:
             weights = [w.to(device) for w in weights]
@@ -313,12 +332,12 @@ class Workbench:
         }
 
 
-def seed(number):
+def seed(number: int) -> None:
     """Seed torch's generator on the CPU. `torch.manual_seed` formats a stack trace, for a GPU that is not there."""
     torch.default_generator.manual_seed(number)
 
 
-def tensors_in(value):
+def tensors_in(value: Any) -> wire.Tensors:
     """The tensors in a tree of lists, tuples and dicts, in order; torch's `tree_leaves` takes ten times as long."""
     if isinstance(value, torch.Tensor):
         return [value]
@@ -326,7 +345,7 @@ def tensors_in(value):
     return [tensor for part in parts for tensor in tensors_in(part)]
 
 
-def _on_device(value, device):
+def _on_device(value: Any, device: str) -> Any:
     if isinstance(value, torch.Tensor):
         return value.detach().to(device).requires_grad_(value.requires_grad)
     if isinstance(value, (list, tuple)):
@@ -336,7 +355,7 @@ def _on_device(value, device):
     return value
 
 
-def _same(a, b):
+def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
     if a.device.type == "meta":
         return True
     if a.shape != b.shape:
@@ -345,11 +364,11 @@ def _same(a, b):
     return torch.equal(a, b) or torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
 
 
-def _same_objects(one, other):
+def _same_objects(one: dict[str, torch.nn.Parameter], other: dict[str, torch.nn.Parameter]) -> bool:
     return one.keys() == other.keys() and all(one[name] is other[name] for name in one)
 
 
-def _pair(value, upstream):
+def _pair(value: Any, upstream: Any) -> tuple[wire.Tensors, wire.Tensors]:
     """Outputs and the upstream gradients given for them; None means that this output is not used."""
     outputs = list(value) if isinstance(value, (list, tuple)) else [value]
     weights = list(upstream) if isinstance(upstream, (list, tuple)) else [upstream]
@@ -364,7 +383,7 @@ def _pair(value, upstream):
     return [o for o, _ in pairs], [w for _, w in pairs]
 
 
-def place_in(error, is_student_file):
+def place_in(error: BaseException, is_student_file: Callable[[str], bool]) -> dict[str, Any] | None:
     """The last frame of the submission in an exception's traceback: `{"file", "line", "code"}`, or None."""
     place = None
     for frame in traceback.extract_tb(error.__traceback__):

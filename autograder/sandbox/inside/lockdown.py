@@ -4,10 +4,16 @@
 it starts, and nothing else.
 """
 
+from __future__ import annotations
+
 import ctypes
 import os
 import resource
 import struct
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
@@ -26,7 +32,7 @@ class LockdownError(Exception):
 # --- seccomp ----------------------------------------------------------------------------------------
 
 
-def only_own_signals(pid, tgkill):
+def only_own_signals(pid: int, tgkill: int) -> bytes:
     """A second filter, as BPF: `tgkill` reaches this process alone. Filters stack, and the strictest answer counts."""
     load, jump_equal, answer = 0x20, 0x15, 0x06
     return b"".join(
@@ -46,7 +52,7 @@ class _SockFprog(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
 
-def load_filter(bpf):
+def load_filter(bpf: bytes) -> None:
     """Install a compiled filter for this thread and all that it will start."""
     buffer = ctypes.create_string_buffer(bpf, len(bpf))
     program = _SockFprog(len(bpf) // 8, ctypes.addressof(buffer))
@@ -65,12 +71,12 @@ _WRITE = _WRITE_FILE | (1 << 4) | (1 << 5) | (1 << 7) | (1 << 8) | (1 << 12) | _
 _SCOPES = 0b11  # abstract sockets and signals
 
 
-def landlock_version():
+def landlock_version() -> int:
     """The kernel's Landlock ABI, 0 where there is none."""
     return max(0, _libc.syscall(_SYS_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
 
 
-def landlock(readable, writable):
+def landlock(readable: Iterable[str], writable: Iterable[str]) -> None:
     """Allow reading below `readable` and reading and writing below `writable`, and nothing else on any file system."""
     version = landlock_version()
     if version < 1:
@@ -113,7 +119,17 @@ class Lockdown:
     with it so many times, but for those that go first: a child is nice, to the grading process above all.
     """
 
-    def __init__(self, bpf, tgkill, readable, memory, cpu_seconds, file_bytes, open_files=256, threads=10):
+    def __init__(
+        self,
+        bpf: bytes,
+        tgkill: int,
+        readable: Sequence[str],
+        memory: int | None,
+        cpu_seconds: int,
+        file_bytes: int,
+        open_files: int = 256,
+        threads: int = 10,
+    ) -> None:
         self.bpf = bpf
         self.tgkill = tgkill
         self.readable = readable
@@ -123,7 +139,7 @@ class Lockdown:
         self.open_files = open_files
         self.threads = threads
 
-    def apply(self, folder):
+    def apply(self, folder: str) -> None:
         """Lock this process in for good; `folder` is the one place where it may write."""
         if len(os.listdir("/proc/self/task")) != 1:
             raise LockdownError("a thread is running before the lock: it would stay outside")
@@ -148,14 +164,14 @@ class Lockdown:
         load_filter(self.bpf)
 
 
-def _let_others_go_first():
+def _let_others_go_first() -> None:
     """Be nice, and computing in batches; who has started the grader may have made it nicer still, which stays."""
     os.setpriority(os.PRIO_PROCESS, 0, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
     if os.sched_getscheduler(0) != os.SCHED_IDLE:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
-def drop_user(uid, gid):
+def drop_user(uid: int, gid: int) -> None:
     """Give up root for good, where this process has it; the capabilities go along with it."""
     if os.geteuid() == 0:
         os.setgroups([])
@@ -163,7 +179,7 @@ def drop_user(uid, gid):
         os.setresuid(uid, uid, uid)
 
 
-def not_dumpable():
+def not_dumpable() -> None:
     """No other process of the same user may trace this one or read its memory; it dies with its parent."""
     _libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     _libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)

@@ -5,6 +5,8 @@ pair attached, forks, and answers with the child's process id and a pidfd; `{"op
 has ended (or that the head has killed), clears its folder and answers with how it ended and what it cost.
 """
 
+from __future__ import annotations
+
 import base64
 import gc
 import json
@@ -13,13 +15,19 @@ import resource
 import secrets
 import signal
 import socket
+from typing import TYPE_CHECKING
 
 from . import exposed, lockdown
+
+if TYPE_CHECKING:
+    import types
+    from collections.abc import Sequence
+    from typing import Any
 
 SOCKET = 3  # the one descriptor that a child keeps, besides /dev/null as 0, 1 and 2
 
 
-def main(control_fd, settings):
+def main(control_fd: int, settings: dict[str, Any]) -> None:
     """Serve `control_fd` until it closes. `settings`: the dict that `jail.py` wrote on the command line."""
     if settings["uid"] is not None:
         lockdown.drop_user(settings["uid"], settings["gid"])
@@ -47,7 +55,7 @@ def main(control_fd, settings):
     gc.freeze()
     gc.enable()
     _send(control, {"ok": True})
-    pid, work = None, settings["work"]
+    pid, work = 0, settings["work"]
     while True:
         message, descriptors = _receive(control)
         if message is None:
@@ -69,7 +77,7 @@ def main(control_fd, settings):
             )
 
 
-def _fork(control, descriptor, lock, child, work):
+def _fork(control: socket.socket, descriptor: int, lock: lockdown.Lockdown, child: types.ModuleType, work: str) -> int:
     os.makedirs(work, mode=0o700, exist_ok=True)
     pid = os.fork()
     if pid:
@@ -91,7 +99,7 @@ def _fork(control, descriptor, lock, child, work):
         os._exit(0)  # nothing may return into the parent's loop
 
 
-def _keep_only(descriptor):
+def _keep_only(descriptor: int) -> None:
     """Close every descriptor but the child's own socket, which becomes SOCKET."""
     null = os.open("/dev/null", os.O_RDWR)
     for number in (0, 1, 2):
@@ -101,7 +109,7 @@ def _keep_only(descriptor):
     os.closerange(SOCKET + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
-def _settle(lock, work):
+def _settle(lock: lockdown.Lockdown, work: str) -> None:
     """Take on the child's environment and its folder, the one place where it may write, and lock."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(work)
@@ -110,7 +118,7 @@ def _settle(lock, work):
     lock.apply(work)
 
 
-def _clear(folder):
+def _clear(folder: str) -> None:
     """Remove the child's folder. What cannot be removed ends the parent; the head then starts a new sandbox.
 
     A folder in it is emptied after what it holds was brought up: it may be shut, and too deep for any path or stack.
@@ -128,10 +136,10 @@ def _clear(folder):
         os.rmdir(emptied)
 
 
-def _send(control, message, descriptors=()):
+def _send(control: socket.socket, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
     socket.send_fds(control, [json.dumps(message).encode()], list(descriptors))
 
 
-def _receive(control):
+def _receive(control: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
     data, descriptors, _, _ = socket.recv_fds(control, 65536, 1)
     return (json.loads(data), descriptors) if data else (None, [])

@@ -1,10 +1,13 @@
 """The IPython shell that runs a notebook's cells inside the sandbox and collects what they show, within caps."""
 
+from __future__ import annotations
+
 import base64
 import io
 import re
 import sys
 import traceback
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 from IPython.core.displayhook import DisplayHook
@@ -16,6 +19,11 @@ from matplotlib_inline.backend_inline import flush_figures
 from traitlets.config import Config
 
 from . import unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from IPython.core.formatters import DisplayFormatter
 
 MAX_TEXT = 20_000  # characters a cell may show
 MAX_IMAGE = 500_000  # bytes of one picture
@@ -29,16 +37,16 @@ SHOWN_TYPES = ("text/plain", "image/png")  # what feedback can show without trus
 class Outputs:
     """The outputs of the running cell, as in a notebook file; what goes over a cap is dropped and said once."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.total = 0
         self.start()
 
-    def start(self):
-        self.items = []
+    def start(self) -> None:
+        self.items: list[dict[str, Any]] = []
         self.text_left = MAX_TEXT
         self.cut = False
 
-    def stream(self, name, text):
+    def stream(self, name: str, text: str) -> None:
         text = text[: self.text_left + 1]
         if len(text) > self.text_left:
             text = text[: self.text_left]
@@ -51,7 +59,7 @@ class Outputs:
         else:
             self.items.append({"output_type": "stream", "name": name, "text": text})
 
-    def show(self, data, execute_result=False):
+    def show(self, data: dict[str, Any], execute_result: bool = False) -> None:
         """Add a rich output. Only types that feedback can show are kept."""
         kept = {}
         for kind in SHOWN_TYPES:
@@ -70,26 +78,26 @@ class Outputs:
         kind = "execute_result" if execute_result else "display_data"
         self.items.append({"output_type": kind, "data": kept, "metadata": {}})
 
-    def error(self, kind, message, lines):
+    def error(self, kind: str, message: str, lines: list[str]) -> None:
         if self._room(sum(map(len, lines))):
             text = "\n".join(lines)[-MAX_TEXT:].split("\n")
             self.items.append(
                 {"output_type": "error", "ename": kind[:200], "evalue": message[:2000], "traceback": text}
             )
 
-    def finish(self):
+    def finish(self) -> list[dict[str, Any]]:
         if self.cut:
             self.items.append({"output_type": "stream", "name": "stderr", "text": "\n[the rest was cut]\n"})
         return self.items
 
-    def end_with(self, sentences):
+    def end_with(self, sentences: Iterable[str]) -> None:
         """Add sentences of ours, over no cap, unless an output says them already."""
         shown = "\n".join(str(line) for item in self.items for line in (item.get("text"), item.get("evalue")))
         for sentence in sentences:
             if sentence not in shown:
                 self.items.append({"output_type": "stream", "name": "stderr", "text": f"\n{sentence}\n"})
 
-    def _room(self, size):
+    def _room(self, size: int) -> bool:
         if len(self.items) >= MAX_OUTPUTS or self.total + size > MAX_NOTEBOOK:
             self.cut = True
             return False
@@ -101,39 +109,39 @@ class _Stream(io.TextIOBase):
     encoding = "utf-8"
     errors = "replace"
 
-    def __init__(self, outputs, name):
+    def __init__(self, outputs: Outputs, name: str) -> None:
         self.outputs = outputs
         self.name = f"<{name}>"
         self._name = name
 
-    def write(self, text):
+    def write(self, text: str) -> int:
         self.outputs.stream(self._name, str(text))
         return len(text)
 
-    def writable(self):
+    def writable(self) -> bool:
         return True
 
-    def fileno(self):
+    def fileno(self) -> int:
         return 1 if self._name == "stdout" else 2  # /dev/null, for what insists on a descriptor
 
-    def close(self):
+    def close(self) -> None:
         pass  # the next cell's are new ones, but a logger may keep this one
 
 
 class _Publisher(DisplayPublisher):
-    outputs = None
+    outputs: Outputs
 
-    def publish(self, data, metadata=None, **kwargs):
+    def publish(self, data: dict[str, Any], metadata: Any = None, **kwargs: Any) -> None:
         self.outputs.show(data)
 
-    def clear_output(self, wait=False):
+    def clear_output(self, wait: bool = False) -> None:
         self.outputs.items.clear()
 
 
 class _Hook(DisplayHook):
-    outputs = None
+    outputs: Outputs
 
-    def __call__(self, result=None):
+    def __call__(self, result: Any = None) -> None:
         if result is None or self.quiet():
             return
         data, _ = self.compute_format_data(result)
@@ -144,7 +152,11 @@ class _Hook(DisplayHook):
 class Shell(InteractiveShell):
     """An interactive shell without history, processes, input or threads, whose outputs are collected."""
 
-    def __init__(self):
+    display_formatter: DisplayFormatter
+    display_pub: _Publisher
+    displayhook: _Hook
+
+    def __init__(self) -> None:
         config = Config()
         config.HistoryManager.enabled = False
         config.InteractiveShell.colors = "nocolor"
@@ -157,38 +169,38 @@ class Shell(InteractiveShell):
             self.input_transformer_manager.do_token_transforms
         )
         self.cell_name = "<cell>"
-        self.compile.get_code_name = lambda raw, transformed, number: self.cell_name
+        self.compile.get_code_name = lambda raw_code, transformed_code, number: self.cell_name
         self.user_ns.update(exit=_stay, quit=_stay)
         self.db = {}  # what %cd and %store remember; its folder was the parent's
 
     @staticmethod
-    def _without_search(transform):
+    def _without_search(transform: Callable[[list[str]], list[str]]) -> Callable[[list[str]], list[str]]:
         """Spare most cells IPython's search for special syntax, token by token, which takes longer than to run them."""
         return lambda lines: transform(lines) if MAYBE_SPECIAL.search("".join(lines)) else lines
 
-    def init_virtualenv(self):
+    def init_virtualenv(self) -> None:
         pass
 
-    def init_io(self):
+    def init_io(self) -> None:
         pass
 
-    def enable_gui(self, gui=None):
+    def enable_gui(self, gui: Any = None) -> None:
         pass
 
-    def enable_matplotlib(self, gui=None):
+    def enable_matplotlib(self, gui: Any = None) -> tuple[str, str]:
         """Whatever window `%matplotlib` asks for, pictures go into the outputs."""
         return "inline", matplotlib.get_backend()
 
-    def system(self, command):
+    def system(self, cmd: str) -> None:
         unavailable.tell(unavailable.NO_PROCESS)
 
     system_piped = system_raw = system
 
-    def getoutput(self, command, split=True, depth=0):
+    def getoutput(self, command: str, split: bool = True, depth: int = 0) -> SList | LSString:
         unavailable.tell(unavailable.NO_PROCESS)
         return SList() if split else LSString()
 
-    async def run_code(self, code_obj, result=None, *, async_=False):
+    async def run_code(self, code_obj: Any, result: Any = None, *, async_: bool = False) -> bool:
         """Run one statement. A cell goes on after one that failed for what is lacking here, or in consequence.
 
         Where that is not lacking, the statement worked, and so did those below it: they may define an answer.
@@ -205,7 +217,7 @@ class Shell(InteractiveShell):
             result.error_in_exec = first
         return not (unavailable.anything() and isinstance(error, Exception))
 
-    def enable_pictures(self):
+    def enable_pictures(self) -> None:
         """Let matplotlib draw into the outputs, whether or not the notebook says `%matplotlib inline`."""
         matplotlib.use("module://matplotlib_inline.backend_inline")
         matplotlib.use = lambda *args, **kwargs: None  # no window can be opened: pictures stay in the outputs
@@ -213,10 +225,11 @@ class Shell(InteractiveShell):
         select_figure_formats(self, {"png"})
         self.events.register("post_execute", flush_figures)
 
-    def showtraceback(self, exc_tuple=None, *args, **kwargs):
-        kind, error, _ = exc_tuple or sys.exc_info()
+    def showtraceback(self, exc_tuple: Any = None, *args: Any, **kwargs: Any) -> None:
+        handled: Any = sys.exc_info()
+        kind, error, _ = exc_tuple or handled
         try:
-            lines = self.InteractiveTB.stb2text(self.InteractiveTB.structured_traceback(*sys.exc_info())).split("\n")
+            lines = self.InteractiveTB.stb2text(self.InteractiveTB.structured_traceback(*handled)).split("\n")
         except Exception:
             lines = traceback.format_exception_only(kind, error)
         try:
@@ -227,7 +240,7 @@ class Shell(InteractiveShell):
 
     showsyntaxerror = lambda self, filename=None, running_compiled_code=False, **kwargs: self.showtraceback()  # noqa: E731
 
-    def run_one(self, source, name):
+    def run_one(self, source: str, name: str) -> tuple[list[dict[str, Any]], BaseException | None]:
         """Run a cell: `(its outputs, the error it ended with or None)`. `name` is its file name in tracebacks."""
         self.outputs.start()
         unavailable.take_told()
@@ -243,6 +256,6 @@ class Shell(InteractiveShell):
         return outputs, result.error_before_exec or result.error_in_exec
 
 
-def _stay(code=None):
+def _stay(code: object = None) -> None:
     """For exit() and quit(). In a notebook, too, the cell goes on after them."""
     unavailable.tell(unavailable.NO_EXIT)

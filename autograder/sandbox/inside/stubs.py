@@ -6,9 +6,16 @@ chance.
 What a model saw of its first calls is in its `seen`; whoever holds the model can change that, so it is a witness only.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import torch
 import torch.nn.functional as F
 from torch import nn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MOST_SEEN = 64
 
@@ -16,12 +23,14 @@ MOST_SEEN = 64
 class Stub(nn.Module):
     """What all stubs do around `logits(idx)`, (b, t) -> (b, t, vocabulary)."""
 
-    def __init__(self, block_size):
+    def __init__(self, block_size: int) -> None:
         super().__init__()
         self.block_size = block_size
-        self.seen = []
+        self.seen: list[dict[str, Any]] = []
 
-    def forward(self, idx, targets=None):
+    def forward(
+        self, idx: torch.Tensor, targets: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
         if idx.dim() != 2:
             raise ValueError(f"the model takes tokens of shape (b, t), got {tuple(idx.shape)}")
         if not 1 <= idx.shape[1] <= self.block_size:
@@ -40,6 +49,9 @@ class Stub(nn.Module):
             return logits, None
         return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
+    def logits(self, idx: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError
+
 
 class Rolled(Stub):
     """Its logits are one `profile` (v,), turned by a sum over the tokens: logits[c] = profile[(c - s) mod v].
@@ -48,12 +60,14 @@ class Rolled(Stub):
     `weights` are whole numbers, one for each token of a block. In train mode s is one more.
     """
 
-    def __init__(self, profile, weights):
+    weights: torch.Tensor
+
+    def __init__(self, profile: Sequence[float], weights: Sequence[int]) -> None:
         super().__init__(len(weights))
         self.profile = nn.Parameter(torch.tensor(profile))
         self.register_buffer("weights", torch.tensor(weights))
 
-    def logits(self, idx):
+    def logits(self, idx: torch.Tensor) -> torch.Tensor:
         v, t = len(self.profile), idx.shape[1]
         back = torch.arange(t)[:, None] - torch.arange(t)  # how far behind the query the token lies
         table = torch.where(back >= 0, self.weights[back.clamp(min=0)], 0)  # (t, t)
@@ -69,14 +83,16 @@ class Window(Stub):
     in eval mode.
     """
 
-    def __init__(self, vocab_size, block_size, memory, width, n_hidden, in_train=1.0):
+    def __init__(
+        self, vocab_size: int, block_size: int, memory: int, width: int, n_hidden: int, in_train: float = 1.0
+    ) -> None:
         super().__init__(block_size)
         self.memory, self.in_train = memory, in_train
         self.embedding = nn.Embedding(vocab_size + 1, width)
         self.hidden = nn.Linear(memory * width, n_hidden)
         self.out = nn.Linear(n_hidden, vocab_size)
 
-    def logits(self, idx):
+    def logits(self, idx: torch.Tensor) -> torch.Tensor:
         before = idx.new_full((idx.shape[0], self.memory - 1), self.embedding.num_embeddings - 1)
         windows = torch.cat([before, idx], dim=1).unfold(1, self.memory, 1)  # (b, t, memory)
         hidden = torch.tanh(self.hidden(self.embedding(windows).flatten(2)))

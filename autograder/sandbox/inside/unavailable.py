@@ -4,7 +4,10 @@ The lock is the kernel's, and nothing here is part of it: this turns its bare "O
 lets go on what can go on without (an uncompiled function, a loader without workers). `install()` is called in a child.
 """
 
+from __future__ import annotations
+
 import asyncio
+import asyncio.selector_events
 import builtins
 import errno
 import fcntl
@@ -18,13 +21,19 @@ import pdb
 import re
 import socket
 import sqlite3
+import sqlite3.dbapi2
 import subprocess
 import sys
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data import DataLoader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
 
 RUNS_ON = "while this notebook is graded; the rest of it runs on."
 NO_NETWORK = f"There is no network {RUNS_ON}"
@@ -45,38 +54,40 @@ FEW_THREADS_ERRORS = re.compile(r"can't start new thread|Resource temporarily un
 NO_FILE_ERRORS = re.compile(r"open file failed|Parent directory .* does not exist")
 REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS)
 
-_told = []
-_ever = set()
+_told: list[str] = []
+_ever: set[str] = set()
 
 
-def tell(sentence):
+def tell(sentence: str) -> None:
     """Have the running cell's outputs end with this sentence."""
     _ever.add(sentence)
     if sentence not in _told:
         _told.append(sentence)
 
 
-def take_told():
+def take_told() -> list[str]:
     """The sentences told since the last call."""
     told = list(_told)
     _told.clear()
     return told
 
 
-def anything():
+def anything() -> bool:
     """Whether any sentence was told so far."""
     return bool(_ever)
 
 
-def refuse(sentence, error=None):
+def refuse(sentence: str, error: Exception | None = None) -> NoReturn:
     """Raise an error that says this sentence; `sentence_for` finds it however the error is wrapped."""
     error = error or PermissionError(errno.EPERM, sentence)
-    error.lacking = sentence
+    error.lacking = sentence  # pyright: ignore[reportAttributeAccessIssue]  # ours
     raise error
 
 
-def sentence_for(error):
+def sentence_for(error: BaseException | None) -> str | None:
     """The sentence about an error that comes from what is lacking here, else None."""
+    if error is None:
+        return None
     try:
         for link in _chain(error):
             sentence = link.__dict__.get("lacking") or _of_natural(link)
@@ -87,7 +98,7 @@ def sentence_for(error):
     return None
 
 
-def _chain(error):
+def _chain(error: BaseException) -> list[BaseException]:
     """An exception, what caused it, and what it came after."""
     links = [error]
     for link in links:
@@ -98,7 +109,7 @@ def _chain(error):
     return links
 
 
-def _of_natural(error):
+def _of_natural(error: BaseException) -> str | None:
     """The sentence about an error that Python, torch or the kernel raised by itself, or None."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return NO_MODULE.format(error.name[:100])
@@ -115,7 +126,7 @@ def _of_natural(error):
 # --- words for what the lock refuses, and what stands in for the rest -------------------------------
 
 
-def install():
+def install() -> None:
     """Put words and stand-ins in place. Only in a child: its parent starts processes and talks over sockets."""
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr"):
         _put_into_words(socket, name, NO_NETWORK)
@@ -126,7 +137,7 @@ def install():
     _put_into_words(multiprocessing.process.BaseProcess, "start", NO_PROCESS)
     _put_into_words(multiprocessing.synchronize.SemLock, "__init__", NO_PROCESS)  # of pools and queues
     asyncio.create_subprocess_exec = asyncio.create_subprocess_shell = no_process
-    asyncio.selector_events.BaseSelectorEventLoop._make_self_pipe = _wake_by_pipe
+    asyncio.selector_events.BaseSelectorEventLoop._make_self_pipe = _wake_by_pipe  # pyright: ignore[reportAttributeAccessIssue]  # a private one
     os.system = no_program
     os.utime = _with_its_times
     fcntl.flock, fcntl.lockf = _granted(fcntl.flock), _granted(fcntl.lockf)
@@ -139,12 +150,12 @@ def install():
     torch.set_num_threads, torch.get_num_threads = _remember_threads, lambda: _threads_asked_for[-1]
 
 
-def _put_into_words(owner, name, sentence):
+def _put_into_words(owner: Any, name: str, sentence: str) -> None:
     """Let `owner.name` say this sentence where the system refuses what it asks for."""
     real = getattr(owner, name)
 
     @functools.wraps(real)
-    def asking(*args, **kwargs):
+    def asking(*args: Any, **kwargs: Any) -> Any:
         try:
             return real(*args, **kwargs)
         except OSError as error:
@@ -157,11 +168,11 @@ def _put_into_words(owner, name, sentence):
     setattr(owner, name, asking)
 
 
-async def no_process(*args, **kwargs):
+async def no_process(*args: Any, **kwargs: Any) -> NoReturn:
     refuse(NO_PROCESS)
 
 
-def no_program(command, _system=os.system):
+def no_program(command: Any, _system: Callable[[Any], int] = os.system) -> int:
     """For os.system, which raises nothing."""
     status = _system(command)
     if status == 127 << 8:  # as for a command that was not found
@@ -169,7 +180,7 @@ def no_program(command, _system=os.system):
     return status
 
 
-def _with_its_times(path, *args, _utime=os.utime, **kwargs):
+def _with_its_times(path: Any, *args: Any, _utime: Any = os.utime, **kwargs: Any) -> None:
     """For os.utime, which is refused: a file of one's own keeps the times that it has."""
     try:
         _utime(path, *args, **kwargs)
@@ -178,11 +189,11 @@ def _with_its_times(path, *args, _utime=os.utime, **kwargs):
             raise
 
 
-def _granted(lock):
+def _granted(lock: Any) -> Any:
     """For fcntl's locks, which are refused: one on a file of one's own, which nobody else has, is granted."""
 
     @functools.wraps(lock)
-    def locking(file, *args):
+    def locking(file: Any, *args: Any) -> None:
         try:
             lock(file, *args)
         except PermissionError:
@@ -192,22 +203,24 @@ def _granted(lock):
     return locking
 
 
-def _without_locks(database, *args, _connect=sqlite3.connect, uri=False, **kwargs):
+def _without_locks(
+    database: Any, *args: Any, _connect: Any = sqlite3.connect, uri: bool = False, **kwargs: Any
+) -> sqlite3.Connection:
     """For sqlite3.connect: nobody else has the database, so it is not locked."""
     if not uri and database not in ("", ":memory:"):
         database, uri = f"file:{urllib.parse.quote(os.fsencode(database))}?vfs=unix-none", True
     return _connect(database, *args, uri=uri, **kwargs)
 
 
-def no_input(*args, **kwargs):
+def no_input(*args: Any, **kwargs: Any) -> NoReturn:
     refuse(NO_INPUT, EOFError(NO_INPUT))
 
 
-def no_debugger(*args, **kwargs):
+def no_debugger(*args: Any, **kwargs: Any) -> None:
     tell(NO_DEBUGGER)
 
 
-def uncompiled(model=None, **options):
+def uncompiled(model: Any = None, **options: Any) -> Any:
     """For torch.compile: the same function or module; there is no compiler to start."""
     tell(NO_COMPILER)
     return (lambda model: model) if model is None else model
@@ -216,29 +229,29 @@ def uncompiled(model=None, **options):
 _get_iterator = DataLoader._get_iterator
 
 
-def _without_workers(loader):
-    if loader.num_workers:
+def _without_workers(self: DataLoader[Any]) -> Any:
+    if self.num_workers:
         tell(NO_WORKERS)
-        loader.num_workers = loader.timeout = 0
-    return _get_iterator(loader)
+        self.num_workers = self.timeout = 0
+    return _get_iterator(self)
 
 
 _adjust_thread_count = ThreadPoolExecutor._adjust_thread_count
 
 
-def _with_those_that_run(pool):
+def _with_those_that_run(self: ThreadPoolExecutor) -> None:
     """Where a pool gets no further thread, those that it has do the work."""
     try:
-        _adjust_thread_count(pool)
+        _adjust_thread_count(self)
     except RuntimeError:
-        if not pool._threads:
+        if not self._threads:
             raise
 
 
 _set_num_threads, _threads_asked_for = torch.set_num_threads, [1]
 
 
-def _remember_threads(number):
+def _remember_threads(number: int) -> None:
     """For torch.set_num_threads: torch goes on in one thread, since without those it asks for it ends the process."""
     _set_num_threads(min(number, 1))
     _threads_asked_for.append(number)
@@ -248,7 +261,7 @@ class _PipeEnd(io.FileIO):
     recv, send = io.FileIO.read, io.FileIO.write
 
 
-def _wake_by_pipe(loop):
+def _wake_by_pipe(loop: Any) -> None:
     """How asyncio's event loop wakes itself up: by a pipe, since socket pairs are refused."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)

@@ -10,16 +10,28 @@ A handle names an object that the sandbox built before, a generator is a new tor
 trusted side sends these: who unpacks without a table of objects takes none.
 """
 
+from __future__ import annotations
+
 import json
 import math
 import struct
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import load as tensors_from_bytes
 
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterable, Sequence
+    from typing import NoReturn
+
 _ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+Message = dict[str, Any]  # a request or a reply, as it stands in JSON
+Node = dict[str, Any]  # a value's, in the tree that stands for it
+Tensors = list[torch.Tensor]
 
 MAGIC = b"AGK1"
 HEADER = struct.Struct("!4sIQ")
@@ -57,24 +69,24 @@ class Late(WireError):
 class Opaque:
     """A value of a type that does not travel: only its type's name is known."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{self.name}>"
 
 
 class Handle:
     """Stands for the object of that number on the other side, as an argument of a call."""
 
-    def __init__(self, number):
+    def __init__(self, number: int) -> None:
         self.number = number
 
 
 class Generator:
     """Stands for a new `torch.Generator` of that seed on the other side, as an argument of a call."""
 
-    def __init__(self, seed):
+    def __init__(self, seed: int) -> None:
         self.seed = seed
 
 
@@ -88,12 +100,12 @@ class Encoded:
     text: bytes
     blob: bytes
 
-    def numbered(self, number):
+    def numbered(self, number: int) -> Encoded:
         """The same as an answer to which `number` belongs, or that is awaited under it."""
         return Encoded(b'%s,"n":%d}' % (self.text[:-1], number), self.blob)
 
 
-def encoded(message, tensors=()):
+def encoded(message: Message, tensors: Sequence[torch.Tensor] = ()) -> Encoded:
     """`message` (a JSON-able dict) and a list of tensors as an Encoded. Raises WireError if that is too much."""
     text = _ENCODER.encode(message).encode("utf-8", "replace")  # a lone surrogate in an error's message, say
     blob = tensors_to_bytes(tensors) if tensors else b""
@@ -102,12 +114,14 @@ def encoded(message, tensors=()):
     return Encoded(text, blob)
 
 
-def send_frame(sock, message, tensors=(), deadline=None):
+def send_frame(
+    sock: socket.socket, message: Message, tensors: Sequence[torch.Tensor] = (), deadline: float | None = None
+) -> None:
     """Send a message and its tensors. `deadline`: a `time.monotonic()` value, or None."""
     send(sock, encoded(message, tensors), deadline)
 
 
-def send(sock, made, deadline=None):
+def send(sock: socket.socket, made: Encoded, deadline: float | None = None) -> None:
     """Send an Encoded. Raises Late or Closed."""
     data = memoryview(HEADER.pack(MAGIC, len(made.text), len(made.blob)) + made.text + made.blob)
     while data:
@@ -120,7 +134,7 @@ def send(sock, made, deadline=None):
             raise Closed("the connection is closed") from None
 
 
-def receive_frame(sock, deadline=None):
+def receive_frame(sock: socket.socket, deadline: float | None = None) -> tuple[Message, Tensors]:
     """Receive one frame: `(message, tensors)`. Raises Late, Closed or WireError; never reads past the caps."""
     magic, json_length, blob_length = HEADER.unpack(_read(sock, HEADER.size, deadline))
     if magic != MAGIC:
@@ -146,7 +160,7 @@ def receive_frame(sock, deadline=None):
     return message, tensors
 
 
-def _parsed(data):
+def _parsed(data: bytes) -> Message:
     """The object in a frame's JSON, read as strictly as `send_frame` writes it: UTF-8, no NaN, no lone surrogates."""
     try:
         text = data.decode()
@@ -160,21 +174,22 @@ def _parsed(data):
     return message
 
 
-def _refuse(constant):
+def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _is_possible(shape):
+def _is_possible(shape: Any) -> bool:
     """Whether a tensor may have that shape, be it one of no elements."""
     return len(shape) <= MAX_RANK and all(type(n) is int and 0 <= n < MAX_SIZE for n in shape)
 
 
-def tensors_to_bytes(tensors):
+def tensors_to_bytes(tensors: Sequence[torch.Tensor]) -> bytes:
     """A safetensors file of contiguous tensors on the CPU, named "0", "1" and so on.
 
     Made here, since safetensors' own `save` takes ten times as long for small tensors as all else on the wire.
     """
-    index, parts, end = {}, [], 0
+    index: dict[str, Any] = {}
+    parts, end = [], 0
     for number, tensor in enumerate(tensors):
         # numpy knows no bfloat16
         data = (tensor.view(torch.int16) if tensor.dtype is torch.bfloat16 else tensor).numpy().tobytes()
@@ -190,12 +205,12 @@ def tensors_to_bytes(tensors):
     return b"".join([len(header).to_bytes(8, "little"), header, *parts])
 
 
-def size_of(tensors):
+def size_of(tensors: Iterable[torch.Tensor]) -> int:
     """The bytes that the elements of tensors take."""
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
-def _read(sock, length, deadline):
+def _read(sock: socket.socket, length: int, deadline: float | None) -> bytes:
     chunks = []
     while length:
         _set_timeout(sock, deadline)
@@ -212,7 +227,7 @@ def _read(sock, length, deadline):
     return b"".join(chunks)
 
 
-def _set_timeout(sock, deadline):
+def _set_timeout(sock: socket.socket, deadline: float | None) -> None:
     if deadline is None:
         sock.settimeout(None)
         return
@@ -225,7 +240,7 @@ def _set_timeout(sock, deadline):
 # --- values ---------------------------------------------------------------------------------------
 
 
-def pack(value, tensors):
+def pack(value: object, tensors: Tensors) -> Node:
     """Turn a value into a tree for JSON; its tensors are appended to the list `tensors`.
 
     A tensor keeps its dtype, its `requires_grad` and, where it is not contiguous, its strides. What cannot
@@ -235,12 +250,12 @@ def pack(value, tensors):
 
 
 class _Packer:
-    def __init__(self, tensors):
+    def __init__(self, tensors: Tensors) -> None:
         self.tensors = tensors
         self.nodes = 0
         self.bytes = 0
 
-    def node(self, value, depth):
+    def node(self, value: object, depth: int) -> Node:
         self.nodes += 1
         if depth > MAX_DEPTH or self.nodes > MAX_NODES:
             raise WireError("a value is nested too deeply or has too many parts")
@@ -270,12 +285,12 @@ class _Packer:
             return {"generator": value.seed}
         return {"opaque": type(value).__name__[:100]}
 
-    def text(self, value):
+    def text(self, value: str) -> Node:
         if len(value) > MAX_STRING:
             return {"opaque": f"str of {len(value)} characters"}
         return {"value": str(value)} if encodable(value) == value else {"opaque": "str with half characters"}
 
-    def tensor(self, value):
+    def tensor(self, value: torch.Tensor) -> Node:
         if value.layout is not torch.strided or value.dtype not in DTYPE_NAMES or value.dim() > MAX_RANK:
             return {"opaque": f"a tensor of {value.dtype}, {value.layout}"}
         if value.device.type == "meta":
@@ -283,7 +298,7 @@ class _Packer:
         self.bytes += value.numel() * value.element_size()
         if self.bytes > MAX_TENSORS - 2**20:  # an expanded view is small in memory and huge when copied
             return {"opaque": f"a tensor of {value.numel()} elements, too large to send"}
-        node = {"tensor": len(self.tensors)}
+        node: Node = {"tensor": len(self.tensors)}
         if value.requires_grad:
             node["grad"] = True
         if not value.is_contiguous() and 0 not in value.stride():
@@ -298,16 +313,18 @@ class _Packer:
         return node
 
 
-def encodable(text):
+def encodable(text: str) -> str:
     """The text with question marks for lone surrogates, which Python's strings can hold and UTF-8 can't."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _is_key(key):
+def _is_key(key: object) -> bool:
     return isinstance(key, str) and len(key) <= MAX_STRING and encodable(key) == key
 
 
-def unpack(node, tensors, layout=False, objects=None):
+def unpack(
+    node: Any, tensors: Sequence[torch.Tensor], layout: bool = False, objects: dict[int, Any] | None = None
+) -> Any:
     """The value of a tree made by `pack`. With `layout`, tensors get their strides and `requires_grad` back.
 
     `objects` maps the numbers of handles to what they stand for; without it, handles and generators are refused.
@@ -319,12 +336,19 @@ def unpack(node, tensors, layout=False, objects=None):
         raise WireError(f"a value cannot be read ({type(error).__name__})") from None
 
 
-def _unpack(node, tensors, layout, depth, nodes_left, objects):
+def _unpack(
+    node: Any,
+    tensors: Sequence[torch.Tensor],
+    layout: bool,
+    depth: int,
+    nodes_left: list[int],
+    objects: dict[int, Any] | None,
+) -> Any:
     nodes_left[0] -= 1
     if depth > MAX_DEPTH or nodes_left[0] < 0:
         raise WireError("a value is nested too deeply or has too many parts")
 
-    def children(items):
+    def children(items: Any) -> list[Any]:
         if not isinstance(items, list):
             raise WireError("a value's parts are no list")
         return [_unpack(item, tensors, layout, depth + 1, nodes_left, objects) for item in items]
@@ -363,7 +387,7 @@ def _unpack(node, tensors, layout, depth, nodes_left, objects):
     raise WireError("a value has no known tag")
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """The value, if it is one that `pack` sends as it is."""
     if value is not None and not isinstance(value, (bool, int, float, str)):
         raise WireError("a plain value is not plain")
@@ -374,7 +398,7 @@ def _plain(value):
     return value
 
 
-def _with_layout(tensor, node):
+def _with_layout(tensor: torch.Tensor, node: Node) -> torch.Tensor:
     if "stride" in node:
         strided = torch.empty_strided(tensor.shape, node["stride"], dtype=tensor.dtype)
         tensor = strided.copy_(tensor)

@@ -6,7 +6,9 @@ not about the values of the whole formula first pass `pooling`, an easy case, so
 points for, say, the device, and what is no attention gets no points.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -58,12 +60,12 @@ class Layout:
     """
 
     exercise: str
-    right: object
-    first: tuple
-    cross: tuple
-    last: tuple
-    square: tuple = ()
-    optional: tuple = ()
+    right: Callable[..., tuple[torch.Tensor, ...]]
+    first: tuple[str, ...]
+    cross: tuple[str, ...]
+    last: tuple[str, ...]
+    square: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
     def shapes(self, sizes):
         """All parameters' shapes by name."""
@@ -99,14 +101,14 @@ def pair_of_inputs(draw, sizes=USUAL, **how):
     return draw.normal(sizes.b, sizes.n, sizes.d, **how), draw.normal(sizes.b, sizes.t, sizes.d, **how)
 
 
-def outputs(value):
+def outputs(value: Any) -> dict[str, Any]:
     """The four outputs by name. Raises CheckFailed for anything else."""
     if not isinstance(value, (tuple, list)) or len(value) != len(OUTPUTS):
         raise CheckFailed(f"It should return `({', '.join(OUTPUTS)})`, but it returned {kind_of(value)}.")
     return dict(zip(OUTPUTS, value, strict=True))
 
 
-def shapes_of(sizes):
+def shapes_of(sizes: Sizes) -> dict[str, tuple[int, int]]:
     """The four outputs' shapes by name."""
     return dict(
         zip(OUTPUTS, [(sizes.b, sizes.d), (sizes.b, sizes.d), (sizes.b, sizes.n), (sizes.b, sizes.t)], strict=True)
@@ -164,7 +166,11 @@ class TwoMapChecks:
             shape(got[name], size, f"`{name}`")
         for summary, weights, x, which in zip(OUTPUTS[:2], OUTPUTS[2:], (v, q), preferred, strict=True):
             close(got[weights].sum(1), torch.ones(USUAL.b), f"the sum of `{weights}`")
-            close(got[weights][0], torch.full_like(which, 1 / len(which), dtype=float), f"`{weights}` for logits of 0")
+            close(
+                got[weights][0],
+                torch.full_like(which, 1 / len(which), dtype=torch.float64),
+                f"`{weights}` for logits of 0",
+            )
             close(got[summary][0], x[0].double().mean(0), f"`{summary}` for logits of 0")
             if not got[weights][1, which].min() > 1.02 * got[weights][1, ~which].max():
                 raise CheckFailed(

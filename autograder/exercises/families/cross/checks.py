@@ -49,6 +49,10 @@ class Sizes(checks.Sizes):
 class Layout(checks.Layout):
     """A module with heads and a context."""
 
+    sizes: Sizes
+    plain_sizes: Sizes
+    square: Sizes
+
     def right(self, x, context, state, sizes, mask=None):
         return reference.multi_head(x, state, sizes.heads, context=context, context_mask=mask)
 

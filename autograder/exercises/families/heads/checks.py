@@ -7,6 +7,7 @@ device, and what is no attention gets no points. Where the output projection doe
 module may lack it: that mistake has checks of its own.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -26,7 +27,7 @@ from ....checks.api import (
     stayed_on_cuda,
     unchanged,
 )
-from ....checks.proxies import StudentError
+from ....checks.proxies import Proxy, StudentError
 from ...reference import heads as reference
 from ...reference import qkv
 from .. import easy_cases
@@ -65,8 +66,8 @@ class Layout:
     """
 
     exercise: str
-    names: tuple
-    build: object
+    names: tuple[str, ...]
+    build: Callable[..., Proxy]
     sizes: Sizes
     plain_sizes: Sizes
     square: Sizes
@@ -118,7 +119,7 @@ class Layout:
 def weights(draw, sizes, bias=False, dtype=torch.float32):
     """Different random weights for all layers."""
     inner = sizes.heads * sizes.width
-    shapes = {f"{part}.weight": (inner, sizes.made_of(part)) for part in PARTS}
+    shapes: dict[str, tuple[int, ...]] = {f"{part}.weight": (inner, sizes.made_of(part)) for part in PARTS}
     if bias:
         shapes.update({f"{part}.bias": (inner,) for part in PARTS})
     if sizes.projected:
