@@ -9,12 +9,10 @@ calls give the values of "no scale"), a part will do: still every check that the
 the values must be the same in at least `SHARE` of them. One that a passed check speaks against is never named.
 """
 
-from collections import OrderedDict
-
 import torch
+from cachetools import LRUCache
 from torch.utils._pytree import tree_leaves
 
-from .. import cache
 from ..checks.proxies import same
 from ..verdict import Diagnosis
 from .bank import bank, usual_failures
@@ -29,7 +27,7 @@ class Diagnostician:
 
     def __init__(self, graders):
         self.graders = graders
-        self.known = OrderedDict()
+        self.known = LRUCache(KEPT)
 
     def diagnose(self, run):
         """The misconceptions of a finished session.Run: at most three record.Diagnosis, the best first."""
@@ -43,7 +41,8 @@ class Diagnostician:
         if known is None:
             usual = usual_failures(exercise)
             known = [Known(m, self.graders, seed, usual.get(m.id, frozenset())) for m in bank(exercise).values()]
-        return cache.keep(self.known, (exercise, seed), known, KEPT)
+            self.known[exercise, seed] = known
+        return known
 
 
 class Known:

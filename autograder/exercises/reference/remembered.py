@@ -4,15 +4,15 @@ What is kept is found by the content of all arguments, so a value can't be that 
 Each call gets copies of its own, so a check may do with them what it likes.
 """
 
+import contextlib
 import functools
-from collections import OrderedDict
 
 import torch
+from cachetools import LRUCache
 
 BUDGET = 64 * 2**20  # bytes of keys and values; a batch of the largest assignment takes about 2 MB
 
-_kept = OrderedDict()
-_bytes = 0
+_kept = LRUCache(BUDGET, getsizeof=lambda kept: kept[1])
 
 
 class _NoKey(Exception):
@@ -33,23 +33,13 @@ def remembered(function):
         except _NoKey:
             return function(*args, **kwargs)
         if key in _kept:
-            _kept.move_to_end(key)
             return _copy(_kept[key][0])
         value = function(*args, **kwargs)
-        _keep(key, value, len(key[2]) + _size(value))
+        with contextlib.suppress(ValueError):  # it is larger than all that may be kept
+            _kept[key] = value, len(key[2]) + _size(value)
         return _copy(value)
 
     return remembering
-
-
-def _keep(key, value, size):
-    """Keep a value, and forget those that were not asked for longest once there are too many."""
-    global _bytes
-    _kept[key] = value, size
-    _bytes += size
-    while _bytes > BUDGET:
-        _, (_, freed) = _kept.popitem(last=False)
-        _bytes -= freed
 
 
 def _key(value, content):
