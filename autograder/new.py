@@ -26,7 +26,7 @@ def course(folder: str) -> str:
         raise UsageError("This kit was installed without its own course, whose nbgrader_config.py is needed.")
     title = place.resolve().name
     shutil.copytree(TEMPLATES / "course", place, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    _fill(place / "README.md", title=title)
+    _fill(place / "README.md", "TITLE", title)
     config = (kits_own / "nbgrader_config.py").read_text(encoding="utf-8")
     config = re.sub(r'course_id = ".*"', f'course_id = "{re.sub(r"[^A-Za-z0-9_-]+", "_", title)}"', config)
     (place / "nbgrader_config.py").write_text(config, encoding="utf-8")
@@ -56,7 +56,7 @@ def exercise(name: str, assignment: str | None = None) -> str:
         path = folder / template.relative_to(TEMPLATES / "exercise")
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(template, path)
-        _fill(path, name=name)
+        _fill(path, "NAME", name)
     if folder.parent == courses.EXERCISES:
         (folder / "__init__.py").touch()
     wanted.path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -99,7 +99,7 @@ def _append(notebook, name):
     for cell in texts:
         _add_row(cell, name, graded + 1)
     text = (TEMPLATES / "exercise" / "cells.json").read_text(encoding="utf-8")
-    new = json.loads(text.replace("{name}", name).replace("{number}", str(graded + 1)))
+    new = json.loads(text.replace("NAME", name).replace("NUMBER", str(graded + 1)))
     if headings != graded:  # points stand in headings everywhere or nowhere, see points.py
         new[0]["source"] = [line for line in new[0]["source"] if not HEADING.match(line)]
     ids = {cell.get("id") for cell in cells}
@@ -127,11 +127,8 @@ def _add_row(cell, name, number):
     cell["source"] = source.splitlines(keepends=True)
 
 
-def _fill(path, **words):
-    text = path.read_text(encoding="utf-8")
-    for word, value in words.items():
-        text = text.replace("{" + word + "}", value)
-    path.write_text(text, encoding="utf-8")
+def _fill(path, word, value):
+    path.write_text(path.read_text(encoding="utf-8").replace(word, value), encoding="utf-8")
 
 
 def _near(path, root):

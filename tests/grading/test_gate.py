@@ -123,7 +123,7 @@ def test_checks_are_scaled_to_the_points(points, score):
 
 
 def test_build_grade_and_nbgrader_refuse_and_cost_nobody_points(place):
-    """A slip in the course stops `build`; one after that stops `grade` and `nbgrader autograde`: nothing is recorded."""
+    """A slip in the course stops `build`; a later one stops `grade` and `nbgrader autograde`: nothing is recorded."""
     checks = place / "exercises" / "normalise" / "checks.py"
     right_checks = checks.read_text()
     checks.write_text(right_checks.replace("x = draw.normal(7", "x = draw.no_such_thing(7"))

@@ -1,4 +1,4 @@
-"""Checks of `{name}(x)`: TODO shapes, such as (n,) -> (n,)."""
+"""Checks of `NAME(x)`: TODO shapes, such as (n,) -> (n,)."""
 
 from autograder.checks import check, close
 
@@ -11,4 +11,4 @@ def right(x):
 def test_values(submission, draw):
     """TODO: each value is what the text asks for."""
     x = draw.normal(5)
-    close(submission.function("{name}")(x), right(x))
+    close(submission.function("NAME")(x), right(x))

@@ -6,6 +6,4 @@ BANK = Bank("rescale", places={"ABOVE": "x - x.min()", "SPREAD": "x.max() - x.mi
 
 BANK.released("original", "This is the function as it was given: the smallest number does not become 0.", "rescale")
 BANK.mistake("divided-by-the-maximum", "Divide by how far the numbers lie apart, not by the largest.", SPREAD="x.max()")
-BANK.mistake(
-    "same-not-seen", "Numbers that are all the same give NaN: 0 is divided by 0.", {"if spread == 0": "if False"}
-)
+BANK.mistake("same-not-seen", "All the same gives NaN: 0 is divided by 0.", {"if spread == 0": "if False"})
