@@ -1,12 +1,13 @@
 """`autograder new` and `autograder doctor`: a course to start from, a skeleton, and what it lacks."""
 
 import json
+import re
 
 import pytest
 from conftest import load
 from small_course import autograder, copy
 
-from autograder import course, new
+from autograder import cli, course, new
 from autograder.doctor import course as looks
 from autograder.doctor import finding, machine
 from autograder.errors import UsageError
@@ -24,6 +25,11 @@ def place(tmp_path, monkeypatch):
     course.forget()
 
 
+def main(*arguments):
+    """The command, within this process, where torch is imported already."""
+    return cli.main([*arguments])
+
+
 def source(place):
     return place / "source" / NAME / f"{NAME}.ipynb"
 
@@ -32,15 +38,16 @@ def ill(found):
     return [f.says for f in found if f.well is False]
 
 
-def test_a_new_course_goes_through_and_so_does_a_skeleton(place):
+def test_a_new_course_goes_through_and_so_does_a_skeleton(place, capsys):
     """It builds, grades and is well; with a skeleton in it it builds, and the doctor says what is missing."""
     assert autograder(place, "build")[0] == 0
     (place / "submitted" / "ada").mkdir(parents=True)
     (place / "solutions" / NAME).rename(place / "submitted" / "ada" / NAME)
     code, out, said = autograder(place, "grade", "01", "--jobs", "1")
     assert code == 0 and "3/3" in out, said
-    code, out, said = autograder(place, "doctor")
-    assert "✗" not in out.partition("The course:")[2] and "mistakes are named" in out, out + said
+    assert main("doctor") in (0, 1)  # as this machine is
+    told = capsys.readouterr().out.partition("The course:")[2]
+    assert "✗" not in told and "mistakes are named" in told, told
 
     for used in ("gradebook.db", ".autograder/gate/01_first.json"):
         (place / used).unlink()
@@ -49,8 +56,8 @@ def test_a_new_course_goes_through_and_so_does_a_skeleton(place):
     assert autograder(place, "build") == (0, f"release/{NAME} and solutions/{NAME} are up to date\n", "")
     table = "".join(load(source(place))["cells"][0]["source"])
     assert "| 3. `doubled` | implement | 1 | 10 |" in table and "| **total** | | **6** | **25** |" in table
-    code, out, said = autograder(place, "doctor")
-    assert (code, said) == (1, "")
+    assert main("doctor") == 1
+    out = capsys.readouterr().out
     for lack in ("0 of 3 hints", "doubled has 1 right answer ", "doubled has no mistakes", "TODO is left in 4 cells"):
         assert lack in out
 
@@ -142,20 +149,21 @@ def test_a_release_that_is_not_the_sources_or_gives_something_away_is_found(plac
     ]
 
 
-def test_a_stub_that_scores_and_a_mistake_that_nobody_sees_are_found(place):
+def test_a_stub_that_scores_and_a_mistake_that_nobody_sees_are_found(place, capsys):
     """And a right answer that fails; one file that is broken does not hide the others."""
     folder = place / "exercises" / "rescale"
     checks = (folder / "checks.py").read_text()
     free = '\n\n@check("values", points=1)\ndef test_free():\n    """This is for everybody who comes along."""\n'
     (folder / "checks.py").write_text(checks + free)
-    mistakes = (folder / "mistakes.py").read_text()
+    mistakes = re.sub(r"BANK.released.*\n", "", (folder / "mistakes.py").read_text())
     none = 'BANK.mistake("none", "This changes nothing at all.", {"x.max() - x.min()": "x.max() - x.min() "})\n'
     (folder / "mistakes.py").write_text(mistakes + none)
     (folder / "answers" / "wrong.py").write_text("def rescale(x):\n    return x\n")
     edit(place, lambda cells: cells["rescale-solution"].update(source=STUB))
     assert autograder(place, "build")[0] == 0
-    code, out, said = autograder(place, "doctor")
-    assert (code, said) == (1, "")
+    course.forget()
+    assert main("doctor") == 1
+    out = capsys.readouterr().out
     for lack in (
         "rescale as it is released gets 1 of 4 points: test_free should",
         "the mistake none of rescale gets full marks",
@@ -180,11 +188,11 @@ def test_what_cannot_be_imported_is_a_line(place):
     assert lines == ["✗ rescale: ZeroDivisionError: division by zero"]
 
 
-def test_without_a_course_the_machine_alone_is_looked_at(tmp_path):
-    code, out, said = autograder(tmp_path, "doctor")
-    assert said == "" and "No course here" in out and "Landlock" in out and code == int("✗" in out)
-    code, out, said = autograder(tmp_path, "doctor", "02")
-    assert code == 2 and said.count("\n") == 1
+def test_without_a_course_the_machine_alone_is_looked_at(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, out = main("doctor"), capsys.readouterr().out
+    assert "No course here" in out and "Landlock" in out and code == int("✗" in out)
+    assert main("doctor", "02") == 2 and capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_machine_without_sandbox_is_told_what_it_lacks(monkeypatch):
