@@ -17,7 +17,9 @@ from pathlib import Path
 
 from .errors import CourseError
 
-EXERCISES = Path(__file__).resolve().parent / "exercises"  # those that come with the kit
+PACKAGE = Path(__file__).resolve().parent
+EXERCISES = PACKAGE / "exercises"  # those that come with the kit
+PACKED = PACKAGE / "course_files"  # where a wheel holds the kit's own course, see setup.py
 ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n(.*?)\n### END ORIGINAL", re.DOTALL)
 SOLUTION_MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
 EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
@@ -69,13 +71,32 @@ class Assignment:
         return sum(cell.points for cell in self.cells if cell.grade)
 
 
-def root():
-    """The course's folder: the working directory or one above it that holds one, else the one around this package."""
-    here = Path.cwd()
-    for folder in (here, *here.parents, Path(__file__).resolve().parent.parent):
-        if (folder / "nbgrader_config.py").is_file() and (folder / "source").is_dir():
-            return folder
+def root() -> Path:
+    """The course's folder: the working directory or one above it that holds one, else the kit's own."""
+    if found := here() or kits_own():
+        return found
     raise CourseError("There is no course here: no folder with nbgrader_config.py and source/ at or above this one.")
+
+
+def here() -> Path | None:
+    """The course that the working directory lies in."""
+    folder = Path.cwd()
+    return next((f for f in (folder, *folder.parents) if _is_course(f)), None)
+
+
+def kits_own() -> Path | None:
+    """The course that comes with the kit: around the package in a checkout, within it where a wheel was installed."""
+    return next((f for f in (PACKAGE.parent, PACKED) if _is_course(f)), None)
+
+
+def _is_course(folder):
+    return (folder / "nbgrader_config.py").is_file() and (folder / "source").is_dir()
+
+
+def own_exercises(course: Path | None = None) -> Path:
+    """The folder for a course's own exercises; those of the kit's own course are the kit's."""
+    course = Path(course or root())
+    return EXERCISES if course == kits_own() else course / "exercises"
 
 
 def assignments(course=None):
