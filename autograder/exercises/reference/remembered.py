@@ -6,12 +6,17 @@ Each call gets copies of its own, so a check may do with them what it likes.
 
 import functools
 from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 BUDGET = 64 * 2**20  # bytes of keys and values; a batch of the largest assignment takes about 2 MB
 
-_kept = OrderedDict()
+_kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()  # copies of values, and the bytes that they take
 _bytes = 0
 
 
@@ -19,19 +24,20 @@ class _NoKey(Exception):
     """A value cannot be found again by its content: it asks for a gradient, or is nothing plain."""
 
 
-def remembered(function):
+def remembered(function: Callable[P, T]) -> Callable[P, T]:
     """Decorates a pure function of tensors and plain values, alone or in lists, tuples and dicts.
 
     Calls that ask for gradients are made anew: their values hang on the very tensors that they were given.
     """
 
     @functools.wraps(function)
-    def remembering(*args, **kwargs):
+    def remembering(*args: P.args, **kwargs: P.kwargs) -> T:
+        content: list[bytes] = []
         try:
-            content = []
-            key = function, _key((args, kwargs), content), b"".join(content)
+            structure = _key((args, kwargs), content)
         except _NoKey:
             return function(*args, **kwargs)
+        key = function, structure, b"".join(content)
         if key in _kept:
             _kept.move_to_end(key)
             return _copy(_kept[key][0])
@@ -42,7 +48,7 @@ def remembered(function):
     return remembering
 
 
-def _keep(key, value, size):
+def _keep(key: Hashable, value: object, size: int) -> None:
     """Keep a value, and forget those that were not asked for longest once there are too many."""
     global _bytes
     _kept[key] = value, size
@@ -52,7 +58,7 @@ def _keep(key, value, size):
         _bytes -= freed
 
 
-def _key(value, content):
+def _key(value: Any, content: list[bytes]) -> Hashable:
     """The structure of a value, hashable; the bytes of its tensors are appended to `content`."""
     kind = type(value)
     if kind is torch.Tensor:
@@ -72,7 +78,7 @@ def _key(value, content):
     raise _NoKey
 
 
-def _copy(value):
+def _copy(value: Any) -> Any:
     kind = type(value)
     if kind is torch.Tensor:
         return value.clone()
@@ -83,7 +89,7 @@ def _copy(value):
     return value
 
 
-def _size(value):
+def _size(value: Any) -> int:
     """Roughly the bytes that a value takes."""
     kind = type(value)
     if kind is torch.Tensor:
