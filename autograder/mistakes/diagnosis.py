@@ -11,14 +11,13 @@ the values must be the same in at least `SHARE` of them. One that a passed check
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 import torch
+from cachetools import LRUCache
 from torch.utils._pytree import tree_leaves
 
-from .. import cache
 from ..checks.proxies import Transcript, same
 from ..verdict import Check, Diagnosis
 from .bank import Mistake, bank, usual_failures
@@ -38,7 +37,7 @@ class Diagnostician:
 
     def __init__(self, graders: Graders) -> None:
         self.graders = graders
-        self.known: OrderedDict[tuple[str, int], list[Known]] = OrderedDict()
+        self.known: LRUCache[tuple[str, int], list[Known]] = LRUCache(KEPT)
 
     def diagnose(self, run: Run) -> list[Diagnosis]:
         """The misconceptions of a finished Run, at most three, the best first."""
@@ -52,7 +51,8 @@ class Diagnostician:
         if known is None:
             usual = usual_failures(exercise)
             known = [Known(m, self.graders, seed, usual.get(m.id, frozenset())) for m in bank(exercise).values()]
-        return cache.keep(self.known, (exercise, seed), known, KEPT)
+            self.known[exercise, seed] = known
+        return known
 
 
 class Known:

@@ -4,20 +4,21 @@ What is kept is found by the content of all arguments, so a value can't be that 
 Each call gets copies of its own, so a check may do with them what it likes.
 """
 
+import contextlib
 import functools
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, ParamSpec, TypeVar
 
 import torch
+from cachetools import LRUCache
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 BUDGET = 64 * 2**20  # bytes of keys and values; a batch of the largest assignment takes about 2 MB
 
-_kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()  # copies of values, and the bytes that they take
-_bytes = 0
+# copies of values, and the bytes that they take
+_kept: LRUCache[Hashable, tuple[Any, int]] = LRUCache(BUDGET, getsizeof=lambda kept: kept[1])
 
 
 class _NoKey(Exception):
@@ -32,30 +33,19 @@ def remembered(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def remembering(*args: P.args, **kwargs: P.kwargs) -> T:
-        content: list[bytes] = []
         try:
-            structure = _key((args, kwargs), content)
+            content: list[bytes] = []
+            key = function, _key((args, kwargs), content), b"".join(content)
         except _NoKey:
             return function(*args, **kwargs)
-        key = function, structure, b"".join(content)
         if key in _kept:
-            _kept.move_to_end(key)
             return _copy(_kept[key][0])
         value = function(*args, **kwargs)
-        _keep(key, value, len(key[2]) + _size(value))
+        with contextlib.suppress(ValueError):  # it is larger than all that may be kept
+            _kept[key] = value, len(key[2]) + _size(value)
         return _copy(value)
 
     return remembering
-
-
-def _keep(key: Hashable, value: object, size: int) -> None:
-    """Keep a value, and forget those that were not asked for longest once there are too many."""
-    global _bytes
-    _kept[key] = value, size
-    _bytes += size
-    while _bytes > BUDGET:
-        _, (_, freed) = _kept.popitem(last=False)
-        _bytes -= freed
 
 
 def _key(value: Any, content: list[bytes]) -> Hashable:
