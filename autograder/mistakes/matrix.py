@@ -1,11 +1,18 @@
 """The table misconceptions x checks: which check catches which. `make matrix` prints it, and writes `fails.json`."""
 
+from __future__ import annotations
+
 import functools
 import json
 import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from .. import course
 from .bank import FAILS, bank
+
+if TYPE_CHECKING:
+    from ..checks.runner import Run
 
 SEED = 1
 OTHER_SEEDS = 2, 3
@@ -16,8 +23,8 @@ nothing would be a column without a ✗; a misconception that hangs on one check
 """
 
 
-def render(run):
-    """The whole table as Markdown. `run(exercise, id)` is the graded session.Run of a misconception."""
+def render(run: Callable[[str, str], Run]) -> str:
+    """The whole table as Markdown. `run(exercise, id)` is the graded Run of a misconception."""
     parts = [HEAD]
     for assignment in course.assignments().values():
         parts.append(f"## {assignment.name}\n")
@@ -25,7 +32,7 @@ def render(run):
     return "\n".join(parts)
 
 
-def table(exercise, run):
+def table(exercise: str, run: Callable[[str, str], Run]) -> str:
     """The part of the table that is about one exercise; `run` as for `render`."""
     runs = {id: run(exercise, id) for id in bank(exercise)}
     checks = [check for check in next(iter(runs.values())).checks if check.points]  # the same with and without a GPU
@@ -33,27 +40,27 @@ def table(exercise, run):
     lines += [f"{n}. `{c.name.removeprefix('test_')}` ({c.category}, {c.points:g})" for n, c in enumerate(checks, 1)]
     lines += ["", "| misconception | " + " | ".join(str(n) for n in range(1, len(checks) + 1)) + " |"]
     lines.append("|---|" + "---|" * len(checks))
-    for id, run in runs.items():
-        failed = {check.name for check in run.failed()}
+    for id, graded in runs.items():
+        failed = {check.name for check in graded.failed()}
         marks = " | ".join("✗" if check.name in failed else "" for check in checks)
         lines.append(f"| {id}{' •' if len(failed) == 1 else ''} | {marks} |")
     return "\n".join(lines) + "\n"
 
 
-def failed_in_all(runs):
+def failed_in_all(runs: Sequence[Run]) -> str:
     """The names of the checks, as one text, that a misconception failed in each of several runs."""
     names = [check.name for check in runs[0].failed()]
     return " ".join(name for name in names if all(name in {c.name for c in run.failed()} for run in runs))
 
 
-def main():
+def main() -> None:
     """Print the table, and write which checks fail on all inputs that were tried."""
     from ..checks.runner import Graders
 
     graders = Graders()
 
     @functools.cache
-    def run(exercise, id, seed=SEED):
+    def run(exercise: str, id: str, seed: int = SEED) -> Run:
         return graders.run(exercise, bank(exercise)[id].local(), seed)
 
     sys.stdout.write(render(run))
