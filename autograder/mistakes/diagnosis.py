@@ -9,7 +9,7 @@ calls give the values of "no scale"), a part will do: still every check that the
 the values must be the same in at least `SHARE` of them. One that a passed check speaks against is never named.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 import torch
 from torch.utils._pytree import tree_leaves
@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 from .. import cache
 from ..checks.proxies import same
 from ..verdict import Diagnosis
-from .bank import bank, usual_failures
+from .bank import bank
 
 MOST = 3
 SHARE = 0.2
@@ -30,6 +30,7 @@ class Diagnostician:
     def __init__(self, graders):
         self.graders = graders
         self.known = OrderedDict()
+        self.odds = Odds()
 
     def diagnose(self, run):
         """The misconceptions of a finished session.Run: at most three record.Diagnosis, the best first."""
@@ -41,23 +42,41 @@ class Diagnostician:
         """Every misconception of the exercise, with what is known of it so far."""
         known = self.known.get((exercise, seed))
         if known is None:
-            usual = usual_failures(exercise)
-            known = [Known(m, self.graders, seed, usual.get(m.id, frozenset())) for m in bank(exercise).values()]
+            known = [Known(m, self.graders, seed, self.odds) for m in bank(exercise).values()]
         return cache.keep(self.known, (exercise, seed), known, KEPT)
+
+
+class Odds:
+    """How often trying a check has ruled a mistake out, by exercise, check, and whether the student passed it.
+
+    Most mistakes are ruled out by one check, if it is the right one. What is named does not depend on the order in
+    which checks are tried, only the time that it takes.
+    """
+
+    def __init__(self):
+        self.tried, self.ruled_out = Counter(), Counter()
+
+    def __call__(self, exercise, check):
+        of = exercise, check.name, check.passed
+        return (self.ruled_out[of] + 1) / (self.tried[of] + 1)
+
+    def note(self, exercise, check, ruled_out):
+        of = exercise, check.name, check.passed
+        self.tried[of] += 1
+        self.ruled_out[of] += ruled_out
 
 
 class Known:
     """What a misconception does under the checks: found out check by check, as far as it was asked for, and kept.
 
-    Those that it failed on all inputs that were tried are `usual`. Most misconceptions are ruled out by the first one
-    of them that the student passed. Checks that the student was spared (no GPU in the sandbox) do not count.
+    Checks that the student was spared (no GPU in the sandbox) do not count.
     """
 
-    def __init__(self, misconception, graders, seed, usual):
+    def __init__(self, misconception, graders, seed, odds):
         self.misconception = misconception
         self.graders = graders
         self.seed = seed
-        self.usual = usual
+        self.odds = odds
         self.found = {}
 
     def fails_alike(self, run):
@@ -66,9 +85,13 @@ class Known:
         Else the empty set, after as few checks as settle it.
         """
         fails = set()
-        for check in sorted(run.checks, key=self._settles_most):
+        for check in sorted(run.checks, key=self._likely_to_rule_out):
+            is_new = check.name not in self.found
             failed, transcript = self._at(check.name)
-            if failed and (check.passed or not _alike(run.transcripts[check.name], transcript)):
+            ruled_out = failed and (check.passed or not _alike(run.transcripts[check.name], transcript))
+            if is_new:
+                self.odds.note(self.misconception.exercise, check, ruled_out)
+            if ruled_out:
                 return set()
             if failed:
                 fails.add(check.name)
@@ -80,10 +103,10 @@ class Known:
         Empty if it fails a check that the student passed, or if none of the checks `wanted` is among the latter.
         """
         passed = [check for check in run.checks if check.passed]
-        if any(self._at(check.name)[0] for check in passed if check.name in self.usual):
+        if any(self.found[check.name][0] for check in passed if check.name in self.found):
             return set(), set()
         fails, explains = set(), set()
-        for check in sorted(run.failed(), key=lambda check: (check.name not in wanted, self._settles_most(check))):
+        for check in sorted(run.failed(), key=lambda check: (check.name not in wanted, check.name not in self.found)):
             if check.name not in wanted and not explains:
                 return set(), set()
             failed, transcript = self._at(check.name)
@@ -95,12 +118,9 @@ class Known:
             return set(), set()
         return fails, explains
 
-    def _settles_most(self, check):
-        """The order of checks in which most is settled for the least: what is known, then what it usually fails.
-
-        Of these, what the student passed comes first.
-        """
-        return check.name not in self.found, check.name not in self.usual, not check.passed
+    def _likely_to_rule_out(self, check):
+        """The order in which checks are tried: what is known already, then what has ruled out most others."""
+        return check.name not in self.found, -self.odds(self.misconception.exercise, check)
 
     def _at(self, check):
         """(whether it fails that check, its transcript of it)."""
