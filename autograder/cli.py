@@ -20,6 +20,7 @@ def main(arguments=None):
     """Run the command line; returns the exit code."""
     options = parser().parse_args(arguments)
     try:
+        tell_which_course(options)
         return options.run(options)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending: what else hears of it must not end it otherwise
@@ -60,7 +61,8 @@ def parser():
     """The argument parser of all commands."""
     top = argparse.ArgumentParser(
         prog="autograder",
-        description="Builds, grades and reports on the course on attention.",
+        description="Builds, grades and reports on a course of exercises: the one in this folder or above it, else the "
+        "one on attention that comes with the kit.",
         epilog="`autograder COMMAND --help` says more about each command.",
     )
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -114,6 +116,35 @@ def parser():
     demo_.add_argument("--jobs", type=int, default=2, metavar="N", help="sandboxes at work at once (default: 2)")
     _sandbox_options(demo_)
     demo_.set_defaults(run=demo)
+
+    new_ = commands.add_parser("new", help="start a course or an exercise of your own")
+    kinds = new_.add_subparsers(title="what to start", metavar="WHAT", required=True)
+    course_ = kinds.add_parser(
+        "course",
+        help="make a folder that is a small course",
+        description="Makes a course of one small exercise and one question, which builds and grades at once.",
+    )
+    course_.add_argument("folder", metavar="DIR", help="a folder that is empty or not there yet")
+    course_.set_defaults(run=new_course)
+    exercise_ = kinds.add_parser(
+        "exercise",
+        help="add the skeleton of an exercise to the course",
+        description="Adds cells to a source notebook, and a folder with checks, mistakes and a right answer. All of "
+        "it builds; `autograder doctor` says what is missing.",
+    )
+    exercise_.add_argument("name", metavar="NAME", help="what students define, such as moving_average")
+    exercise_.add_argument("--assignment", metavar="NN", help="number or name (default: the last assignment)")
+    exercise_.set_defaults(run=new_exercise)
+
+    doctor_ = commands.add_parser(
+        "doctor",
+        help="say what is missing or wrong in the course and on this machine",
+        description="Looks through the course (hints, right answers, mistakes, points, what the release gives away) "
+        "and this machine (what a sandbox needs, versions of packages). Nothing is changed.",
+        epilog="exit code: 0 if there is nothing to mend, 1 if there is, 2 the kit itself could not work",
+    )
+    doctor_.add_argument("assignments", nargs="*", metavar="NN", help="numbers or names, such as 02 (default: all)")
+    doctor_.set_defaults(run=doctor)
     return top
 
 
@@ -225,7 +256,52 @@ def demo(options):
     return demos.run(options.folder, options.jobs, device(options), options.unsafe, options.assignments)
 
 
+def new_course(options):
+    """Make a folder that is a small course."""
+    from . import new
+
+    print(new.course(options.folder))
+    return 0
+
+
+def new_exercise(options):
+    """Add the skeleton of an exercise to the course."""
+    from . import new
+
+    print(new.exercise(options.name, options.assignment))
+    return 0
+
+
+def doctor(options):
+    """Say what is missing or wrong in the course and on this machine."""
+    from . import course, doctor
+
+    assignments = None
+    if course.here():
+        assignments = [course.find_assignment(name) for name in options.assignments] or [*course.assignments().values()]
+    elif options.assignments:
+        raise UsageError("There is no course here, whose assignments could be looked at.")
+    return doctor.run(assignments)
+
+
 # --- what they share ------------------------------------------------------------------------------
+
+
+def tell_which_course(options):
+    """Says on stderr where a command works on the kit's own course, for want of another.
+
+    Raises UsageError for one that would write into a course which was installed along with the kit.
+    """
+    from . import course
+
+    if options.run not in (build, check, grade, report, demo) or course.here() or not course.kits_own():
+        return
+    if options.run in (build, grade, report) and course.kits_own() == course.PACKED:
+        raise UsageError(
+            "There is no course here: no folder with nbgrader_config.py and source/ at or above this one. `autograder"
+            " new course DIR` makes one, and `autograder demo` a copy of the kit's own."
+        )
+    print(f"autograder: there is no course here; this is the kit's own, {course.kits_own()}", file=sys.stderr)
 
 
 def require_jobs(options):

@@ -12,12 +12,16 @@ import os
 import re
 import sys
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .errors import CourseError
 
-EXERCISES = Path(__file__).resolve().parent / "exercises"  # those that come with the kit
+PACKAGE = Path(__file__).resolve().parent
+EXERCISES = PACKAGE / "exercises"  # those that come with the kit
+PACKED = PACKAGE / "course_files"  # where a wheel holds the kit's own course, see setup.py
 ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n(.*?)\n### END ORIGINAL", re.DOTALL)
 SOLUTION_MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
 EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
@@ -57,38 +61,57 @@ class Assignment:
 
     name: str
     path: Path
-    exercises: tuple
-    cells: tuple
-    lesson_ids: frozenset
-    lesson_texts: frozenset
-    bases: tuple = ()
+    exercises: tuple[Exercise, ...]
+    cells: tuple[Cell, ...]
+    lesson_ids: frozenset[str]
+    lesson_texts: frozenset[str]
+    bases: tuple[str, ...] = ()
 
     @property
-    def points(self):
+    def points(self) -> float:
         """What all graded cells are worth, those that are graded by hand as well."""
         return sum(cell.points for cell in self.cells if cell.grade)
 
 
-def root():
-    """The course's folder: the working directory or one above it that holds one, else the one around this package."""
-    here = Path.cwd()
-    for folder in (here, *here.parents, Path(__file__).resolve().parent.parent):
-        if (folder / "nbgrader_config.py").is_file() and (folder / "source").is_dir():
-            return folder
+def root() -> Path:
+    """The course's folder: the working directory or one above it that holds one, else the kit's own."""
+    if found := here() or kits_own():
+        return found
     raise CourseError("There is no course here: no folder with nbgrader_config.py and source/ at or above this one.")
 
 
-def assignments(course=None):
+def here() -> Path | None:
+    """The course that the working directory lies in."""
+    folder = Path.cwd()
+    return next((f for f in (folder, *folder.parents) if _is_course(f)), None)
+
+
+def kits_own() -> Path | None:
+    """The course that comes with the kit: around the package in a checkout, within it where a wheel was installed."""
+    return next((f for f in (PACKAGE.parent, PACKED) if _is_course(f)), None)
+
+
+def _is_course(folder):
+    return (folder / "nbgrader_config.py").is_file() and (folder / "source").is_dir()
+
+
+def own_exercises(course: Path | None = None) -> Path:
+    """The folder for a course's own exercises; those of the kit's own course are the kit's."""
+    course = Path(course or root())
+    return EXERCISES if course == kits_own() else course / "exercises"
+
+
+def assignments(course: str | Path | None = None) -> dict[str, Assignment]:
     """All assignments by name, in order."""
     return _assignments(Path(course or root()))
 
 
-def exercises(course=None):
+def exercises(course: str | Path | None = None) -> dict[str, Exercise]:
     """All autograded exercises by name."""
     return {e.name: e for a in assignments(course).values() for e in a.exercises}
 
 
-def folder_of(exercise, course=None):
+def folder_of(exercise: str, course: str | Path | None = None) -> Path:
     """The folder of an exercise: the course's own exercises/NAME, or the kit's. Raises CourseError."""
     for folders in (Path(course or root()) / "exercises", EXERCISES):
         if (folders / exercise / "checks.py").is_file():
@@ -98,7 +121,7 @@ def folder_of(exercise, course=None):
     )
 
 
-def file_of(exercise, kind):
+def file_of(exercise: str, kind: str) -> Path | None:
     """The file `kind`.py in the folder of an exercise, or None."""
     try:
         path = folder_of(exercise) / f"{kind}.py"
@@ -107,12 +130,12 @@ def file_of(exercise, kind):
     return path if path.is_file() else None
 
 
-def module_of(exercise, kind):
+def module_of(exercise: str, kind: str) -> types.ModuleType:
     """The module `kind` in the folder of an exercise, imported. Raises CourseError."""
     return importlib.import_module(f"{_package(folder_of(exercise).parent)}.{exercise}.{kind}")
 
 
-def _package(folder):
+def _package(folder: Path) -> str:
     """The name of the package that a folder of exercises is; one of a course's own needs no `__init__.py`."""
     if folder == EXERCISES:
         return f"{__package__}.exercises"
@@ -124,7 +147,7 @@ def _package(folder):
     return name
 
 
-def solution_of(exercise, course=None):
+def solution_of(exercise: str, course: str | Path | None = None) -> Cell:
     """The solution cell that defines an exercise. Raises CourseError."""
     found = exercises(course).get(exercise)
     cells = assignments(course)[found.assignment].cells if found else ()
@@ -135,12 +158,12 @@ def solution_of(exercise, course=None):
     raise CourseError(f"No solution cell of the course defines {exercise!r}.")
 
 
-def answer_of(source):
+def answer_of(source: str) -> str:
     """The solution in a source cell: what stands around the regions too, without the original and the marks."""
     return SOLUTION_MARK.sub("", ORIGINAL.sub("", source)).rstrip() + "\n"
 
 
-def original_of(source):
+def original_of(source: str) -> str | None:
     """The buggy original in a source cell, uncommented, or None. Raises CourseError if it is malformed."""
     if "### BEGIN ORIGINAL" not in source and "### END ORIGINAL" not in source:
         return None
@@ -154,7 +177,7 @@ def original_of(source):
     return "\n".join(line[2:] for line in lines)
 
 
-def find_assignment(name, course=None):
+def find_assignment(name: str, course: str | Path | None = None) -> Assignment:
     """The assignment of that name or number ("02"). Raises CourseError."""
     known = assignments(course)
     matches = [a for n, a in known.items() if n == name or n.split("_")[0] == name]
@@ -163,18 +186,18 @@ def find_assignment(name, course=None):
     return matches[0]
 
 
-def forget():
+def forget() -> None:
     """Read the source notebooks anew when they are next asked for: they have changed."""
     _assignments.cache_clear()
 
 
 @functools.lru_cache(maxsize=8)
-def _assignments(course):
+def _assignments(course: Path) -> dict[str, Assignment]:
     folders = sorted(p for p in (course / "source").iterdir() if (p / f"{p.name}.ipynb").is_file())
     return {p.name: _read(p / f"{p.name}.ipynb") for p in folders}
 
 
-def _read(path):
+def _read(path: Path) -> Assignment:
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         return parse(notebook, path)
@@ -182,7 +205,7 @@ def _read(path):
         raise CourseError(f"{path}: not a source notebook of this course ({type(error).__name__}: {error}).") from None
 
 
-def parse(notebook, path):
+def parse(notebook: Mapping[str, Any], path: str | Path) -> Assignment:
     """The Assignment of a parsed source notebook."""
     name = Path(path).stem
     found, cells, lesson_ids, lesson_texts = [], [], set(), set()

@@ -127,7 +127,8 @@ def test_help_loads_nothing_heavy():
     code += "print('torch' in sys.modules, 'nbgrader' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT).stdout
     assert out == "False False\n"
-    for command in ((), ("build",), ("check",), ("grade",), ("report",), ("demo",)):
+    new = ("new",), ("new", "course"), ("new", "exercise")
+    for command in ((), ("build",), ("check",), ("grade",), ("report",), ("demo",), *new, ("doctor",)):
         code, out, _ = autograder(*command, "--help")
         assert code == 0 and "usage:" in out
 

@@ -6,8 +6,8 @@ import re
 from conftest import ROOT
 
 KIT = ROOT / "autograder"
-ORDER = """errors cache course verdict submission sandbox checks mistakes exercises grading report nbgrader batch
-templates demo new doctor notebooks cli __main__""".split()
+ORDER = """errors course verdict submission sandbox checks mistakes exercises grading report nbgrader batch
+templates new doctor demo notebooks cli __main__""".split()
 # The exercises' conftest.py serves `pytest autograder/exercises`, which grades by hand what `grading` otherwise does.
 EXCEPT = {("exercises/conftest.py", "grading")}
 

@@ -4,6 +4,8 @@ The head says itself which worker gets which task. So it knows which task a work
 joins gets none before it was found to be of the same version. Dask knows the workers and carries tasks and answers.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import hashlib
@@ -15,15 +17,24 @@ import queue
 import time
 import warnings
 from collections import Counter, deque
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 import distributed
 from distributed.client import ClosedClientError
-from distributed.comm import connect
+from distributed.comm.core import connect
+from distributed.scheduler import KilledWorker
 from distributed.versions import VersionMismatchWarning
 
 from ..errors import CourseError, SandboxError, UsageError
+from ..verdict import Graded
 from . import tasks
+from .tasks import Task
+
+if TYPE_CHECKING:  # it imports torch
+    from ..grading.grader import Grader
 
 CONNECT = 10.0  # seconds for the scheduler to answer
 PATIENCE = 60.0  # seconds without a worker, after which a run ends
@@ -32,28 +43,27 @@ OTHERS = 3  # times as long as a submission may take, for a worker that has task
 FETCH = 10.0  # seconds for an answer to come from its worker
 AHEAD = 2  # tasks that a worker has: the one at work and the next, so that it need not wait for the head
 NAMED = ("torch", "Python", "Dask")  # versions that say something to people; the others are hashes
-NOT_YET = object()
 
 log = logging.getLogger(__name__)
 
 
 class Cluster:
-    """The engine of a Dask cluster, as pool.Pool is this machine's."""
+    """The Engine of a Dask cluster, of which the scheduler has that `address`."""
 
-    def __init__(self, address, device="cpu", unsafe=False):
+    def __init__(self, address: str, device: str = "cpu", unsafe: bool = False) -> None:
         self.address = address
         self.settings = device, unsafe
 
-    def __enter__(self):
+    def __enter__(self) -> Cluster:
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> None:
         pass
 
-    def warm(self, total):
+    def warm(self, total: int) -> None:
         """Nothing is to be started: the workers are there."""
 
-    def graded(self, coming, total, alone=False):
+    def graded(self, coming: Iterator[Task], total: int, alone: bool = False) -> Iterator[tuple[Task, Graded]]:
         """(task, Graded) in the order in which they are done; every task comes out, whatever becomes of the workers.
 
         `coming` is an iterator of tasks, which is asked for one when a worker has room for it; with `alone`, when none
@@ -62,7 +72,8 @@ class Cluster:
         Raises UsageError where nobody can grade, and SandboxError where a worker's sandbox fails.
         """
 
-        again, deaths = deque(task for task in [next(coming, None)] if task), Counter()
+        again = deque(task for task in [next(coming, None)] if task)
+        deaths: Counter[str] = Counter()
         if not again:
             return  # no cluster is needed
         with _connected(self.address) as client:
@@ -78,10 +89,10 @@ class Cluster:
                     crew.give(worker, task)
                 if worker and not crew.flight:
                     return
-                task, answer = crew.take()
-                if isinstance(answer, SandboxError):
-                    raise answer
-                if answer is not None:
+                if (done := crew.take()) is not None:
+                    task, answer = done
+                    if isinstance(answer, SandboxError):
+                        raise answer
                     yield task, answer
 
 
@@ -89,7 +100,7 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def _connected(address):
+def _connected(address: str) -> Iterator[distributed.Client]:
     """A client of the scheduler at that address. However it ends, no task of it is left there. Raises UsageError."""
     if not os.environ.get("AUTOGRADER_DEBUG"):  # what Dask tells of lost connections is for who knows Dask
         for name in ("distributed", "distributed.client", "distributed.gc", "tornado", "asyncio"):
@@ -107,32 +118,37 @@ def _connected(address):
         client.close(timeout=CONNECT)
 
 
-async def _reach(address):
+async def _reach(address: str) -> None:
     """Connect to a scheduler once. Whatever is wrong shows here: a Client that fails to start never ends."""
     settings = distributed.Security().get_connection_args("client")
     connection = await asyncio.wait_for(connect(address, timeout=CONNECT, **settings), CONNECT + 1.0)
     await connection.close()
 
 
+class _NotYet(Exception):
+    """An answer has not come: on a slow line, or since it is lost with its worker, as will be noticed."""
+
+
 class _Crew:
     """The workers that can grade, as the head sees them, and what it has given to each."""
 
-    def __init__(self, client, address, device, unsafe):
+    def __init__(self, client: distributed.Client, address: str, device: str, unsafe: bool) -> None:
         self.client = client
         self.address = address
         self.plugin = WarmGrader(what_counts(), device, unsafe)
-        self.workers = set()  # those that can grade
-        self.others = set()  # those that cannot
-        self.flight = {}  # by the future's key, in order: (worker, future, task)
-        self.began = {}  # when a worker began what it is at
-        self.finished = queue.SimpleQueue()  # of futures
-        self.done = set()  # the keys of those that are or were in it
-        self.lost = []  # what was taken back: (task, how many workers may have died of it now)
+        self.workers: set[str] = set()  # those that can grade
+        self.others: set[str] = set()  # those that cannot
+        # by the future's key, in order: (worker, future, task)
+        self.flight: dict[Hashable, tuple[str, distributed.Future, Task]] = {}
+        self.began: dict[str, float] = {}  # when a worker began what it is at
+        self.finished: queue.SimpleQueue[distributed.Future] = queue.SimpleQueue()
+        self.done: set[Hashable] = set()  # the keys of those that are or were in it
+        self.lost: list[tuple[Task, int]] = []  # what was taken back, and how many workers may have died of it now
         self.looked = 0.0
         self.met = time.monotonic()  # when there last was a worker
 
-    def look(self):
-        """See who has come and gone, every now and then; returns what was taken back, for others to be given.
+    def look(self) -> list[tuple[Task, int]]:
+        """See who has come and gone, every now and then; returns what was `lost`, for others to be given.
 
         Raises UsageError if there is nobody for too long, or a worker that cannot grade and nobody else.
         """
@@ -152,7 +168,7 @@ class _Crew:
         lost, self.lost = self.lost, []
         return lost
 
-    def _dismiss(self, workers, there, deaths=1):
+    def _dismiss(self, workers: set[str], there: Collection[str], deaths: int = 1) -> None:
         """Take back what these workers have; one that is not even `there` may have died of the task it was at.
 
         That counts as so many `deaths`.
@@ -166,22 +182,24 @@ class _Crew:
                 self.lost.append((task, deaths * (key == was_at and worker not in there)))
         self.workers -= workers
 
-    def _silent(self):
+    def _silent(self) -> set[str]:
         """The workers that have been at a task for longer than they can be."""
         patience = time.monotonic() - OTHERS * tasks.PATIENCE
         at_work = {worker for worker, _, _ in self.flight.values()}
         return {worker for worker in at_work if self.began[worker] < patience}
 
-    def _give_up(self, workers, there):
+    def _give_up(self, workers: set[str], there: Collection[str]) -> None:
         """Take back what silent workers have, for others; what they are at would only take as long again."""
         for worker in workers:
             log.warning("autograder: The worker %s does not end what it was given: restart it.", worker)
-        self._dismiss(workers, there.keys() - workers, tasks.ATTEMPTS)
+        self._dismiss(workers, set(there) - workers, tasks.ATTEMPTS)
         self.others |= workers
 
-    def _greet(self, new):
+    def _greet(self, new: set[str]) -> None:
         """Have new workers make ready. If one cannot, that ends a run that has no others, and else is only told."""
-        answers = self.client.run(make_ready, self.plugin, workers=list(new), on_error="return") if new else {}
+        if not new:
+            return
+        answers: Any = self.client.run(make_ready, self.plugin, workers=list(new), on_error="return")
         ready, refused = set(), []
         for worker, problem in answers.items():
             if isinstance(problem, OSError):
@@ -199,15 +217,15 @@ class _Crew:
             log.warning("autograder: %s", sentence)
         self.workers |= ready
 
-    def free(self, alone):
+    def free(self, alone: bool) -> str | None:
         """The worker that has the least to do and room for more, or None; for what is done `alone`, if all are idle."""
         if alone and self.flight:
             return None
         load = Counter(worker for worker, _, _ in self.flight.values())
         worker = min(self.workers, key=lambda w: load[w], default=None)
-        return worker if load[worker] < AHEAD else None
+        return worker if worker is not None and load[worker] < AHEAD else None
 
-    def give(self, worker, task):
+    def give(self, worker: str, task: Task) -> None:
         """Give a task to a worker."""
         fields = (task.student, task.key, task.data, task.assignment, task.seed, task.alone)
         with self._scheduler():
@@ -219,50 +237,52 @@ class _Crew:
         self.flight[future.key] = worker, future, task
         future.add_done_callback(self._is_done)
 
-    def _is_done(self, future):
+    def _is_done(self, future: distributed.Future) -> None:
         self.done.add(future.key)
         self.finished.put(future)
 
-    def take(self):
-        """(task, its Graded or the SandboxError) of one that is done, or (None, None) if there is none yet."""
+    def take(self) -> tuple[Task, Graded | SandboxError] | None:
+        """A task that is done and what came of it, or None if there is none yet."""
         try:
             future = self.finished.get(timeout=LOOK)
         except queue.Empty:
-            return None, None
+            return None
         if future.key not in self.flight:  # it was taken back
             self.done.discard(future.key)
-            return None, None
+            return None
         worker, _, task = self.flight[future.key]
-        answer = self._fetched(future, worker)
-        if answer is NOT_YET:
+        try:
+            answer = self._fetched(future, worker)
+        except _NotYet:
             self.finished.put(future)
-            return None, None
+            return None
         del self.flight[future.key]
         self.began[worker] = time.monotonic()
         self.done.discard(future.key)
         if answer is None:
             self.workers.discard(worker)
             self.lost.append((task, 1))
+            return None
         return task, answer
 
-    def _fetched(self, future, worker):
-        """What `grade` returned, or None if its worker has died of it. Raises UsageError if it could not even begin.
+    def _fetched(self, future: distributed.Future, worker: str) -> Graded | SandboxError | None:
+        """What `grade` returned, or None if its worker has died of it.
 
-        NOT_YET: on a slow line, or lost with its worker, as will be noticed.
+        Raises _NotYet, and UsageError if it could not even begin.
         """
         with self._scheduler():
             if future.status != "error":
                 try:
                     return future.result(timeout=FETCH)
                 except distributed.TimeoutError:
-                    return NOT_YET
-            problem = future.exception(timeout=FETCH)
-        if isinstance(problem, distributed.scheduler.KilledWorker):
+                    raise _NotYet from None
+            problem: Any = future.exception(timeout=FETCH)
+        if isinstance(problem, KilledWorker):
             return None
         raise UsageError(f"The worker {worker} cannot grade: {_first_line(problem)}.")
 
     @contextlib.contextmanager
-    def _scheduler(self):
+    def _scheduler(self) -> Iterator[None]:
         """Raises UsageError where the scheduler does not answer any more."""
         try:
             yield
@@ -272,22 +292,22 @@ class _Crew:
             ) from None
 
 
-def _first_line(error):
+def _first_line(error: BaseException | None) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
 
 
 # --- a worker -------------------------------------------------------------------------------------
 
 
-def what_counts():
+def what_counts() -> dict[str, str]:
     """What must be the same on the head and on a worker, by name: what scores depend on, and what carries them."""
     from ..grading.store import course_parts
 
     python = ".".join(platform.python_version_tuple()[:2])
-    return {**course_parts(), "Python": python, "Dask": distributed.__version__}
+    return {**course_parts(), "Python": python, "Dask": version("distributed")}
 
 
-def why_not(wanted, unsafe):
+def why_not(wanted: Mapping[str, str], unsafe: bool) -> str | None:
     """Why this machine cannot grade for a head of which `what_counts` is `wanted`: the end of a sentence, or None."""
     from ..sandbox import jail
 
@@ -306,7 +326,7 @@ def why_not(wanted, unsafe):
     return problem and f"has no sandbox. {problem}"
 
 
-async def make_ready(plugin, dask_worker):
+async def make_ready(plugin: WarmGrader, dask_worker: distributed.Worker) -> str | None:
     """Make a worker ready for a head, which sends its plug-in: None, or why it cannot grade, as `why_not` says it."""
     problem = await asyncio.to_thread(why_not, plugin.wanted, plugin.unsafe)
     if problem is None and plugin.name not in dask_worker.plugins:
@@ -314,15 +334,13 @@ async def make_ready(plugin, dask_worker):
     return problem
 
 
-def grade(name, fields):
+def grade(name: str, fields: tuple[Any, ...]) -> Graded | SandboxError | None:
     """The Graded of a task, or the SandboxError, from the plug-in `name` of the worker that this runs on.
 
     None if it has none: then it is about to end, or a new process has the address of one that has died.
     """
-    from .tasks import Task
-
     plugin = distributed.get_worker().plugins.get(name)
-    return plugin and plugin.grade(Task(*fields))
+    return plugin.grade(Task(*fields)) if isinstance(plugin, WarmGrader) else None
 
 
 class WarmGrader(distributed.WorkerPlugin):
@@ -332,23 +350,23 @@ class WarmGrader(distributed.WorkerPlugin):
     the thread that it was started from.
     """
 
-    def __init__(self, wanted, device, unsafe):
+    def __init__(self, wanted: Mapping[str, str], device: str, unsafe: bool) -> None:
         self.wanted = wanted
         self.device = device
         self.unsafe = unsafe
         digest = hashlib.sha256(json.dumps([wanted, device, unsafe], sort_keys=True).encode())
         self.name = f"autograder-{digest.hexdigest()}"
 
-    def setup(self, worker):
+    def setup(self, worker: distributed.Worker) -> None:
         self.address = worker.address
-        self.grader = None
+        self.grader: Grader | None = None
         self.thread = ThreadPoolExecutor(1, "grader")
 
-    async def teardown(self, worker):
+    async def teardown(self, worker: distributed.Worker) -> None:
         self.thread.submit(self._close)
         await asyncio.to_thread(self.thread.shutdown)
 
-    def grade(self, task):
+    def grade(self, task: Task) -> Graded | SandboxError | None:
         """The Graded of a task, or the SandboxError; None if it is too late."""
         try:
             answer = self.thread.submit(self._grade, task)
@@ -356,7 +374,7 @@ class WarmGrader(distributed.WorkerPlugin):
             return None
         return answer.result()
 
-    def _grade(self, task):
+    def _grade(self, task: Task) -> Graded | SandboxError:
         from ..grading import start
 
         os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -365,6 +383,6 @@ class WarmGrader(distributed.WorkerPlugin):
         answer = tasks.grade(self.grader, task)
         return SandboxError(f"On the worker {self.address}: {answer}") if isinstance(answer, SandboxError) else answer
 
-    def _close(self):
+    def _close(self) -> None:
         if self.grader is not None:
             self.grader.close()

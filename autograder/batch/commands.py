@@ -1,18 +1,40 @@
 """What is done for a whole class: its submissions graded and recorded, its feedback and report written."""
 
+from __future__ import annotations
+
 import contextlib
 import fcntl
 import os
 import sys
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import UsageError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
-def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew=False):
-    """Grade the submissions of the students `who`, record them, print a summary; returns the exit code.
+    from tqdm import tqdm
 
-    `engine` is that of `engine_for`.
-    """
+    from ..course import Assignment
+    from ..grading.store import Store
+    from ..nbgrader.runs import Course
+    from ..submission.read import StrPath
+    from ..verdict import Verdict
+    from .run import Engine, Recorder
+
+T = TypeVar("T")
+
+
+def grade_class(
+    root: StrPath,
+    assignment: Assignment,
+    who: Sequence[str],
+    engine: Engine,
+    device: str = "cpu",
+    unsafe: bool = False,
+    renew: bool = False,
+) -> int:
+    """Grade the submissions of the students `who`, record them, print a summary; returns the exit code."""
     from ..grading import gate
     from ..grading.store import Store
     from ..report import outcome_text
@@ -35,7 +57,7 @@ def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew
     print(outcome_text.batch_summary(batch))
     for remark in remarks(root, assignment.name, who):
         print(f"autograder: {outcome_text.name_of(remark)}", file=sys.stderr)
-    problems = [*batch.problems, *getattr(writer, "unrecorded", ())]
+    problems = [*batch.problems, *writer.unrecorded]
     for student, problem in problems:
         print(f"autograder: {outcome_text.name_of(student)}: {outcome_text.name_of(problem)}", file=sys.stderr)
     for what, many in sorted(batch.unjudged.items()):
@@ -47,7 +69,7 @@ def grade_class(root, assignment, who, engine, device="cpu", unsafe=False, renew
     return 2 if problems or batch.unjudged else 0
 
 
-def _runs(root, assignment, **settings):
+def _runs(root: StrPath, assignment: Assignment, **settings: Any) -> Course:
     """nbgrader's Course, which knows the assignment as its source has it. Raises UsageError."""
     from ..nbgrader.runs import Course
 
@@ -56,7 +78,7 @@ def _runs(root, assignment, **settings):
     return runs
 
 
-def _solution(engine, assignment, seed):
+def _solution(engine: Engine, assignment: Assignment, seed: int) -> Verdict:
     """The Verdict on an assignment's own solution, by the engine that will grade the submissions."""
     from .tasks import Task
 
@@ -65,7 +87,7 @@ def _solution(engine, assignment, seed):
     return graded.verdict
 
 
-def _writer(runs, assignment, results):
+def _writer(runs: Course, assignment: Assignment, results: Store) -> Recorder:
     """What records submissions: many at a time, or nbgrader itself where a course has it do more than usual."""
     from ..nbgrader import gradebook
     from ..nbgrader.runs import OneByOne
@@ -73,7 +95,7 @@ def _writer(runs, assignment, results):
     return gradebook.Writer(runs, assignment, results) if gradebook.does_as_usual(runs) else OneByOne(runs, assignment)
 
 
-def engine_for(scheduler, jobs, device, unsafe):
+def engine_for(scheduler: str | None, jobs: int, device: str, unsafe: bool) -> Engine:
     """What grades tasks: processes of this machine, or a Dask cluster. To be used in a `with`. Raises UsageError."""
     if scheduler is None:
         from .pool import Pool
@@ -90,7 +112,7 @@ def engine_for(scheduler, jobs, device, unsafe):
 
 
 @contextlib.contextmanager
-def alone(root, assignment):
+def alone(root: StrPath, assignment: str) -> Iterator[None]:
     """Let no other run work on this assignment meanwhile. The lock goes with the process. Raises UsageError.
 
     Runs on different assignments share nothing but the gradebook, which stands that.
@@ -107,7 +129,7 @@ def alone(root, assignment):
         yield
 
 
-def require_build(runs, assignment):
+def require_build(runs: Course, assignment: Assignment) -> None:
     """The gradebook must know the assignment as its source has it. Raises UsageError."""
     from nbgrader.api import MissingEntry
 
@@ -125,7 +147,7 @@ def require_build(runs, assignment):
         raise UsageError(f"The source of {assignment.name} has changed since it was built. {advice}")
 
 
-def report_class(root, assignment, jobs):
+def report_class(root: StrPath, assignment: Assignment, jobs: int) -> int:
     """Write feedback/ and reports/ of an assignment; returns the exit code."""
     from ..grading.store import Store
     from ..report import class_report as reports
@@ -148,7 +170,7 @@ def report_class(root, assignment, jobs):
     return 2 if lost else 0
 
 
-def progress(what, items, total=None):
+def progress(what: str, items: Iterable[T], total: int | None = None) -> tqdm[T]:
     """The items, with a progress bar on a terminal's stderr: how many are done, at what rate, and the time left."""
     from tqdm import tqdm
 

@@ -1,12 +1,17 @@
 """The processes that write the feedback of a class, each with a converter of its own for one student after another."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import time
 from collections import deque
+from collections.abc import Callable, Generator, Sequence
 from multiprocessing import connection, get_context
+from typing import TypeAlias
 
 from ..errors import NbgraderError, UsageError
+from ..submission.read import StrPath
 from .processes import end_with, without_interrupts
 
 STARTS = 10  # students for whom it is worth starting one more process: most of its first seconds are imports
@@ -17,16 +22,21 @@ PLAIN = "its feedback took too long to write, or ended its writer, and is a plai
 LONGEST = 1000  # characters of what is said of a student
 READY = "ready"
 
+Page: TypeAlias = tuple[str, bool]  # a student, and whether it is to be a plain one
 
-def feedback(root, assignment, students, jobs):
+
+def feedback(
+    root: StrPath, assignment: str, students: Sequence[str], jobs: int
+) -> Generator[tuple[str, str, bool], None, None]:
     """Write the feedback of these students: yields (student, what went wrong or "", whether there is a page) for each.
 
     A page that takes longer than DEADLINE, or that its process dies of, is written once more, plainly.
     Raises what would go wrong for all of them. However it ends, no process is left and no page is cut short.
     """
     jobs = min(jobs, 1 + len(students) // STARTS)
-    coming = deque((student, False) for student in students)
-    writers, deaths = [], 0
+    coming: deque[Page] = deque((student, False) for student in students)
+    writers: list[_Writer] = []
+    deaths = 0
     try:
         while coming or any(writer.page for writer in writers):
             while len(writers) < min(jobs, len(coming)):
@@ -60,7 +70,7 @@ def feedback(root, assignment, students, jobs):
             writer.end()
 
 
-def _answering(writers):
+def _answering(writers: Sequence[_Writer]) -> list[_Writer]:
     """The writers that have begun or are done with a page, are dead, or have had their time."""
     busy = [writer for writer in writers if not writer.is_free]
     left = min(writer.until for writer in busy) - time.monotonic()
@@ -71,10 +81,10 @@ def _answering(writers):
 class _Writer:
     """A process that writes one page after another, at the other end of a pipe of its own.
 
-    A page is a pair: the student, and whether it is to be a plain one. It says READY when it has begun.
+    It says READY when it has begun.
     """
 
-    def __init__(self, root, assignment):
+    def __init__(self, root: str, assignment: str) -> None:
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, os.getpid(), root, assignment), daemon=True)
@@ -83,15 +93,15 @@ class _Writer:
         theirs.close()
         self._owes(None, BEGIN)
 
-    def _owes(self, page, seconds):
+    def _owes(self, page: Page | None, seconds: float) -> None:
         self.page, self.is_free, self.until = page, False, time.monotonic() + seconds
 
-    def give(self, page):
+    def give(self, page: Page) -> None:
         self._owes(page, DEADLINE)
         with contextlib.suppress(OSError):  # it may be dead: `take` will say so
             self.connection.send(page)
 
-    def take(self):
+    def take(self) -> str | Exception | None:
         """What it answers, or None if it is dead or past its deadline."""
         try:
             answer = self.connection.recv() if self.connection.poll() else None
@@ -100,7 +110,7 @@ class _Writer:
         self.page, self.is_free = None, answer is not None
         return answer
 
-    def end(self):
+    def end(self) -> None:
         """End it: at once, unless it has nothing to do."""
         self.connection.close()
         if self.is_free:
@@ -109,7 +119,7 @@ class _Writer:
         self.process.join()
 
 
-def _work(pipe, head, root, assignment):
+def _work(pipe: connection.Connection, head: int, root: str, assignment: str) -> None:
     """What a writer does: write pages until the head closes the pipe, or is gone."""
     end_with(head)
     with contextlib.suppress(EOFError, ConnectionError):
@@ -126,7 +136,7 @@ def _work(pipe, head, root, assignment):
             pipe.send(error)
 
 
-def _written(write, student, plainly):
+def _written(write: Callable[[str, bool], None], student: str, plainly: bool) -> str:
     """What went wrong with a page, or nothing."""
 
     try:

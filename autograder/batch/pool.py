@@ -1,46 +1,47 @@
 """Grades tasks on this machine: a pool of processes, each with a warm sandbox of its own."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import time
 from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from multiprocessing import connection, get_context
 
 from ..errors import SandboxError
 from ..grading import start
+from ..verdict import Graded
 from . import tasks
 from .processes import end_with, without_interrupts
-from .tasks import ATTEMPTS, PATIENCE
+from .tasks import ATTEMPTS, PATIENCE, Task
 
 READY = "ready"
 
 
 class Pool:
-    """The engine of this machine: `jobs` processes. A context manager; however it ends, no process is left.
+    """The Engine of this machine: `jobs` processes, of which none is left in the end."""
 
-    An engine has `warm`, to begin while the head is still busy, and `graded`; both may be called again and again.
-    """
-
-    def __init__(self, jobs, device="cpu", unsafe=False):
+    def __init__(self, jobs: int, device: str = "cpu", unsafe: bool = False) -> None:
         self.jobs = jobs
         self.settings = device, unsafe
-        self.workers = []
+        self.workers: list[_Worker] = []
 
-    def __enter__(self):
+    def __enter__(self) -> Pool:
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> None:
         for worker in self.workers:
             worker.connection.close()  # all of them at once, since each takes a moment to clear up
         for worker in self.workers:
             worker.end()
 
-    def warm(self, total):
+    def warm(self, total: int) -> None:
         """Start as many workers as `total` tasks can use."""
         while len(self.workers) < min(self.jobs, total):
             self.workers.append(_Worker(*self.settings))
 
-    def graded(self, coming, total, alone=False):
+    def graded(self, coming: Iterator[Task], total: int, alone: bool = False) -> Iterator[tuple[Task, Graded]]:
         """(task, Graded) in the order in which they are done; every task comes out, whatever becomes of the workers.
 
         `coming` is an iterator of at most `total` tasks, which is asked for one when a worker is free for it; with
@@ -48,14 +49,16 @@ class Pool:
         ATTEMPTS workers died of gets 0, and so does one that they did not end within PATIENCE, all together.
         Raises SandboxError where there is no sandbox.
         """
-        waiting, deaths, ends = deque(), Counter(), {}
+        waiting: deque[Task] = deque()
+        deaths: Counter[str | None] = Counter()  # by the task's key; None, of workers that had not begun
+        ends: dict[str, float] = {}
 
-        def are_waiting():
+        def are_waiting() -> bool:
             if not waiting and (task := next(coming, None)) is not None:
                 waiting.append(task)
             return bool(waiting)
 
-        def give(worker):
+        def give(worker: _Worker) -> None:
             task = waiting.popleft()
             worker.give(task)
             worker.until = ends.setdefault(task.key, worker.until)
@@ -80,13 +83,13 @@ class Pool:
                         waiting.append(task)
                     elif task is not None:
                         yield task, tasks.died(task)
-                elif task is not None:
+                elif task is not None and isinstance(answer, Graded):
                     if are_waiting():  # first, so that it works while the head is busy with this one
                         give(worker)
                     yield task, answer
 
 
-def _answering(workers):
+def _answering(workers: Sequence[_Worker]) -> list[_Worker]:
     """The workers that have begun or have an answer, are dead, or have been silent for too long."""
     busy = [worker for worker in workers if worker.asked]
     left = min(worker.until for worker in busy) - time.monotonic()
@@ -100,8 +103,8 @@ class _Worker:
     It says READY when it has begun. Were the pipe shared, a worker that dies while it writes would stop the others.
     """
 
-    def __init__(self, device, unsafe):
-        self.task = None
+    def __init__(self, device: str, unsafe: bool) -> None:
+        self.task: Task | None = None
         self.asked = True  # it owes an answer: READY, or the Graded of its task
         self.silent = False  # whether it owed it for too long
         self.until = time.monotonic() + PATIENCE
@@ -113,17 +116,17 @@ class _Worker:
         theirs.close()
 
     @property
-    def free(self):
+    def free(self) -> bool:
         return not self.asked
 
-    def give(self, task):
+    def give(self, task: Task) -> None:
         self.task = task
         self.asked = True
         self.until = time.monotonic() + PATIENCE
         with contextlib.suppress(OSError):  # it may be dead: `take` will say so
             self.connection.send(task)
 
-    def take(self):
+    def take(self) -> Graded | SandboxError | str | None:
         """What it answers, or None if it is dead or as good as dead."""
         self.task, self.asked = None, False
         try:
@@ -132,7 +135,7 @@ class _Worker:
         except (EOFError, OSError):
             return None
 
-    def end(self):
+    def end(self) -> None:
         """End it: one that has nothing to do by itself, so that it clears up, and any other at once."""
         self.connection.close()
         if not self.asked:
@@ -141,7 +144,7 @@ class _Worker:
         self.process.join()
 
 
-def _work(pipe, head, device, unsafe):
+def _work(pipe: connection.Connection, head: int, device: str, unsafe: bool) -> None:
     """What a worker does: grade tasks until the head closes the pipe, or is gone."""
     end_with(head)
     os.environ.setdefault("OMP_NUM_THREADS", "1")

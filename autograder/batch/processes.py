@@ -4,11 +4,12 @@ import contextlib
 import ctypes
 import os
 import signal
+from collections.abc import Iterator
 
 PR_SET_PDEATHSIG = 1
 
 
-def end_with(head):
+def end_with(head: int) -> None:
     """Let this process end when the one that started it, of that number, ends; Ctrl-C is for that one alone."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != head:
@@ -18,7 +19,7 @@ def end_with(head):
 
 
 @contextlib.contextmanager
-def without_interrupts():
+def without_interrupts() -> Iterator[None]:
     """Let Ctrl-C wait; processes that are started meanwhile do not get it before `end_with` says what is to be done."""
     usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

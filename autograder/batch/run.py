@@ -1,24 +1,89 @@
 """Grades and records all submissions of an assignment: known results from the store, the others by an engine."""
 
+from __future__ import annotations
+
 import hashlib
 import heapq
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
 
 from ..errors import NotRecorded, Unreadable
 from ..submission import files, read
-from ..verdict import Graded, rejected, settled
+from ..submission.read import StrPath, SubmittedCell
+from ..verdict import Graded, Verdict, rejected, settled
 from .tasks import Task
+
+if TYPE_CHECKING:
+    from ..course import Assignment
+    from ..grading.store import Store
 
 SLOWEST = 5
 
 
-def students(root, assignment):
+class Engine(Protocol):
+    """What grades tasks: the processes of this machine (`pool.Pool`), or a Dask cluster (`cluster.Cluster`).
+
+    A context manager; however that ends, no task is left at work. In it, `warm` and `graded` may be called again and
+    again.
+    """
+
+    def __enter__(self) -> Engine: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None, /
+    ) -> None: ...
+
+    def warm(self, total: int) -> None:
+        """Begin to start what `total` tasks can use, while the head is still busy."""
+        ...
+
+    def graded(self, coming: Iterator[Task], total: int, alone: bool = False) -> Iterator[tuple[Task, Graded]]:
+        """Grade what is `coming`, at most `total` tasks: each comes out with its Graded, as soon as it is done.
+
+        A task is asked for when there is room for it; with `alone`, when nothing else is at work. Raises SandboxError
+        or UsageError where nothing can be graded.
+        """
+        ...
+
+
+class Recorder(Protocol):
+    """What records submissions: many at a time (`gradebook.Writer`), or each by nbgrader itself (`runs.OneByOne`).
+
+    A context manager: what is left over is recorded at its end, unless that is an exception.
+    """
+
+    @property
+    def unrecorded(self) -> Sequence[tuple[str, str]]:
+        """(student, why) of those who have no row in the end though `add` took what there is of them."""
+        ...
+
+    def __enter__(self) -> Recorder: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None, /
+    ) -> None: ...
+
+    def held(self, student: str, key: str) -> Verdict | None:
+        """The verdict of the result `key`, if that is what is recorded of the student already."""
+        ...
+
+    def add(self, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str) -> None:
+        """Record the result `key` of what a student has `submitted`; no cells, where it could not be read.
+
+        Raises NotRecorded.
+        """
+        ...
+
+
+def students(root: StrPath, assignment: str) -> list[str]:
     """The names of all who handed something in, in order."""
     return files.students(Path(root) / "submitted", assignment)
 
 
-def remarks(root, assignment, who):
+def remarks(root: StrPath, assignment: str, who: Iterable[str]) -> Iterator[str]:
     """Sentences on what lies in `submitted/` that the instructor should look at, though it stops nothing."""
     submitted = Path(root) / "submitted"
     for name in files.strays(submitted):
@@ -37,26 +102,40 @@ class Batch:
     Afterwards `unreadable` is a list of students, `known` one of (student, the stored result's key), and `pending` maps
     the keys of results that are to be found to students: equal submissions are graded once. So does `stopped`, for
     those that a deadline or a kill has stopped: they are graded once more in each run, alone, before that counts. With
-    `renew`, inputs are drawn anew, so that nothing is known. `results` is the course's verdicts.store.Store.
+    `renew`, inputs are drawn anew, so that nothing is known. `results` is the course's store.
 
     While it runs it counts `graded`, `statuses` (of exercises that could not be graded: how many submissions have one),
     `problems` (student, why there is no row), `unjudged` (what ended by a mistake of a check: for how many) and
     `slowest` (seconds, student, on what most of them, how many).
     """
 
-    def __init__(self, root, assignment, who, results, device="cpu", renew=False):
+    def __init__(
+        self,
+        root: StrPath,
+        assignment: Assignment,
+        who: Iterable[str],
+        results: Store,
+        device: str = "cpu",
+        renew: bool = False,
+    ) -> None:
         self.root = Path(root)
         self.assignment = assignment
         self.results = results
         self.device = device
         self.seed = results.seed(assignment.name, renew=renew)
-        self.unreadable, self.known, self.pending, self.stopped = [], [], {}, {}
-        self.graded, self.statuses, self.problems, self.slowest = 0, Counter(), [], []
-        self.unjudged = Counter()
+        self.unreadable: list[str] = []
+        self.known: list[tuple[str, str]] = []
+        self.pending: dict[str, list[str]] = {}
+        self.stopped: dict[str, list[str]] = {}
+        self.graded = 0
+        self.statuses: Counter[str] = Counter()
+        self.problems: list[tuple[str, str]] = []
+        self.unjudged: Counter[str] = Counter()
+        self.slowest: list[tuple[float, str, str, float]] = []
         for student in who:
             self._look_at(student)
 
-    def _look_at(self, student):
+    def _look_at(self, student: str) -> None:
         try:
             data = files.read_bytes(self._path(student))
             key = self._key(data)
@@ -71,21 +150,18 @@ class Batch:
             waiting.setdefault(key, []).append(student)
 
     @property
-    def at_once(self):
+    def at_once(self) -> int:
         """How many submissions can be graded at the same time."""
         return max(len(self.pending), min(1, len(self.stopped)))
 
-    def _path(self, student):
+    def _path(self, student: str) -> Path:
         return self.root / "submitted" / student / self.assignment.name / f"{self.assignment.name}.ipynb"
 
-    def _key(self, data):
+    def _key(self, data: bytes) -> str:
         return self.results.key(hashlib.sha256(data).hexdigest(), self.assignment.name, self.seed, self.device)
 
-    def run(self, engine, writer):
-        """Have all graded and recorded; yields (student, Verdict) as they are done; those with a problem are left out.
-
-        `engine` is a pool.Pool and `writer` a verdicts.gradebook.Writer, or what has their methods.
-        """
+    def run(self, engine: Engine, writer: Recorder) -> Iterator[tuple[str, Verdict]]:
+        """Have all graded and recorded; yields (student, Verdict) as they are done, but for those with a problem."""
         for student in self.unreadable:
             problem = files.read_submission(self._path(student))[1] or "It could not be read."
             verdict = rejected("", self.assignment.exercises, problem, self.seed, self.assignment.name)
@@ -113,19 +189,21 @@ class Batch:
             self.results.put(task.key, graded)
             yield from self._record_all(writer, task, self.stopped[task.key], graded)
 
-    def _tasks(self, waiting, alone=False):
+    def _tasks(self, waiting: Mapping[str, Sequence[str]], alone: bool = False) -> Iterator[Task]:
         for key, same in waiting.items():
             try:
                 yield Task(same[0], key, self._read_again(same[0], key), self.assignment.name, self.seed, alone)
             except Changed as problem:
                 self.problems += [(student, str(problem)) for student in same]
 
-    def _record_all(self, writer, task, students, graded):
+    def _record_all(
+        self, writer: Recorder, task: Task, students: Iterable[str], graded: Graded
+    ) -> Iterator[tuple[str, Verdict]]:
         for student in students:
             self._count(student, graded)
             yield from self._record(writer, student, read.read_notebook(task.data), graded, task.key)
 
-    def _record_again(self, writer, student, graded, key):
+    def _record_again(self, writer: Recorder, student: str, graded: Graded, key: str) -> Iterator[tuple[str, Verdict]]:
         try:
             submitted = read.read_notebook(self._read_again(student, key))
         except Changed as problem:
@@ -133,7 +211,7 @@ class Batch:
         else:
             yield from self._record(writer, student, submitted, graded, key)
 
-    def _read_again(self, student, key):
+    def _read_again(self, student: str, key: str) -> bytes:
         """The bytes of a submission, if they are still those of the key. Raises Changed."""
         try:
             data = files.read_bytes(self._path(student))
@@ -143,7 +221,9 @@ class Batch:
             raise Changed("the submission has changed during the run: run the same command again")
         return data
 
-    def _record(self, writer, student, submitted, graded, key):
+    def _record(
+        self, writer: Recorder, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str
+    ) -> Iterator[tuple[str, Verdict]]:
         try:
             writer.add(student, submitted, graded, key)
         except NotRecorded as problem:
@@ -152,14 +232,14 @@ class Batch:
             self._count_statuses(graded.verdict)
             yield student, graded.verdict
 
-    def _count(self, student, graded):
+    def _count(self, student: str, graded: Graded) -> None:
         self.graded += 1
         spent = graded.spent or {"": 0.0}
-        most = max(spent, key=spent.get)
+        most = max(spent, key=lambda what: spent[what])
         heapq.heappush(self.slowest, (sum(spent.values()), student, most, spent[most]))
         if len(self.slowest) > SLOWEST:
             heapq.heappop(self.slowest)
 
-    def _count_statuses(self, verdict):
+    def _count_statuses(self, verdict: Verdict) -> None:
         self.statuses.update({e.status for e in verdict.exercises} - {"graded"})
         self.unjudged.update(f"{e.exercise}: {e.unjudged}" for e in verdict.exercises if e.unjudged)

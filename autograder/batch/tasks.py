@@ -1,14 +1,20 @@
 """One submission as a worker gets it, and what a worker makes of it."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .. import course
 from ..errors import SandboxError
 from ..sandbox.jail import Limits
 from ..sandbox.parent import START_SECONDS
 from ..submission import read
-from ..submission.restore import restore
+from ..submission.restore import Cell, restore
 from ..verdict import Graded, Verdict, without_grade
+
+if TYPE_CHECKING:  # it imports torch
+    from ..grading.grader import Grader
 
 ATTEMPTS = 3  # how often a submission may take its worker along
 # Seconds after which who gave a task to a worker gives up on that: the worker ends it by itself at the submission's
@@ -33,7 +39,7 @@ class Task:
     solution: bool = False
 
 
-def grade(grader, task):
+def grade(grader: Grader, task: Task) -> Graded | SandboxError:
     """The Graded of a task, or the SandboxError that stops all grading."""
     try:
         found = course.find_assignment(task.assignment)
@@ -48,19 +54,19 @@ def grade(grader, task):
         return failed(task, "error", kits_mistake(mistake))
 
 
-def cells(task):
+def cells(task: Task) -> list[Cell]:
     """The submission's cells, restored."""
     found = course.find_assignment(task.assignment)
     return restore(read.read_notebook(task.data), found.cells, found)
 
 
-def failed(task, status, message):
+def failed(task: Task, status: str, message: str) -> Graded:
     """The Graded of a task that no worker could grade: 0 points, and why."""
     exercises = course.find_assignment(task.assignment).exercises
     outcomes = [without_grade(e.name, e.points, status, message) for e in exercises]
     return Graded(Verdict("", outcomes, task.seed, task.assignment), cells(task), {})
 
 
-def died(task):
+def died(task: Task) -> Graded:
     """The Graded of a task that ATTEMPTS workers died of, or that one did not end."""
     return failed(task, "killed", "Whenever it was graded, the grading process ended, or had to be ended.")

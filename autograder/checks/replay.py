@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import functools
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from cachetools import LRUCache
 
-from .. import cache
 from ..sandbox.inside import wire
 from .proxies import Answer, JoinedTransport, Transport
 from .source_text import Source
@@ -36,7 +35,7 @@ class Foresight:
     """What the checks of exercises ask for, by exercise and seed."""
 
     def __init__(self) -> None:
-        self.known: OrderedDict[tuple[str, int], Known] = OrderedDict()
+        self.known: LRUCache[tuple[str, int], Known] = LRUCache(KEPT)
 
     def answers(self, exercise: str, seed: int, transport: JoinedTransport) -> dict[str, Foreseen]:
         """A Foreseen transport for each of the checks that are known, where `transport` serves requests at once.
@@ -59,7 +58,7 @@ class Foresight:
     def keep(self, exercise: str, seed: int, check: str, asked: Asked) -> None:
         """Remember what a check asked for that the course's own solution passed."""
         known = self.known.get((exercise, seed), Known({}))
-        cache.keep(self.known, (exercise, seed), Known({**known.checks, check: asked}), KEPT)
+        self.known[exercise, seed] = Known({**known.checks, check: asked})
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,14 @@
 """Runs the graders: their checks are collected once, and then called for one exercise after another."""
 
+from __future__ import annotations
+
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import TypeAlias
 
 import pytest
 import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first check on meta would import it, and be waited for
@@ -15,8 +18,8 @@ from ..errors import GraderError
 from ..sandbox.inside import no_dynamo, wire
 from ..verdict import Check
 from .api import CheckFailed, Draw
-from .proxies import StudentError, Submission, Transcript
-from .replay import Asked, Foresight, Unforeseen
+from .proxies import JoinedTransport, StudentError, Submission, Transcript
+from .replay import Asked, Foreseen, Foresight, Unforeseen
 
 TAKES = ("submission", "draw")  # the fixtures of a check, see `exercises/conftest.py`
 MARKS = {"category", "points", "witnessed"}  # what `@check` marks it with
@@ -25,11 +28,12 @@ MARKS = {"category", "points", "witnessed"}  # what `@check` marks it with
 class Stopped(Exception):
     """The exercise cannot go on. `status` is a Verdict's; the message says what happened."""
 
-    def __init__(self, status, message):
+    def __init__(self, status: str, message: str) -> None:
         super().__init__(message)
         self.status = status
 
 
+Outcome: TypeAlias = Check | Stopped | dict[str, str]  # of a check; a dict, where it was skipped
 FORESEEN = (Stopped, pytest.skip.Exception, CheckFailed, StudentError, wire.WireError)  # how a check may end
 
 
@@ -38,16 +42,16 @@ class Run:
     """One exercise of one submission, as it is graded: its checks in order (or `only` one), and what each saw."""
 
     exercise: str
-    transport: object
+    transport: JoinedTransport
     seed: int
-    only: str = None
-    checks: list = field(default_factory=list)
-    skipped: list = field(default_factory=list)
-    transcripts: dict = field(default_factory=dict)
+    only: str | None = None
+    checks: list[Check] = field(default_factory=list)
+    skipped: list[dict[str, str]] = field(default_factory=list)  # the fields of Skipped
+    transcripts: dict[str, Transcript] = field(default_factory=dict)  # by the names of checks
     unjudged: list[str] = field(default_factory=list)  # checks that ended by a mistake of their own, for the instructor
-    stopped: Stopped = None
+    stopped: Stopped | None = None
 
-    def failed(self):
+    def failed(self) -> list[Check]:
         return [c for c in self.checks if not c.passed]
 
 
@@ -57,7 +61,7 @@ class Collected:
 
     name: str
     exercise: str
-    test: Callable
+    test: Callable[..., object]
     takes: tuple[str, ...]
     category: str
     points: float
@@ -81,7 +85,7 @@ class Collected:
 class Graders:
     """The graders, collected. `run()` may be called from one thread at a time."""
 
-    def __init__(self, modules: Mapping[str, ModuleType] | None = None):
+    def __init__(self, modules: Mapping[str, ModuleType] | None = None) -> None:
         """`modules` maps exercises to the modules of their checks: those of the course, if it is not given.
 
         Raises GraderError.
@@ -92,10 +96,12 @@ class Graders:
             exercise: collected(exercise, module) for exercise, module in (modules or _of_the_course()).items()
         }
 
-    def run(self, exercise, transport, seed, only=None, learning=False):
+    def run(
+        self, exercise: str, transport: JoinedTransport, seed: int, only: str | None = None, learning: bool = False
+    ) -> Run:
         """Grade one exercise: a Run, of all checks or of the one named `only`.
 
-        `transport` serves the workbench's requests (see `submission.Submission`). With `learning`, what the checks ask
+        `transport` serves the workbench's requests. With `learning`, what the checks ask
         for is remembered, to be asked for at once from then on: for the course's own solutions, and for nothing else.
         """
         if exercise not in self.checks:
@@ -109,10 +115,15 @@ class Graders:
             if isinstance(outcome, Stopped):
                 run.stopped = Stopped(outcome.status, f"{outcome}, in the check “{check.sentence}”")
                 break
-            (run.checks if isinstance(outcome, Check) else run.skipped).append(outcome)
+            if isinstance(outcome, Check):
+                run.checks.append(outcome)
+            else:
+                run.skipped.append(outcome)
         return run
 
-    def _made(self, check, foreseen, run, learning):
+    def _made(
+        self, check: Collected, foreseen: Foreseen | None, run: Run, learning: bool
+    ) -> tuple[Outcome, Transcript]:
         """(what came of a check, its transcript): with the answers that were foreseen, or request by request.
 
         See `judge` for what comes of it.
@@ -128,7 +139,7 @@ class Graders:
             self.foresight.keep(check.exercise, run.seed, check.name, asked)
         return self._judged(check, outcome, run), transcript
 
-    def _judged(self, check, outcome, run):
+    def _judged(self, check: Collected, outcome: BaseException | None, run: Run) -> Outcome:
         if problem := mistake(check, outcome):
             run.unjudged.append(problem)
         return judge(check, outcome)
@@ -170,7 +181,7 @@ def collected(exercise: str, module: ModuleType) -> list[Collected]:
     return found
 
 
-def _collected(exercise: str, name: str, test: Callable, owner: type | None) -> Collected:
+def _collected(exercise: str, name: str, test: Callable[..., object], owner: type | None) -> Collected:
     marks = {mark.name: mark.args for mark in [*getattr(owner, "pytestmark", []), *getattr(test, "pytestmark", [])]}
     if strange := sorted(marks.keys() - MARKS):
         raise _wrong(exercise, name, f"is marked with `{strange[0]}`; a check has no other mark than `@check(…)`")
@@ -212,11 +223,8 @@ def mistake(check: Collected, outcome: BaseException | None) -> str | None:
     return f"{check.name} ended with {type(outcome).__name__} ({where})"
 
 
-def judge(check, outcome):
-    """What comes of a check that ended with `outcome` (an exception, or None): a record.Check, or what was skipped.
-
-    A Stopped stays one.
-    """
+def judge(check: Collected, outcome: BaseException | None) -> Outcome:
+    """What comes of a check that ended with `outcome`, an exception or None. A Stopped stays one."""
     if isinstance(outcome, Stopped):
         return outcome
     if isinstance(outcome, pytest.skip.Exception):
@@ -234,6 +242,6 @@ def judge(check, outcome):
     return Check(check.name, check.category, check.points, outcome is None, message)
 
 
-def exercise_of(item):
+def exercise_of(item: pytest.Item) -> str:
     """`attention/checks.py` grades the exercise `attention`."""
     return item.path.parent.name

@@ -16,22 +16,30 @@ out of the notebook. Then come cells. Their first lines say what becomes of them
 What a student does not name stays as it is released. NAME.txt is handed in, byte by byte, in a notebook's place.
 """
 
+from __future__ import annotations
+
 import copy
 import json
 import os
 import re
 import shlex
 import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from .. import course
 from ..batch import commands
 from ..batch.pool import Pool
+from ..course import Assignment
 from ..errors import CourseError, UsageError
 from ..report import outcome_text
-from ..verdict import STATUSES
+from ..verdict import STATUSES, Exercise
+
+if TYPE_CHECKING:  # it imports nbgrader
+    from ..nbgrader.runs import Course
 
 CLASS = Path(__file__).parent / "students"
 MARKER = ".made-by-demo"
@@ -48,25 +56,28 @@ class Expected:
 
     level: str
     status: str = "graded"
-    mistakes: frozenset = frozenset()
+    mistakes: frozenset[str] = frozenset()
 
-    def __str__(self):
+    def __str__(self) -> str:
         return " ".join([self.level, self.status, *sorted(self.mistakes)])
 
 
 @dataclass(frozen=True)
 class Student:
-    """A made-up student: `cells` are pairs of a title and a text; `raw` is handed in instead of a notebook."""
+    """A made-up student: `cells` are pairs of a title and a text; `raw` is handed in instead of a notebook.
+
+    `expected` has what must come out of each exercise, by name.
+    """
 
     name: str
     about: str
-    expected: dict
-    cells: tuple = ()
+    expected: dict[str, Expected]
+    cells: tuple[tuple[str, str], ...] = ()
     delete_tests: bool = False
     raw: bytes | None = None
 
 
-def run(folder, jobs, device, unsafe, wanted=()):
+def run(folder: str | Path, jobs: int, device: str, unsafe: bool, wanted: Sequence[str] = ()) -> int:
     """Make the course, build it, grade the made-up class, report; returns 1 if an outcome is not the expected one.
 
     `wanted` are the numbers or names of assignments, or none for all of them. Raises CourseError for an unknown one.
@@ -95,7 +106,9 @@ def run(folder, jobs, device, unsafe, wanted=()):
     return 1 if surprises else 0
 
 
-def run_assignment(root, assignment, students, engine, device, unsafe):
+def run_assignment(
+    root: Path, assignment: Assignment, students: Sequence[Student], engine: Pool, device: str, unsafe: bool
+) -> list[str]:
     """Hand in, grade and report on one assignment; returns a sentence for every outcome that was not expected."""
     hand_in(root, assignment, students)
     print(f"\nThe class of {len(students)}, made up for {assignment.name}:\n\n{introduce(students)}\n")
@@ -109,7 +122,7 @@ def run_assignment(root, assignment, students, engine, device, unsafe):
 # --- the folder -----------------------------------------------------------------------------------
 
 
-def make_folder(root, folder):
+def make_folder(root: Path, folder: Path) -> None:
     """A fresh copy of the course's source in `folder`. Raises UsageError rather than touch what no demo made."""
     inside = folder.resolve()
     if inside.is_relative_to((root / "source").resolve()):
@@ -132,7 +145,7 @@ def make_folder(root, folder):
 
 
 @contextmanager
-def _working_in(folder):
+def _working_in(folder: Path) -> Iterator[None]:
     before = os.getcwd()
     os.chdir(folder)
     try:
@@ -144,7 +157,7 @@ def _working_in(folder):
 # --- the class ------------------------------------------------------------------------------------
 
 
-def read_class(assignment, folder=None):
+def read_class(assignment: Assignment, folder: Path | None = None) -> list[Student]:
     """All who handed the assignment in, by name. Raises CourseError for a file that is not as it should be."""
     folder = folder or CLASS / assignment.name
     names = [e.name for e in assignment.exercises]
@@ -157,10 +170,12 @@ def read_class(assignment, folder=None):
     return sorted(students, key=lambda s: s.name)
 
 
-def parse(name, text, exercises):
+def parse(name: str, text: str, exercises: Sequence[str]) -> Student:
     """The Student that a file of the class describes. Raises CourseError."""
     head, *parts = re.split(r"^# %% *", text, flags=re.MULTILINE)
-    about, expected, delete_tests = [], {}, False
+    about: list[str] = []
+    expected: dict[str, Expected] = {}
+    delete_tests = False
     for line in head.split("\n"):
         line = line.removeprefix("#").strip()
         if line == "delete-tests":
@@ -179,7 +194,7 @@ def parse(name, text, exercises):
     return Student(name, " ".join(about), expected, tuple(cells), delete_tests)
 
 
-def _expectation(name, line):
+def _expectation(name: str, line: str) -> tuple[str, Expected]:
     exercise, _, outcome = (part.strip() for part in line.partition("="))
     level, *words = outcome.split() or [""]
     statuses = [word for word in words if word in STATUSES]
@@ -188,7 +203,7 @@ def _expectation(name, line):
     return exercise, Expected(level, (statuses or ["graded"])[0], frozenset(words) - set(statuses))
 
 
-def hand_in(root, assignment, students):
+def hand_in(root: Path, assignment: Assignment, students: Iterable[Student]) -> None:
     """submitted/STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb of every student, made from the release."""
     release = json.loads((root / "release" / assignment.name / f"{assignment.name}.ipynb").read_text(encoding="utf-8"))
     for student in students:
@@ -201,13 +216,13 @@ def hand_in(root, assignment, students):
             path.write_text(json.dumps(notebook, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def fill_in(release, student):
+def fill_in(release: Mapping[str, Any], student: Student) -> dict[str, Any]:
     """The released notebook as the student hands it in. Raises CourseError for a cell that has no place in it."""
-    notebook = copy.deepcopy(release)
+    notebook = copy.deepcopy(dict(release))
     cells = notebook["cells"]
-    seen = set()
+    seen: set[str] = set()
     for number, (title, text) in enumerate(student.cells):
-        new = {"cell_type": "code", "id": f"new-{number}", "metadata": {}, "source": text}
+        new: dict[str, Any] = {"cell_type": "code", "id": f"new-{number}", "metadata": {}, "source": text}
         new.update(execution_count=None, outputs=[])
         if title == "new":
             cells.append(new)
@@ -228,14 +243,14 @@ def fill_in(release, student):
     return notebook
 
 
-def _place(cells, grade_id, student):
+def _place(cells: Iterable[Mapping[str, Any]], grade_id: str, student: Student) -> int:
     for place, cell in enumerate(cells):
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id:
             return place
     raise CourseError(f"The demo's {student.name} has a cell for {grade_id!r}, which is not in the notebook.")
 
 
-def _is_test(cell):
+def _is_test(cell: Mapping[str, Any]) -> bool:
     known = cell["metadata"].get("nbgrader", {})
     return bool(known.get("grade")) and not known.get("solution")
 
@@ -243,7 +258,7 @@ def _is_test(cell):
 # --- what came out --------------------------------------------------------------------------------
 
 
-def export(runs, path):
+def export(runs: Course, path: Path) -> None:
     """nbgrader's own export of all grades, as CSV."""
     from nbgrader.plugins import CsvExportPlugin
 
@@ -252,7 +267,7 @@ def export(runs, path):
         plugin.export(gradebook)
 
 
-def compare(students, root, assignment):
+def compare(students: Iterable[Student], root: Path, assignment: Assignment) -> list[str]:
     """A sentence for every outcome that is not the expected one."""
     from ..grading.store import Store
 
@@ -269,7 +284,7 @@ def compare(students, root, assignment):
     return surprises
 
 
-def fits(outcome, expected):
+def fits(outcome: Exercise, expected: Expected) -> bool:
     """Whether an exercise came out as expected. Of several mistakes named, the expected ones must be among them.
 
     That something it stands on is wrong is a mistake of that, and is expected there.
@@ -279,26 +294,26 @@ def fits(outcome, expected):
     return level_of(outcome) == expected.level and outcome.status == expected.status and right_names
 
 
-def level_of(outcome):
+def level_of(outcome: Exercise) -> str:
     """full, partial or zero."""
     if outcome.score <= 0:
         return "zero"
     return "full" if outcome.score == outcome.max_score else "partial"
 
 
-def describe(outcome):
+def describe(outcome: Exercise) -> str:
     """An outcome in the words of an expectation, with its points."""
     got = Expected(level_of(outcome), outcome.status, frozenset(d.id for d in outcome.diagnosis))
     return f"{got} ({outcome_text.points(outcome.score)} of {outcome_text.points(outcome.max_score)} points)"
 
 
-def introduce(students):
+def introduce(students: Sequence[Student]) -> str:
     """Who is in the class, a line each."""
     width = max(len(s.name) for s in students)
     return "\n".join(f"  {s.name.ljust(width)}  {s.about}" for s in students)
 
 
-def what_to_open(root, assignments, start):
+def what_to_open(root: Path, assignments: Collection[Assignment], start: str) -> str:
     """The files worth a look, relative to where the user stands, and how to see Formgrader."""
     files = {f"reports/{assignment.name}.html": "the class report" for assignment in assignments}
     for (student, name), about in WORTH_OPENING.items():
@@ -315,7 +330,7 @@ def what_to_open(root, assignments, start):
     return "\n".join(lines)
 
 
-def conclusion(classes, surprises):
+def conclusion(classes: Iterable[Sequence[Student]], surprises: Sequence[str]) -> str:
     """What the demo has shown: that all came out as expected, or what did not."""
     handed_in = [student for students in classes for student in students]
     outcomes = sum(len(s.expected) for s in handed_in)

@@ -3,7 +3,11 @@
 When a submission is graded, `checks/runner.py` gives the checks the same fixtures.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,8 +15,11 @@ from ..checks import runner
 from ..checks.api import Draw
 from ..checks.proxies import Submission
 
+if TYPE_CHECKING:
+    from ..grading.workspace import Workspace
 
-def pytest_addoption(parser):
+
+def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("graders")
     group.addoption("--submission", metavar="PATH", help="a notebook or .py file to grade (default: the solutions)")
     group.addoption("--seed", type=int, default=0, help="the seed that inputs are drawn from (default: 0)")
@@ -20,7 +27,7 @@ def pytest_addoption(parser):
 
 
 @pytest.fixture
-def submission(request):
+def submission(request: pytest.FixtureRequest) -> Iterator[Submission]:
     """The submission under test, as proxies."""
     submission = Submission(request.getfixturevalue("standalone")(runner.exercise_of(request.node)))
     yield submission
@@ -28,34 +35,38 @@ def submission(request):
 
 
 @pytest.fixture
-def draw(request):
+def draw(request: pytest.FixtureRequest) -> Draw:
     """Random inputs, drawn from the run's seed and the check's name."""
-    return Draw(request.config.getoption("--seed"), f"{runner.exercise_of(request.node)}/{request.node.name}")
+    return Draw(request.config.option.seed, f"{runner.exercise_of(request.node)}/{request.node.name}")
 
 
 @pytest.fixture(scope="session")
-def standalone(request):
+def standalone(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Workspace]]:
     """For a run by hand: maps an exercise to the sandboxed file that `--submission` or the solutions hold."""
     from .. import course
-    from ..grading.grader import Workspace, read_cells
+    from ..grading.grader import read_cells
+    from ..grading.workspace import Workspace
     from ..sandbox.parent import WarmParent
 
-    opened = {}
-    with WarmParent(unsafe=request.config.getoption("--unsafe")) as parent:
+    opened: dict[Path, Workspace] = {}  # one at most
+    with WarmParent(unsafe=request.config.option.unsafe) as parent:
 
-        def transport(exercise):
-            given = request.config.getoption("--submission")
+        def close() -> None:
+            for workspace in opened.values():
+                workspace.close()
+            opened.clear()
+
+        def transport(exercise: str) -> Workspace:
+            given = request.config.option.submission
             assignment = course.exercises()[exercise].assignment
             path = Path(given) if given else course.root() / "solutions" / assignment / f"{assignment}.ipynb"
-            if opened.get("path") != path:
-                if "workspace" in opened:
-                    opened["workspace"].close()
-                opened.update(path=path, workspace=Workspace(parent, read_cells(path)))
-            workspace = opened["workspace"]
+            if path not in opened:
+                close()
+                opened[path] = Workspace(parent, read_cells(path))
+            workspace = opened[path]
             if workspace.kinds([exercise])[exercise] == "missing":
                 pytest.skip(f"{path.name} does not define {exercise}")
             return workspace
 
         yield transport
-        if "workspace" in opened:
-            opened["workspace"].close()
+        close()

@@ -1,19 +1,24 @@
 """Grades one submission: reads it, runs its cells in a sandboxed child, runs the graders on it, makes the Verdict."""
 
+from __future__ import annotations
+
+import functools
 import logging
 import os
 import secrets
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .. import course
-from ..checks.runner import Graders
+from ..checks.runner import Graders, Run
 from ..errors import ChildGone, SandboxError, Unreadable
 from ..mistakes.diagnosis import Diagnostician
 from ..sandbox.parent import WarmParent
 from ..submission import read
+from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import Cell, restore
-from ..verdict import Diagnosis, Exercise, Graded, Verdict, rejected, settled, without_grade
+from ..verdict import Check, Diagnosis, Exercise, Graded, Verdict, rejected, settled, without_grade
 from .watchdog import Endless
 from .workspace import Deadline, Workspace
 
@@ -23,7 +28,7 @@ ATTEMPTS = 3  # for a submission whose process was ended, perhaps by somebody el
 log = logging.getLogger(__name__)
 
 
-def new_seed():
+def new_seed() -> int:
     """A seed for the inputs of a run, which nobody can have known before."""
     return secrets.randbits(48)
 
@@ -31,27 +36,27 @@ def new_seed():
 class Grader:
     """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
 
-    Use as a context manager, or call `close()`. `parent` is its sandbox, if not the usual one (see `starting.grader`).
-    Raises jail.SandboxError where there is no sandbox.
+    Use as a context manager, or call `close()`. `parent` is its sandbox, if not the usual one (see `start.grader`).
+    Raises SandboxError where there is no sandbox.
     """
 
-    def __init__(self, parent=None):
+    def __init__(self, parent: WarmParent | None = None) -> None:
         self.parent = parent or WarmParent()
         self.graders = Graders()
         self.diagnostician = Diagnostician(self.graders)
-        self.met = Counter()  # how many submissions of an assignment had the inputs of a seed
-        self.learnt = set()  # (assignment, seed)
+        self.met: Counter[tuple[str, int]] = Counter()  # how many submissions of an assignment had the inputs of a seed
+        self.learnt: set[tuple[str, int]] = set()  # (assignment, seed)
 
-    def __enter__(self):
+    def __enter__(self) -> Grader:
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         self.parent.close()
 
-    def grade_file(self, path, exercise=None, seed=None):
+    def grade_file(self, path: StrPath, exercise: str | None = None, seed: int | None = None) -> Graded:
         """Grade a notebook or a .py file: a Graded. Bad input gives a Verdict that says so, never an exception."""
         seed = new_seed() if seed is None else seed
         wanted = [course.exercises()[exercise]] if exercise else None
@@ -64,12 +69,13 @@ class Grader:
             else:
                 submitted = read.read_notebook(data)
                 found = assignment_of(submitted, path)
-                if found is None and not wanted:
+                if found is None and wanted:
+                    found = course.assignments()[wanted[0].assignment]
+                if found is None:
                     raise Unreadable(
                         "It is no notebook of this course: neither its name nor its cells belong to an assignment"
                         f" ({', '.join(course.assignments())})."
                     )
-                found = found or course.assignments()[wanted[0].assignment]
                 cells = restore(submitted, found.cells, found)
                 assignment = found.name
                 every = list(found.exercises)
@@ -78,7 +84,16 @@ class Grader:
             return Graded(rejected(path, wanted or exercises_of_name(path), str(problem), seed))
         return self.grade_cells(cells, wanted, seed, str(path), assignment, candidates=every)
 
-    def grade_cells(self, cells, wanted, seed, path="", assignment="", candidates=(), alone=False):
+    def grade_cells(
+        self,
+        cells: list[Cell],
+        wanted: Sequence[course.Exercise] | None,
+        seed: int,
+        path: str = "",
+        assignment: str = "",
+        candidates: Sequence[course.Exercise] = (),
+        alone: bool = False,
+    ) -> Graded:
         """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they define).
 
         A process that was ended by nobody knows whom (a SIGKILL, the death of the sandbox) may have been ended by the
@@ -87,30 +102,30 @@ class Grader:
         """
         if not alone:
             self._learn_what_pays(seed)
-        deadline, graded = Deadline(self.parent.limits.submission), None
+        deadline, attempts = Deadline(self.parent.limits.submission), []
         for _ in range(ATTEMPTS):
             workspace = Workspace(self.parent, cells, deadline, foresees=not alone)
             results = self._grade_workspace(workspace, wanted, candidates, seed)
             verdict = Verdict(path, results, seed, assignment)
-            again = Graded(verdict, cells, workspace.outputs, dict(workspace.spent), workspace.stopped)
-            graded = settled(graded, again) if graded else again
+            attempts.append(Graded(verdict, cells, workspace.outputs, dict(workspace.spent), workspace.stopped))
             if not workspace.unexplained or deadline.is_over():
                 break
             log.warning("a sandboxed process was ended, perhaps from outside")
-        self.met.update({(course.exercises()[e.exercise].assignment, seed) for e in results})
+        graded = functools.reduce(settled, attempts)
+        self.met.update({(course.exercises()[e.exercise].assignment, seed) for e in graded.verdict.exercises})
         return graded
 
-    def _learn_what_pays(self, seed):
+    def _learn_what_pays(self, seed: int) -> None:
         """Learn what is asked of each submission to an assignment, once enough of them had the same inputs."""
         for (name, of), many in self.met.items():
             if of == seed and many >= PAYS and (name, seed) not in self.learnt:
                 self.learn(name, seed)
 
-    def worth(self):
+    def worth(self) -> dict[str, float]:
         """What the checks of each exercise are worth together."""
         return {name: sum(check.points for check in checks) for name, checks in self.graders.checks.items()}
 
-    def grade_solution(self, assignment, seed=None):
+    def grade_solution(self, assignment: course.Assignment, seed: int | None = None) -> Verdict:
         """The Verdict on an assignment's own solution, in which every exercise is worth what its checks are."""
         worth = self.worth()
         wanted = [replace(e, points=worth.get(e.name, e.points)) for e in assignment.exercises]
@@ -118,7 +133,7 @@ class Grader:
         cells = read_cells(assignment.path)
         return self.grade_cells(cells, wanted, seed, str(assignment.path), assignment.name, alone=True).verdict
 
-    def learn(self, name, seed):
+    def learn(self, name: str, seed: int) -> None:
         """Learn from an assignment's own solutions what its checks ask for, so that it is asked for at once.
 
         Never from a submission: what one student hands in changes nothing of what another one is asked.
@@ -137,7 +152,13 @@ class Grader:
         finally:
             workspace.close()
 
-    def _grade_workspace(self, workspace, wanted, candidates, seed):
+    def _grade_workspace(
+        self,
+        workspace: Workspace,
+        wanted: Sequence[course.Exercise] | None,
+        candidates: Sequence[course.Exercise],
+        seed: int,
+    ) -> list[Exercise]:
         """The outcome of every exercise."""
         try:
             workspace.run()
@@ -157,12 +178,12 @@ class Grader:
         finally:
             workspace.close()
 
-    def _timed(self, workspace, exercise, seed):
+    def _timed(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> Exercise:
         with workspace.clock(f"the checks of `{exercise.name}`"):
             return self._grade_exercise(workspace, exercise, seed)
 
-    def _grade_exercise(self, workspace, exercise, seed):
-        def without(status, message):
+    def _grade_exercise(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> Exercise:
+        def without(status: str, message: str) -> Exercise:
             return without_grade(exercise.name, exercise.points, status, message)
 
         try:
@@ -189,7 +210,7 @@ class Grader:
             exercise.name, score, exercise.points, "graded", checks, diagnosis, skipped=run.skipped, unjudged=unjudged
         )
 
-    def _diagnose(self, workspace, exercise, run):
+    def _diagnose(self, workspace: Workspace, exercise: course.Exercise, run: Run) -> list[Diagnosis]:
         """The diagnosis of a run that failed; whatever goes wrong with it, the points stay."""
         try:
             with workspace.watched():
@@ -200,7 +221,7 @@ class Grader:
             kits_mistake(mistake)
             return []
 
-    def _diagnosis(self, workspace, exercise, run):
+    def _diagnosis(self, workspace: Workspace, exercise: course.Exercise, run: Run) -> list[Diagnosis]:
         """What to tell of a run that failed; first, that what the exercise stands on is wrong, if it is."""
         known = course.exercises()
         bases = [b for b in course.assignments()[exercise.assignment].bases if b in known]
@@ -212,7 +233,7 @@ class Grader:
                 shaky.append(Diagnosis(f"stands-on-{base}", says))
         return shaky + self.diagnostician.diagnose(run)
 
-    def _is_shaky(self, workspace, base, seed):
+    def _is_shaky(self, workspace: Workspace, base: str, seed: int) -> bool:
         """Whether a base fails a check of its own; found out once, however many exercises stand on it."""
         if base not in workspace.shaky:
             if not workspace.child or workspace.kinds([base])[base] == "missing":
@@ -225,7 +246,7 @@ class Grader:
         return workspace.shaky[base]
 
 
-def scaled(checks, points):
+def scaled(checks: list[Check], points: float) -> tuple[list[Check], float]:
     """(the checks worth `points` in all, each its share of them; the score)."""
     worth = sum(check.points for check in checks)
     if worth == points or not worth:
@@ -235,23 +256,23 @@ def scaled(checks, points):
     return shares, round(points * (passed / worth), 4)
 
 
-def kits_mistake(error):
+def kits_mistake(error: BaseException) -> str:
     """Log a mistake of the kit; returns what a student reads in the place of a grade."""
     log.error("a mistake of the kit (%r); AUTOGRADER_DEBUG=1 shows where", error, exc_info=_debugging())
     return f"It could not be graded, by a mistake of the kit ({type(error).__name__}): tell your instructor."
 
 
-def _debugging():
+def _debugging() -> bool:
     return bool(os.environ.get("AUTOGRADER_DEBUG"))
 
 
-def exercises_of_name(path):
+def exercises_of_name(path: StrPath) -> list[course.Exercise]:
     """The exercises of the assignment whose name the file bears, or all of the course."""
     found = assignment_of([], path)
     return list(found.exercises) if found else list(course.exercises().values())
 
 
-def assignment_of(submitted, path):
+def assignment_of(submitted: Iterable[SubmittedCell], path: StrPath) -> course.Assignment | None:
     """The course's assignment that a notebook belongs to: by its name, else by most of its cells; or None."""
     known = course.assignments()
     name = str(path).rsplit("/", 1)[-1].removesuffix(".ipynb")
@@ -259,12 +280,12 @@ def assignment_of(submitted, path):
         return known[name]
     claims = {cell.grade_id for cell in submitted}
     hits = {n: len(claims & {c.grade_id for c in a.cells if c.grade_id != "setup"}) for n, a in known.items()}
-    best = max(hits, key=hits.get, default=None)
+    best = max(hits, key=lambda name: hits[name], default=None)
     return known[best] if best and hits[best] else None
 
 
-def read_cells(path):
-    """The restored cells of a notebook or .py file of this course. Raises reading.Unreadable."""
+def read_cells(path: StrPath) -> list[Cell]:
+    """The restored cells of a notebook or .py file of this course. Raises Unreadable."""
     data = read.read_bytes(path)
     if str(path).endswith(".py"):
         return [Cell("code", read.read_script(data), "")]

@@ -4,6 +4,7 @@ import base64
 import binascii
 import re
 import struct
+from typing import Any
 
 from ..sandbox.inside import wire
 
@@ -11,14 +12,14 @@ MAX_OUTPUTS, MAX_TEXT, MAX_IMAGE = 40, 50_000, 700_000
 _PNG = re.compile(r"iVBORw0KGgo[A-Za-z0-9+/\n]*={0,2}\n?")
 
 
-def clean_outputs(outputs):
+def clean_outputs(outputs: object) -> list[dict[str, Any]]:
     """Outputs as a notebook holds them, built anew from what the sandbox sent: text, errors and PNG pictures only."""
     cleaned = [_clean_output(o) for o in outputs[:MAX_OUTPUTS]] if isinstance(outputs, list) else []
     return [o for o in cleaned if o]
 
 
-def _clean_output(output):
-    output = output if isinstance(output, dict) else {}
+def _clean_output(said: object) -> dict[str, Any] | None:
+    output = said if isinstance(said, dict) else {}
     kind = output.get("output_type")
     if kind == "stream" and isinstance(output.get("text"), str):
         name = "stderr" if output.get("name") == "stderr" else "stdout"
@@ -43,7 +44,7 @@ def _clean_output(output):
     return None
 
 
-def _is_small_png(text):
+def _is_small_png(text: str) -> bool:
     """Whether it is base64 of a PNG of at most 4000 x 4000 pixels, so that showing it takes little memory."""
     if not _PNG.fullmatch(text):
         return False
@@ -55,7 +56,7 @@ def _is_small_png(text):
     return 0 < width <= 4000 and 0 < height <= 4000
 
 
-def _text(text):
+def _text(text: str) -> str:
     """Text without control characters (terminal escapes among them), bounded, encodable."""
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text[: 2 * MAX_TEXT])
     text = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", text)[:MAX_TEXT]

@@ -7,8 +7,10 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import Unreadable
 from ..submission import read as reading
@@ -25,40 +27,41 @@ STALE = 3600.0  # seconds after which nobody writes them any more
 class Store:
     """The result store of the course in `root`. Writes are atomic; what cannot be read counts as not there."""
 
-    def __init__(self, root):
+    def __init__(self, root: reading.StrPath) -> None:
         self.root = Path(root) / FOLDER
 
-    def seed(self, assignment, renew=False):
+    def seed(self, assignment: str, renew: bool = False) -> int:
         """The seed that an assignment's inputs are drawn from: secret, and the same until it is renewed."""
         path = self.root / "seeds" / f"{assignment}.json"
         data = {} if renew else read(path)
-        if type(data.get("seed")) is int and 0 <= data["seed"] < 2**48:
-            return data["seed"]
+        seed = data.get("seed")
+        if type(seed) is int and 0 <= seed < 2**48:
+            return seed
         seed = int.from_bytes(os.urandom(6), "big")
         write(path, json.dumps({"seed": seed}))
         return seed
 
-    def sweep(self):
+    def sweep(self) -> None:
         """Remove what writers that were ended in the middle have left behind."""
         for path in self.root.rglob(f"{NEW}*"):
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > STALE:
                     path.unlink()
 
-    def key(self, digest, assignment, seed, device):
+    def key(self, digest: str, assignment: str, seed: int, device: str) -> str:
         """The name under which a result is kept: the submission, the course, and all that a score could depend on."""
         text = json.dumps([digest, assignment, course_version(), seed, device, SCHEMA])
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def get(self, key):
+    def get(self, key: str) -> Graded | None:
         """The Graded of that key that counts for good, or None."""
         return _graded(read(self._path(key)))
 
-    def get_stopped(self, key):
+    def get_stopped(self, key: str) -> Graded | None:
         """The latest Graded of that key, if it does not count for good, since a deadline or a kill has stopped it."""
         return _graded(read(self._path(key, STOPPED)), stopped=True)
 
-    def put(self, key, graded):
+    def put(self, key: str, graded: Graded) -> None:
         """Keep a Graded, where `get` or `get_stopped` finds it."""
         cells = [{**vars(c), "source": "", "known": None} for c in graded.cells]  # those can be restored again
         data = {"verdict": graded.verdict.to_dict(), "cells": cells, "outputs": graded.outputs}
@@ -66,54 +69,54 @@ class Store:
         if graded.final:
             self._path(key, STOPPED).unlink(missing_ok=True)
 
-    def _path(self, key, folder=FINAL):
+    def _path(self, key: str, folder: str = FINAL) -> Path:
         return self.root / folder / key[:2] / f"{key}.json"
 
-    def has(self, key):
+    def has(self, key: str) -> bool:
         """Whether there is a result of that key that counts for good; `get` says whether it can be read."""
         return self._path(key).is_file()
 
-    def was_stopped(self, key):
+    def was_stopped(self, key: str) -> bool:
         """Whether there is one that does not, since a deadline or a kill has stopped it."""
         return self._path(key, STOPPED).is_file()
 
-    def has_passed(self, assignment, points):
+    def has_passed(self, assignment: str, points: Mapping[str, float]) -> bool:
         """Whether an assignment of this version of the course, with these points, has passed `gate.require`."""
         return read(self._gate(assignment)) == {"course": course_version(), "points": points}
 
-    def put_passed(self, assignment, points):
+    def put_passed(self, assignment: str, points: Mapping[str, float]) -> None:
         """Remember that it has."""
         write(self._gate(assignment), json.dumps({"course": course_version(), "points": points}))
 
-    def _gate(self, assignment):
+    def _gate(self, assignment: str) -> Path:
         return self.root / "gate" / f"{assignment}.json"
 
-    def put_latest(self, assignment, student, verdict, recorded=None):
+    def put_latest(self, assignment: str, student: str, verdict: Verdict, recorded: object = None) -> None:
         """Remember a student's verdict on an assignment, for the report, and what of it was `recorded` (JSON-able)."""
         data = {"verdict": verdict.to_dict(), "recorded": recorded}
         write(self.root / "verdicts" / assignment / f"{student}.json", json.dumps(data))
 
-    def latest_of(self, assignment, student):
+    def latest_of(self, assignment: str, student: str) -> tuple[Verdict | None, Any]:
         """(the latest verdict of a student, what of it was recorded), or (None, None)."""
         return _latest(read(self.root / "verdicts" / assignment / f"{student}.json"))
 
-    def students(self, assignment):
+    def students(self, assignment: str) -> list[str]:
         """Whose verdicts on an assignment there are, in order."""
         return sorted(path.stem for path in (self.root / "verdicts" / assignment).glob("*.json"))
 
-    def each(self, assignment):
+    def each(self, assignment: str) -> Iterator[tuple[str, Verdict]]:
         """(student, verdict) one after another, in order: those of a large class do not fit into memory."""
         for student in self.students(assignment):
             verdict, _ = self.latest_of(assignment, student)
             if verdict is not None:
                 yield student, verdict
 
-    def latest(self, assignment):
+    def latest(self, assignment: str) -> dict[str, Verdict]:
         """The verdicts on an assignment by student."""
         return dict(self.each(assignment))
 
 
-def read(path):
+def read(path: Path) -> dict[str, Any]:
     """The dict in a file; an empty one where there is none, or where it was not this kit that has written it."""
     try:
         data = json.loads(reading.read_bytes(path, most=LARGEST))
@@ -122,14 +125,14 @@ def read(path):
     return data if isinstance(data, dict) else {}
 
 
-def _latest(data):
+def _latest(data: Mapping[str, Any]) -> tuple[Verdict | None, Any]:
     try:
         return Verdict.from_dict(data.get("verdict")), data.get("recorded")
     except VerdictError:
         return None, None
 
 
-def _graded(data, stopped=False):
+def _graded(data: Mapping[str, Any], stopped: bool = False) -> Graded | None:
     """The Graded that a dict stands for, or None where it is not whole."""
     cells, outputs = data.get("cells"), data.get("outputs")
     try:
@@ -146,7 +149,7 @@ def _graded(data, stopped=False):
         return None
 
 
-def _is_of_the_course(verdict):
+def _is_of_the_course(verdict: Verdict) -> bool:
     """Whether it has an outcome for each exercise of its assignment."""
     from .. import course
 
@@ -155,9 +158,12 @@ def _is_of_the_course(verdict):
     return [(e.exercise, e.max_score) for e in verdict.exercises] == wanted
 
 
-def _text_or_none(cell):
+def _text_or_none(cell: object) -> str | None:
     claim = cell.get("copy_of") if isinstance(cell, dict) else None
     return claim if isinstance(claim, str) else None
+
+
+# What is kept of outputs. `typed` holds values against these very types, so what a dict or a list holds is not said.
 
 
 @dataclass
@@ -187,8 +193,8 @@ JUDGING = ("course.py", "verdict.py", "submission", "sandbox", "checks", "mistak
 OUTPUTS = {"stream": _Stream, "display_data": _Display, "error": _Error}
 
 
-def _outputs(found):
-    """A cell's outputs, if they are such as grading.clean_outputs makes. Raises VerdictError."""
+def _outputs(found: object) -> list[dict[str, Any]]:
+    """A cell's outputs, if they are such as `outputs.clean_outputs` makes. Raises VerdictError."""
     if not isinstance(found, list):
         raise VerdictError("a cell's outputs are no list")
     for output in found:
@@ -196,13 +202,13 @@ def _outputs(found):
         if kind is None:
             raise VerdictError("an output is none")
         made = typed(kind, output)
-        texts = made.traceback if kind is _Error else made.data.values() if kind is _Display else ()
+        texts = made.traceback if isinstance(made, _Error) else made.data.values() if isinstance(made, _Display) else ()
         if not all(isinstance(text, str) for text in texts):
             raise VerdictError("the text of an output is none")
     return found
 
 
-def write(path, text):
+def write(path: Path, text: str) -> None:
     """Write a whole file or none of it: who reads it gets the old text or the new one, whenever the writer is ended."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=NEW)
@@ -216,13 +222,13 @@ def write(path, text):
         raise
 
 
-def course_version():
+def course_version() -> str:
     """A hash of everything that a score can depend on: the kit's code, the source notebooks, torch's version."""
     return hashlib.sha256(json.dumps(course_parts()).encode()).hexdigest()
 
 
 @functools.lru_cache(maxsize=1)
-def course_parts():
+def course_parts() -> dict[str, str]:
     """What `course_version` stands for, part by part: hashes of the kit and the notebooks, torch's version."""
     from importlib.metadata import version
 
@@ -240,7 +246,7 @@ def course_parts():
     }
 
 
-def _hash(root, paths):
+def _hash(root: Path, paths: Iterable[Path]) -> str:
     digest = hashlib.sha256()
     for path in sorted(paths):
         digest.update(os.fsencode(path.relative_to(root)) + b"\0" + path.read_bytes())

@@ -14,7 +14,7 @@ is written whole (`Bank.rewritten`), and an original is read from the notebook (
 import functools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 
@@ -93,7 +93,7 @@ class Bank(Mapping[str, Mistake]):
     def __getitem__(self, id: str) -> Mistake:
         return self.mistakes[id]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self.mistakes)
 
     def __len__(self) -> int:
@@ -131,13 +131,13 @@ class Bank(Mapping[str, Mistake]):
         """A text with the places' texts and the words in it."""
         return NAME.sub(lambda m: self.words.get(m[1], self.places.get(m[1], m[0])), text)
 
-    def _add(self, id, says, source, edits, original):
+    def _add(self, id: str, says: str, source: str, edits: Mapping[str, str] | None, original: str | None) -> None:
         if id in self.mistakes:
             raise BankError(f"{self.exercise} has two mistakes called {id}")
         says = " ".join(self.fill(says).split())
         self.mistakes[id] = Mistake(id, self.exercise, says, source, edits, original, self.around)
 
-    def _once(self, text, what):
+    def _once(self, text: str, what: str) -> None:
         many = self.right.count(text)
         if many != 1:
             raise BankError(f"{self.exercise}: {what} stands {many} times in the answer, and should once: {text!r}")

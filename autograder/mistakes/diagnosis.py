@@ -9,15 +9,24 @@ calls give the values of "no scale"), a part will do: still every check that the
 the values must be the same in at least `SHARE` of them. One that a passed check speaks against is never named.
 """
 
-from collections import Counter, OrderedDict
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
+from cachetools import LRUCache
 from torch.utils._pytree import tree_leaves
 
-from .. import cache
-from ..checks.proxies import same
-from ..verdict import Diagnosis
-from .bank import bank
+from ..checks.proxies import Transcript, same
+from ..verdict import Check, Diagnosis
+from .bank import Mistake, bank
+
+if TYPE_CHECKING:
+    from ..checks.runner import Graders, Run
+
+Explained: TypeAlias = list[tuple[Mistake, set[str]]]  # misconceptions, and the checks that each explains
 
 MOST = 3
 SHARE = 0.2
@@ -27,23 +36,24 @@ KEPT = 32
 class Diagnostician:
     """Diagnoses runs of `graders`. Keeps what the misconceptions did, per exercise and seed, for the runs to come."""
 
-    def __init__(self, graders):
+    def __init__(self, graders: Graders) -> None:
         self.graders = graders
-        self.known = OrderedDict()
+        self.known: LRUCache[tuple[str, int], list[Known]] = LRUCache(KEPT)
         self.odds = Odds()
 
-    def diagnose(self, run):
-        """The misconceptions of a finished session.Run: at most three record.Diagnosis, the best first."""
+    def diagnose(self, run: Run) -> list[Diagnosis]:
+        """The misconceptions of a finished Run, at most three, the best first."""
         if run.stopped or not run.failed():
             return []
         return _names(self._bank(run.exercise, run.seed), run)
 
-    def _bank(self, exercise, seed):
+    def _bank(self, exercise: str, seed: int) -> list[Known]:
         """Every misconception of the exercise, with what is known of it so far."""
         known = self.known.get((exercise, seed))
         if known is None:
             known = [Known(m, self.graders, seed, self.odds) for m in bank(exercise).values()]
-        return cache.keep(self.known, (exercise, seed), known, KEPT)
+            self.known[exercise, seed] = known
+        return known
 
 
 class Odds:
@@ -53,14 +63,15 @@ class Odds:
     which checks are tried, only the time that it takes.
     """
 
-    def __init__(self):
-        self.tried, self.ruled_out = Counter(), Counter()
+    def __init__(self) -> None:
+        self.tried: Counter[tuple[str, str, bool]] = Counter()
+        self.ruled_out: Counter[tuple[str, str, bool]] = Counter()
 
-    def __call__(self, exercise, check):
+    def __call__(self, exercise: str, check: Check) -> float:
         of = exercise, check.name, check.passed
         return (self.ruled_out[of] + 1) / (self.tried[of] + 1)
 
-    def note(self, exercise, check, ruled_out):
+    def note(self, exercise: str, check: Check, ruled_out: bool) -> None:
         of = exercise, check.name, check.passed
         self.tried[of] += 1
         self.ruled_out[of] += ruled_out
@@ -72,19 +83,19 @@ class Known:
     Checks that the student was spared (no GPU in the sandbox) do not count.
     """
 
-    def __init__(self, misconception, graders, seed, odds):
+    def __init__(self, misconception: Mistake, graders: Graders, seed: int, odds: Odds) -> None:
         self.misconception = misconception
         self.graders = graders
         self.seed = seed
         self.odds = odds
-        self.found = {}
+        self.found: dict[str, tuple[bool, Transcript]] = {}
 
-    def fails_alike(self, run):
+    def fails_alike(self, run: Run) -> set[str]:
         """The checks that it fails, if these are among those that the student fails, with the same seen in each.
 
         Else the empty set, after as few checks as settle it.
         """
-        fails = set()
+        fails: set[str] = set()
         for check in sorted(run.checks, key=self._likely_to_rule_out):
             is_new = check.name not in self.found
             failed, transcript = self._at(check.name)
@@ -97,7 +108,7 @@ class Known:
                 fails.add(check.name)
         return fails
 
-    def fails_partly_alike(self, run, wanted):
+    def fails_partly_alike(self, run: Run, wanted: Collection[str]) -> tuple[set[str], set[str]]:
         """(the checks that it fails, those of them in which the student's run is the same), or two empty sets.
 
         Empty if it fails a check that the student passed, or if none of the checks `wanted` is among the latter.
@@ -105,7 +116,8 @@ class Known:
         passed = [check for check in run.checks if check.passed]
         if any(self.found[check.name][0] for check in passed if check.name in self.found):
             return set(), set()
-        fails, explains = set(), set()
+        fails: set[str] = set()
+        explains: set[str] = set()
         for check in sorted(run.failed(), key=lambda check: (check.name not in wanted, check.name not in self.found)):
             if check.name not in wanted and not explains:
                 return set(), set()
@@ -118,11 +130,11 @@ class Known:
             return set(), set()
         return fails, explains
 
-    def _likely_to_rule_out(self, check):
+    def _likely_to_rule_out(self, check: Check) -> tuple[bool, float]:
         """The order in which checks are tried: what is known already, then what has ruled out most others."""
         return check.name not in self.found, -self.odds(self.misconception.exercise, check)
 
-    def _at(self, check):
+    def _at(self, check: str) -> tuple[bool, Transcript]:
         """(whether it fails that check, its transcript of it)."""
         if check not in self.found:
             run = self.graders.run(self.misconception.exercise, self.misconception.local(), self.seed, only=check)
@@ -130,21 +142,21 @@ class Known:
         return self.found[check]
 
 
-def diagnose(run, graders):
+def diagnose(run: Run, graders: Graders) -> list[Diagnosis]:
     """The diagnosis of one run, by a Diagnostician that is not kept."""
     return Diagnostician(graders).diagnose(run)
 
 
-def _names(known, run):
+def _names(known: Iterable[Known], run: Run) -> list[Diagnosis]:
     """The diagnoses of a run, out of a bank."""
     whole = _those_that_explain_all_they_fail(known, run)
-    explained = set().union(*(explains for _, explains in whole))
+    explained = {check for _, explains in whole for check in explains}
     parts = _those_that_explain_a_part(known, run, explained)
     return [Diagnosis(m.id, m.says) for m in _best(whole, parts)]
 
 
-def _those_that_explain_all_they_fail(known, run):
-    """[(misconception, the checks that it explains)], up to the first that explains all: no other would be named."""
+def _those_that_explain_all_they_fail(known: Iterable[Known], run: Run) -> Explained:
+    """Those that explain whatever they fail, up to the first that explains all: no other would be named."""
     every = {check.name for check in run.failed()}
     found = []
     for one in known:
@@ -155,8 +167,8 @@ def _those_that_explain_all_they_fail(known, run):
     return found
 
 
-def _those_that_explain_a_part(known, run, explained):
-    """[(misconception, the telling checks that it explains)], if each adds to what is `explained` by whole ones."""
+def _those_that_explain_a_part(known: Iterable[Known], run: Run, explained: set[str]) -> Explained:
+    """Those that explain some telling checks of those they fail, if each adds to what is `explained` by whole ones."""
     telling = {check.name for check in run.failed() if _is_telling(run.transcripts[check.name])}
     wanted = telling - explained
     if len(telling) < 2 or not wanted:
@@ -170,24 +182,25 @@ def _those_that_explain_a_part(known, run, explained):
     return found
 
 
-def _alike(one, other):
+def _alike(one: Transcript, other: Transcript) -> bool:
     """Whether two transcripts hold the same observations."""
     return same(one.entries, other.entries)
 
 
-def _is_telling(transcript):
+def _is_telling(transcript: Transcript) -> bool:
     """Whether a check saw a returned tensor of more than one number: code of any kind may return zeros."""
     values = [entry[1] for entry in transcript.entries if entry[0] == "value"]
     tensors = [t for t in tree_leaves(values) if isinstance(t, torch.Tensor)]
     return any(t.device.type != "meta" and len(t.nan_to_num().unique()) > 1 for t in tensors)
 
 
-def _best(*rounds):
+def _best(*rounds: Explained) -> list[Mistake]:
     """Greedily those that explain most failed checks, each of which explains one that those before it do not.
 
-    Every round is a list of (misconception, the checks it explains); what an earlier round explains is settled.
+    What an earlier round explains is settled.
     """
-    chosen, explained = [], set()
+    chosen: list[Mistake] = []
+    explained: set[str] = set()
     for candidates in rounds:
         for misconception, explains in sorted(candidates, key=lambda c: -len(c[1])):
             if len(chosen) < MOST and explains - explained:

@@ -77,9 +77,10 @@ def init_notebooks(self: Any) -> None:
     except MissingEntry:
         return _init_notebooks(self)  # which says that the assignment is unknown
     take_notebooks(self, names)
-    if isinstance(self, Autograde) and self.coursedir.assignment_id in course.assignments():
+    assignment = self.coursedir.assignment_id
+    if isinstance(self, Autograde) and assignment in course.assignments():
         try:
-            preprocessors.require_gate(self.coursedir.assignment_id, self.config)
+            preprocessors.require_gate(assignment, self.config)
         except UserError as problem:  # one sentence for the instructor, before anybody is graded
             self.log.error("%s", problem)
             raise NbGraderException(str(problem)) from None

@@ -141,10 +141,9 @@ def _is_for_all(error: BaseException) -> bool:
 
 
 class OneByOne:
-    """Records one submission after another through nbgrader itself, whatever the course has it do.
+    """The Recorder that has nbgrader itself record one submission after another, whatever the course has it do."""
 
-    It has the methods of verdicts.gradebook.Writer.
-    """
+    unrecorded = ()  # `add` says it of each at once
 
     def __init__(self, runs: Course, assignment: course.Assignment) -> None:
         self.runs = runs

@@ -62,7 +62,7 @@ def command(limits: Limits, control_fd: int, device: str = "cpu", unsafe: str | 
     seen = view.of_this_machine()
     python = [os.path.abspath(sys.executable), "-I", "-B", "-X", "utf8"]
     settings = {
-        "uid": None if unsafe else _user(),
+        "uid": None if unsafe else user_of_its_own(),
         "gid": GID,
         "secret": None if unsafe else view.secret_inodes(),
         "work": os.path.join(unsafe or "/tmp", "work"),
@@ -91,7 +91,7 @@ def _bubblewrap(limits: Limits, device: str, seen: view.View) -> list[str]:
             "`apt-get install bubblewrap` (or --unsafe, on a machine where nothing can be lost)."
         )
     arguments = [program, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    if _user() is not None:  # the parent gives up root itself, once it has started
+    if user_of_its_own() is not None:  # the parent gives up root itself, once it has started
         arguments += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
         arguments += ["--unshare-user", "--disable-userns", "--cap-drop", "ALL"]
@@ -141,7 +141,7 @@ def _readable(seen: view.View, unsafe: str | None, device: str) -> list[str]:
     return paths
 
 
-def _user() -> int | None:
+def user_of_its_own() -> int | None:
     """A user that nobody else is, where this process may become any: else None, and bubblewrap makes a namespace."""
     if os.geteuid() != 0:
         return None

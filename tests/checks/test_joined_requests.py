@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from cachetools import LRUCache
 from IPython.core.inputtransformer2 import TransformerManager
 from safetensors.torch import load
 from torch import nn
@@ -155,7 +156,7 @@ def test_calls_that_ask_for_gradients_are_made_anew(scaled, calls):
 
 
 def test_what_is_remembered_has_a_bound(scaled, calls, monkeypatch):
-    monkeypatch.setattr(remembered, "BUDGET", 50_000)
+    monkeypatch.setattr(remembered, "_kept", LRUCache(50_000, getsizeof=lambda kept: kept[1]))
     for number in range(20):
         scaled(torch.full((1000,), float(number)))
     scaled(torch.full((1000,), 19.0))

@@ -62,7 +62,8 @@ def machine(tmp_path_factory):
     os.symlink("env", folder / "linked")
     source = folder / "source"  # a copy, so that the checkout stays as it is
     shutil.copytree(ROOT / "autograder", source / "autograder", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    shutil.copytree(ROOT / "source", source / "source")
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "nbgrader_config.py"):
         shutil.copy(ROOT / name, source)
     switches = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--ignore-installed"]
     command = [
@@ -172,6 +173,33 @@ def test_a_kit_that_student_code_could_read_all_the_same_ends_grading_in_one_sen
         shutil.rmtree(place)
     assert code == 2 and not verdicts
     assert str(place / "else.py") in said and said.count("\n") == 1
+
+
+def test_what_is_installed_holds_the_course(machine, tmp_path):
+    """Outside any checkout: it is found, said to be the kit's own, hidden from students, and written to by nothing."""
+    python = machine / "env" / "bin" / "python"
+    packed = packages(machine / "env") / "autograder" / "course_files"
+
+    def run(code, *arguments):
+        command = [python, "-c", f"import sys; del sys.path[0]; {code}", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=clean(), capture_output=True, text=True)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    main = "from autograder.cli import main; sys.exit(main())"
+    code, out, said = run(main, "check", ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb", "--format", "json")
+    assert code == 0, said
+    assert said == f"autograder: there is no course here; this is the kit's own, {packed.resolve()}\n"
+    code, _, said = run(main, "build")
+    assert code == 2 and "`autograder new course DIR`" in said and not (packed / "release").exists()
+    look = "import os; from autograder.sandbox import view; path = sys.argv[1]; place = os.stat(path); "
+    look += "inside = [place.st_dev, place.st_ino] in view.secret_inodes(); "
+    code, out, _ = run(look + "print(view.of_this_machine().shows(path), inside)", packed / "source")
+    assert out == "False True\n"
+
+    assert run(main, "new", "course", "mine")[0] == 0
+    code, out, said = run("import os; os.chdir('mine'); " + main, "build")
+    assert (code, said) == (0, "") and (tmp_path / "mine" / "release" / "01_first" / "01_first.ipynb").is_file()
 
 
 def a_copy(folder):

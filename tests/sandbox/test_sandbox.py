@@ -406,7 +406,7 @@ def test_each_sandbox_of_root_has_a_user_of_its_own(monkeypatch):
         ("0 1000 1", None),
     ):
         with mock.patch("builtins.open", mock.mock_open(read_data=mapped + "\n")):
-            assert jail._user() in users if users else jail._user() is None
+            assert jail.user_of_its_own() in users if users else jail.user_of_its_own() is None
 
 
 def test_an_environment_below_tmp_stays_visible():

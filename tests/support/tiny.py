@@ -36,6 +36,7 @@ def course(place, names=(NAME,), db_url=None):
     configure(place, db_url)
     for name in names:
         Course(place).build(name)
+        Store(place).put_passed(name, {})  # for stand-ins that grade in this process; others look for themselves
     return load(place / "release" / names[0] / f"{names[0]}.ipynb")
 
 

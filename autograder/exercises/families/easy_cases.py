@@ -8,7 +8,7 @@ or scores without a softmax give something else.
 
 import torch
 
-from ...checks.api import CheckFailed
+from ...checks.api import CheckFailed, Draw
 from ..reference.remembered import remembered
 
 SURE = 60.0  # a score, unscaled, that leaves nothing to scores of 0, even if divided by a width of 6; its exp is finite
@@ -18,12 +18,12 @@ USUAL_SCALES = torch.arange(1, 17, dtype=torch.float64) ** -0.5
 NEAR = 0.05  # how far tokens of a group lie apart: their scores are nearly equal, whatever the scale
 
 
-def shuffled(draw, values):
+def shuffled(draw: Draw, values: torch.Tensor) -> torch.Tensor:
     """The values in random order."""
     return values[torch.randperm(len(values), generator=draw.generator)]
 
 
-def grouped(draw, n, d):
+def grouped(draw: Draw, n: int, d: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Tokens (n, d) in two groups, and what softmax(X Xᵀ) X makes of them: each gets the middle of its group.
 
     Within a group the scores are all nearly 75, beyond it 5. Where all projections are the identity, this is so
@@ -38,7 +38,7 @@ def grouped(draw, n, d):
     return (middle + aside @ torch.stack(rest)).float(), middle
 
 
-def kinds(draw, n, d):
+def kinds(draw: Draw, n: int, d: int) -> torch.Tensor:
     """Tokens (4, n, d): three sequences whose first features are `mild`, and one of two tokens for which they are ±1.
 
     In that one the first is of the kind that is no rarer, the last is not: weights that are the same for all queries,
@@ -51,24 +51,32 @@ def kinds(draw, n, d):
     return x
 
 
-def mild(draw, n):
+def mild(draw: Draw, n: int) -> torch.Tensor:
     """First features (n,) of tokens that fit one another more or less: all of them share in what is found."""
     return shuffled(draw, torch.linspace(-0.2, 0.2, n))
 
 
-def scores_of(queries, keys=None):
+def scores_of(queries: torch.Tensor, keys: torch.Tensor | None = None) -> torch.Tensor:
     """The scores, unscaled, of tokens (…, t, d_query) with others (…, s, d_context) after `find_alike`: (…, t, s)."""
     keys = queries if keys is None else keys
     return SURE * queries[..., :, None, 0] * keys[..., None, :, 0]
 
 
-def mild_tokens(draw, n, d):
+def mild_tokens(draw: Draw, n: int, d: int) -> torch.Tensor:
     """Tokens (n, d) whose scores with one another go up to about 4, unscaled."""
     x = draw.normal(n, d)
     return 2 * x / x.norm(dim=-1).max()
 
 
-def mixes(got, scores, values, what, rows=slice(None), causal=False, any_mask=False):
+def mixes(
+    got: torch.Tensor,
+    scores: torch.Tensor,
+    values: torch.Tensor,
+    what: str,
+    rows: slice = slice(None),
+    causal: bool = False,
+    any_mask: bool = False,
+) -> None:
     """Raises CheckFailed unless `got`, (m, t, dv), is what a softmax of `scores`, (m, t, s), makes of `values`.
 
     Whatever the scale is, whichever way the softmax runs, and with `any_mask` whatever a mask of before and after lets
@@ -85,17 +93,17 @@ def mixes(got, scores, values, what, rows=slice(None), causal=False, any_mask=Fa
 
 
 @remembered
-def _usual_mixes(scores, values, causal, any_mask):
+def _usual_mixes(scores: torch.Tensor, values: torch.Tensor, causal: bool, any_mask: bool) -> torch.Tensor:
     """What right weights make of the values, with the scales that are most likely: (scales, m, t, dv)."""
     return _weights(scores * USUAL_SCALES[:, None, None, None], causal) @ values
 
 
-def _mixes(scores, values, causal, any_mask):
+def _mixes(scores: torch.Tensor, values: torch.Tensor, causal: bool, any_mask: bool) -> torch.Tensor:
     """The same with any scale."""
     return _weights(scores * SCALES[:, None, None, None], causal) @ values
 
 
-def _mixes_but_for_a_slip(scores, values, causal, any_mask):
+def _mixes_but_for_a_slip(scores: torch.Tensor, values: torch.Tensor, causal: bool, any_mask: bool) -> torch.Tensor:
     """What weights make of the values in which there is a single slip, and any scale: (slips, scales, m, t, dv)."""
     scores = scores * SCALES[:, None, None, None]
     whole = torch.ones(scores.shape[-2:], dtype=torch.bool)
@@ -111,19 +119,21 @@ def _mixes_but_for_a_slip(scores, values, causal, any_mask):
     return torch.stack(found) @ values
 
 
-def _weights(scores, causal):
+def _weights(scores: torch.Tensor, causal: bool) -> torch.Tensor:
     """The right weights of scores, (…, t, s)."""
     past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
     return _softmax(scores.masked_fill(~past, -torch.inf) if causal else scores)
 
 
-def _softmax(scores, dim=-1):
+def _softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """By hand: the tests put other things into the place of torch's. What may attend to nothing gets 0."""
     parts = (scores - scores.amax((-1, -2), keepdim=True)).exp()
     return (parts / parts.sum(dim, keepdim=True)).nan_to_num()
 
 
-def find_alike(state, width, query="query.weight", key="key.weight", sign=1):
+def find_alike(
+    state: dict[str, torch.Tensor], width: int, query: str = "query.weight", key: str = "key.weight", sign: int = 1
+) -> None:
     """Let tokens find those whose first feature has the same sign, or for a `sign` of -1 the other, or all if it is 0.
 
     All features of queries and keys are the same, so that it does not matter how heads of this `width` are cut.
@@ -134,7 +144,7 @@ def find_alike(state, width, query="query.weight", key="key.weight", sign=1):
     state[key] *= sign
 
 
-def opposites(draw, d):
+def opposites(draw: Draw, d: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Sequences (2, 6) of tokens 0 to 3, and vectors (4, d) for these: 2 and 3 find 0 and 1 if they look for opposites.
 
     Before and after each 2 and 3 stand one 0 and one 1, so that neither a mask that is missing nor one that is turned
@@ -147,7 +157,7 @@ def opposites(draw, d):
     return torch.cat(parts, dim=1), vectors
 
 
-def halves(draw, d):
+def halves(draw: Draw, d: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Sequences (6, 5, d), and what the one in the middle of the first three finds, (3, d), by two features.
 
     Where queries and keys are these two features, a token that is half another one finds that one before itself. In the
@@ -173,19 +183,19 @@ def halves(draw, d):
     return torch.stack(x), torch.stack(found)
 
 
-def find_halves(state, query, key):
+def find_halves(state: dict[str, torch.Tensor], query: str, key: str) -> None:
     """Let queries and keys be the first two features, times 16: the scores of `halves` are exact, and far apart."""
     for name in (query, key):
         state[name] = torch.zeros_like(state[name])
         state[name][:2, :2] = 16 * torch.eye(2)
 
 
-def lookups(draw, d_query, d_context):
+def lookups(draw: Draw, d_query: int, d_context: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Queries (4, 5, d_query) and a context (4, 7, d_context), of two kinds of tokens by their first features.
 
-    The first features are 1 and -1; what has 0, or nearly,
-    is half-way between the two tokens of the context, or looks for both.
-    A causal mask leaves each query but the first as much of what it looks for. In the last two items they are `mild`.
+    The first features are 1 and -1; what has 0, or nearly, is half-way between the two tokens of the context, or looks
+    for both. A causal mask leaves each query but the first as much of what it looks for. In the last two items they
+    are `mild`.
     """
     sign = 1 - 2 * draw.integer(0, 1)
     x, context = draw.normal(4, 5, d_query), []
@@ -202,7 +212,7 @@ def lookups(draw, d_query, d_context):
     return x, torch.stack(context)
 
 
-def matches(draw):
+def matches(draw: Draw) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Queries and keys (2, 4, 4), their unscaled scores in the first item, and the weights in the second.
 
     There each query fits one key; in the first they fit more or less. Keys, and who fits whom, are symmetric: it makes

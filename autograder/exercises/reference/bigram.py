@@ -11,7 +11,7 @@ from . import heads, qkv
 from .remembered import remembered
 
 
-def shapes(vocab_size, n_embd, block_size, num_heads):
+def shapes(vocab_size: int, n_embd: int, block_size: int, num_heads: int) -> dict[str, tuple[int, ...]]:
     """The shape of every parameter by name."""
     inside = {
         f"sa_head.heads.{head}.{part}.weight": (n_embd // num_heads, n_embd)
@@ -29,7 +29,7 @@ def shapes(vocab_size, n_embd, block_size, num_heads):
     }
 
 
-def stacked(state):
+def stacked(state: qkv.State) -> tuple[dict[str, torch.Tensor], int]:
     """The weights of `sa_head` in the form of `reference.heads`, and the number of heads."""
     number = len({name.split(".")[2] for name in state if name.startswith("sa_head.heads.")})
     inside = {
@@ -40,7 +40,7 @@ def stacked(state):
 
 
 @remembered
-def logits(idx, state):
+def logits(idx: torch.Tensor, state: qkv.State) -> torch.Tensor:
     """Tokens (b, t) -> (b, t, vocabulary)."""
     rows = [torch.stack([state["token_embedding_table.weight"][token] for token in row]) for row in idx.tolist()]
     places = state["position_embedding_table.weight"][: idx.shape[1]]  # (t, d), from place 0

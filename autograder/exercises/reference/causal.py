@@ -3,6 +3,8 @@
 `qkv` does the arithmetic of a head. Nothing here uses a triangle of torch's.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import nn
 
@@ -11,29 +13,30 @@ from .remembered import remembered
 
 
 @remembered
-def causal_mask(t):
+def causal_mask(t: int) -> torch.Tensor:
     """(t, t), True where the token of the row may attend to the token of the column: to itself and those before."""
     return torch.tensor([[column <= row for column in range(t)] for row in range(t)], dtype=torch.bool).reshape(t, t)
 
 
 @remembered
-def padding_mask(lengths, max_len=None):
+def padding_mask(lengths: torch.Tensor, max_len: int | None = None) -> torch.Tensor:
     """(b, max_len) for a tensor of lengths (b,), True where there is a real token."""
-    lengths = lengths.tolist()
-    max_len = max(lengths) if max_len is None else max_len
-    rows = [[place < length for place in range(max_len)] for length in lengths]
+    max_len = int(lengths.max()) if max_len is None else max_len
+    rows = [[place < length for place in range(max_len)] for length in lengths.tolist()]
     return torch.tensor(rows, dtype=torch.bool).reshape(len(lengths), max_len)
 
 
 @remembered
-def masked_weights(query, key):
+def masked_weights(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
     """The causal weights without a scale: (b, t, d) twice -> (b, t, t)."""
     products = query.double().unsqueeze(-2) * key.double().unsqueeze(-3)  # (b, t, t, d)
     return qkv.softmax(products.sum(-1), causal_mask(query.shape[-2]))
 
 
 @remembered
-def head(x, state, names, padding=None):
+def head(
+    x: torch.Tensor, state: qkv.State, names: Sequence[str], padding: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
     """One causal head: `(output, weights)` of shapes (b, n, d_out) and (b, n, n).
 
     `names` are the Linear layers for queries, keys and values, `state` holds their weights and biases as in
@@ -63,7 +66,7 @@ PRINTED_003 = torch.tensor(
 
 
 @remembered
-def drawn_by_003():
+def drawn_by_003() -> tuple[torch.Tensor, torch.Tensor]:
     """The query and the key, (4, 8, 16) each, that notebook 003 draws after seeding torch with 1337."""
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.default_generator.manual_seed(1337)

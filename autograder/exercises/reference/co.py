@@ -3,14 +3,18 @@
 The paper's tokens are columns. Everything is computed with products and sums over named dimensions: no matmul.
 """
 
+from typing import TypeAlias
+
 import torch
 
 from . import heads, qkv
 from .remembered import remembered
 
+Maps: TypeAlias = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]  # `(v_hat, q_hat, a_v, a_q)`
+
 
 @remembered
-def parallel(v, q, state):
+def parallel(v: torch.Tensor, q: torch.Tensor, state: qkv.State) -> Maps:
     """Both maps at once: (b, n, d) and (b, t, d) -> `(v_hat, q_hat, a_v, a_q)`, (b, d) twice, (b, n) and (b, t).
 
     `state` holds the weights of `W_b` (d, d), `W_v` and `W_q` (k, d), `w_hv` and `w_hq` (1, k).
@@ -25,14 +29,14 @@ def parallel(v, q, state):
     return v_hat, q_hat, a_v, a_q
 
 
-def affinity(v, q, weight):
+def affinity(v: torch.Tensor, q: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """How well each token of q fits each of v, between -1 and 1: (b, n, d), (b, t, d) and (d, d) -> (b, t, n)."""
     products = q.double().unsqueeze(2).unsqueeze(-1) * weight.double() * v.double().unsqueeze(1).unsqueeze(-2)
     return torch.tanh(products.sum((-2, -1)))  # (b, t, n, d, d) summed over both features
 
 
 @remembered
-def alternating(v, q, state):
+def alternating(v: torch.Tensor, q: torch.Tensor, state: qkv.State) -> Maps:
     """One map after the other: (b, n, d) and (b, t, d) -> `(v_hat, q_hat, a_v, a_q)`, as `parallel`.
 
     `state` holds for each step i of 0, 1, 2 the weights of `steps.i.W_x`, `steps.i.W_g` (k, d) and `steps.i.w_hx`
@@ -44,7 +48,9 @@ def alternating(v, q, state):
     return v_hat, q_hat, a_v, a_q
 
 
-def guided(x, guide, state, step):
+def guided(
+    x: torch.Tensor, guide: torch.Tensor | None, state: qkv.State, step: int
+) -> tuple[torch.Tensor, torch.Tensor]:
     """One step: tokens (b, s, d) and a guide (b, d), or None for zero -> their summary (b, d) and weights (b, s)."""
     x = x.double()
     inner = qkv.project(x, state[f"steps.{step}.W_x.weight"])  # (b, s, k)
@@ -53,7 +59,7 @@ def guided(x, guide, state, step):
     return summary(x, torch.tanh(inner), state[f"steps.{step}.w_hx.weight"])
 
 
-def summary(x, hidden, weight):
+def summary(x: torch.Tensor, hidden: torch.Tensor, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Tokens (b, s, d), by weights from what is hidden (b, s, k) -> their summary (b, d) and the weights (b, s)."""
     weights = qkv.softmax(qkv.project(hidden, weight).squeeze(-1))
     return (weights.unsqueeze(-1) * x).sum(1), weights
@@ -64,7 +70,14 @@ NAMES = {"query": "W_query", "key": "W_key", "value": "W_value", "out": "out_pro
 
 
 @remembered
-def streams(v, q, state, number, v_mask=None, q_mask=None):
+def streams(
+    v: torch.Tensor,
+    q: torch.Tensor,
+    state: qkv.State,
+    number: int,
+    v_mask: torch.Tensor | None = None,
+    q_mask: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Two cross-attentions in opposite directions (Lu et al. 2019, "ViLBERT", section 3.1), without what is around.
 
     (b, n, d) and (b, t, d), boolean masks (b, n) and (b, t), True = may attend -> the new v (b, n, d) and the new q
@@ -75,7 +88,7 @@ def streams(v, q, state, number, v_mask=None, q_mask=None):
     return new_v, new_q
 
 
-def of_way(state, way):
+def of_way(state: qkv.State, way: str) -> dict[str, torch.Tensor]:
     """The weights of one direction, in the form of `heads`."""
     found = {f"{part}.weight": state[f"{way}.{name}.weight"] for part, name in NAMES.items()}
     return {**found, "out.bias": state[f"{way}.out_proj.bias"]}

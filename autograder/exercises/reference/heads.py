@@ -13,14 +13,21 @@ from .remembered import remembered
 PARTS = ("query", "key", "value")
 
 
-def causal(n):
+def causal(n: int) -> torch.Tensor:
     """(n, n): True where the key does not come after the query."""
     positions = torch.arange(n)
     return positions[:, None] >= positions[None, :]
 
 
 @remembered
-def multi_head(x, state, heads, is_causal=False, context=None, context_mask=None):
+def multi_head(
+    x: torch.Tensor,
+    state: qkv.State,
+    heads: int,
+    is_causal: bool = False,
+    context: torch.Tensor | None = None,
+    context_mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Self-attention, (…, n, d_in) -> (…, n, d_out), or cross-attention, where the keys and values are a context's.
 
     (…, t, d_query) and a context (…, s, d_context) -> (…, t, d_out). The boolean mask (…, s), True = may attend, hides
@@ -44,7 +51,7 @@ def multi_head(x, state, heads, is_causal=False, context=None, context_mask=None
 
 
 @remembered
-def largest_score(x, state, heads, context=None):
+def largest_score(x: torch.Tensor, state: qkv.State, heads: int, context: torch.Tensor | None = None) -> float:
     """The largest absolute scaled score of all heads, to bring scores to a size that a check wants."""
     width = state["query.weight"].shape[0] // heads
     scores = []

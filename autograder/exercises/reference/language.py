@@ -6,9 +6,11 @@ Hutter 2019, "Decoupled Weight Decay Regularization", Algorithm 2, with the sett
 
 import itertools
 import math
+from collections.abc import Callable, Sequence
 
 import torch
 
+from .qkv import State
 from .remembered import remembered
 
 BETAS, EPS, DECAY = (0.9, 0.999), 1e-8, 0.01
@@ -16,9 +18,9 @@ BETAS, EPS, DECAY = (0.9, 0.999), 1e-8, 0.01
 # --- text and blocks ------------------------------------------------------------------------------
 
 
-def vocabulary(text):
+def vocabulary(text: str) -> list[str]:
     """The characters of a text by code point, each once."""
-    found = []
+    found: list[str] = []
     for character in text:
         if character not in found:
             found.append(character)
@@ -26,7 +28,7 @@ def vocabulary(text):
 
 
 @remembered
-def blocks(data, block_size):
+def blocks(data: torch.Tensor, block_size: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Every block of a text and its targets, by start: (n,) -> two of (n - block_size, block_size)."""
     starts = range(len(data) - block_size)
     inputs = [[int(data[s + i]) for i in range(block_size)] for s in starts]
@@ -37,7 +39,7 @@ def blocks(data, block_size):
 # --- a text with a memory -------------------------------------------------------------------------
 
 
-def made_text(length, vocab_size, noise, draw):
+def made_text(length: int, vocab_size: int, noise: float, draw: torch.Generator) -> torch.Tensor:
     """A text in which the third character from the end decides the next: (length,), int64.
 
     The next character is π of the one that stands three places before it, for a permutation π that is drawn; but with
@@ -55,7 +57,7 @@ def made_text(length, vocab_size, noise, draw):
     return torch.tensor(text)
 
 
-def full_loss(vocab_size, noise, block_size):
+def full_loss(vocab_size: int, noise: float, block_size: int) -> float:
     """The mean loss of who knows the rule, in blocks, whose first two tokens have too little before them to tell.
 
     From the third on, it is the entropy of a character, given the ones before it.
@@ -67,7 +69,7 @@ def full_loss(vocab_size, noise, block_size):
 
 
 @remembered
-def bigram_loss(data, vocab_size):
+def bigram_loss(data: torch.Tensor, vocab_size: int) -> float:
     """The mean loss of a table of how often each character follows each, counted on the very text, (n,)."""
     counts = torch.zeros(vocab_size, vocab_size, dtype=torch.float64)
     for one, other in itertools.pairwise(data.tolist()):
@@ -79,7 +81,7 @@ def bigram_loss(data, vocab_size):
 # --- the stub models ------------------------------------------------------------------------------
 
 
-def rolled_sum(tokens, weights, vocab_size):
+def rolled_sum(tokens: torch.Tensor, weights: Sequence[int], vocab_size: int) -> torch.Tensor:
     """What a `Rolled` stub in eval mode adds up over the last tokens, modulo the vocabulary: (b, t) -> (b,)."""
     total = torch.zeros(len(tokens), dtype=torch.int64)
     for back, weight in enumerate(weights[: tokens.shape[1]], start=1):
@@ -88,7 +90,7 @@ def rolled_sum(tokens, weights, vocab_size):
 
 
 @remembered
-def continued(prompts, weights, vocab_size, new):
+def continued(prompts: torch.Tensor, weights: Sequence[int], vocab_size: int, new: int) -> torch.Tensor:
     """Prompts, (b, t), with the `new` tokens that have the first logit of a `Rolled` stub's profile: (b, t + new)."""
     tokens = prompts
     for _ in range(new):
@@ -97,7 +99,7 @@ def continued(prompts, weights, vocab_size, new):
 
 
 @remembered
-def window_logits(idx, state, memory):
+def window_logits(idx: torch.Tensor, state: State, memory: int) -> torch.Tensor:
     """The logits of a `Window` stub with these weights in eval mode: (b, t) -> (b, t, vocabulary), differentiable."""
     start = state["embedding.weight"].shape[0] - 1
     b, t = idx.shape
@@ -111,13 +113,15 @@ def window_logits(idx, state, memory):
 
 
 @remembered
-def losses(logits, targets):
+def losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """The loss of every token: (b, t, v), (b, t) -> (b, t)."""
     picked = logits.gather(-1, targets[..., None])[..., 0]
     return torch.logsumexp(logits, -1) - picked
 
 
-def adamw(state, loss_of, steps, lr):
+def adamw(
+    state: State, loss_of: Callable[[dict[str, torch.Tensor]], torch.Tensor], steps: int, lr: float
+) -> tuple[list[float], dict[str, torch.Tensor]]:
     """Train weights by name with AdamW: (the loss before each step, the weights after the last), in float64.
 
     `loss_of(state)` is the loss of a step. `state` itself stays as it is.

@@ -22,14 +22,14 @@ SENTENCE = [
 
 
 @remembered
-def softmax(scores, dim=-1):
+def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """The softmax along `dim`, of the scores' shape. -inf gets 0, and a slice of nothing else gets 0 everywhere."""
     scores = scores.double().movedim(dim, -1)
     return qkv.softmax(scores, scores > -torch.inf).movedim(-1, dim)
 
 
 @remembered
-def self_attention(x, scaled=False):
+def self_attention(x: torch.Tensor, scaled: bool = False) -> torch.Tensor:
     """Every token averages all tokens of its sequence, by the softmax of their dot products: (…, t, k) -> (…, t, k).
 
     `scaled`: the dot products are divided by √k.
@@ -41,12 +41,12 @@ def self_attention(x, scaled=False):
 
 
 @remembered
-def largest_score(x, scaled=False):
+def largest_score(x: torch.Tensor, scaled: bool = False) -> float:
     """The largest absolute score, to bring scores to a size that a check wants."""
     size = (x.double() ** 2).sum(-1).max().item()  # no two tokens score higher than the longest with itself
     return size / math.sqrt(x.shape[-1]) if scaled else size
 
 
-def constant_vector_length(c, k):
+def constant_vector_length(c: float, k: int) -> float:
     """The Euclidean length of a vector of k entries c, from its definition."""
     return math.sqrt(math.fsum(c * c for _ in range(k)))

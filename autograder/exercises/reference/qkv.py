@@ -4,9 +4,14 @@ Everything is computed in float64 with products, exponentials and sums alone: no
 differentiable, so that gradients by value come from autograd through the definition.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
 import torch
 
 from .remembered import remembered
+
+State: TypeAlias = Mapping[str, torch.Tensor]  # weights by name
 
 
 @remembered
@@ -25,7 +30,7 @@ def attention(
     return output, weights
 
 
-def softmax(scores, allowed=None):
+def softmax(scores: torch.Tensor, allowed: torch.Tensor | None = None) -> torch.Tensor:
     """The softmax over the last dimension, over allowed entries only: (…, s) -> (…, s). Nothing allowed gives 0."""
     if scores.shape[-1] == 0:
         return scores
@@ -39,14 +44,14 @@ def softmax(scores, allowed=None):
     return exponentials / torch.where(total > 0, total, 1.0)
 
 
-def project(x, weight, bias=None):
+def project(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     """What a Linear layer does: (…, d_in) and a weight of (d_out, d_in) -> (…, d_out)."""
     product = (x.double().unsqueeze(-2) * weight.double()).sum(-1)
     return product if bias is None else product + bias.double()
 
 
 @remembered
-def head(x, state, names):
+def head(x: torch.Tensor, state: State, names: Sequence[str]) -> torch.Tensor:
     """One head of self-attention: (…, n, d_in) -> (…, n, d_out).
 
     `names` are the Linear layers for queries, keys and values; `state` holds their weights, and biases if there are
@@ -57,7 +62,7 @@ def head(x, state, names):
 
 
 @remembered
-def largest_score(x, state, names, context=None):
+def largest_score(x: torch.Tensor, state: State, names: Sequence[str], context: torch.Tensor | None = None) -> float:
     """The largest absolute scaled score of a head, to bring scores to a size that a check wants.
 
     (…, t, d_query) and, unless the head attends to x itself, a context (…, s, d_context).
@@ -67,7 +72,11 @@ def largest_score(x, state, names, context=None):
     return ((queries.unsqueeze(-2) * keys.unsqueeze(-3)).sum(-1) / keys.shape[-1] ** 0.5).abs().max().item()
 
 
-def gradients(outputs, upstream, wanted):
+def gradients(
+    outputs: torch.Tensor | Sequence[torch.Tensor],
+    upstream: torch.Tensor | Sequence[torch.Tensor],
+    wanted: Sequence[torch.Tensor],
+) -> list[torch.Tensor]:
     """What `upstream` (one tensor per output) gives for each tensor in `wanted`; 0 where nothing depends on it."""
     found = torch.autograd.grad(outputs, wanted, upstream, allow_unused=True)
     return [torch.zeros_like(w) if g is None else g for g, w in zip(found, wanted, strict=True)]

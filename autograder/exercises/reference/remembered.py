@@ -4,55 +4,51 @@ What is kept is found by the content of all arguments, so a value can't be that 
 Each call gets copies of its own, so a check may do with them what it likes.
 """
 
+import contextlib
 import functools
-from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, ParamSpec, TypeVar
 
 import torch
+from cachetools import LRUCache
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 BUDGET = 64 * 2**20  # bytes of keys and values; a batch of the largest assignment takes about 2 MB
 
-_kept = OrderedDict()
-_bytes = 0
+# copies of values, and the bytes that they take
+_kept: LRUCache[Hashable, tuple[Any, int]] = LRUCache(BUDGET, getsizeof=lambda kept: kept[1])
 
 
 class _NoKey(Exception):
     """A value cannot be found again by its content: it asks for a gradient, or is nothing plain."""
 
 
-def remembered(function):
+def remembered(function: Callable[P, T]) -> Callable[P, T]:
     """Decorates a pure function of tensors and plain values, alone or in lists, tuples and dicts.
 
     Calls that ask for gradients are made anew: their values hang on the very tensors that they were given.
     """
 
     @functools.wraps(function)
-    def remembering(*args, **kwargs):
+    def remembering(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            content = []
+            content: list[bytes] = []
             key = function, _key((args, kwargs), content), b"".join(content)
         except _NoKey:
             return function(*args, **kwargs)
         if key in _kept:
-            _kept.move_to_end(key)
             return _copy(_kept[key][0])
         value = function(*args, **kwargs)
-        _keep(key, value, len(key[2]) + _size(value))
+        with contextlib.suppress(ValueError):  # it is larger than all that may be kept
+            _kept[key] = value, len(key[2]) + _size(value)
         return _copy(value)
 
     return remembering
 
 
-def _keep(key, value, size):
-    """Keep a value, and forget those that were not asked for longest once there are too many."""
-    global _bytes
-    _kept[key] = value, size
-    _bytes += size
-    while _bytes > BUDGET:
-        _, (_, freed) = _kept.popitem(last=False)
-        _bytes -= freed
-
-
-def _key(value, content):
+def _key(value: Any, content: list[bytes]) -> Hashable:
     """The structure of a value, hashable; the bytes of its tensors are appended to `content`."""
     kind = type(value)
     if kind is torch.Tensor:
@@ -72,7 +68,7 @@ def _key(value, content):
     raise _NoKey
 
 
-def _copy(value):
+def _copy(value: Any) -> Any:
     kind = type(value)
     if kind is torch.Tensor:
         return value.clone()
@@ -83,7 +79,7 @@ def _copy(value):
     return value
 
 
-def _size(value):
+def _size(value: Any) -> int:
     """Roughly the bytes that a value takes."""
     kind = type(value)
     if kind is torch.Tensor:

@@ -41,7 +41,7 @@ class SingleHeadChecks:
 
     def weights(self, draw, d_in=None, d_out=D_OUT, bias=False, dtype=torch.float32):
         """Different random weights for the three layers, and biases if wanted."""
-        shapes = {f"{name}.weight": (d_out, d_in or self.d_in) for name in self.names}
+        shapes: dict[str, tuple[int, ...]] = {f"{name}.weight": (d_out, d_in or self.d_in) for name in self.names}
         if bias:
             shapes.update({f"{name}.bias": (d_out,) for name in self.names})
         return draw.state(shapes, dtype)

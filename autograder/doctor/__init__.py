@@ -1,0 +1,32 @@
+"""`autograder doctor`: says in a line each what is well in a course and on this machine, and what is not."""
+
+from collections.abc import Iterable
+
+from ..course import Assignment
+from .finding import Finding
+
+
+def run(assignments: list[Assignment] | None) -> int:
+    """Print what is found, about these assignments of the course (None: there is none); returns the exit code."""
+    from . import machine
+
+    ill = _print("This machine", machine.findings())
+    if assignments is None:
+        print("No course here, so only this machine was looked at.")
+        return int(ill)
+    try:
+        from . import course
+    except ImportError as missing:
+        print(f"The course was not looked at: {missing}.")
+        return 1
+    return int(_print("The course", course.findings(assignments)) or ill)
+
+
+def _print(title: str, findings: Iterable[Finding]) -> bool:
+    """Print findings as they come; returns whether there is something to mend."""
+    print(f"{title}:", flush=True)
+    ill = False
+    for finding in findings:
+        print(f"  {finding}", flush=True)
+        ill = ill or finding.well is False
+    return ill

@@ -1,0 +1,270 @@
+"""What a course lacks, and what is wrong with it."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from .. import course
+from ..course import Assignment, original_of
+from ..errors import CourseError, KitError
+from ..mistakes.bank import BankError, bank
+from .finding import Finding
+
+HINTS, ANSWERS = 3, 2  # as many as an exercise should have
+SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
+HINT = re.compile(r"<details>(.*?)</details>", re.DOTALL)
+TODO = re.compile(r"\bTODO\b")
+SECRET_WORDS = ("SOLUTION", "HIDDEN", "ORIGINAL", "MARK SCHEME", "exercise:", "autograder", "misconception")
+
+
+def findings(assignments: list[Assignment]) -> Iterator[Finding]:
+    """All findings on these assignments of the course at hand; what is quick to see comes first."""
+    exercises = [e.name for a in assignments for e in a.exercises]
+    if not exercises:
+        yield Finding(False, "no exercise: `autograder new exercise NAME` adds one")
+        return
+    yield from _all_or_each(assignments, _what_is_graded, "every graded code cell belongs to an exercise with checks")
+    yield from _all_or_each(assignments, _hints, f"each exercise has {HINTS} hints")
+    yield from _all_or_each(exercises, _answers, f"each exercise has {ANSWERS} or more right answers in its folder")
+    yield from _all_or_each(exercises, _mistakes, "each exercise has mistakes that can be named")
+    yield from _all_or_each(assignments, _todo, "nothing is left to do: no TODO")
+    yield from _all_or_each(assignments, _release, "the release is up to date and gives nothing away")
+    yield from _graded(assignments)
+
+
+def _all_or_each(items: list, look: Callable, well: str) -> Iterator[Finding]:
+    """A line for each thing that is not well, or one that says that all are."""
+    lacking = []
+    for item in items:
+        try:
+            lacking += look(item)
+        except (KitError, BankError) as error:
+            lacking.append(str(error))
+        except Exception as error:  # of a module of the course's own
+            lacking.append(f"{getattr(item, 'name', item)}: {type(error).__name__}: {error}")
+    yield from [Finding(False, line) for line in lacking] or [Finding(True, well)]
+
+
+# --- what is there --------------------------------------------------------------------------------
+
+
+def _what_is_graded(assignment):
+    from ..grading import gate
+
+    try:
+        gate.require_graders(assignment)
+    except CourseError as error:
+        yield str(error)
+
+
+def _hints(assignment):
+    hints, names = 0, {e.grade_id: e.name for e in assignment.exercises}
+    for cell in cells_of(assignment.path):
+        if cell["cell_type"] == "markdown":
+            hints += sum(not TODO.search(hint) for hint in HINT.findall(source_of(cell)))
+        known = cell["metadata"].get("nbgrader", {})
+        if known.get("grade"):
+            if known["grade_id"] in names and hints < HINTS:
+                yield (
+                    f"{names[known['grade_id']]} has {hints} of {HINTS} hints: <details><summary>Hint 1: …</summary> …"
+                    f" </details>, in text before its check in {assignment.name}"
+                )
+            hints = 0
+
+
+def _answers(exercise):
+    found = len(answers_of(exercise))
+    if found < ANSWERS:
+        yield (
+            f"{exercise} has {found} right answer{'' if found == 1 else 's'} in exercises/{exercise}/answers/: write"
+            f" {ANSWERS} or more, in styles of their own"
+        )
+
+
+def _mistakes(exercise):
+    if not bank(exercise):
+        yield f"{exercise} has no mistakes in exercises/{exercise}/mistakes.py, so none can be named"
+
+
+def _todo(assignment):
+    left = sum(bool(TODO.search(source_of(cell))) for cell in cells_of(assignment.path))
+    if left:
+        yield f"TODO is left in {left} cell{'' if left == 1 else 's'} of source/{assignment.name}"
+    for exercise in assignment.exercises:
+        try:
+            folder = course.folder_of(exercise.name)
+        except CourseError:
+            continue
+        for path in sorted(folder.rglob("*.py")):
+            if TODO.search(path.read_text(encoding="utf-8")):
+                yield f"TODO is left in exercises/{path.relative_to(folder.parent)}"
+
+
+# --- the release ----------------------------------------------------------------------------------
+
+
+def release_of(assignment: Assignment) -> Path:
+    return course.root() / "release" / assignment.name / f"{assignment.name}.ipynb"
+
+
+def _release(assignment):
+    path, number = release_of(assignment), assignment.name.split("_")[0]
+    if not path.is_file():
+        yield f"{assignment.name} has no release: run `autograder build {number}`"
+        return
+    released = cells_of(path)
+    if is_stale(cells_of(assignment.path), released):
+        yield f"release/{assignment.name} is not what source/ would make: run `autograder build {number}`"
+    for leak in leaks(assignment, released):
+        yield f"release/{assignment.name} gives away {leak}"
+
+
+def is_stale(source: list, released: list) -> bool:
+    """Whether parsed cells of a release differ from those of the source where these are released as they are."""
+    if [cell["id"] for cell in source] != [cell["id"] for cell in released]:
+        return True
+    for cell, given in zip(source, released, strict=True):
+        text = source_of(cell)
+        wanted = text if "### BEGIN" not in text else original_of(text)
+        if wanted is not None and wanted != source_of(given):
+            return True
+    return False
+
+
+def secret_lines(assignment: Assignment) -> set[str]:
+    """The lines that only the solutions hold: in no original, and long enough to say something."""
+    solutions, elsewhere = set(), set()
+    for cell in cells_of(assignment.path):
+        for region in SOLUTION.findall(source_of(cell)):
+            solutions |= _lines(region)
+        elsewhere |= _lines(original_of(source_of(cell)) or "")
+    return {x for x in solutions - elsewhere if len(x) > 12 and not x.startswith(("#", '"""', "def ", "class "))}
+
+
+def leaks(assignment: Assignment, released: list) -> Iterator[str]:
+    """What parsed cells of a release give away: of solutions, hidden tests, checks and mistakes."""
+    from ..checks.runner import collected
+
+    text = "\n".join(source_of(cell) for cell in released)
+    raw = json.dumps(released, ensure_ascii=False)
+    shown = _lines(text)
+    for line in sorted(secret_lines(assignment) & shown):
+        yield f"a line of a solution: {line}"
+    for word in SECRET_WORDS:
+        if word in raw:
+            yield f"{word!r}, which belongs to what is hidden"
+    modules = {e.name: course.module_of(e.name, "checks") for e in assignment.exercises}
+    for name in sorted({check.name for exercise, module in modules.items() for check in collected(exercise, module)}):
+        if re.search(rf"\b{name}\b", text):
+            yield f"the name of a check: {name}"
+    for exercise in assignment.exercises:
+        for id, mistake in bank(exercise.name).items():
+            if mistake.says in text:
+                yield f"what is said of the mistake {id} of {exercise.name}"
+
+
+def _lines(text):
+    return {line.split("  #")[0].strip() for line in text.splitlines()}
+
+
+# --- what grading gives ---------------------------------------------------------------------------
+
+
+def _graded(assignments):
+    """Solutions, releases, right answers and mistakes, each graded as if handed in."""
+    from ..grading.grader import Grader
+    from ..sandbox import jail
+    from ..sandbox.parent import WarmParent
+
+    # the course's own code can be trusted where there is no sandbox, as in building.py
+    parent = WarmParent(unsafe=jail.refusal() is not None)
+    try:
+        grader = Grader(parent)
+    except CourseError as error:
+        yield Finding(False, str(error))
+        return
+    with grader:
+        yield from _all_or_each(
+            assignments, lambda a: _solution(grader, a), "each solution gets full marks, and points add up"
+        )
+        yield from _all_or_each(
+            assignments,
+            lambda a: _stubs(grader, a),
+            "what is released gets no points, or too few",
+        )
+        own = [e.name for a in assignments for e in a.exercises if _is_own(e.name)]
+        if own:  # those of the kit have tests for it
+            yield from _all_or_each(
+                own, lambda name: _own_answers(grader, name), "right answers get full marks, and mistakes are named"
+            )
+
+
+def _solution(grader, assignment):
+    from ..grading import gate
+    from ..nbgrader import points
+    from ..nbgrader.runs import Course
+
+    wanted = points.configured(Course(course.root()).config)
+    try:
+        verdict = grader.grade_solution(assignment)
+        gate.require_full_marks(verdict)
+        gate.require_points(assignment, verdict, wanted)
+    except CourseError as error:
+        yield str(error)
+
+
+def _stubs(grader, assignment):
+    """What is released scores nothing; an original that is to be fixed has something right, but not all."""
+    if not release_of(assignment).is_file():
+        return
+    verdict = grader.grade_file(release_of(assignment))
+    for outcome in verdict.verdict.exercises:
+        source = course.solution_of(outcome.exercise).source
+        if outcome.score >= outcome.max_score or outcome.score > 0 and original_of(source) is None:
+            passed = ", ".join(check.name for check in outcome.checks if check.passed)
+            yield (
+                f"{outcome.exercise} as it is released gets {outcome.score:g} of {outcome.max_score:g} points: {passed}"
+                " should have an answer that nothing gives by chance"
+            )
+
+
+def _is_own(exercise):
+    return bool(course.file_of(exercise, "checks")) and course.folder_of(exercise).parent != course.EXERCISES
+
+
+def _own_answers(grader, exercise):
+    import runpy
+
+    from ..checks.proxies import Local
+
+    if exercise not in grader.graders.checks:
+        return
+    for path in answers_of(exercise):
+        run = grader.graders.run(exercise, Local(runpy.run_path(str(path))), 1)
+        for check in run.failed():
+            yield f"the right answer {path.stem} of {exercise} fails {check.name}: {check.message}"
+    for id, mistake in bank(exercise).items():
+        run = grader.graders.run(exercise, mistake.local(), 1)
+        named = [diagnosis.id for diagnosis in grader.diagnostician.diagnose(run)]
+        if not run.failed():
+            yield f"the mistake {id} of {exercise} gets full marks: a check is missing"
+        elif id not in named:
+            yield f"the mistake {id} of {exercise} is not named: {named[0] if named else 'nothing'} is"
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def answers_of(exercise: str) -> list[Path]:
+    """The right answers in the folder of an exercise."""
+    return sorted((course.folder_of(exercise) / "answers").glob("*.py"))
+
+
+def cells_of(path: Path) -> list:
+    """The cells of a notebook of the course, parsed."""
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+
+def source_of(cell: dict) -> str:
+    return "".join(cell["source"])

@@ -1,0 +1,141 @@
+"""What this machine has of what grading needs, and which level of sandbox it gives."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from .finding import Finding
+
+PACKAGE = "attention-course"
+LANDLOCK = ((4, "TCP (Linux 6.7)"), (6, "abstract sockets and signals (Linux 6.12)"))  # version, what it adds
+CGROUP = Path("/sys/fs/cgroup/memory.max")
+GIB = 2**30
+
+
+def findings() -> Iterator[Finding]:
+    """All findings on this machine."""
+    yield from _versions()
+    if sys.platform != "linux":
+        yield Finding(False, f"student code is graded on Linux, and this is {platform.system()}")
+        return
+    yield from _resources()
+    lacks = []
+    yield from _bubblewrap(lacks)
+    yield from _landlock(lacks)
+    yield from _seccomp(lacks)
+    yield _level(lacks)
+
+
+def _versions():
+    from importlib import metadata
+
+    from packaging.requirements import Requirement
+    from packaging.specifiers import SpecifierSet
+
+    try:
+        wanted = metadata.requires(PACKAGE) or []
+        python = metadata.metadata(PACKAGE)["Requires-Python"]
+    except metadata.PackageNotFoundError:
+        yield Finding(None, f"Python {platform.python_version()}; the kit is not installed, so versions are not known")
+        return
+    well = platform.python_version() in SpecifierSet(python)
+    yield Finding(well, f"Python {platform.python_version()} ({python} is supported)")
+    wrong, right = [], 0
+    for requirement in map(Requirement, wanted):
+        if requirement.marker and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        try:
+            version = metadata.version(requirement.name)
+        except metadata.PackageNotFoundError:
+            wrong.append(
+                f"{requirement.name} is not installed: pip install '{requirement.name}{requirement.specifier}'"
+            )
+            continue
+        if requirement.specifier.contains(version, prereleases=True):
+            right += 1
+        else:
+            wrong.append(f"{requirement.name} {version} is installed, and {requirement.specifier} is needed")
+    yield from [Finding(False, line) for line in wrong]
+    yield Finding(not wrong or None, f"{right} of {right + len(wrong)} packages have versions that are supported")
+
+
+def _resources():
+    from ..sandbox.jail import Limits
+
+    cores, memory, each = len(os.sched_getaffinity(0)), memory_of_this_machine(), Limits().memory
+    yield Finding(None, f"{cores} core{'' if cores == 1 else 's'}: `autograder grade` uses as many unless --jobs says")
+    enough = memory >= 2 * GIB
+    advice = "" if memory >= cores * GIB else f"; --jobs {max(1, memory // GIB)} leaves 1 GiB for each"
+    yield Finding(
+        enough, f"{memory / GIB:.1f} GiB of memory; a sandbox takes 1 GiB, and a submission up to {each // GIB}{advice}"
+    )
+
+
+def memory_of_this_machine() -> int:
+    """The bytes of memory that this machine has, or that its container may use."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = CGROUP.read_text().strip() if CGROUP.is_file() else ""
+    return min(memory, int(limit)) if limit.isdigit() else memory
+
+
+def _bubblewrap(lacks):
+    from ..sandbox import jail
+
+    program = shutil.which("bwrap")
+    if problem := jail.refusal():
+        lacks.append("bubblewrap")
+        yield Finding(False, problem)
+        return
+    said = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+    version = re.search(r"\d[\d.]*", said)
+    how = "namespaces of its own" if os.geteuid() else "namespaces"
+    if os.geteuid() == 0 and jail.user_of_its_own() is not None:
+        how = "namespaces, and a user of its own for each sandbox, since you are root"
+    yield Finding(True, f"bubblewrap {version[0] if version else ''} works: {how}")
+
+
+def _landlock(lacks):
+    from ..sandbox.inside import lockdown
+
+    version = lockdown.landlock_version()
+    if version < 1:
+        lacks.append("Landlock")
+        yield Finding(False, f"Linux {platform.release()} has no Landlock (from 5.13 on, if switched on)")
+        return
+    without = [what for needed, what in LANDLOCK if version < needed]
+    says = f"Landlock, version {version}"
+    if without:
+        says += f": without {' and '.join(without)}, which bubblewrap and seccomp keep shut as well"
+    yield Finding(True, says)
+
+
+def _seccomp(lacks):
+    try:
+        from ..sandbox import seccomp
+
+        seccomp.compile_filter()
+    except (ImportError, OSError, RuntimeError) as error:
+        lacks.append("seccomp")
+        yield Finding(False, f"seccomp cannot be used ({error}): apt-get install libseccomp2, pip install pyseccomp")
+        return
+    known = re.search(r"^Seccomp:", Path("/proc/self/status").read_text(), re.MULTILINE)
+    if not known:
+        lacks.append("seccomp")
+    yield Finding(bool(known), "seccomp" if known else "this kernel has no seccomp, so nothing is graded")
+
+
+def _level(lacks):
+    if not lacks:
+        return Finding(True, "the whole sandbox: bubblewrap, Landlock, seccomp and limits (docs/security.md)")
+    if lacks == ["bubblewrap"]:
+        return Finding(
+            None,
+            "with --unsafe, Landlock, seccomp and limits are all there is: no bound on the disk, no other user, and"
+            " what Landlock does not cover is open. Your own code can be checked so, and no stranger's graded",
+        )
+    return Finding(False, f"no sandbox at all, for want of {' and '.join(lacks)}: nothing can be graded here")
