@@ -1,4 +1,4 @@
-# The two commands of the README: `make demo` and `make test`. Each does all of its set-up.
+# The commands of the README: `make demo`, `make test`, `make quick`. Each does all of its set-up.
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test build matrix seeds hostile fuzz kill-test postgresql clean
+.PHONY: setup demo test quick build matrix seeds hostile fuzz kill-test postgresql clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -16,20 +16,30 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder --durations=20
 
+# what takes about a minute, and needs no sandbox, nbgrader, cluster or browser; EXERCISE=name: with all of that exercise
+QUICK := tests/test_imports.py tests/checks/test_runner.py tests/checks/test_source_text.py tests/submission \
+  tests/sandbox/test_replies.py tests/grading/test_store.py tests/nbgrader/test_points.py
+quick: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest $(QUICK)
+	$(BIN)/python -m pytest tests/exercises/test_exercises.py \
+	  -k "$(if $(EXERCISE),$(EXERCISE)] or $(EXERCISE)- or $(EXERCISE)/,causal_mask] or causal_mask- or causal_mask/)"
+
 setup: $(STAMP) packages
 
 build: setup
 	$(BIN)/autograder build
 
-# which check catches which misconception: a page, and mistakes/fails.json; some minutes
-matrix: setup
-	$(BIN)/python -m autograder.mistakes.matrix | tee docs/matrix.md
+# which check catches which mistake, as reports/matrix.md: of all exercises (some minutes), or of EXERCISE=name
+matrix: $(STAMP)
+	$(BIN)/python -m autograder.mistakes.matrix $(EXERCISE)
 
 # the attacks, and the tables of what they came to
 hostile: setup
 	$(BIN)/python tests/support/security.py
 
-# every misconception rejected and named on other inputs, too
+# every mistake rejected and named on other inputs, too
 seeds: setup
 	SEEDS=2,3,4 $(BIN)/python -m pytest tests/exercises/test_exercises.py -k rejected_and_named
 

@@ -12,18 +12,15 @@ is written whole (`Bank.rewritten`), and an original is read from the notebook (
 """
 
 import functools
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import ModuleType
 
 from .. import course
 from ..checks.proxies import Local
 
-FAILS = Path(__file__).with_name("fails.json")
 NAME = re.compile(r"\{([A-Z][A-Z_0-9]*)\}")  # of a place or a word
 
 
@@ -187,10 +184,3 @@ def bank(exercise: str) -> Mapping[str, Mistake]:
 def mistakes_of(exercise: str) -> ModuleType:
     """The module of an exercise's mistakes. Raises CourseError where there is none."""
     return course.module_of(exercise, "mistakes")
-
-
-@functools.cache
-def usual_failures(exercise: str) -> dict[str, frozenset[str]]:
-    """{id: the names of the checks that the mistake usually fails} of an exercise."""
-    table = json.loads(FAILS.read_text(encoding="utf-8"))
-    return {id: frozenset(checks.split()) for id, checks in table.get(exercise, {}).items()}

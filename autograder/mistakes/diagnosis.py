@@ -11,6 +11,7 @@ the values must be the same in at least `SHARE` of them. One that a passed check
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,7 +21,7 @@ from torch.utils._pytree import tree_leaves
 
 from ..checks.proxies import Transcript, same
 from ..verdict import Check, Diagnosis
-from .bank import Mistake, bank, usual_failures
+from .bank import Mistake, bank
 
 if TYPE_CHECKING:
     from ..checks.runner import Graders, Run
@@ -38,6 +39,7 @@ class Diagnostician:
     def __init__(self, graders: Graders) -> None:
         self.graders = graders
         self.known: LRUCache[tuple[str, int], list[Known]] = LRUCache(KEPT)
+        self.odds = Odds()
 
     def diagnose(self, run: Run) -> list[Diagnosis]:
         """The misconceptions of a finished Run, at most three, the best first."""
@@ -49,24 +51,43 @@ class Diagnostician:
         """Every misconception of the exercise, with what is known of it so far."""
         known = self.known.get((exercise, seed))
         if known is None:
-            usual = usual_failures(exercise)
-            known = [Known(m, self.graders, seed, usual.get(m.id, frozenset())) for m in bank(exercise).values()]
+            known = [Known(m, self.graders, seed, self.odds) for m in bank(exercise).values()]
             self.known[exercise, seed] = known
         return known
+
+
+class Odds:
+    """How often trying a check has ruled a mistake out, by exercise, check, and whether the student passed it.
+
+    Most mistakes are ruled out by one check, if it is the right one. What is named does not depend on the order in
+    which checks are tried, only the time that it takes.
+    """
+
+    def __init__(self) -> None:
+        self.tried: Counter[tuple[str, str, bool]] = Counter()
+        self.ruled_out: Counter[tuple[str, str, bool]] = Counter()
+
+    def __call__(self, exercise: str, check: Check) -> float:
+        of = exercise, check.name, check.passed
+        return (self.ruled_out[of] + 1) / (self.tried[of] + 1)
+
+    def note(self, exercise: str, check: Check, ruled_out: bool) -> None:
+        of = exercise, check.name, check.passed
+        self.tried[of] += 1
+        self.ruled_out[of] += ruled_out
 
 
 class Known:
     """What a misconception does under the checks: found out check by check, as far as it was asked for, and kept.
 
-    Those that it failed on all inputs that were tried are `usual`. Most misconceptions are ruled out by the first one
-    of them that the student passed. Checks that the student was spared (no GPU in the sandbox) do not count.
+    Checks that the student was spared (no GPU in the sandbox) do not count.
     """
 
-    def __init__(self, misconception: Mistake, graders: Graders, seed: int, usual: Collection[str]) -> None:
+    def __init__(self, misconception: Mistake, graders: Graders, seed: int, odds: Odds) -> None:
         self.misconception = misconception
         self.graders = graders
         self.seed = seed
-        self.usual = usual
+        self.odds = odds
         self.found: dict[str, tuple[bool, Transcript]] = {}
 
     def fails_alike(self, run: Run) -> set[str]:
@@ -75,9 +96,13 @@ class Known:
         Else the empty set, after as few checks as settle it.
         """
         fails: set[str] = set()
-        for check in sorted(run.checks, key=self._settles_most):
+        for check in sorted(run.checks, key=self._likely_to_rule_out):
+            is_new = check.name not in self.found
             failed, transcript = self._at(check.name)
-            if failed and (check.passed or not _alike(run.transcripts[check.name], transcript)):
+            ruled_out = failed and (check.passed or not _alike(run.transcripts[check.name], transcript))
+            if is_new:
+                self.odds.note(self.misconception.exercise, check, ruled_out)
+            if ruled_out:
                 return set()
             if failed:
                 fails.add(check.name)
@@ -89,11 +114,11 @@ class Known:
         Empty if it fails a check that the student passed, or if none of the checks `wanted` is among the latter.
         """
         passed = [check for check in run.checks if check.passed]
-        if any(self._at(check.name)[0] for check in passed if check.name in self.usual):
+        if any(self.found[check.name][0] for check in passed if check.name in self.found):
             return set(), set()
         fails: set[str] = set()
         explains: set[str] = set()
-        for check in sorted(run.failed(), key=lambda check: (check.name not in wanted, self._settles_most(check))):
+        for check in sorted(run.failed(), key=lambda check: (check.name not in wanted, check.name not in self.found)):
             if check.name not in wanted and not explains:
                 return set(), set()
             failed, transcript = self._at(check.name)
@@ -105,12 +130,9 @@ class Known:
             return set(), set()
         return fails, explains
 
-    def _settles_most(self, check: Check) -> tuple[bool, bool, bool]:
-        """The order of checks in which most is settled for the least: what is known, then what it usually fails.
-
-        Of these, what the student passed comes first.
-        """
-        return check.name not in self.found, check.name not in self.usual, not check.passed
+    def _likely_to_rule_out(self, check: Check) -> tuple[bool, float]:
+        """The order in which checks are tried: what is known already, then what has ruled out most others."""
+        return check.name not in self.found, -self.odds(self.misconception.exercise, check)
 
     def _at(self, check: str) -> tuple[bool, Transcript]:
         """(whether it fails that check, its transcript of it)."""

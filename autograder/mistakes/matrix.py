@@ -1,44 +1,41 @@
-"""The table misconceptions x checks: which check catches which. `make matrix` prints it, and writes `fails.json`."""
+"""The table of mistakes and checks: `python -m autograder.mistakes.matrix [NAME…]` writes it to reports/matrix.md."""
 
-from __future__ import annotations
-
-import functools
-import json
+import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from .. import course
-from .bank import FAILS, bank
+from ..checks.runner import Graders, Run
+from ..errors import UsageError
+from .bank import bank
 
-if TYPE_CHECKING:
-    from ..checks.runner import Run
-
+PAGE = Path("reports", "matrix.md")  # in the course's folder
 SEED = 1
-OTHER_SEEDS = 2, 3
-HEAD = """# Which check catches which misconception
+HEAD = """# Which check catches which mistake
 
-Made by `make matrix`. A row is a wrong implementation, a column a check: ✗ where the check fails. A check that catches
-nothing would be a column without a ✗; a misconception that hangs on one check alone is marked with •.
+Made by `make matrix`. A row is a mistake, a column a check: ✗ where the check fails. A mistake that hangs on one check
+alone is marked with •.
 """
 
 
-def render(run: Callable[[str, str], Run]) -> str:
-    """The whole table as Markdown. `run(exercise, id)` is the graded Run of a misconception."""
+def render(run: Callable[[str, str], Run], wanted: Sequence[str] = ()) -> str:
+    """The page as Markdown, of the exercises `wanted` or of all. `run(exercise, id)` grades a mistake."""
     parts = [HEAD]
     for assignment in course.assignments().values():
-        parts.append(f"## {assignment.name}\n")
-        parts += [table(e.name, run) for e in assignment.exercises]
+        names = [e.name for e in assignment.exercises if bank(e.name) and (not wanted or e.name in wanted)]
+        parts += [f"## {assignment.name}\n"] if names else []
+        parts += [table(name, run) for name in names]
     return "\n".join(parts)
 
 
 def table(exercise: str, run: Callable[[str, str], Run]) -> str:
-    """The part of the table that is about one exercise; `run` as for `render`."""
+    """The part of the page that is about one exercise."""
     runs = {id: run(exercise, id) for id in bank(exercise)}
     checks = [check for check in next(iter(runs.values())).checks if check.points]  # the same with and without a GPU
     lines = [f"### {exercise}\n"]
     lines += [f"{n}. `{c.name.removeprefix('test_')}` ({c.category}, {c.points:g})" for n, c in enumerate(checks, 1)]
-    lines += ["", "| misconception | " + " | ".join(str(n) for n in range(1, len(checks) + 1)) + " |"]
+    lines += ["", "| mistake | " + " | ".join(str(n) for n in range(1, len(checks) + 1)) + " |"]
     lines.append("|---|" + "---|" * len(checks))
     for id, graded in runs.items():
         failed = {check.name for check in graded.failed()}
@@ -47,27 +44,23 @@ def table(exercise: str, run: Callable[[str, str], Run]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def failed_in_all(runs: Sequence[Run]) -> str:
-    """The names of the checks, as one text, that a misconception failed in each of several runs."""
-    names = [check.name for check in runs[0].failed()]
-    return " ".join(name for name in names if all(name in {c.name for c in run.failed()} for run in runs))
-
-
-def main() -> None:
-    """Print the table, and write which checks fail on all inputs that were tried."""
-    from ..checks.runner import Graders
-
+def main(wanted: Sequence[str] = ()) -> None:
+    """Write the page once all of it is made. Raises UsageError for an exercise that is none."""
+    for name in wanted:
+        if name not in course.exercises():
+            raise UsageError(f"There is no exercise {name!r}: the course has {', '.join(course.exercises())}.")
     graders = Graders()
-
-    @functools.cache
-    def run(exercise: str, id: str, seed: int = SEED) -> Run:
-        return graders.run(exercise, bank(exercise)[id].local(), seed)
-
-    sys.stdout.write(render(run))
-    seeds = SEED, *OTHER_SEEDS
-    table = {e: {id: failed_in_all([run(e, id, s) for s in seeds]) for id in bank(e)} for e in course.exercises()}
-    FAILS.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+    text = render(lambda exercise, id: graders.run(exercise, bank(exercise)[id].local(), SEED), wanted)
+    page = course.root() / PAGE
+    page.parent.mkdir(exist_ok=True)
+    new = page.with_suffix(f".{os.getpid()}")
+    new.write_text(text, encoding="utf-8")
+    new.replace(page)
+    print(f"{PAGE} is written")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main(sys.argv[1:])
+    except UsageError as error:
+        sys.exit(f"matrix: {error}")

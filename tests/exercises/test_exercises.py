@@ -14,8 +14,9 @@ from autograder import course
 from autograder.checks import api
 from autograder.checks.proxies import Local, Submission, same
 from autograder.checks.runner import Graders, Run, Stopped
+from autograder.errors import UsageError
 from autograder.mistakes import matrix
-from autograder.mistakes.bank import bank, usual_failures
+from autograder.mistakes.bank import bank
 from autograder.mistakes.diagnosis import Diagnostician, diagnose
 
 EXERCISES = sorted(course.exercises(ROOT))
@@ -345,26 +346,20 @@ def test_checks_say_what_they_are_about(graders, exercise):
         assert (check.points * 2).is_integer()
 
 
-MATRIX = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8")
+def test_the_matrix_is_a_page_of_what_was_asked_for(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(matrix, "PAGE", tmp_path / "reports" / "matrix.md")
+    matrix.main(["causal_mask"])
+    page = matrix.PAGE.read_text(encoding="utf-8")
+    assert re.findall(r"^##+ (.+)$", page, re.MULTILINE) == ["03_causal_attention", "causal_mask"]
+    assert all(f"| {id} " in page for id in bank("causal_mask"))
+    with pytest.raises(UsageError, match="There is no exercise 'mask'"):
+        matrix.main(["mask"])
 
 
-@pytest.mark.parametrize("exercise", EXERCISES)
-def test_the_matrix_is_up_to_date(runs, exercise):
-    """docs/matrix.md holds of every exercise what `make matrix` prints."""
-    made = matrix.table(exercise, lambda exercise, id: runs(exercise, id, matrix.SEED))
-    assert made.strip() in MATRIX, "run `make matrix`"
-
-
-@pytest.mark.parametrize("exercise", EXERCISES)
-def test_what_misconceptions_usually_fail_is_up_to_date(runs, exercise):
-    """misconceptions/fails.json holds what `make matrix` writes there; what failed by chance may lack."""
-    usual, failed = usual_failures(exercise), {id: runs(exercise, id, matrix.SEED).failed() for id in bank(exercise)}
-    assert usual.keys() == failed.keys(), "run `make matrix`"
-    for id, checks in failed.items():
-        assert usual[id] and usual[id] <= {check.name for check in checks}, f"{id}: run `make matrix`"
-
-
-def test_the_matrix_holds_nothing_else():
-    assert MATRIX.startswith(matrix.HEAD)
-    headings = re.findall(r"^##+ (.+)$", MATRIX, re.MULTILINE)
-    assert headings == [h for a in course.assignments(ROOT).values() for h in (a.name, *(e.name for e in a.exercises))]
+def test_a_crash_leaves_the_matrix_as_it_was(monkeypatch, tmp_path):
+    monkeypatch.setattr(matrix, "PAGE", tmp_path / "matrix.md")
+    matrix.PAGE.write_text("what was there", encoding="utf-8")
+    monkeypatch.setattr(Graders, "run", refuse)
+    with pytest.raises(ValueError, match="always"):
+        matrix.main(["causal_mask"])
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["what was there"]

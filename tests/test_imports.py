@@ -1,0 +1,62 @@
+"""The house as docs/architecture.md draws it: imports go one way, and the README's map shows every folder."""
+
+import ast
+import re
+
+from conftest import ROOT
+
+KIT = ROOT / "autograder"
+ORDER = """errors course verdict submission sandbox checks mistakes exercises grading report nbgrader batch
+templates new doctor demo notebooks cli __main__""".split()
+# The exercises' conftest.py serves `pytest autograder/exercises`, which grades by hand what `grading` otherwise does.
+EXCEPT = {("exercises/conftest.py", "grading")}
+
+
+def parts():
+    """The folders and modules at the top of the kit: those that hold code."""
+    folders = {path.name for path in KIT.iterdir() if path.is_dir() and any(path.rglob("*.py"))}
+    return folders | {path.stem for path in KIT.glob("*.py") if path.stem != "__init__"}
+
+
+def imported(path):
+    """The dotted names that a file of the kit imports from it, wherever in the file, as `sandbox.jail`."""
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            names = [".".join([*above, *filter(None, [node.module]), alias.name]) for alias in node.names]
+        else:
+            continue
+        yield from (name.removeprefix("autograder.") for name in names if name.startswith("autograder."))
+
+
+def test_imports_go_one_way():
+    """A part of the kit imports only those before it, also where it does so late, to start sooner: so no circles."""
+    assert parts() <= set(ORDER)
+    for path in KIT.rglob("*.py"):
+        place = path.relative_to(KIT)
+        if place.name == "__init__.py" and place.parent == KIT or place.parts[:2] == ("demo", "students"):
+            continue
+        part = place.parts[0].removesuffix(".py")
+        for name in imported(path):
+            other = name.split(".")[0]
+            allowed = other == part or (place.as_posix(), other) in EXCEPT
+            if part in ORDER and other in ORDER:
+                assert allowed or ORDER.index(other) < ORDER.index(part), f"{place} imports {name}"
+
+
+def test_what_is_bound_into_the_sandbox_imports_nothing_else():
+    for path in (KIT / "sandbox" / "inside").glob("*.py"):
+        assert all(name.startswith("sandbox.inside") for name in imported(path)), path.name
+
+
+def test_the_map_shows_all():
+    """The README's map has a line for every folder of the repository, and for every folder and module of the kit."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^ {4,}([\w.]+)/?(?:, ([\w.]+)/)*  ", readme, re.MULTILINE))
+    names = {name.removesuffix(".py") for pair in shown for name in pair}
+    assert parts() - {"__main__"} <= names
+    assert {path.parent.name for path in (KIT / "exercises").glob("*/__init__.py")} & {"families", "reference"} <= names
+    assert {"source", "release", "solutions", "tests", "benchmarks", "docs"} <= names
