@@ -135,9 +135,9 @@ class Bank(Mapping[str, Mistake]):
     ) -> None:
         """Take mistakes from a family's list: those called `ids`, or all.
 
-        `within` is the class that a notebook has from another exercise, where it is in there that they are made. `edits`
-        says by id what this answer needs instead of the list's edit (by place, or by text where there is no place), and
-        `originals` which notebook has the mistake.
+        `within` is the class of an earlier exercise, where the notebook has its own and the mistake is in there.
+        `edits` says by id what this answer needs instead of the list's edit, by place, or by text that stands in the
+        answer once. `originals` says which notebook has which mistake.
         """
         for id in ids or family:
             says = family[id].says

@@ -64,13 +64,7 @@ mistake(
     DROPOUT="nn.Dropout(0.0)",
     original="003",
 )
-mistake(
-    "scale-by-embedding-width",
-    "These are the values you get when scores are divided by the root of n_embd, as notebook 003 has it: it is the"
-    " width of the key, head_size, that counts.",
-    SCALE=" * x.shape[-1] ** -0.5",
-    original="003",
-)
+BANK.share(attention.SHARED, "scale-by-embedding-width", originals={"scale-by-embedding-width": "003"})
 mistake("always-bias", attention.SHARED["bias-everywhere"].says, **attention.WITH_BIAS)
 
 # --- what goes wrong in any head, and in any causal one -------------------------------------------

@@ -24,8 +24,9 @@ Words in code:
     SIZES, CONTEXT_SIZES, OUT_SIZES, BIAS   their arguments
     Q, K, V, SCORES, WEIGHTS, FOUND         what the steps are called (Q, K and V with the heads apart)
     HEADS, ONE                              the number of heads, and what makes it one
-    RESHAPED, FASTEST, MERGED, MERGED_SHAPE heads cut by one reshape, or as the last index; merged, and in which shape
-    MASK, ONES, ALLOWED                     the mask, one that hides nothing, and where the part in use lets keys be seen
+    RESHAPED, FASTEST                       heads cut by one reshape, or as the last index
+    MERGED, MERGED_SHAPE                    heads that are merged, and the shape that they have then
+    MASK, ONES, ALLOWED                     the mask, one that hides nothing, and where the part in use shows a key
     LONGEST, REST, RENORMALISED             the most tokens; what a division leaves; weights divided by their sum
 Words in sentences:
     WIDTH, INPUT, N                         what a key's width, the input's and the number of tokens are called
@@ -116,15 +117,15 @@ PROJECTIONS = {
     ),
     "keys-as-values": shared(
         "These are the values you get when the weights are applied to the keys: mix the values.",
-        MIX="{WEIGHTS} @ {K}",
+        MIX="torch.matmul({WEIGHTS}, {K})",
     ),
     "inputs-as-values": shared(
         "The weights are applied to the input itself: `{VALUE}` has no part in the output. Mix the values.",
         MIX="{WEIGHTS} @ {SOURCE}",
     ),
     "query-and-key-swapped": shared(
-        "These are the values you get when queries and keys change places in the product: rows belong to queries, so"
-        " the queries come first.",
+        "These are the values you get when queries and keys change places: rows of the scores belong to queries, so"
+        " these come first in the product.",
         PRODUCT="{K} @ {Q}.transpose(-2, -1)",
     ),
     "layers-made-in-forward": shared(
@@ -203,7 +204,7 @@ SCALE = {
         "These are the values you get when the weights are divided by the root of {WIDTH}: scale the scores, before the"
         " softmax, else rows no longer sum to 1.",
         SCALE="",
-        MIX="({WEIGHTS} / {K}.shape[-1] ** 0.5) @ {V}",
+        MIX="torch.matmul({WEIGHTS} / {K}.shape[-1] ** 0.5, {V})",
     ),
     "root-of-root-once": shared(
         "These are the values you get when the scores are divided by the fourth root of {WIDTH}: with the fourth root,"
@@ -562,7 +563,7 @@ CARE = {
     ),
     "values-detached": shared(
         "The values are cut out of the graph (`detach`, `.data`), so their layer never learns.",
-        MIX="{WEIGHTS} @ {V}.detach()",
+        MIX="torch.matmul({WEIGHTS}, {V}.detach())",
     ),
     "input-changed": shared(
         "The input is changed in place (`*=`, `mul_`, …), and whoever gave it still needs it: make a new tensor.",
@@ -587,6 +588,7 @@ SHARED |= {
         "with-biases": "bias-everywhere",
         "projection-without-bias": "output-projection-without-bias",
         "tokens-of-all-sequences": "batch-flattened",
+        "scale-by-embedding-width": "scale-by-input-width",
         "not-causal": "mask-missing",
         "mask-one-too-far": "one-step-ahead",
         "mask-without-itself": "diagonal-hidden",
