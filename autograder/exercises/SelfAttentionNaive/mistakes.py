@@ -10,17 +10,17 @@ BANK = Bank(
         '            raise ValueError(f"expected one sequence of shape (n, d), got {tuple(inputs.shape)}")',
         "PRODUCT": "inputs @ inputs.T",
         "SOFTMAX": "F.softmax(attention_scores, dim=1)",
-        "RETURN": "return",
-        "AVERAGE": "attention_weights @ inputs",
+        "MIX": "attention_weights @ inputs",
+        "END": "attention_weights @ inputs",
+        "RETURN": "return attention_weights @ inputs",
     },
-    words={
+    words=family.WORDS
+    | {
         "X": "inputs",
         "SHAPE": "(n, d)",
         "SCORES": "attention_scores",
         "WEIGHTS": "attention_weights",
-        "SCALE": "",
         "SCORE": "plain dot product",
-        "RIVALS": "the tokens of a row",
         "INDENT": "        ",
     },
 )
@@ -57,5 +57,5 @@ mistake(
 mistake(
     "batch-added",
     "One sequence (n, d) comes out as a batch of one: take that dimension away again.",
-    AVERAGE="({AVERAGE}).unsqueeze(0)",
+    MIX="({MIX}).unsqueeze(0)",
 )

@@ -54,10 +54,9 @@ mistake = BANK.mistake
 
 # --- stacking -------------------------------------------------------------------------------------
 
-mistake(
-    "plain-list",
-    "The heads are in a plain Python list, which hides their parameters: use `nn.ModuleList`.",
-    HEADS="[Head(n_embd, head_size, block_size, dropout) for _ in range(num_heads)]",
+BANK.share(
+    attention.STACK,
+    edits={"plain-list": {"HEADS": "[Head(n_embd, head_size, block_size, dropout) for _ in range(num_heads)]"}},
 )
 mistake(
     "the-same-head-many-times",

@@ -337,6 +337,9 @@ HEADS = {
         SOFTMAX="{SOFTMAX_OVER_HEADS}",
     ),
 }
+STACK = {
+    "plain-list": shared("The heads are in a plain Python list, which hides their parameters: use `nn.ModuleList`."),
+}
 NUMBER_OF_HEADS = {
     "indivisible-floored": shared(
         "Heads that don't divide {ALL} are accepted: raise a `ValueError` with both numbers.", DIVIDES=""
@@ -577,7 +580,7 @@ CARE["input-changed-in-place"] = shared(  # the same, and gradients are wrong
 
 # --------------------------------------------------------------------------------------------------
 
-SHARED = PROJECTIONS | BIASES | NO_BIASES | OUTPUT | SINGLE_OUTPUT | SCALE | SOFTMAX | HEADS | NUMBER_OF_HEADS
+SHARED = PROJECTIONS | BIASES | NO_BIASES | OUTPUT | SINGLE_OUTPUT | SCALE | SOFTMAX | HEADS | STACK | NUMBER_OF_HEADS
 SHARED |= CAUSAL_MASK | LENGTH | MASKS | DROPOUT | CARE
 
 # The same mistakes under the ids by which the results of other exercises know them.
