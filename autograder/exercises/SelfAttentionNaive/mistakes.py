@@ -1,6 +1,7 @@
 """What goes wrong in `SelfAttentionNaive()`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ..families.attention import mistakes as attention
 from ..families.parameter_free import mistakes as family
 
 BANK = Bank(
@@ -54,8 +55,4 @@ mistake(
         "        self.W_query = nn.Linear(6, 6, bias=False)\n\n    def forward"
     },
 )
-mistake(
-    "batch-added",
-    "One sequence (n, d) comes out as a batch of one: take that dimension away again.",
-    MIX="({MIX}).unsqueeze(0)",
-)
+BANK.share(attention.CARE, "batch-added", edits={"batch-added": {"MIX": "({MIX}).unsqueeze(0)"}})
