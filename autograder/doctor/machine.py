@@ -86,7 +86,7 @@ def memory_of_this_machine() -> int:
 def _bubblewrap(lacks):
     from ..sandbox import jail
 
-    program = shutil.which("bwrap")
+    program = shutil.which("bwrap") or "bwrap"
     if problem := jail.refusal():
         lacks.append("bubblewrap")
         yield Finding(False, problem)

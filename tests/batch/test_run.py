@@ -1,11 +1,14 @@
 """A batch: who is graded, who is known, what is told at the end. Graded and recorded by stand-ins, so nothing runs."""
 
+import types
+
 import pytest
 from conftest import ASSIGNMENT, hand_in
 from stand_ins import Engine, Writer, run, verdict
 
 from autograder import course
 from autograder.batch import commands
+from autograder.grading import gate
 from autograder.report import outcome_text
 from autograder.verdict import Graded
 
@@ -117,8 +120,10 @@ def test_a_submission_that_changes_during_the_run_gets_no_stale_grade(tmp_path, 
 def test_one_that_cannot_be_recorded_stops_nobody(tmp_path, submit, monkeypatch, capsys):
     for student in ("ada", "odd", "zoe"):
         submit(student, student if student == "odd" else "graded")
-    monkeypatch.setattr(commands, "_writer", lambda *args, **settings: writer)
     writer = Writer()
+    monkeypatch.setattr(commands, "_runs", lambda *args, **settings: types.SimpleNamespace(config={}))
+    monkeypatch.setattr(commands, "_writer", lambda *args, **settings: writer)
+    monkeypatch.setattr(gate, "require", lambda *args: None)
     assert commands.grade_class(tmp_path, course.find_assignment("02"), ["ada", "odd", "zoe"], Engine()) == 2
     said, complained = capsys.readouterr()
     assert writer.recorded.keys() == {"ada", "zoe"} and "3 graded" in said
