@@ -157,7 +157,7 @@ in the kernel) and against this kit, both in one run of `python benchmarks/forgi
   exercise; all points are bold. "No grade": the kernel had ended, and nbgrader graded nothing of that submission.
 - This run has {run} of the {every} attacks that can be made on both.
 - {left_out} more attacks aim at this kit's own insides. They mean nothing to stock nbgrader and are not in the table;
-  `tests/hostile/forging` holds them all, and `tests/test_hostile.py` runs them.
+  `tests/hostile/forging` holds them all, and `tests/sandbox/test_hostile.py` runs them.
 
 Python {python}, torch {torch}, IPython {ipython}, nbclient {nbclient}.
 """

@@ -8,8 +8,10 @@ from conftest import ROOT
 KIT = ROOT / "autograder"
 ORDER = """errors course verdict submission sandbox checks mistakes exercises grading report nbgrader batch
 templates new doctor demo notebooks cli __main__""".split()
-# The exercises' conftest.py serves `pytest autograder/exercises`, which grades by hand what `grading` otherwise does.
-EXCEPT = {("exercises/conftest.py", "grading")}
+EXCEPT = {
+    ("exercises/conftest.py", "grading"),  # serves `pytest autograder/exercises`, which grades by hand
+    ("verdict.py", "submission"),  # names the type of the cells that a Graded carries along, and imports nothing
+}
 
 
 def parts():

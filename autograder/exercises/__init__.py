@@ -1,1 +1,1 @@
-"""The hidden graders: plain pytest, one file per exercise. `pytest autograder/graders` grades the solutions."""
+"""The hidden graders, one folder per exercise; `pytest autograder/exercises` grades the solutions."""

@@ -1,7 +1,7 @@
 """What plugs into `nbgrader zip_collect`: archives of strangers, unpacked within bounds, file by file.
 
 nbgrader's own extractor reads whole files into memory, unpacks archives within archives without end, follows links and
-gives up on the class when one archive is broken. Whose a file is, `whose.py` finds out.
+gives up on the class when one archive is broken. Whose a file is, `owners.py` finds out.
 """
 
 from __future__ import annotations

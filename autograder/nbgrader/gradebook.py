@@ -1,6 +1,6 @@
 """The one writer: what grading found goes into autograded/ and nbgrader's gradebook, many submissions at a time.
 
-It does what `nbgrader autograde` does with the preprocessors of notebooks/autograde.py, which asks the database some
+It does what `nbgrader autograde` does with the preprocessors of `preprocessors.py`, which asks the database some
 sixty times for each submission. Where a course configures others, nbgrader does it itself: see `does_as_usual`.
 """
 

@@ -1,6 +1,6 @@
 """What plugs into `nbgrader autograde`: an exporter that reads submissions, preprocessors that restore and grade.
 
-nbgrader's own lists and exporter option take these; what has no option is in `nbgrader_patch.py`.
+nbgrader's own lists and exporter option take these; what has no option is in `patches.py`.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Child:
         self.unexplained = False  # whether something else may have ended it: somebody, or a machine out of memory
 
     def greeted(self) -> Child:
-        """This child, once it has said that its lock is in place. Raises jail.SandboxError if it is not, or Died."""
+        """This child, once it has said that its lock is in place. Raises SandboxError if it is not, or Died."""
         try:
             hello, _ = wire.receive_frame(self.sock, time.monotonic() + START_SECONDS)
         except wire.Closed:

@@ -49,7 +49,7 @@ class WarmParent:
         self.close()
 
     def launch(self) -> None:
-        """Begin to start the sandbox, which takes seconds, if it does not run. Raises jail.SandboxError."""
+        """Begin to start the sandbox, which takes seconds, if it does not run. Raises SandboxError."""
         if self.process is not None:
             return
         self.ready = False
@@ -71,7 +71,7 @@ class WarmParent:
         self.control = ours
 
     def start(self) -> None:
-        """Start the sandbox if it does not run. Raises jail.SandboxError with one sentence if it cannot."""
+        """Start the sandbox if it does not run. Raises SandboxError with one sentence if it cannot."""
         self.launch()
         if self.ready:
             return
