@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from .batch.commands import alone, engine_for, grade_class, progress, report_class
+from .batch.commands import engine_for, grade_class, locked, progress, report_class
 from .errors import DISK, UsageError, UserError
 
 # of a full disk, a folder that may not be written, a machine at its limits
@@ -169,15 +169,15 @@ def build(options):
     """Make release/ and solutions/ from source/, through nbgrader."""
     from . import course
     from .nbgrader.building import build
-    from .nbgrader.runs import Course
+    from .nbgrader.runs import NbgraderCourse
 
     wanted = [course.find_assignment(name) for name in options.assignments] or list(course.assignments().values())
     root = course.root()
-    runs = Course(root)
+    runs = NbgraderCourse(root)
     runs.gradebook().close()  # if it cannot be used, this says so
     with contextlib.ExitStack() as locks:
         for assignment in wanted:
-            locks.enter_context(alone(root, assignment.name))
+            locks.enter_context(locked(root, assignment.name))
         names = [assignment.name for assignment in wanted]
         for done in (bar := progress("building", build(root, names, runs), len(wanted))):
             if isinstance(done, str):
@@ -198,7 +198,7 @@ def check(options):
     from .report import outcome_text
 
     full = True
-    with start.grader(device(options), options.unsafe) as grader:
+    with start.started_grader(device(options), options.unsafe) as grader:
         from .grading.grader import new_seed
 
         seed = new_seed() if options.seed is None else options.seed
@@ -244,7 +244,7 @@ def report(options):
 
     root, assignment = course.root(), course.find_assignment(options.assignment)
     require_jobs(options)
-    with alone(root, assignment.name):
+    with locked(root, assignment.name):
         return report_class(root, assignment, options.jobs)
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # who reads a stored verdict needs none of these
     from _typeshed import DataclassInstance
 
     from . import course
-    from .submission.restore import Cell
+    from .submission.restore import RestoredCell
 
 T = TypeVar("T", bound="DataclassInstance")
 
@@ -90,7 +90,7 @@ class Skipped:
 
 
 @dataclass
-class Exercise:
+class Outcome:
     """The outcome of one exercise. `message` says why, where the status is not "graded"."""
 
     exercise: str
@@ -112,7 +112,7 @@ class Verdict:
     """One submission's outcome: `path` as it was given, and the `seed` that its inputs were drawn from."""
 
     path: str
-    exercises: list[Exercise]
+    exercises: list[Outcome]
     seed: int
     assignment: str = ""
     schema: int = SCHEMA
@@ -130,7 +130,7 @@ class Verdict:
         """Whether every exercise got all its points; nothing asked for is not everything achieved."""
         return bool(self.exercises) and all(e.status == "graded" and e.score == e.max_score for e in self.exercises)
 
-    def exercise(self, name: str | None) -> Exercise | None:
+    def exercise(self, name: str | None) -> Outcome | None:
         return next((e for e in self.exercises if e.exercise == name), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -148,10 +148,10 @@ class Verdict:
         return typed(cls, data, exercises=[_exercise(e) for e in _list(data.get("exercises"))])
 
 
-def _exercise(data: object) -> Exercise:
+def _exercise(data: object) -> Outcome:
     data = data if isinstance(data, dict) else {}
     outcome = typed(
-        Exercise,
+        Outcome,
         data,
         checks=[typed(Check, c) for c in _list(data.get("checks"))],
         diagnosis=[typed(Diagnosis, d) for d in _list(data.get("diagnosis"))],
@@ -171,7 +171,7 @@ class Graded:
     """
 
     verdict: Verdict
-    cells: "list[Cell]" = field(default_factory=list)
+    cells: "list[RestoredCell]" = field(default_factory=list)
     outputs: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
     stopped: bool = False
@@ -189,7 +189,7 @@ def settled(first: Graded, second: Graded) -> Graded:
     return replace(second, verdict=replace(second.verdict, exercises=exercises))
 
 
-def _settled(first: Exercise | None, second: Exercise) -> Exercise:
+def _settled(first: Outcome | None, second: Outcome) -> Outcome:
     return first if first and second.status in STOPPED and first.status not in STOPPED else second
 
 
@@ -201,6 +201,6 @@ def rejected(
     return Verdict(str(path), results, seed, assignment)
 
 
-def without_grade(name: str, max_score: float, status: str, message: str) -> Exercise:
+def without_grade(name: str, max_score: float, status: str, message: str) -> Outcome:
     """The outcome of an exercise that could not be graded: 0 points, and why."""
-    return Exercise(exercise=name, score=0.0, max_score=max_score, status=status, message=message)
+    return Outcome(exercise=name, score=0.0, max_score=max_score, status=status, message=message)

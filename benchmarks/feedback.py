@@ -22,7 +22,7 @@ from autograder import course
 from autograder.demo import run
 from autograder.grading.store import Store
 from autograder.report import class_report
-from autograder.verdict import Check, Diagnosis, Exercise, Verdict
+from autograder.verdict import Check, Diagnosis, Outcome, Verdict
 
 ASSIGNMENT = "02_queries_keys_values"
 CHECKS = 20  # of an exercise
@@ -145,7 +145,7 @@ def made_up_verdict(assignment, draw):
         named = [Diagnosis("no-scale", "The scores are not scaled.")] if draw.random() < 0.3 else []
         score = sum(c.points for c in checks if c.passed)
         status = draw.choices(["graded", "timeout"], [99, 1])[0]
-        outcomes.append(Exercise(exercise.name, score, exercise.points, status, checks, named))
+        outcomes.append(Outcome(exercise.name, score, exercise.points, status, checks, named))
     return Verdict("", outcomes, 1, assignment.name)
 
 

@@ -15,7 +15,7 @@ from autograder import cli, course
 from autograder.demo import run
 from autograder.errors import CourseError, UsageError
 from autograder.grading.store import Store
-from autograder.verdict import Diagnosis, Exercise, Verdict
+from autograder.verdict import Diagnosis, Outcome, Verdict
 
 GRADED = ("02",)
 EXERCISES = ("SingleHeadSelfAttention", "SelfAttention", "attention")
@@ -138,7 +138,7 @@ def test_every_assignment_has_a_class():
 
 
 def outcome(score, status="graded", *mistakes):
-    return Exercise("attention", score, 10.0, status, diagnosis=[Diagnosis(m, "") for m in mistakes])
+    return Outcome("attention", score, 10.0, status, diagnosis=[Diagnosis(m, "") for m in mistakes])
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_outcomes_are_compared(found, expected, fits):
 
 def test_every_surprise_is_told(tmp_path, assignment):
     student = run.parse("kim", EXPECT, EXERCISES)
-    exercises = [Exercise("attention", 4.0, 10.0, "graded", diagnosis=[Diagnosis("no-scale", "")])]
-    exercises.append(Exercise("SelfAttention", 8.0, 8.0, "graded"))
+    exercises = [Outcome("attention", 4.0, 10.0, "graded", diagnosis=[Diagnosis("no-scale", "")])]
+    exercises.append(Outcome("SelfAttention", 8.0, 8.0, "graded"))
     Store(tmp_path).put_latest(ASSIGNMENT, "kim", Verdict("", exercises, seed=1))
     surprises = run.compare([student], tmp_path, assignment)
     assert surprises == [

@@ -20,6 +20,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import distributed
@@ -82,7 +83,7 @@ class Cluster:
                 for task, culprit in crew.look():
                     deaths[task.key] += culprit
                     if deaths[task.key] >= tasks.ATTEMPTS:
-                        yield task, tasks.died(task)
+                        yield task, tasks.killed(task)
                     else:
                         again.append(task)
                 while (worker := crew.free(alone)) and (task := again.popleft() if again else next(coming, None)):
@@ -135,7 +136,7 @@ class _Crew:
     def __init__(self, client: distributed.Client, address: str, device: str, unsafe: bool) -> None:
         self.client = client
         self.address = address
-        self.plugin = WarmGrader(what_counts(), device, unsafe)
+        self.plugin = WarmGrader(fingerprint(), device, unsafe)
         self.workers: set[str] = set()  # those that can grade
         self.others: set[str] = set()  # those that cannot
         # by the future's key, in order: (worker, future, task)
@@ -299,20 +300,22 @@ def _first_line(error: BaseException | None) -> str:
 # --- a worker -------------------------------------------------------------------------------------
 
 
-def what_counts() -> dict[str, str]:
+def fingerprint() -> dict[str, str]:
     """What must be the same on the head and on a worker, by name: what scores depend on, and what carries them."""
-    from ..grading.store import course_parts
+    from ..grading.store import content_hash, course_parts
 
+    here = Path(__file__).parent
     python = ".".join(platform.python_version_tuple()[:2])
-    return {**course_parts(), "Python": python, "Dask": version("distributed")}
+    carriers = content_hash(here, here.glob("*.py"))
+    return {**course_parts(), "tasks": carriers, "Python": python, "Dask": version("distributed")}
 
 
-def why_not(wanted: Mapping[str, str], unsafe: bool) -> str | None:
-    """Why this machine cannot grade for a head of which `what_counts` is `wanted`: the end of a sentence, or None."""
+def difference(wanted: Mapping[str, str], unsafe: bool) -> str | None:
+    """Why this machine cannot grade for a head of which `fingerprint` is `wanted`: the end of a sentence, or None."""
     from ..sandbox import jail
 
     try:
-        here = what_counts()
+        here = fingerprint()
     except (CourseError, ImportError, OSError) as problem:
         return f"cannot grade: {_first_line(problem)}."
     differing = [
@@ -327,8 +330,8 @@ def why_not(wanted: Mapping[str, str], unsafe: bool) -> str | None:
 
 
 async def make_ready(plugin: WarmGrader, dask_worker: distributed.Worker) -> str | None:
-    """Make a worker ready for a head, which sends its plug-in: None, or why it cannot grade, as `why_not` says it."""
-    problem = await asyncio.to_thread(why_not, plugin.wanted, plugin.unsafe)
+    """Make a worker ready for a head, which sends its plug-in: None, or why it cannot grade (`difference`)."""
+    problem = await asyncio.to_thread(difference, plugin.wanted, plugin.unsafe)
     if problem is None and plugin.name not in dask_worker.plugins:
         await dask_worker.plugin_add(plugin, name=plugin.name)
     return problem
@@ -379,7 +382,7 @@ class WarmGrader(distributed.WorkerPlugin):
 
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         if self.grader is None:
-            self.grader = start.grader(self.device, self.unsafe)
+            self.grader = start.started_grader(self.device, self.unsafe)
         answer = tasks.grade(self.grader, task)
         return SandboxError(f"On the worker {self.address}: {answer}") if isinstance(answer, SandboxError) else answer
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..course import Assignment
     from ..grading.store import Store
-    from ..nbgrader.runs import Course
+    from ..nbgrader.runs import NbgraderCourse
     from ..submission.read import StrPath
     from ..verdict import Verdict
     from .run import Engine, Recorder
@@ -41,7 +41,7 @@ def grade_class(
     from .run import Batch, remarks
 
     results = Store(root)
-    with alone(root, assignment.name):
+    with locked(root, assignment.name):
         results.sweep()
         batch = Batch(root, assignment, who, results, device, renew)
         engine.warm(batch.at_once)  # while nbgrader is imported, which takes as long as torch
@@ -69,11 +69,11 @@ def grade_class(
     return 2 if problems or batch.unjudged else 0
 
 
-def _runs(root: StrPath, assignment: Assignment, **settings: Any) -> Course:
+def _runs(root: StrPath, assignment: Assignment, **settings: Any) -> NbgraderCourse:
     """nbgrader's Course, which knows the assignment as its source has it. Raises UsageError."""
-    from ..nbgrader.runs import Course
+    from ..nbgrader.runs import NbgraderCourse
 
-    runs = Course(root, **settings)
+    runs = NbgraderCourse(root, **settings)
     require_build(runs, assignment)
     return runs
 
@@ -87,12 +87,16 @@ def _solution(engine: Engine, assignment: Assignment, seed: int) -> Verdict:
     return graded.verdict
 
 
-def _writer(runs: Course, assignment: Assignment, results: Store) -> Recorder:
+def _writer(runs: NbgraderCourse, assignment: Assignment, results: Store) -> Recorder:
     """What records submissions: many at a time, or nbgrader itself where a course has it do more than usual."""
     from ..nbgrader import gradebook
-    from ..nbgrader.runs import OneByOne
+    from ..nbgrader.runs import StockRecorder
 
-    return gradebook.Writer(runs, assignment, results) if gradebook.does_as_usual(runs) else OneByOne(runs, assignment)
+    return (
+        gradebook.GradebookWriter(runs, assignment, results)
+        if gradebook.is_stock(runs)
+        else StockRecorder(runs, assignment)
+    )
 
 
 def engine_for(scheduler: str | None, jobs: int, device: str, unsafe: bool) -> Engine:
@@ -112,7 +116,7 @@ def engine_for(scheduler: str | None, jobs: int, device: str, unsafe: bool) -> E
 
 
 @contextlib.contextmanager
-def alone(root: StrPath, assignment: str) -> Iterator[None]:
+def locked(root: StrPath, assignment: str) -> Iterator[None]:
     """Let no other run work on this assignment meanwhile. The lock goes with the process. Raises UsageError.
 
     Runs on different assignments share nothing but the gradebook, which stands that.
@@ -129,7 +133,7 @@ def alone(root: StrPath, assignment: str) -> Iterator[None]:
         yield
 
 
-def require_build(runs: Course, assignment: Assignment) -> None:
+def require_build(runs: NbgraderCourse, assignment: Assignment) -> None:
     """The gradebook must know the assignment as its source has it. Raises UsageError."""
     from nbgrader.api import MissingEntry
 

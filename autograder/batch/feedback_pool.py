@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from ..errors import NbgraderError, UsageError
 from ..submission.read import StrPath
-from .processes import end_with, without_interrupts
+from .processes import die_with, without_interrupts
 
 STARTS = 10  # students for whom it is worth starting one more process: most of its first seconds are imports
 DEADLINE = 60.0  # seconds for one page, most of which take a fraction of one
@@ -121,12 +121,12 @@ class _Writer:
 
 def _work(pipe: connection.Connection, head: int, root: str, assignment: str) -> None:
     """What a writer does: write pages until the head closes the pipe, or is gone."""
-    end_with(head)
+    die_with(head)
     with contextlib.suppress(EOFError, ConnectionError):
         try:
-            from ..nbgrader.runs import Course
+            from ..nbgrader.runs import NbgraderCourse
 
-            write = Course(root).feedback(assignment)
+            write = NbgraderCourse(root).feedback(assignment)
             pipe.send(READY)
             while True:
                 pipe.send(_written(write, *pipe.recv()))

@@ -13,7 +13,7 @@ from ..errors import SandboxError
 from ..grading import start
 from ..verdict import Graded
 from . import tasks
-from .processes import end_with, without_interrupts
+from .processes import die_with, without_interrupts
 from .tasks import ATTEMPTS, PATIENCE, Task
 
 READY = "ready"
@@ -82,7 +82,7 @@ class Pool:
                     if task is not None and deaths[culprit] < ATTEMPTS:
                         waiting.append(task)
                     elif task is not None:
-                        yield task, tasks.died(task)
+                        yield task, tasks.killed(task)
                 elif task is not None and isinstance(answer, Graded):
                     if are_waiting():  # first, so that it works while the head is busy with this one
                         give(worker)
@@ -146,9 +146,9 @@ class _Worker:
 
 def _work(pipe: connection.Connection, head: int, device: str, unsafe: bool) -> None:
     """What a worker does: grade tasks until the head closes the pipe, or is gone."""
-    end_with(head)
+    die_with(head)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with start.grader(device, unsafe) as grader, contextlib.suppress(EOFError, ConnectionError):
+    with start.started_grader(device, unsafe) as grader, contextlib.suppress(EOFError, ConnectionError):
         pipe.send(READY)
         while True:
             pipe.send(tasks.grade(grader, pipe.recv()))

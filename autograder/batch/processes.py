@@ -9,7 +9,7 @@ from collections.abc import Iterator
 PR_SET_PDEATHSIG = 1
 
 
-def end_with(head: int) -> None:
+def die_with(head: int) -> None:
     """Let this process end when the one that started it, of that number, ends; Ctrl-C is for that one alone."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != head:

@@ -50,7 +50,7 @@ class Engine(Protocol):
 
 
 class Recorder(Protocol):
-    """What records submissions: many at a time (`gradebook.Writer`), or each by nbgrader itself (`runs.OneByOne`).
+    """What records submissions: `gradebook.GradebookWriter`, many at a time, or nbgrader itself (`runs.StockRecorder`).
 
     A context manager: what is left over is recorded at its end, unless that is an exception.
     """

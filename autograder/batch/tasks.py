@@ -10,7 +10,7 @@ from ..errors import SandboxError
 from ..sandbox.jail import Limits
 from ..sandbox.parent import START_SECONDS
 from ..submission import read
-from ..submission.restore import Cell, restore
+from ..submission.restore import RestoredCell, restore
 from ..verdict import Graded, Verdict, without_grade
 
 if TYPE_CHECKING:  # it imports torch
@@ -49,24 +49,24 @@ def grade(grader: Grader, task: Task) -> Graded | SandboxError:
     except SandboxError as error:
         return error
     except Exception as mistake:
-        from ..grading.grader import kits_mistake
+        from ..grading.grader import internal_error
 
-        return failed(task, "error", kits_mistake(mistake))
+        return ungraded(task, "error", internal_error(mistake))
 
 
-def cells(task: Task) -> list[Cell]:
+def cells(task: Task) -> list[RestoredCell]:
     """The submission's cells, restored."""
     found = course.find_assignment(task.assignment)
     return restore(read.read_notebook(task.data), found.cells, found)
 
 
-def failed(task: Task, status: str, message: str) -> Graded:
+def ungraded(task: Task, status: str, message: str) -> Graded:
     """The Graded of a task that no worker could grade: 0 points, and why."""
     exercises = course.find_assignment(task.assignment).exercises
     outcomes = [without_grade(e.name, e.points, status, message) for e in exercises]
     return Graded(Verdict("", outcomes, task.seed, task.assignment), cells(task), {})
 
 
-def died(task: Task) -> Graded:
+def killed(task: Task) -> Graded:
     """The Graded of a task that ATTEMPTS workers died of, or that one did not end."""
-    return failed(task, "killed", "Whenever it was graded, the grading process ended, or had to be ended.")
+    return ungraded(task, "killed", "Whenever it was graded, the grading process ended, or had to be ended.")

@@ -21,7 +21,7 @@ import torch
 
 from ..sandbox import replies
 from ..sandbox.inside import wire
-from ..sandbox.inside.handlers import Workbench, tensors_in
+from ..sandbox.inside.handlers import RequestHandler, tensors_in
 from .source_text import Source
 
 Answer: TypeAlias = tuple[wire.Message, wire.Tensors]  # a reply, and the tensors of it
@@ -79,7 +79,7 @@ class Local:
     """Trusted code in this process, behind the same interface as a sandboxed child. `text` is what defines it."""
 
     def __init__(self, namespace: dict[str, Any], text: str | None = None) -> None:
-        self.bench = Workbench(namespace)
+        self.bench = RequestHandler(namespace)
         self.text = text
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:

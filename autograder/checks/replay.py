@@ -27,18 +27,18 @@ PATIENCE = 1.0  # seconds for all answers, or
 TIMES = 20.0  # times as long as those took that were waited for, whichever is longer
 
 
-class Unforeseen(Exception):
+class NotForeseen(Exception):
     """A check asks for something else than the one did that is remembered."""
 
 
-class Foresight:
+class RequestLog:
     """What the checks of exercises ask for, by exercise and seed."""
 
     def __init__(self) -> None:
-        self.known: LRUCache[tuple[str, int], Known] = LRUCache(KEPT)
+        self.known: LRUCache[tuple[str, int], KnownRequests] = LRUCache(KEPT)
 
-    def answers(self, exercise: str, seed: int, transport: JoinedTransport) -> dict[str, Foreseen]:
-        """A Foreseen transport for each of the checks that are known, where `transport` serves requests at once.
+    def answers(self, exercise: str, seed: int, transport: JoinedTransport) -> dict[str, ReplayedTransport]:
+        """A ReplayedTransport for each of the checks that are known, where `transport` serves requests at once.
 
         Empty if it does not, or if not all could be answered; whoever it was that stopped it is then asked one by one.
         """
@@ -51,21 +51,21 @@ class Foresight:
             return {}
         left = iter(answers)
         return {
-            check: Foreseen(transport, asked, [next(left) for _ in asked.requests])
+            check: ReplayedTransport(transport, asked, [next(left) for _ in asked.requests])
             for check, asked in known.checks.items()
         }
 
-    def keep(self, exercise: str, seed: int, check: str, asked: Asked) -> None:
+    def keep(self, exercise: str, seed: int, check: str, asked: RecordingTransport) -> None:
         """Remember what a check asked for that the course's own solution passed."""
-        known = self.known.get((exercise, seed), Known({}))
-        self.known[exercise, seed] = Known({**known.checks, check: asked})
+        known = self.known.get((exercise, seed), KnownRequests({}))
+        self.known[exercise, seed] = KnownRequests({**known.checks, check: asked})
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownRequests:
     """What the `checks` of an exercise ask for, by name."""
 
-    checks: dict[str, Asked]
+    checks: dict[str, RecordingTransport]
 
     @functools.cached_property
     def requests(self) -> list[tuple[wire.Message, wire.Tensors]]:
@@ -83,7 +83,7 @@ class Known:
         return wire.encoded(message, [tensor for _, tensors in self.requests for tensor in tensors])
 
 
-class Asked:
+class RecordingTransport:
     """A transport that remembers what a check asks for: `requests`, [(message, tensors)], and how many `seconds` passed
     until all was answered.
     """
@@ -105,17 +105,17 @@ class Asked:
         return self.transport.source(name)
 
 
-class Foreseen:
+class ReplayedTransport:
     """A transport that has the answers to what was `asked` already: [(reply, its tensors)]."""
 
-    def __init__(self, transport: Transport, asked: Asked, answers: Sequence[Answer]) -> None:
+    def __init__(self, transport: Transport, asked: RecordingTransport, answers: Sequence[Answer]) -> None:
         self.transport = transport
         self.waiting = iter([(*request, *answer) for request, answer in zip(asked.requests, answers, strict=True)])
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         known, given, reply, answer = next(self.waiting, (None, [], {}, []))
         if message != known or len(tensors) != len(given) or not all(map(_identical, tensors, given)):
-            raise Unforeseen
+            raise NotForeseen
         return reply, answer
 
     def source(self, name: str) -> Source:

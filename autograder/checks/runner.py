@@ -19,7 +19,7 @@ from ..sandbox.inside import no_dynamo, wire
 from ..verdict import Check
 from .api import CheckFailed, Draw
 from .proxies import JoinedTransport, StudentError, Submission, Transcript
-from .replay import Asked, Foreseen, Foresight, Unforeseen
+from .replay import NotForeseen, RecordingTransport, ReplayedTransport, RequestLog
 
 TAKES = ("submission", "draw")  # the fixtures of a check, see `exercises/conftest.py`
 MARKS = {"category", "points", "witnessed"}  # what `@check` marks it with
@@ -38,7 +38,7 @@ FORESEEN = (Stopped, pytest.skip.Exception, CheckFailed, StudentError, wire.Wire
 
 
 @dataclass
-class Run:
+class ExerciseRun:
     """One exercise of one submission, as it is graded: its checks in order (or `only` one), and what each saw."""
 
     exercise: str
@@ -56,7 +56,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Collected:
+class GradedCheck:
     """A check, ready to be called: a function, or a method bound to an instance of its class."""
 
     name: str
@@ -91,14 +91,14 @@ class Graders:
         Raises GraderError.
         """
         no_dynamo.put()
-        self.foresight = Foresight()
+        self.foresight = RequestLog()
         self.checks = {
             exercise: collected(exercise, module) for exercise, module in (modules or _of_the_course()).items()
         }
 
     def run(
         self, exercise: str, transport: JoinedTransport, seed: int, only: str | None = None, learning: bool = False
-    ) -> Run:
+    ) -> ExerciseRun:
         """Grade one exercise: a Run, of all checks or of the one named `only`.
 
         `transport` serves the workbench's requests. With `learning`, what the checks ask
@@ -106,7 +106,7 @@ class Graders:
         """
         if exercise not in self.checks:
             raise LookupError(f"there is no grader for {exercise}")
-        run = Run(exercise, transport, seed, only)
+        run = ExerciseRun(exercise, transport, seed, only)
         foreseen = self.foresight.answers(exercise, seed, transport) if only is None else {}
         for check in self.checks[exercise]:
             if only not in (None, check.name):
@@ -122,7 +122,7 @@ class Graders:
         return run
 
     def _made(
-        self, check: Collected, foreseen: Foreseen | None, run: Run, learning: bool
+        self, check: GradedCheck, foreseen: ReplayedTransport | None, run: ExerciseRun, learning: bool
     ) -> tuple[Outcome, Transcript]:
         """(what came of a check, its transcript): with the answers that were foreseen, or request by request.
 
@@ -131,15 +131,15 @@ class Graders:
         if foreseen:
             transcript = Transcript()
             outcome = check.call(Submission(foreseen, transcript), run.seed)
-            if not isinstance(outcome, Unforeseen):
+            if not isinstance(outcome, NotForeseen):
                 return self._judged(check, outcome, run), transcript
-        asked, transcript = Asked(run.transport), Transcript()
+        asked, transcript = RecordingTransport(run.transport), Transcript()
         outcome = check.call(Submission(asked, transcript), run.seed)
         if learning and (outcome is None or isinstance(outcome, pytest.skip.Exception)):
             self.foresight.keep(check.exercise, run.seed, check.name, asked)
         return self._judged(check, outcome, run), transcript
 
-    def _judged(self, check: Collected, outcome: BaseException | None, run: Run) -> Outcome:
+    def _judged(self, check: GradedCheck, outcome: BaseException | None, run: ExerciseRun) -> Outcome:
         if problem := mistake(check, outcome):
             run.unjudged.append(problem)
         return judge(check, outcome)
@@ -159,12 +159,12 @@ def _of_the_course() -> dict[str, ModuleType]:
     return found
 
 
-def collected(exercise: str, module: ModuleType) -> list[Collected]:
+def collected(exercise: str, module: ModuleType) -> list[GradedCheck]:
     """The checks of an exercise in order: functions `test_…`, and methods `test_…` of classes `Test…`, as in pytest.
 
     Raises GraderError for what could not be called.
     """
-    found: list[Collected] = []
+    found: list[GradedCheck] = []
     for name, value in vars(module).items():
         if name.startswith("test_") and callable(value):
             found.append(_collected(exercise, name, value, None))
@@ -181,7 +181,7 @@ def collected(exercise: str, module: ModuleType) -> list[Collected]:
     return found
 
 
-def _collected(exercise: str, name: str, test: Callable[..., object], owner: type | None) -> Collected:
+def _collected(exercise: str, name: str, test: Callable[..., object], owner: type | None) -> GradedCheck:
     marks = {mark.name: mark.args for mark in [*getattr(owner, "pytestmark", []), *getattr(test, "pytestmark", [])]}
     if strange := sorted(marks.keys() - MARKS):
         raise _wrong(exercise, name, f"is marked with `{strange[0]}`; a check has no other mark than `@check(…)`")
@@ -198,7 +198,7 @@ def _collected(exercise: str, name: str, test: Callable[..., object], owner: typ
     sentence = changed["sentences"].get(name) or inspect.getdoc(test)
     if not sentence:
         raise _wrong(exercise, name, "has no docstring; its first sentence is what the student reads")
-    return Collected(
+    return GradedCheck(
         name=name,
         exercise=exercise,
         test=test,
@@ -214,7 +214,7 @@ def _wrong(exercise: str, name: str, why: str) -> GraderError:
     return GraderError(f"the check {name} in {exercise}/checks.py {why}")
 
 
-def mistake(check: Collected, outcome: BaseException | None) -> str | None:
+def mistake(check: GradedCheck, outcome: BaseException | None) -> str | None:
     """For the instructor: how a check ended by a mistake of its own, or on a value that it choked on; None if not."""
     if outcome is None or isinstance(outcome, FORESEEN):
         return None
@@ -223,7 +223,7 @@ def mistake(check: Collected, outcome: BaseException | None) -> str | None:
     return f"{check.name} ended with {type(outcome).__name__} ({where})"
 
 
-def judge(check: Collected, outcome: BaseException | None) -> Outcome:
+def judge(check: GradedCheck, outcome: BaseException | None) -> Outcome:
     """What comes of a check that ended with `outcome`, an exception or None. A Stopped stays one."""
     if isinstance(outcome, Stopped):
         return outcome

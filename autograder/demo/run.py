@@ -36,10 +36,10 @@ from ..batch.pool import Pool
 from ..course import Assignment
 from ..errors import CourseError, UsageError
 from ..report import outcome_text
-from ..verdict import STATUSES, Exercise
+from ..verdict import STATUSES, Outcome
 
 if TYPE_CHECKING:  # it imports nbgrader
-    from ..nbgrader.runs import Course
+    from ..nbgrader.runs import NbgraderCourse
 
 CLASS = Path(__file__).parent / "students"
 MARKER = ".made-by-demo"
@@ -90,10 +90,10 @@ def run(folder: str | Path, jobs: int, device: str, unsafe: bool, wanted: Sequen
     start = os.getcwd()
     with _working_in(folder):
         from ..nbgrader.building import build
-        from ..nbgrader.runs import Course
+        from ..nbgrader.runs import NbgraderCourse
 
         here = course.root()
-        runs = Course(here)
+        runs = NbgraderCourse(here)
         print(f"A course of its own in {folder}: building its assignments ...", flush=True)
         for _ in commands.progress("building", build(here, sorted(names), runs), len(names)):
             pass
@@ -260,7 +260,7 @@ def _is_test(cell: Mapping[str, Any]) -> bool:
 # --- what came out --------------------------------------------------------------------------------
 
 
-def export(runs: Course, path: Path) -> None:
+def export(runs: NbgraderCourse, path: Path) -> None:
     """nbgrader's own export of all grades, as CSV."""
     from nbgrader.plugins import CsvExportPlugin
 
@@ -286,7 +286,7 @@ def compare(students: Iterable[Student], root: Path, assignment: Assignment) -> 
     return surprises
 
 
-def fits(outcome: Exercise, expected: Expected) -> bool:
+def fits(outcome: Outcome, expected: Expected) -> bool:
     """Whether an exercise came out as expected. Of several mistakes named, the expected ones must be among them.
 
     That something it stands on is wrong is a mistake of that, and is expected there.
@@ -296,14 +296,14 @@ def fits(outcome: Exercise, expected: Expected) -> bool:
     return level_of(outcome) == expected.level and outcome.status == expected.status and right_names
 
 
-def level_of(outcome: Exercise) -> str:
+def level_of(outcome: Outcome) -> str:
     """full, partial or zero."""
     if outcome.score <= 0:
         return "zero"
     return "full" if outcome.score == outcome.max_score else "partial"
 
 
-def describe(outcome: Exercise) -> str:
+def describe(outcome: Outcome) -> str:
     """An outcome in the words of an expectation, with its points."""
     got = Expected(level_of(outcome), outcome.status, frozenset(d.id for d in outcome.diagnosis))
     return f"{got} ({outcome_text.points(outcome.score)} of {outcome_text.points(outcome.max_score)} points)"

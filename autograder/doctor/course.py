@@ -203,9 +203,9 @@ def _graded(assignments):
 def _solution(grader, assignment):
     from ..grading import gate
     from ..nbgrader import points
-    from ..nbgrader.runs import Course
+    from ..nbgrader.runs import NbgraderCourse
 
-    wanted = points.configured(Course(course.root()).config)
+    wanted = points.configured(NbgraderCourse(course.root()).config)
     try:
         verdict = grader.grade_solution(assignment)
         gate.require_full_marks(verdict)

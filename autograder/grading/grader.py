@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .. import course
-from ..checks.runner import Graders, Run
+from ..checks.runner import ExerciseRun, Graders
 from ..errors import ChildGone, SandboxError, Unreadable
 from ..mistakes.diagnosis import Diagnostician
 from ..sandbox.parent import WarmParent
 from ..submission import read
 from ..submission.read import StrPath, SubmittedCell
-from ..submission.restore import Cell, restore
-from ..verdict import Check, Diagnosis, Exercise, Graded, Verdict, rejected, settled, without_grade
+from ..submission.restore import RestoredCell, restore
+from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
 from .watchdog import Endless
 from .workspace import Deadline, Workspace
 
@@ -36,8 +36,8 @@ def new_seed() -> int:
 class Grader:
     """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
 
-    Use as a context manager, or call `close()`. `parent` is its sandbox, if not the usual one (see `start.grader`).
-    Raises SandboxError where there is no sandbox.
+    Use as a context manager, or call `close()`. `parent` is its sandbox, if not the usual one; see
+    `start.started_grader`. Raises SandboxError where there is no sandbox.
     """
 
     def __init__(self, parent: WarmParent | None = None) -> None:
@@ -63,7 +63,7 @@ class Grader:
         try:
             data = read.read_bytes(path)
             if str(path).endswith(".py"):
-                cells = [Cell("code", read.read_script(data), "")]
+                cells = [RestoredCell("code", read.read_script(data), "")]
                 assignment = ""
                 every = list(course.exercises().values())
             else:
@@ -86,7 +86,7 @@ class Grader:
 
     def grade_cells(
         self,
-        cells: list[Cell],
+        cells: list[RestoredCell],
         wanted: Sequence[course.Exercise] | None,
         seed: int,
         path: str = "",
@@ -158,7 +158,7 @@ class Grader:
         wanted: Sequence[course.Exercise] | None,
         candidates: Sequence[course.Exercise],
         seed: int,
-    ) -> list[Exercise]:
+    ) -> list[Outcome]:
         """The outcome of every exercise."""
         try:
             workspace.run()
@@ -173,17 +173,17 @@ class Grader:
         except SandboxError:
             raise
         except Exception as mistake:
-            problem = kits_mistake(mistake)
+            problem = internal_error(mistake)
             return [without_grade(e.name, e.points, "error", problem) for e in wanted or candidates]
         finally:
             workspace.close()
 
-    def _timed(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> Exercise:
+    def _timed(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> Outcome:
         with workspace.clock(f"the checks of `{exercise.name}`"):
             return self._grade_exercise(workspace, exercise, seed)
 
-    def _grade_exercise(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> Exercise:
-        def without(status: str, message: str) -> Exercise:
+    def _grade_exercise(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> Outcome:
+        def without(status: str, message: str) -> Outcome:
             return without_grade(exercise.name, exercise.points, status, message)
 
         try:
@@ -201,16 +201,16 @@ class Grader:
         except ChildGone as problem:
             return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
         except Endless as mistake:
-            return without("error", kits_mistake(mistake))
+            return without("error", internal_error(mistake))
         finally:
             workspace.end_exercise()
         checks, score = scaled(run.checks, exercise.points)
         unjudged = "; ".join(run.unjudged)
-        return Exercise(
+        return Outcome(
             exercise.name, score, exercise.points, "graded", checks, diagnosis, skipped=run.skipped, unjudged=unjudged
         )
 
-    def _diagnose(self, workspace: Workspace, exercise: course.Exercise, run: Run) -> list[Diagnosis]:
+    def _diagnose(self, workspace: Workspace, exercise: course.Exercise, run: ExerciseRun) -> list[Diagnosis]:
         """The diagnosis of a run that failed; whatever goes wrong with it, the points stay."""
         try:
             with workspace.watched():
@@ -218,10 +218,10 @@ class Grader:
         except ChildGone:
             return []
         except (Endless, Exception) as mistake:
-            kits_mistake(mistake)
+            internal_error(mistake)
             return []
 
-    def _diagnosis(self, workspace: Workspace, exercise: course.Exercise, run: Run) -> list[Diagnosis]:
+    def _diagnosis(self, workspace: Workspace, exercise: course.Exercise, run: ExerciseRun) -> list[Diagnosis]:
         """What to tell of a run that failed; first, that what the exercise stands on is wrong, if it is."""
         known = course.exercises()
         bases = [b for b in course.assignments()[exercise.assignment].bases if b in known]
@@ -256,7 +256,7 @@ def scaled(checks: list[Check], points: float) -> tuple[list[Check], float]:
     return shares, round(points * (passed / worth), 4)
 
 
-def kits_mistake(error: BaseException) -> str:
+def internal_error(error: BaseException) -> str:
     """Log a mistake of the kit; returns what a student reads in the place of a grade."""
     log.error("a mistake of the kit (%r); AUTOGRADER_DEBUG=1 shows where", error, exc_info=_debugging())
     return f"It could not be graded, by a mistake of the kit ({type(error).__name__}): tell your instructor."
@@ -284,11 +284,11 @@ def assignment_of(submitted: Iterable[SubmittedCell], path: StrPath) -> course.A
     return known[best] if best and hits[best] else None
 
 
-def read_cells(path: StrPath) -> list[Cell]:
+def read_cells(path: StrPath) -> list[RestoredCell]:
     """The restored cells of a notebook or .py file of this course. Raises Unreadable."""
     data = read.read_bytes(path)
     if str(path).endswith(".py"):
-        return [Cell("code", read.read_script(data), "")]
+        return [RestoredCell("code", read.read_script(data), "")]
     submitted = read.read_notebook(data)
     found = assignment_of(submitted, path)
     return restore(submitted, found.cells if found else (), found)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # it imports torch
     from .grader import Grader
 
 
-def grader(device: str = "cpu", unsafe: bool = False) -> Grader:
+def started_grader(device: str = "cpu", unsafe: bool = False) -> Grader:
     """A Grader whose sandbox is starting already.
 
     What is imported stays, so no garbage is looked for meanwhile, nor ever among it: that takes a sixth of the time.

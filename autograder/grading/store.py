@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import Unreadable
 from ..submission import read as reading
-from ..submission.restore import Cell
+from ..submission.restore import RestoredCell
 from ..verdict import SCHEMA, Graded, Verdict, VerdictError, typed
 
 FOLDER = ".autograder"
@@ -141,7 +141,7 @@ def _graded(data: Mapping[str, Any], stopped: bool = False) -> Graded | None:
             return None
         return Graded(
             verdict,
-            [typed(Cell, cell, known=None, copy_of=_text_or_none(cell)) for cell in cells],
+            [typed(RestoredCell, cell, known=None, copy_of=_text_or_none(cell)) for cell in cells],
             {int(index): _outputs(found) for index, found in outputs.items()},
             stopped=stopped,
         )
@@ -239,14 +239,14 @@ def course_parts() -> dict[str, str]:
     judging += [path for name in JUDGING for path in (kit / name).rglob("*.py")]
     own = course.root() / "exercises"
     return {
-        "kit": _hash(kit, judging),
-        "source notebooks": _hash(course.root(), (course.root() / "source").rglob("*.ipynb")),
-        "exercises of the course": _hash(own, own.rglob("*.py")),
+        "kit": content_hash(kit, judging),
+        "source notebooks": content_hash(course.root(), (course.root() / "source").rglob("*.ipynb")),
+        "exercises of the course": content_hash(own, own.rglob("*.py")),
         "torch": version("torch"),
     }
 
 
-def _hash(root: Path, paths: Iterable[Path]) -> str:
+def content_hash(root: Path, paths: Iterable[Path]) -> str:
     digest = hashlib.sha256()
     for path in sorted(paths):
         digest.update(os.fsencode(path.relative_to(root)) + b"\0" + path.read_bytes())

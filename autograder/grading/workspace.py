@@ -18,7 +18,7 @@ from ..sandbox import replies
 from ..sandbox.child import Child
 from ..sandbox.inside import wire
 from ..sandbox.parent import WarmParent
-from ..submission.restore import Cell
+from ..submission.restore import RestoredCell
 from .outputs import clean_outputs
 from .watchdog import Endless, watching
 
@@ -64,7 +64,7 @@ class Workspace:
     """
 
     def __init__(
-        self, parent: WarmParent, cells: Sequence[Cell], deadline: Deadline | None = None, foresees: bool = True
+        self, parent: WarmParent, cells: Sequence[RestoredCell], deadline: Deadline | None = None, foresees: bool = True
     ) -> None:
         self.parent = parent
         self.cells = cells
@@ -103,7 +103,7 @@ class Workspace:
                     break
         return self.child
 
-    def _run_cell(self, child: Child, index: int, cell: Cell) -> bool:
+    def _run_cell(self, child: Child, index: int, cell: RestoredCell) -> bool:
         """Run one cell; False if the child was lost by it."""
         limits = self.parent.limits
         try:
@@ -275,7 +275,7 @@ class Workspace:
             return None
         try:
             reply, answer = self._request(self.child, requests, seconds=left)
-            answers = replies.apart(reply, answer, number)
+            answers = replies.split(reply, answer, number)
         except (Interrupted, wire.WireError, ChildGone):
             self._begin_anew()
             return None
@@ -306,5 +306,5 @@ class Workspace:
         return self.answered <= MAX_ANSWERS
 
 
-def _defines(cell: Cell, name: str) -> bool:
+def _defines(cell: RestoredCell, name: str) -> bool:
     return re.search(rf"^[ \t]*(class|def)[ \t]+{name}\b", cell.source, re.MULTILINE) is not None

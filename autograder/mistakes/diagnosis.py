@@ -24,7 +24,7 @@ from ..verdict import Check, Diagnosis
 from .bank import Mistake, bank
 
 if TYPE_CHECKING:
-    from ..checks.runner import Graders, Run
+    from ..checks.runner import ExerciseRun, Graders
 
 Explained: TypeAlias = list[tuple[Mistake, set[str]]]  # misconceptions, and the checks that each explains
 
@@ -38,20 +38,20 @@ class Diagnostician:
 
     def __init__(self, graders: Graders) -> None:
         self.graders = graders
-        self.known: LRUCache[tuple[str, int], list[Known]] = LRUCache(KEPT)
+        self.known: LRUCache[tuple[str, int], list[Behaviour]] = LRUCache(KEPT)
         self.odds = Odds()
 
-    def diagnose(self, run: Run) -> list[Diagnosis]:
+    def diagnose(self, run: ExerciseRun) -> list[Diagnosis]:
         """The misconceptions of a finished Run, at most three, the best first."""
         if run.stopped or not run.failed():
             return []
         return _names(self._bank(run.exercise, run.seed), run)
 
-    def _bank(self, exercise: str, seed: int) -> list[Known]:
+    def _bank(self, exercise: str, seed: int) -> list[Behaviour]:
         """Every misconception of the exercise, with what is known of it so far."""
         known = self.known.get((exercise, seed))
         if known is None:
-            known = [Known(m, self.graders, seed, self.odds) for m in bank(exercise).values()]
+            known = [Behaviour(m, self.graders, seed, self.odds) for m in bank(exercise).values()]
             self.known[exercise, seed] = known
         return known
 
@@ -77,7 +77,7 @@ class Odds:
         self.ruled_out[of] += ruled_out
 
 
-class Known:
+class Behaviour:
     """What a misconception does under the checks: found out check by check, as far as it was asked for, and kept.
 
     Checks that the student was spared (no GPU in the sandbox) do not count.
@@ -90,7 +90,7 @@ class Known:
         self.odds = odds
         self.found: dict[str, tuple[bool, Transcript]] = {}
 
-    def fails_alike(self, run: Run) -> set[str]:
+    def fails_alike(self, run: ExerciseRun) -> set[str]:
         """The checks that it fails, if these are among those that the student fails, with the same seen in each.
 
         Else the empty set, after as few checks as settle it.
@@ -108,7 +108,7 @@ class Known:
                 fails.add(check.name)
         return fails
 
-    def fails_partly_alike(self, run: Run, wanted: Collection[str]) -> tuple[set[str], set[str]]:
+    def fails_partly_alike(self, run: ExerciseRun, wanted: Collection[str]) -> tuple[set[str], set[str]]:
         """(the checks that it fails, those of them in which the student's run is the same), or two empty sets.
 
         Empty if it fails a check that the student passed, or if none of the checks `wanted` is among the latter.
@@ -142,12 +142,12 @@ class Known:
         return self.found[check]
 
 
-def diagnose(run: Run, graders: Graders) -> list[Diagnosis]:
+def diagnose(run: ExerciseRun, graders: Graders) -> list[Diagnosis]:
     """The diagnosis of one run, by a Diagnostician that is not kept."""
     return Diagnostician(graders).diagnose(run)
 
 
-def _names(known: Iterable[Known], run: Run) -> list[Diagnosis]:
+def _names(known: Iterable[Behaviour], run: ExerciseRun) -> list[Diagnosis]:
     """The diagnoses of a run, out of a bank."""
     whole = _those_that_explain_all_they_fail(known, run)
     explained = {check for _, explains in whole for check in explains}
@@ -155,7 +155,7 @@ def _names(known: Iterable[Known], run: Run) -> list[Diagnosis]:
     return [Diagnosis(m.id, m.says) for m in _best(whole, parts)]
 
 
-def _those_that_explain_all_they_fail(known: Iterable[Known], run: Run) -> Explained:
+def _those_that_explain_all_they_fail(known: Iterable[Behaviour], run: ExerciseRun) -> Explained:
     """Those that explain whatever they fail, up to the first that explains all: no other would be named."""
     every = {check.name for check in run.failed()}
     found = []
@@ -167,7 +167,7 @@ def _those_that_explain_all_they_fail(known: Iterable[Known], run: Run) -> Expla
     return found
 
 
-def _those_that_explain_a_part(known: Iterable[Known], run: Run, explained: set[str]) -> Explained:
+def _those_that_explain_a_part(known: Iterable[Behaviour], run: ExerciseRun, explained: set[str]) -> Explained:
     """Those that explain some telling checks of those they fail, if each adds to what is `explained` by whole ones."""
     telling = {check.name for check in run.failed() if _is_telling(run.transcripts[check.name])}
     wanted = telling - explained

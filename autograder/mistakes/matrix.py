@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from .. import course
-from ..checks.runner import Graders, Run
+from ..checks.runner import ExerciseRun, Graders
 from ..errors import UsageError
 from .bank import bank
 
@@ -19,7 +19,7 @@ alone is marked with •.
 """
 
 
-def render(run: Callable[[str, str], Run], wanted: Sequence[str] = ()) -> str:
+def render(run: Callable[[str, str], ExerciseRun], wanted: Sequence[str] = ()) -> str:
     """The page as Markdown, of the exercises `wanted` or of all. `run(exercise, id)` grades a mistake."""
     parts = [HEAD]
     for assignment in course.assignments().values():
@@ -29,7 +29,7 @@ def render(run: Callable[[str, str], Run], wanted: Sequence[str] = ()) -> str:
     return "\n".join(parts)
 
 
-def table(exercise: str, run: Callable[[str, str], Run]) -> str:
+def table(exercise: str, run: Callable[[str, str], ExerciseRun]) -> str:
     """The part of the page that is about one exercise."""
     runs = {id: run(exercise, id) for id in bank(exercise)}
     checks = [check for check in next(iter(runs.values())).checks if check.points]  # the same with and without a GPU

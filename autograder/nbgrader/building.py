@@ -11,10 +11,10 @@ from ..grading.store import Store
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
 from . import points
-from .runs import Course
+from .runs import NbgraderCourse
 
 
-def build(root: Path, names: Sequence[str], runs: Course) -> Iterator[str | Assignment]:
+def build(root: Path, names: Sequence[str], runs: NbgraderCourse) -> Iterator[str | Assignment]:
     """Make release/ and solutions/ of assignments; yields what changed on the way, and each assignment when it is done.
 
     Raises CourseError where it could not be graded as it is, before anything of it is released.

@@ -40,7 +40,7 @@ DISK_FULL = "The disk is full, or nothing may be written to it: make room and co
 
 
 @dataclass
-class Room:
+class Allowance:
     """What may still be unpacked of one archive and, where it is in another, of those in it."""
 
     files: int
@@ -58,8 +58,8 @@ class Room:
             raise Refused("there is too much in it")
 
 
-class Rooms:
-    """The Room of each folder or file in an archive: however much is in the others, it has its share.
+class Allowances:
+    """The Allowance of each folder or file in an archive: however much is in the others, it has its share.
 
     Students of a class lie side by side; so what all names have in common at their beginning is no folder of one's.
     """
@@ -70,10 +70,10 @@ class Rooms:
         self.share = min(SIZE, size // max(1, len({self._key(p) for p in parts})))
         self.rooms = {}
 
-    def of(self, path: Path) -> Room:
+    def of(self, path: Path) -> Allowance:
         key = self._key(path.parts)
         if key not in self.rooms:
-            self.rooms[key] = Room(files=FILES, size=self.share)
+            self.rooms[key] = Allowance(files=FILES, size=self.share)
         return self.rooms[key]
 
     def charge(self, size: int) -> None:
@@ -83,13 +83,13 @@ class Rooms:
         return parts[: self.common + 1]
 
 
-class OneRoom:
-    """One Room for all that is in an archive."""
+class SharedAllowance:
+    """One Allowance for all that is in an archive."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: Allowance) -> None:
         self.room = room
 
-    def of(self, path: Path) -> Room:
+    def of(self, path: Path) -> Allowance:
         return self.room
 
     def charge(self, size: int) -> None:
@@ -145,13 +145,13 @@ class BoundedExtractor(ExtractorPlugin):
         source: Path,
         folder: Path,
         origin: Origin,
-        rooms_for: Callable[[Sequence[str] | None], Rooms | OneRoom],
+        rooms_for: Callable[[Sequence[str] | None], Allowances | SharedAllowance],
         depth: int = 0,
     ) -> None:
         """Unpack an archive into a folder, and the archives in it into folders beside them.
 
-        Where it is broken, or too large, what came before that is taken all the same. `rooms_for` gives the Rooms for
-        what it says that is in it.
+        Where it is broken, or too large, what came before that is taken all the same. `rooms_for` gives the
+        Allowances for what it says that is in it.
         """
         folder.mkdir(parents=True)
         nested = []
@@ -174,11 +174,13 @@ class BoundedExtractor(ExtractorPlugin):
             with self._telling(f"{source.name}, {path}"):
                 room.take()  # nothing; but it raises when there is no room left
                 into = _unused(folder / without_suffix(path))
-                inner = OneRoom(room)
+                inner = SharedAllowance(room)
                 below = origin.below(without_suffix(path))
                 self._unpack(folder / path, into, below, lambda names, inner=inner: inner, depth + 1)
 
-    def _take_member(self, path: Path, open_member: unpacking.Opener, folder: Path, room: Room, depth: int) -> None:
+    def _take_member(
+        self, path: Path, open_member: unpacking.Opener, folder: Path, room: Allowance, depth: int
+    ) -> None:
         if unpacking.is_archive(path.name) and depth == MAX_NESTED:
             raise Refused("it is an archive in an archive in an archive")
         try:
@@ -277,9 +279,11 @@ def _path_or_none(name: str) -> Path | None:
         return None
 
 
-def _rooms(names: Sequence[str] | None, size: int) -> Rooms | OneRoom:
+def _rooms(names: Sequence[str] | None, size: int) -> Allowances | SharedAllowance:
     """The rooms in an archive of these names, or None where they are not known beforehand."""
-    return OneRoom(Room(files=unpacking.MAX_ENTRIES, size=size)) if names is None else Rooms(names, size)
+    return (
+        SharedAllowance(Allowance(files=unpacking.MAX_ENTRIES, size=size)) if names is None else Allowances(names, size)
+    )
 
 
 def without_suffix(path: Path) -> Path:
@@ -296,7 +300,7 @@ def _unused(path: Path) -> Path:
     return free
 
 
-def _write(open_member: unpacking.Opener, target: Path, room: Room) -> None:
+def _write(open_member: unpacking.Opener, target: Path, room: Allowance) -> None:
     """Copy a member to a new file, counting what really comes; nothing stays of what goes wrong. Raises Refused."""
     size = 0
     try:

@@ -1,7 +1,7 @@
 """The one writer: what grading found goes into autograded/ and nbgrader's gradebook, many submissions at a time.
 
 It does what `nbgrader autograde` does with the preprocessors of `preprocessors.py`, which asks the database some
-sixty times for each submission. Where a course configures others, nbgrader does it itself: see `does_as_usual`.
+sixty times for each submission. Where a course configures others, nbgrader does it itself: see `is_stock`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ..grading.store import Store
     from ..submission.read import SubmittedCell
     from ..verdict import Graded, Verdict
-    from .runs import Course
+    from .runs import NbgraderCourse
 
     Grades = dict[str, float | None]  # points by the name of a cell
     Comments = dict[str, str | None]
@@ -60,7 +60,7 @@ BUSY = (
 )
 
 
-def does_as_usual(runs: Course) -> bool:
+def is_stock(runs: NbgraderCourse) -> bool:
     """Whether a course's configuration has `nbgrader autograde` do what the Writer does."""
     converter = runs.autograding()
     usual = [preprocessors.RestoreCells, OverwriteKernelspec, CheckCellMetadata]
@@ -75,7 +75,7 @@ def does_as_usual(runs: Course) -> bool:
 
 
 @dataclass
-class There:
+class Recorded:
     """What the gradebook has of a submission: points by cell, an extension of its due date, a penalty."""
 
     grades: dict[str | None, float | None]  # None: a cell that the assignment no longer has
@@ -102,7 +102,7 @@ class Row:
         return {"key": self.key, "grades": self.grades, "timestamp": str(self.timestamp)}
 
 
-class Writer:
+class GradebookWriter:
     """Records submissions of one assignment. A context manager: what is left over is recorded at the end.
 
     Raises OSError and SQLAlchemy's OperationalError, which go for all submissions.
@@ -110,7 +110,7 @@ class Writer:
     or whose verdict could not be kept, and why.
     """
 
-    def __init__(self, runs: Course, assignment: course.Assignment, results: Store) -> None:
+    def __init__(self, runs: NbgraderCourse, assignment: course.Assignment, results: Store) -> None:
         self.assignment = assignment
         self.results = results
         self.converter = runs.autograding()
@@ -136,7 +136,7 @@ class Writer:
         self.unrecorded: list[tuple[str, str]] = []
         self.gradebook.db.rollback()  # what was read is enough: no transaction stays open meanwhile
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> GradebookWriter:
         return self
 
     def __exit__(self, kind: object, *exc: object) -> None:
@@ -169,7 +169,7 @@ class Writer:
         return verdict if not self._is_late(timestamp, there.extension) and os.path.isfile(path) else None
 
     @functools.cached_property
-    def _in_gradebook(self) -> dict[str, There]:
+    def _in_gradebook(self) -> dict[str, Recorded]:
         """What the gradebook has of everybody, by student: one question for all."""
         names = {cell: name for grades, _ in self.cells.values() for name, cell in grades.items()}
         grade, notebook, submission = Grade.__table__, SubmittedNotebook.__table__, SubmittedAssignment.__table__
@@ -185,9 +185,9 @@ class Writer:
             .join(grade, grade.c.notebook_id == notebook.c.id)
             .where(submission.c.assignment_id == self.id)
         )
-        found: dict[str, There] = {}
+        found: dict[str, Recorded] = {}
         for student, extension, penalty, cell, score in rows:
-            there = found.setdefault(student, There({}, extension, penalty))
+            there = found.setdefault(student, Recorded({}, extension, penalty))
             there.grades[names.get(cell)] = score
         self.gradebook.db.rollback()
         return found

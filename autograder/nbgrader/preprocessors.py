@@ -22,7 +22,7 @@ from ..errors import CourseError
 from ..grading import gate, start, store
 from ..report import outcome_text
 from ..submission import files, read
-from ..submission.restore import ADDED, Cell, restore
+from ..submission.restore import ADDED, RestoredCell, restore
 from . import points
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ class RestoreCells(NbGraderPreprocessor):
         return nb, resources
 
 
-def notebook_cells(restored: Iterable[Cell], metadata: Metadata) -> list[NotebookNode]:
+def notebook_cells(restored: Iterable[RestoredCell], metadata: Metadata) -> list[NotebookNode]:
     """Restored cells as those of a notebook; `metadata` is nbgrader's, by grade id."""
     return [_notebook_cell(cell, number, metadata) for number, cell in enumerate(restored)]
 
 
-def _notebook_cell(cell: Cell, number: int, metadata: Metadata) -> NotebookNode:
+def _notebook_cell(cell: RestoredCell, number: int, metadata: Metadata) -> NotebookNode:
     made = _new_cell(cell.cell_type, cell.source, number)
     if cell.known is not None:
         made.metadata.update(metadata[cell.known.grade_id])
@@ -168,7 +168,7 @@ class GradeInSandbox(NbGraderPreprocessor):
         write_outputs(nb.cells, cells, graded)
         return nb, resources
 
-    def _graded(self, cells: list[Cell], assignment: course.Assignment, seed: int) -> verdict.Graded:
+    def _graded(self, cells: list[RestoredCell], assignment: course.Assignment, seed: int) -> verdict.Graded:
         """What grading finds; once more, before it counts that a deadline or a kill has stopped it."""
         grader: Any = warm_grader(self.unsafe, self.device)
         settings = assignment.exercises, seed, "", assignment.name
@@ -176,12 +176,14 @@ class GradeInSandbox(NbGraderPreprocessor):
         return graded if graded.final else verdict.settled(graded, grader.grade_cells(cells, *settings, alone=True))
 
 
-def _cell_of(cell: NotebookNode, known: dict[str, course.Cell]) -> Cell:
+def _cell_of(cell: NotebookNode, known: dict[str, course.Cell]) -> RestoredCell:
     claim = known.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
-    return Cell(cell.cell_type, cell.source, "", claim, lesson="lesson" in cell.metadata.get("tags", []))
+    return RestoredCell(cell.cell_type, cell.source, "", claim, lesson="lesson" in cell.metadata.get("tags", []))
 
 
-def write_outputs(notebook_cells: Sequence[NotebookNode], cells: Sequence[Cell], graded: verdict.Graded) -> None:
+def write_outputs(
+    notebook_cells: Sequence[NotebookNode], cells: Sequence[RestoredCell], graded: verdict.Graded
+) -> None:
     """Give the cells of a notebook what grading saw of them; `cells` are the same, as they were restored."""
     for index, (made, cell) in enumerate(zip(notebook_cells, cells, strict=True)):
         if made.cell_type != "code":
@@ -209,7 +211,7 @@ def require_gate(assignment, config):
 @functools.lru_cache(maxsize=1)
 def warm_grader(unsafe: bool, device: str) -> Grader:
     """One sandbox for all submissions of this process."""
-    grader = start.grader(device, unsafe)
+    grader = start.started_grader(device, unsafe)
     atexit.register(grader.close)
     return grader
 

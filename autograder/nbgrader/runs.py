@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Converter = TypeVar("Converter", bound=BaseConverter)
 
 
-class Course:
+class NbgraderCourse:
     """The course in the folder `root`, for nbgrader: `build`, `autograde`, `feedback`."""
 
     def __init__(self, root: StrPath, **options: Any) -> None:
@@ -140,17 +140,17 @@ def _is_for_all(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in DISK
 
 
-class OneByOne:
+class StockRecorder:
     """The Recorder that has nbgrader itself record one submission after another, whatever the course has it do."""
 
     unrecorded = ()  # `add` says it of each at once
 
-    def __init__(self, runs: Course, assignment: course.Assignment) -> None:
+    def __init__(self, runs: NbgraderCourse, assignment: course.Assignment) -> None:
         self.runs = runs
         self.runs.config.GradeInSandbox.settled = True  # what it is to record, this run has graded
         self.assignment = assignment
 
-    def __enter__(self) -> OneByOne:
+    def __enter__(self) -> StockRecorder:
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from .. import course
 from ..grading import store
 from ..submission.read import StrPath
-from ..verdict import Check, Exercise, Verdict
+from ..verdict import Check, Outcome, Verdict
 from .outcome_text import STATUS, code_spans, points
 
 BARS = ("0", "under ¼", "¼ to ½", "½ to ¾", "over ¾", "full")
@@ -117,7 +117,7 @@ class ExerciseTally:
         self.mistakes: dict[str, dict[str, Any]] = {}
         self.checks: dict[str, CheckTally] = {}
 
-    def add(self, student: str, outcome: Exercise | None) -> None:
+    def add(self, student: str, outcome: Outcome | None) -> None:
         if outcome is None:
             return
         self.scores.append(outcome.score)

@@ -7,7 +7,7 @@ from html import escape
 from typing import Protocol
 
 from .. import course
-from ..verdict import Check, Exercise, Verdict, printable
+from ..verdict import Check, Outcome, Verdict, printable
 
 MOST_ROWS = 100  # of the table that a terminal is given
 STATUS = {
@@ -25,7 +25,7 @@ def points(value: float) -> str:
     return f"{value:g}"
 
 
-def as_text(outcome: Exercise) -> str:
+def as_text(outcome: Outcome) -> str:
     """Some lines of plain text: the score, the named mistakes, every check."""
     lines = [f"{outcome.exercise or 'submission'}: {points(outcome.score)} of {points(outcome.max_score)} points"]
     if outcome.message:
@@ -38,7 +38,7 @@ def as_text(outcome: Exercise) -> str:
     return "\n".join(lines)
 
 
-def as_html(outcome: Exercise) -> str:
+def as_html(outcome: Outcome) -> str:
     """The same as a piece of HTML, everything escaped. Only tags that `notebooks.showing` leaves alone are in it."""
     total = f"{points(outcome.score)} of {points(outcome.max_score)} points"
     parts = [f"<div><strong>{escape(outcome.exercise)}: {total}</strong></div>"]
@@ -109,7 +109,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
 
-def _cell(outcome: Exercise | None) -> str:
+def _cell(outcome: Outcome | None) -> str:
     if outcome is None:
         return "-"
     text = f"{points(outcome.score)}/{points(outcome.max_score)}"

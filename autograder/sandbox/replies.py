@@ -215,7 +215,7 @@ def bounded(tensors: wire.Tensors) -> wire.Tensors:
     return tensors
 
 
-def apart(reply: wire.Message, tensors: wire.Tensors, number: int) -> list[tuple[wire.Message, wire.Tensors]]:
+def split(reply: wire.Message, tensors: wire.Tensors, number: int) -> list[tuple[wire.Message, wire.Tensors]]:
     """The replies to `number` requests that came in one: [(reply, tensors)]. Raises WireError for anything else."""
     replies, shares = _list_of(dict, reply, "replies"), _list_of(int, reply, "tensors")
     if not len(replies) == len(shares) == number:

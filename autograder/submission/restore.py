@@ -12,7 +12,7 @@ ADDED = "This cell was missing from the submission and was put back."
 
 
 @dataclass
-class Cell:
+class RestoredCell:
     """A cell of a restored submission. `known` is the course's cell that it is, or None for one of the student's."""
 
     cell_type: str
@@ -37,7 +37,7 @@ class Cell:
 
 def restore(
     submitted: Iterable[SubmittedCell], known: Sequence[course.Cell], assignment: course.Assignment | None = None
-) -> list[Cell]:
+) -> list[RestoredCell]:
     """The cells to grade: a list of Cell.
 
     `submitted` is what was handed in, `known` the course's cells in order (from the gradebook or from the
@@ -50,20 +50,20 @@ def restore(
     for cell in submitted:
         claim = by_id.get(cell.grade_id)
         if claim is None:
-            cells.append(Cell(cell.cell_type, cell.source, cell.id, lesson=_is_lesson(cell, assignment)))
+            cells.append(RestoredCell(cell.cell_type, cell.source, cell.id, lesson=_is_lesson(cell, assignment)))
         elif claim.grade_id not in seen:
             seen.add(claim.grade_id)
             source = claim.source if claim.locked else cell.source
-            cells.append(Cell(claim.cell_type, source, cell.id, known=claim))
+            cells.append(RestoredCell(claim.cell_type, source, cell.id, known=claim))
         elif not claim.locked:
-            cells.append(Cell(cell.cell_type, cell.source, cell.id, copy_of=claim.grade_id))
+            cells.append(RestoredCell(cell.cell_type, cell.source, cell.id, copy_of=claim.grade_id))
     for position, claim in enumerate(known):
         if claim.grade_id not in seen and (claim.grade or claim.locked):
             before = {c.grade_id for c in known[:position]}
             after = [i for i, c in enumerate(cells) if (c.known.grade_id if c.known else c.copy_of) in before]
             place = after[-1] + 1 if after else 0
             source = claim.source if claim.locked else claim.blank
-            cells.insert(place, Cell(claim.cell_type, source, "", claim, added=True))
+            cells.insert(place, RestoredCell(claim.cell_type, source, "", claim, added=True))
     return cells
 
 

@@ -232,11 +232,11 @@ def test_a_worker_of_another_version_gets_nothing_and_a_run_that_finds_one_is_re
     done = {t.student: g.verdict for t, g in cluster.Cluster(two.address).graded(coming(), MANY)}
     assert done.keys() == {"first", *taken} and all(verdict.full for verdict in done.values())
     (said,) = {record.getMessage() for record in caplog.records if "has another version" in record.getMessage()}
-    assert said.startswith("autograder: The worker tcp://") and "(kit)" in said
+    assert said.startswith("autograder: The worker tcp://") and "(tasks)" in said
     with pytest.raises(UsageError, match=r"^The worker tcp://\S+ has another version than the head \(kit\): .*\.$"):
         list(cluster.Cluster(two.address).graded(iter([task(place, "ada")]), MANY))
     code, said = tiny.ended(tiny.start(place, "--regrade", "--scheduler", two.address))
-    assert code == 2 and said.count("\n") == 1 and "has another version than the head (kit)" in said
+    assert code == 2 and said.count("\n") == 1 and "has another version than the head (tasks)" in said
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "127.0.0.1:9", "http://127.0.0.1", "what is this"])

@@ -152,7 +152,7 @@ def all_gone(processes, seconds=20):
 
 
 def test_two_runs_at_once_do_not_meet(place):
-    with commands.alone(place, tiny.NAME):
+    with commands.locked(place, tiny.NAME):
         code, said = tiny.ended(tiny.start(place))
     assert code == 2 and said.count("\n") == 1 and "at work" in said
 

@@ -9,7 +9,7 @@ from conftest import ROOT
 
 from autograder import course
 from autograder.checks.proxies import Local, Submission
-from autograder.checks.replay import Asked, Foreseen, Unforeseen
+from autograder.checks.replay import NotForeseen, RecordingTransport, ReplayedTransport
 from autograder.demo import run
 from autograder.grading import grader as grading
 from autograder.sandbox import replies
@@ -138,20 +138,20 @@ def test_what_goes_wrong_does_so_in_its_own_check(learnt, right, requests, one_b
 
 
 def test_a_check_that_asks_for_something_else_is_made_anew():
-    asked = Asked(Local({"double": lambda x: 2 * x}))
+    asked = RecordingTransport(Local({"double": lambda x: 2 * x}))
     x = torch.tensor([1.0, float("nan")])
     Submission(asked).function("double")(x)
     witnessed = {"devices": [], "changed": [], "products": 0, "drew": False, "replaced": False}
     answers = [({"ok": True, **witnessed, "value": {"value": "known"}}, []) for _ in asked.requests]
-    assert Submission(Foreseen(None, asked, answers)).function("double")(x.clone()) == "known"
+    assert Submission(ReplayedTransport(None, asked, answers)).function("double")(x.clone()) == "known"
     for other in (torch.tensor([1.0, 2.0]), x.double(), torch.cat([x, x])):
-        with pytest.raises(Unforeseen):
-            Submission(Foreseen(None, asked, answers)).function("double")(other)
-    with pytest.raises(Unforeseen):
-        Submission(Foreseen(None, asked, answers)).function("triple")(x)
-    again = Submission(Foreseen(None, asked, answers)).function("double")
+        with pytest.raises(NotForeseen):
+            Submission(ReplayedTransport(None, asked, answers)).function("double")(other)
+    with pytest.raises(NotForeseen):
+        Submission(ReplayedTransport(None, asked, answers)).function("triple")(x)
+    again = Submission(ReplayedTransport(None, asked, answers)).function("double")
     again(x)
-    with pytest.raises(Unforeseen):
+    with pytest.raises(NotForeseen):
         again(x)
 
 
@@ -170,13 +170,13 @@ def test_a_check_that_asks_for_something_else_is_made_anew():
 )
 def test_replies_that_do_not_add_up_are_refused(reply):
     with pytest.raises(wire.WireError):
-        replies.apart(reply, [torch.ones(1)], 2)
+        replies.split(reply, [torch.ones(1)], 2)
 
 
 def test_replies_get_their_tensors():
     one, two = torch.ones(1), torch.zeros(2)
     reply = {"replies": [{"a": 1}, {}, {"b": 2}], "tensors": [1, 0, 1]}
-    assert replies.apart(reply, [one, two], 3) == [({"a": 1}, [one]), ({}, []), ({"b": 2}, [two])]
+    assert replies.split(reply, [one, two], 3) == [({"a": 1}, [one]), ({}, []), ({"b": 2}, [two])]
 
 
 def test_what_others_answered_takes_no_points(grader):

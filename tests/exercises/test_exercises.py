@@ -13,7 +13,7 @@ from torch import nn
 from autograder import course
 from autograder.checks import api
 from autograder.checks.proxies import Local, Submission, same
-from autograder.checks.runner import Graders, Run, Stopped
+from autograder.checks.runner import ExerciseRun, Graders, Stopped
 from autograder.errors import UsageError
 from autograder.mistakes import matrix
 from autograder.mistakes.bank import bank
@@ -42,7 +42,7 @@ class Remembering:
             exercise, next(id for id, m in bank(exercise).items() if m.namespace()[exercise] is code), seed
         )
         checks = [check for check in whole.checks if check.name == only]
-        return Run(exercise, transport, seed, only, checks, transcripts=whole.transcripts)
+        return ExerciseRun(exercise, transport, seed, only, checks, transcripts=whole.transcripts)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from autograder.grading.grader import Workspace
 from autograder.mistakes.diagnosis import diagnose
 from autograder.sandbox.inside import stubs, wire
 from autograder.sandbox.replies import Failure
-from autograder.submission.restore import Cell
+from autograder.submission.restore import RestoredCell
 
 
 class Box:
@@ -262,7 +262,7 @@ def test_right_answers_pass_in_the_sandbox(grader, exercise):
     """One after the other, each within the limits of a call; the notebook of the course is not needed for it."""
     graders = Graders()
     for path in sorted((ROOT / "autograder" / "exercises" / exercise / "answers").glob("*.py")):
-        workspace = Workspace(grader.parent, [Cell("code", path.read_text(), "")])
+        workspace = Workspace(grader.parent, [RestoredCell("code", path.read_text(), "")])
         try:
             workspace.begin_exercise()
             run = graders.run(exercise, workspace, 5)
@@ -312,7 +312,7 @@ class CharTokenizer:
 def test_a_cheat_gets_nothing(grader, cheat):
     source = "import torch\n" + CHEATS[cheat]
     exercise = next(e for e in ("train", "generate", "CharTokenizer") if f" {e}" in source)
-    workspace = Workspace(grader.parent, [Cell("code", source, "")])
+    workspace = Workspace(grader.parent, [RestoredCell("code", source, "")])
     graders = Graders()
     try:
         workspace.begin_exercise()

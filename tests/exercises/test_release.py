@@ -13,7 +13,7 @@ from autograder.course import ORIGINAL, original_of
 from autograder.doctor import course as looks
 from autograder.errors import ChildGone, CourseError, Interrupted
 from autograder.mistakes.bank import bank
-from autograder.nbgrader.runs import Course
+from autograder.nbgrader.runs import NbgraderCourse
 
 ASSIGNMENTS = sorted(course.assignments(ROOT))
 
@@ -32,7 +32,7 @@ def built(tmp_path_factory):
     place = tmp_path_factory.mktemp("course")
     shutil.copytree(ROOT / "source", place / "source")
     shutil.copy(ROOT / "nbgrader_config.py", place)
-    runs = Course(place)
+    runs = NbgraderCourse(place)
     for name in ASSIGNMENTS:
         runs.build(name)
     return place

@@ -18,16 +18,16 @@ from autograder.checks.runner import Stopped
 from autograder.errors import ChildGone, Interrupted
 from autograder.grading import workspace as workspaces
 from autograder.nbgrader import preprocessors
-from autograder.nbgrader.runs import OneByOne
+from autograder.nbgrader.runs import StockRecorder
 from autograder.sandbox import child as talk
 from autograder.sandbox import jail
 from autograder.sandbox.parent import WarmParent
-from autograder.submission.restore import Cell
-from autograder.verdict import Exercise, Graded, Verdict, settled
+from autograder.submission.restore import RestoredCell
+from autograder.verdict import Graded, Outcome, Verdict, settled
 
 LIMITS = jail.Limits()
 SEEDS = itertools.count(20_000_000)  # of inputs that nobody else had
-CELLS = [Cell("code", f"cell {number}", "") for number in range(2000)]
+CELLS = [RestoredCell("code", f"cell {number}", "") for number in range(2000)]
 
 
 # --- one deadline over everything, by a clock of our own ------------------------------------------
@@ -207,7 +207,7 @@ def test_a_base_that_was_not_reached_in_time_is_not_called_wrong(grader, clock, 
 
 def score(grader, source, seed):
     """(score, most) of an answer to `attention`."""
-    cells = [Cell("code", source, "")]
+    cells = [RestoredCell("code", source, "")]
     (found,) = grader.grade_cells(cells, [course.exercises(ROOT)["attention"]], seed).verdict.exercises
     return found.score, found.max_score
 
@@ -414,7 +414,7 @@ def test_where_the_kernel_does_not_say_the_clock_counts(parent):
 
 
 def outcome(name, status, score=0.0):
-    return Exercise(name, score, 2.0, status, message="" if status == "graded" else "so")
+    return Outcome(name, score, 2.0, status, message="" if status == "graded" else "so")
 
 
 def of(*outcomes, stopped=False):
@@ -469,7 +469,7 @@ def test_nbgrader_autograde_tries_twice_before_it_counts_and_again_each_time(tmp
         runs.autograde(tiny.NAME, "ada")
         assert grader.tries == [False, True]
         grader.tries.clear()
-    OneByOne(tiny.Course(tmp_path), course.assignments()[tiny.NAME]).add("ada", [], None, "")
+    StockRecorder(tiny.Course(tmp_path), course.assignments()[tiny.NAME]).add("ada", [], None, "")
     assert grader.tries == [] and tiny.verdicts(tmp_path)["ada"][0][1] == "timeout"
     grader.stops = False
     for tries in ([False], []):

@@ -28,12 +28,12 @@ from traitlets.config import Configurable
 from autograder import course
 from autograder.mistakes.bank import bank
 from autograder.nbgrader import preprocessors
-from autograder.nbgrader.runs import Course
+from autograder.nbgrader.runs import NbgraderCourse
 from autograder.report import outcome_text
 from autograder.sandbox import jail
 from autograder.sandbox.child import Child
 from autograder.sandbox.inside import wire
-from autograder.sandbox.inside.handlers import Workbench
+from autograder.sandbox.inside.handlers import RequestHandler
 from autograder.submission import read
 from autograder.submission.restore import restore
 from autograder.verdict import STATUSES, Verdict
@@ -98,7 +98,7 @@ class FakeParent:
         self.ended.poll = lambda: None
 
     def fork(self):
-        bench = Workbench(dict(self.namespace))
+        bench = RequestHandler(dict(self.namespace))
 
         def answer(request, tensors):
             if request["op"] == "cell":
@@ -179,7 +179,7 @@ def place(tmp_path_factory):
     place = tmp_path_factory.mktemp("fuzzed")
     shutil.copytree(ROOT / "source" / ASSIGNMENT, place / "source" / ASSIGNMENT)
     shutil.copy(ROOT / "nbgrader_config.py", place)
-    Course(place).build(ASSIGNMENT)
+    NbgraderCourse(place).build(ASSIGNMENT)
     return place
 
 

@@ -15,7 +15,7 @@ from autograder.errors import CourseError
 from autograder.grading import gate
 from autograder.grading.grader import scaled
 from autograder.grading.store import Store
-from autograder.verdict import Check, Exercise, Verdict
+from autograder.verdict import Check, Outcome, Verdict
 
 NAME = "01_averages"
 CHECKS = [Check("test_a", "values", 1.5, True, "A."), Check("test_b", "values", 0.5, True, "B.")]
@@ -57,7 +57,7 @@ def command(place, *arguments):
 
 
 def right(exercise, checks=CHECKS, **fields):
-    return Exercise(exercise, 2.0, 2.0, "graded", checks, **fields)
+    return Outcome(exercise, 2.0, 2.0, "graded", checks, **fields)
 
 
 @pytest.mark.parametrize("slip", ["#exercise: normalise", "# Exercise: normalise"])
@@ -85,7 +85,7 @@ def test_a_solution_with_less_than_full_marks_is_refused():
         CourseError, match="the solution of f in source/ does not get full marks.* test_b .* B. It is not."
     ):
         gate.require_full_marks(Verdict("", [right("e"), right("f", failed)], 1, NAME))
-    stopped = Exercise("f", 0.0, 2.0, "timeout", message="It ran too long.")
+    stopped = Outcome("f", 0.0, 2.0, "timeout", message="It ran too long.")
     with pytest.raises(CourseError, match="It ran too long."):
         gate.require_full_marks(Verdict("", [stopped], 1, NAME))
     gate.require_full_marks(Verdict("", [right("e")], 1, NAME))

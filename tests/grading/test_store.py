@@ -14,7 +14,7 @@ from autograder import course
 from autograder.grading.store import LARGEST, Store
 from autograder.nbgrader.preprocessors import notebook_cells, write_outputs
 from autograder.report import class_report, outcome_text
-from autograder.submission.restore import Cell
+from autograder.submission.restore import RestoredCell
 from autograder.verdict import Check, Diagnosis, Graded
 
 WRONG = [None, [], {}, [[]], {"a": 1}, "", "x", True, -1, 10**30, 1.5, float("nan"), float("inf"), "10", ["x"]]
@@ -32,7 +32,7 @@ def whole():
     second.checks = [Check("c", "values", 2.0, False, "it fails")]
     second.diagnosis = [Diagnosis("d", "so it went")]
     second.skipped = [{"name": "s", "message": "no GPU"}]
-    cells = [Cell("code", "", "a"), Cell("markdown", "", "", copy_of="b", lesson=True, added=True)]
+    cells = [RestoredCell("code", "", "a"), RestoredCell("markdown", "", "", copy_of="b", lesson=True, added=True)]
     return Graded(graded.verdict, cells, {0: OUTPUTS})
 
 
@@ -74,7 +74,7 @@ def use(graded):
     json.dumps(graded.verdict.to_dict(), allow_nan=False)
     outcome_text.verdict_as_text(graded.verdict)
     tally("ada", graded.verdict)
-    cells = [Cell("code", "", "") for _ in range(2)]
+    cells = [RestoredCell("code", "", "") for _ in range(2)]
     notebook = notebook_cells(cells, {})
     write_outputs(notebook, cells, graded)
     for outcome in graded.verdict.exercises:

@@ -131,13 +131,13 @@ def test_bombs_end(tmp_path, monkeypatch):
 
 
 def test_an_archive_of_too_many_files_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(collecting, "Room", lambda files, size: ROOM(files, size=100))
+    monkeypatch.setattr(collecting, "Allowance", lambda files, size: ROOM(files, size=100))
     monkeypatch.setattr(collecting.unpacking, "MAX_ENTRIES", 10)
     found = extract(tmp_path, many=zipped([(f"f{n}", b"") for n in range(50)]), large=zipped([("a", b"x" * 101)]))
     assert len(found) == 10
 
 
-ROOM = collecting.Room
+ROOM = collecting.Allowance
 
 
 def test_the_command_uses_it(tmp_path):
@@ -679,7 +679,7 @@ def test_a_list_of_files_without_end_is_not_read(tmp_path):
 def test_files_that_overlap_count_each(tmp_path, monkeypatch):
     """A bomb without nesting: every entry of the list is one and the same file."""
     monkeypatch.setattr(collecting, "RATIO", 0)
-    monkeypatch.setattr(collecting, "Room", lambda files, size: ROOM(files, 2**22))
+    monkeypatch.setattr(collecting, "Allowance", lambda files, size: ROOM(files, 2**22))
     whole = zipped([("0000", b"\0" * 2**20)])
     start, entry, end = (at := whole.index(b"PK\1\2")), whole[at : whole.index(b"PK\5\6")], whole[-22:]
     entries = b"".join(entry.replace(b"0000", b"%04d" % n) for n in range(100))

@@ -14,7 +14,7 @@ from nbgrader.api import Gradebook
 
 from autograder.batch import feedback_pool
 from autograder.errors import NbgraderError, UsageError
-from autograder.nbgrader.runs import Course
+from autograder.nbgrader.runs import NbgraderCourse
 
 CELLS = ("setup", "attention-solution", "attention", "question-three-matrices")
 QUESTION = "question-three-matrices"
@@ -52,7 +52,7 @@ def place(tmp_path_factory):
     source["cells"] = [c for c in source["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") in CELLS]
     hand_in(source, place / "source" / ASSIGNMENT)
     shutil.copy(ROOT / "nbgrader_config.py", place)
-    Course(place).build(ASSIGNMENT)
+    NbgraderCourse(place).build(ASSIGNMENT)
     for number, name in enumerate(NAMES):
         notebook = load(place / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
         cell_of(notebook, QUESTION)["source"] = f"{ANSWER}\n\n{name}"
@@ -162,7 +162,7 @@ def test_one_broken_page_stops_no_other(copy):
 def test_no_plain_page_of_what_is_no_notebook_is_one_sentence(copy, text):
     (copy / "autograded" / "late" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").write_text(text)
     with pytest.raises(NbgraderError, match="Feedback of"):
-        Course(copy).feedback(ASSIGNMENT)("late", plainly=True)
+        NbgraderCourse(copy).feedback(ASSIGNMENT)("late", plainly=True)
 
 
 def test_what_would_go_wrong_for_all_is_one_sentence(copy):

@@ -15,7 +15,7 @@ from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
 from mangling import code
 from nbgrader.api import Gradebook
 
-from autograder.nbgrader.runs import Course
+from autograder.nbgrader.runs import NbgraderCourse
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
@@ -95,7 +95,7 @@ def place(tmp_path_factory):
     source["cells"] = [c for c in source["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") in CELLS]
     hand_in(source, place / "source" / ASSIGNMENT)
     shutil.copy(ROOT / "nbgrader_config.py", place)
-    Course(place).build(ASSIGNMENT)
+    NbgraderCourse(place).build(ASSIGNMENT)
     for name in ("mallory", NAMED):
         notebook = load(place / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
         hand_in(attacking(notebook) if name == "mallory" else notebook, place / "submitted" / name / ASSIGNMENT)

@@ -12,7 +12,7 @@ from autograder.batch import commands
 from autograder.grading.store import Store
 from autograder.nbgrader import gradebook, patches
 from autograder.submission import files
-from autograder.verdict import Exercise, Graded, Verdict
+from autograder.verdict import Graded, Outcome, Verdict
 
 STUDENTS = ["ada", "bela"]
 
@@ -31,7 +31,7 @@ class Engine:
             self.before()
             self.graded_ones.append(task.student)
             exercises = course.find_assignment(tiny.NAME).exercises
-            outcomes = [Exercise(e.name, e.points, e.points, "graded") for e in exercises]
+            outcomes = [Outcome(e.name, e.points, e.points, "graded") for e in exercises]
             yield task, Graded(Verdict("", outcomes, task.seed, task.assignment))
 
 
@@ -153,9 +153,9 @@ def test_where_not_even_its_cells_can_be_read_one_sentence_says_why(place, other
 
 
 def test_others_may_write_for_a_minute(place):
-    from autograder.nbgrader.runs import Course
+    from autograder.nbgrader.runs import NbgraderCourse
 
     patches.PATIENCE = 60.0
-    with Course(place).gradebook() as book:
+    with NbgraderCourse(place).gradebook() as book:
         (patience,) = book.db.connection().exec_driver_sql("PRAGMA busy_timeout").fetchone()
     assert patience == 60_000

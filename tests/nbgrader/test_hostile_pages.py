@@ -17,7 +17,7 @@ from pygments.token import STANDARD_TYPES
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.grading.store import Store
-from autograder.nbgrader.runs import Course
+from autograder.nbgrader.runs import NbgraderCourse
 
 TOKENS = set(STANDARD_TYPES.values())  # the classes that highlighting gives
 IN_CLASS = (
@@ -47,7 +47,7 @@ def place(tmp_path_factory):
     place = tmp_path_factory.mktemp("shown")
     shutil.copytree(ROOT / "source" / ASSIGNMENT, place / "source" / ASSIGNMENT)
     shutil.copy(ROOT / "nbgrader_config.py", place)
-    Course(place).build(ASSIGNMENT)
+    NbgraderCourse(place).build(ASSIGNMENT)
     solution = load(ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
     for name in ("honest", *NAMES):
         hand_in(solution, place / "submitted" / name / ASSIGNMENT)

@@ -10,7 +10,7 @@ import pytest
 import tiny
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
 
-from autograder.nbgrader.runs import Course
+from autograder.nbgrader.runs import NbgraderCourse
 from autograder.sandbox.inside import unavailable
 
 
@@ -134,7 +134,7 @@ def place(tmp_path_factory, db_url):
         file.write('c.LateSubmissionPlugin.penalty_method = "zero"\n')
     (place / "source" / ASSIGNMENT / "data.txt").write_text("for everybody")
     command(place, "nbgrader", "generate_assignment", ASSIGNMENT)
-    with Course(place).gradebook() as gradebook:
+    with NbgraderCourse(place).gradebook() as gradebook:
         gradebook.update_or_create_assignment(ASSIGNMENT, duedate="2026-03-01 12:00:00")
     command(place, "nbgrader", "generate_solution", ASSIGNMENT)
     for student, (mangle, _) in CLASS.items():
@@ -168,7 +168,7 @@ def place(tmp_path_factory, db_url):
 
 
 def grades(place, student):
-    with Course(place).gradebook() as gradebook:
+    with NbgraderCourse(place).gradebook() as gradebook:
         notebook = gradebook.find_submission_notebook(ASSIGNMENT, ASSIGNMENT, student)
         return {g.name: (g.auto_score, g.needs_manual_grade) for g in notebook.grades}
 
@@ -250,7 +250,7 @@ def test_validate_runs_on_a_students_machine(place):
 
 def rows(place):
     """All that the gradebook holds of submissions, without the ids that are drawn."""
-    with Course(place).gradebook() as gradebook:
+    with NbgraderCourse(place).gradebook() as gradebook:
         return {
             submission.student.id: (
                 submission.timestamp,
@@ -273,7 +273,7 @@ def files(place):
 
 
 def grade_by_hand(place, student, points):
-    with Course(place).gradebook() as gradebook:
+    with NbgraderCourse(place).gradebook() as gradebook:
         gradebook.find_grade("question-three-matrices", ASSIGNMENT, ASSIGNMENT, student).manual_score = points
         gradebook.find_grade("attention", ASSIGNMENT, ASSIGNMENT, student).extra_credit = 0.5
         gradebook.find_comment("question-three-matrices", ASSIGNMENT, ASSIGNMENT, student).manual_comment = "Good."
@@ -294,7 +294,7 @@ def test_the_command_grade_records_the_same(place):
     shutil.rmtree(place / "autograded")
     assert f"{len(CLASS)} graded, 0 unchanged" in command(place, "autograder", "grade", "02", "--jobs", "2")
     assert (rows(place), files(place)) == stock
-    with Course(place).gradebook() as gradebook:
+    with NbgraderCourse(place).gradebook() as gradebook:
         for student in stock[0]:
             gradebook.remove_submission(ASSIGNMENT, student)
             gradebook.remove_student(student)
@@ -311,7 +311,7 @@ def test_what_is_recorded_already_is_left_alone_and_what_is_not_is_mended(place)
     whole, inode = (rows(place), files(place)), path.stat().st_ino
     assert f"0 graded, {len(CLASS)} unchanged" in command(place, "autograder", "grade", "02")
     assert (rows(place), files(place)) == whole and path.stat().st_ino == inode, "it was written again"
-    with Course(place).gradebook() as gradebook:
+    with NbgraderCourse(place).gradebook() as gradebook:
         gradebook.find_grade("attention", ASSIGNMENT, ASSIGNMENT, "right").auto_score = 0.0
         gradebook.update_or_create_submission(ASSIGNMENT, "without_tests", timestamp="2026-05-05 00:00:00")
         gradebook.db.commit()

@@ -21,7 +21,7 @@ from nbgrader.plugins.export import CsvExportPlugin
 from autograder import cli
 from autograder.batch import commands
 from autograder.grading.store import course_parts
-from autograder.nbgrader.runs import Course
+from autograder.nbgrader.runs import NbgraderCourse
 
 NAMES = ("08_small", tiny.NAME)
 ROUNDS = int(os.environ.get("ROUNDS", "1"))  # of two heads at once; in the first one they meet for sure
@@ -114,14 +114,14 @@ def graded(runs):
 
 def rows(place):
     """All that the gradebook knows of the class, whatever the order in which it was told."""
-    with Course(place).gradebook() as book:
+    with NbgraderCourse(place).gradebook() as book:
         known = sorted(student.id for student in book.students)
     return known, [tiny.gradebook(place, name) for name in NAMES]
 
 
 def formgrader(place):
     """What Formgrader's pages show, without the ids that every gradebook draws anew, and the order by them."""
-    runs = Course(place)
+    runs = NbgraderCourse(place)
     api = NbGraderAPI(runs.directory)
     shown = [api.get_assignments(), api.get_students()]
     for name in NAMES:
@@ -133,7 +133,7 @@ def formgrader(place):
 
 def export(place):
     """The table that `nbgrader export` writes, made without the command."""
-    with Course(place).gradebook() as book:
+    with NbgraderCourse(place).gradebook() as book:
         CsvExportPlugin(to=str(place / "grades.csv")).export(book)
     return table(place)
 
@@ -240,7 +240,7 @@ def test_a_line_that_is_wrong_is_one_sentence(sqlite, tmp_path, monkeypatch, cap
 
 
 def test_one_run_at_a_time_on_an_assignment(built, capsys):
-    with commands.alone(built, NAMES[0]):
+    with commands.locked(built, NAMES[0]):
         for what in ("build", "grade", "report"):
             assert command(built, what, NAMES[0]) == 2
             assert f"at work on {NAMES[0]}" in capsys.readouterr().err

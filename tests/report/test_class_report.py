@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from autograder.report import class_report
-from autograder.verdict import Check, Diagnosis, Exercise, Verdict, without_grade
+from autograder.verdict import Check, Diagnosis, Outcome, Verdict, without_grade
 
 HOSTILE = '<script>alert("1")</script>'
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -24,7 +24,7 @@ def graded(name, passed, failed=(), diagnosis=()):
     checks = [Check(n, "values", 1.0, True, f"The sentence of {n}.") for n in passed]
     checks += [Check(n, "masking", 1.0, False, f"The sentence of {n}. {more}") for n, more in dict(failed).items()]
     named = [Diagnosis(id, f"What {id} says.") for id in diagnosis]
-    return Exercise(name, float(len(passed)), float(len(checks)), "graded", checks, named)
+    return Outcome(name, float(len(passed)), float(len(checks)), "graded", checks, named)
 
 
 def verdict(*exercises):
@@ -183,7 +183,7 @@ def hostile():
     """Verdicts in which every text that could come from outside is hostile."""
     check = Check(HOSTILE, HOSTILE, 1.0, False, f"It works. {HOSTILE} `{HOSTILE}`")
     named = Diagnosis(HOSTILE, f"{HOSTILE} `</code>{HOSTILE}`")
-    bad = Exercise("one", 0.5, 1.0, "graded", [check], [named], HOSTILE, [{"name": HOSTILE, "message": HOSTILE}])
+    bad = Outcome("one", 0.5, 1.0, "graded", [check], [named], HOSTILE, [{"name": HOSTILE, "message": HOSTILE}])
     return {
         HOSTILE: verdict(bad),
         '" onmouseover="alert(1)': verdict(without_grade("one", 1.0, "error", '" onclick="alert(2)')),

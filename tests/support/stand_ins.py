@@ -8,7 +8,7 @@ from autograder import course
 from autograder.batch import run as batch
 from autograder.errors import NotRecorded
 from autograder.grading.store import Store
-from autograder.verdict import Exercise, Graded, Verdict, without_grade
+from autograder.verdict import Graded, Outcome, Verdict, without_grade
 
 SPENT = {"cell 3": 0.5, "the checks of `attention`": 2.0}
 
@@ -63,7 +63,7 @@ class Writer:
 
 def verdict(status):
     exercises = course.find_assignment("02").exercises
-    outcomes = [Exercise(e.name, e.points, e.points, "graded") for e in exercises]
+    outcomes = [Outcome(e.name, e.points, e.points, "graded") for e in exercises]
     if status != "graded":
         outcomes[0] = without_grade(exercises[0].name, exercises[0].points, status, "so")
     return Verdict("", outcomes, 1, ASSIGNMENT)

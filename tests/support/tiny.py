@@ -9,7 +9,7 @@ import sys
 from conftest import ROOT, cell_of, hand_in, load
 
 from autograder.grading.store import Store
-from autograder.nbgrader.runs import Course
+from autograder.nbgrader.runs import NbgraderCourse
 
 NAME = "09_tiny"
 SETUP = "import time\nimport torch\nfrom torch import nn\nimport torch.nn.functional as F"
@@ -35,7 +35,7 @@ def course(place, names=(NAME,), db_url=None):
         hand_in(source, place / "source" / name, f"{name}.ipynb")
     configure(place, db_url)
     for name in names:
-        Course(place).build(name)
+        NbgraderCourse(place).build(name)
         Store(place).put_passed(name, {})  # for stand-ins that grade in this process; others look for themselves
     return load(place / "release" / names[0] / f"{names[0]}.ipynb")
 
@@ -95,7 +95,7 @@ def verdicts(place, name=NAME):
 
 def gradebook(place, name=NAME):
     """What the gradebook knows: the score of everybody's one submission; all grades and comments."""
-    with Course(place).gradebook() as book:
+    with NbgraderCourse(place).gradebook() as book:
         if book.engine.name == "sqlite":
             (check,) = book.db.connection().exec_driver_sql("PRAGMA integrity_check").fetchone()
             assert check == "ok"

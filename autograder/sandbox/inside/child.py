@@ -20,7 +20,7 @@ import tqdm.auto  # noqa: F401
 
 from . import no_dynamo, unavailable, wire
 from . import shell as shells
-from .handlers import Workbench, place_in
+from .handlers import RequestHandler, place_in
 
 if TYPE_CHECKING:
     import socket
@@ -61,7 +61,7 @@ def serve(sock: socket.socket) -> None:
     shell = _shell
     names: set[str] = set()
     level = False
-    bench = Workbench(
+    bench = RequestHandler(
         shell.user_ns, lambda error: place_in(error, names.__contains__), unavailable.sentence_for, _level
     )
     while True:
@@ -99,7 +99,7 @@ def serve(sock: socket.socket) -> None:
             wire.send_frame(sock, {"n": request["n"], "ok": False, "error": bench.describe(error)})
 
 
-def _run_cell(shell: shells.Shell, bench: Workbench, request: wire.Message, names: set[str]) -> wire.Message:
+def _run_cell(shell: shells.Shell, bench: RequestHandler, request: wire.Message, names: set[str]) -> wire.Message:
     names.add(request["name"])
     started = time.monotonic()
     outputs, error = shell.run_one(request["source"], request["name"])

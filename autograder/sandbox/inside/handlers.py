@@ -1,7 +1,7 @@
 """What the graders ask of a submission's names: build, call, load weights, differentiate, move.
 
 The same code serves a student's namespace inside the sandbox and a trusted implementation (a reference, a
-misconception) in the grading process. Requests and replies are wire messages; see `Workbench.handle`.
+misconception) in the grading process. Requests and replies are wire messages; see `RequestHandler.handle`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Products(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-class Workbench:
+class RequestHandler:
     """Serves requests about the names in `namespace`.
 
     `locate` gives the place in the submission that an exception came from, `explain` a sentence to head its message;
