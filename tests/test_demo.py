@@ -8,6 +8,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+import small_course
 from conftest import ASSIGNMENT, ROOT, cell_of
 
 from autograder import cli, course
@@ -275,3 +276,11 @@ def test_formgrader_has_something_to_grade_by_hand(ran):
         waiting = {s.student.id for s in gradebook.assignment_submissions(ASSIGNMENT) if s.needs_manual_grade}
     assert "umar" in waiting
     assert "lena" not in waiting
+
+
+def test_a_course_without_a_made_up_class_is_refused(tmp_path, monkeypatch):
+    place = small_course.copy(tmp_path / "course")
+    monkeypatch.chdir(place)
+    with pytest.raises(UsageError, match="handed in nothing for 01_averages"):
+        run.run("demo_course", 1, "cpu", False)
+    assert not (place / "demo_course").exists()

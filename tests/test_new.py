@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 from conftest import load
@@ -38,28 +39,26 @@ def ill(found):
     return [f.says for f in found if f.well is False]
 
 
-def test_a_new_course_goes_through_and_so_does_a_skeleton(place, capsys):
-    """It builds, grades and is well; with a skeleton in it it builds, and the doctor says what is missing."""
-    assert autograder(place, "build")[0] == 0
-    (place / "submitted" / "ada").mkdir(parents=True)
-    (place / "solutions" / NAME).rename(place / "submitted" / "ada" / NAME)
-    code, out, said = autograder(place, "grade", "01", "--jobs", "1")
-    assert code == 0 and "3/3" in out, said
-    assert main("doctor") in (0, 1)  # as this machine is
-    told = capsys.readouterr().out.partition("The course:")[2]
-    assert "✗" not in told and "mistakes are named" in told, told
-
-    for used in ("gradebook.db", ".autograder/gate/01_first.json"):
-        (place / used).unlink()
+def test_a_new_course_goes_through_with_a_skeleton_in_it(place, capsys):
+    """It builds and grades; the doctor says what the skeleton lacks, and has nothing to say of the rest."""
     said = new.exercise("doubled")
     assert "exercises/doubled/checks.py" in said and "cells at its end" in said
     assert autograder(place, "build") == (0, f"release/{NAME} and solutions/{NAME} are up to date\n", "")
     table = "".join(load(source(place))["cells"][0]["source"])
     assert "| 3. `doubled` | implement | 1 | 10 |" in table and "| **total** | | **6** | **25** |" in table
+    (place / "submitted" / "ada" / NAME).mkdir(parents=True)
+    shutil.copy(place / "solutions" / NAME / f"{NAME}.ipynb", place / "submitted" / "ada" / NAME)
+    code, out, said = autograder(place, "grade", "01", "--jobs", "1")
+    assert code == 0 and "ada      3/3      1/1      4 / 4" in out, out + said
+
+    course.forget()
     assert main("doctor") == 1
-    out = capsys.readouterr().out
+    told = capsys.readouterr().out.partition("The course:")[2]
     for lack in ("0 of 3 hints", "doubled has 1 right answer ", "doubled has no mistakes", "TODO is left in 4 cells"):
-        assert lack in out
+        assert lack in told
+    assert "rescale" not in told
+    for well in ("belongs to an exercise", "gives nothing away", "points add up", "a stub gets no points", "are named"):
+        assert re.search(f"✓ .*{well}", told), told
 
 
 def test_a_new_course_is_not_made_where_something_is(place, tmp_path):

@@ -84,6 +84,8 @@ def run(folder: str | Path, jobs: int, device: str, unsafe: bool, wanted: Sequen
     """
     root, folder = course.root(), Path(folder)
     names = {course.find_assignment(name).name for name in wanted or course.assignments()}
+    if unknown := sorted(name for name in names if not (CLASS / name).is_dir()):
+        raise UsageError(f"The demo's made-up class handed in nothing for {', '.join(unknown)}.")
     make_folder(root, folder)
     start = os.getcwd()
     with _working_in(folder):

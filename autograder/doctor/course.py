@@ -191,7 +191,7 @@ def _graded(assignments):
         yield from _all_or_each(
             assignments,
             lambda a: _stubs(grader, a),
-            "what is released gets no points, or too few",
+            "a stub gets no points, and an original not all",
         )
         own = [e.name for a in assignments for e in a.exercises if _is_own(e.name)]
         if own:  # those of the kit have tests for it

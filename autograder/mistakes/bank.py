@@ -87,6 +87,7 @@ class Bank(Mapping[str, Mistake]):
         self.mistakes: dict[str, Mistake] = {}
         self.right = right_answer(self.exercise, self.answer)
         self.around = "\n\n".join(right_answer(name) for name in self.beside)
+        self.places = {name: self.fill(text) for name, text in self.places.items()}
         for name, text in self.places.items():
             self._once(text, f"the place {name}")
 
@@ -121,15 +122,35 @@ class Bank(Mapping[str, Mistake]):
             raise BankError(f"{self.exercise}: its cell {cell.grade_id} holds no original")
         self._add(id, says, source, None, original)
 
-    def share(self, family: Mapping[str, Shared], *ids: str, originals: Mapping[str, str] | None = None) -> None:
-        """Take mistakes from a family's list: those called `ids`, or all. `originals` says which notebook has which."""
+    def share(
+        self,
+        family: Mapping[str, Shared],
+        *ids: str,
+        within: str | None = None,
+        edits: Mapping[str, Mapping[str, str]] | None = None,
+        originals: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take mistakes from a family's list: those called `ids`, or all.
+
+        `within` is the class of an earlier exercise, where the notebook has its own and the mistake is in there.
+        `edits` says by id what this answer needs instead of the list's edit, by place, or by text that stands in the
+        answer once. `originals` says which notebook has which mistake.
+        """
         for id in ids or family:
-            entry = family[id]
-            self.mistake(id, entry.says, original=(originals or {}).get(id), **entry.changes)
+            says = family[id].says
+            if within is not None:
+                says = f"In your `{within}`: {says[0].lower()}{says[1:]}"
+            changes = (edits or {}).get(id, family[id].changes)
+            changes = {self.places.get(place, place): new for place, new in changes.items()}
+            self.mistake(id, says, changes, original=(originals or {}).get(id))
 
     def fill(self, text: str) -> str:
-        """A text with the places' texts and the words in it."""
-        return NAME.sub(lambda m: self.words.get(m[1], self.places.get(m[1], m[0])), text)
+        """A text with the places' texts and the words in it; a word may hold others."""
+        return NAME.sub(self._named, text)
+
+    def _named(self, found: re.Match[str]) -> str:
+        name = found[1]
+        return self.fill(self.words[name]) if name in self.words else self.places.get(name, found[0])
 
     def _add(self, id: str, says: str, source: str, edits: Mapping[str, str] | None, original: str | None) -> None:
         if id in self.mistakes:

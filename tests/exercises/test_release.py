@@ -80,7 +80,7 @@ def test_leaks_are_found():
     assignment = course.find_assignment("02", ROOT)
     line = '        raise ValueError(f"{name} needs at least 2 dimensions, got shape {tuple(tensor.shape)}")'
     says = bank("attention")["no-scale"].says
-    for leak in (f"{line}  # as here", "# exercise: attention", "def test_values(): pass", says):
+    for leak in (f"{line}  # as here", "# exercise: attention", "def test_weights(): pass", says):
         released = notebook_of("release", name := assignment.name)["cells"]
         released[-1]["source"] = [leak]
         assert len(list(looks.leaks(assignment, released))) == 1, (name, leak)

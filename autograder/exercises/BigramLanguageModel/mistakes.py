@@ -4,22 +4,24 @@ As edits of an answer with its own `Head` and `StackedHeads`, since these may be
 """
 
 from ...mistakes.bank import Bank
+from ..families.attention import mistakes as attention
 
 BANK = Bank(
     "BigramLanguageModel",
     answer="plain",
-    places={
+    places=attention.LAYERS
+    | attention.OUT_LAYER
+    | {
         # Head
-        "TRIL": "torch.tril(torch.ones(block_size, block_size))",
-        "SCORES": "q @ k.transpose(-2, -1)",
+        "TRIANGLE": "torch.tril(torch.ones(block_size, block_size))",
+        "PRODUCT": "q @ k.transpose(-2, -1)",
         "SCALE": " * k.shape[-1] ** -0.5",
         "HIDE": 'wei = wei.masked_fill(self.tril[:T, :T] == 0, float("-inf"))\n        ',
         "SOFTMAX": "F.softmax(wei, dim=-1)",
-        "DROPPED": "self.dropout(F.softmax(wei, dim=-1))",
-        "VALUES": " @ v",
+        "DROP": "self.dropout(F.softmax(wei, dim=-1))",
+        "MIX": "self.dropout(F.softmax(wei, dim=-1)) @ v",
         # StackedHeads
         "HEADS": "nn.ModuleList([Head(n_embd, head_size, block_size, dropout) for _ in range(num_heads)])",
-        "PROJ": "self.proj = nn.Linear(num_heads * head_size, n_embd)\n",
         "FOUND": "[h(x) for h in self.heads]",
         "JOINED": "torch.cat([h(x) for h in self.heads], dim=-1)",
         "PROJECTED": "self.proj(torch.cat([h(x) for h in self.heads], dim=-1))",
@@ -47,6 +49,14 @@ BANK = Bank(
         "TARGETS": "targets.reshape(B * T)",
         "NO_LOSS": "None if targets is None else",
         "END": "return logits, loss",
+    },
+    words=attention.WORDS
+    | attention.NAMES_003
+    | {
+        "WEIGHTS": "self.dropout(F.softmax(wei, dim=-1))",
+        "PROJECTION": "proj",
+        "OUT_SIZES": "num_heads * head_size, n_embd",
+        "ONES": "torch.ones(block_size, block_size)",
     },
 )
 mistake = BANK.mistake
@@ -396,81 +406,33 @@ mistake(
 
 # --- wrong heads ----------------------------------------------------------------------------------
 
-mistake(
+BANK.share(
+    attention.SHARED | {"mask-inverted": attention.SHARED["upside-down"]},
     "no-scale",
-    "In your `Head`: These are the values you get without a scale: divide the scores by the root of a head's width.",
-    SCALE="",
-)
-mistake(
     "scale-by-embedding-width",
-    "In your `Head`: scores are divided by the root of n_embd, as in notebook 003: it is head_size that counts.",
-    original="003",
-    SCALE=" * C**-0.5",
-)
-mistake(
     "keys-as-values",
-    "In your `Head`: These are the values you get when the weights are applied to the keys: mix the values.",
-    VALUES=" @ k",
-)
-mistake(
     "query-and-key-swapped",
-    "In your `Head`: These are the values you get when queries and keys change places: rows of the scores belong to"
-    " queries.",
-    SCORES="k @ q.transpose(-2, -1)",
-)
-mistake(
     "softmax-over-queries",
-    "In your `Head`: These are the values you get when the softmax runs over the queries: check `dim`, the keys are the"
-    " last.",
-    SOFTMAX="F.softmax(wei, dim=1)",
-)
-mistake(
     "mask-inverted",
-    "In your `Head`: The mask is the wrong way round: each token sees itself and those after it.",
-    TRIL="torch.triu(torch.ones(block_size, block_size))",
-)
-mistake(
     "not-causal",
-    "In your `Head`: Every token sees all others, also those after it: hide the later keys before the softmax.",
-    HIDE="",
-)
-mistake(
     "mask-one-too-far",
-    "In your `Head`: Each token sees the one after it as well: check the `diagonal` of the mask.",
-    TRIL="torch.tril(torch.ones(block_size, block_size), diagonal=1)",
-)
-mistake(
-    "heads-reversed",
-    "In your `StackedHeads`: The heads come out in reversed order: head 0 comes first.",
-    FOUND="{FOUND}[::-1]",
-)
-mistake(
-    "features-interleaved",
-    "In your `StackedHeads`: The heads' features are interleaved (`stack` over the last dimension): join them with"
-    " `cat`, head 0 first.",
-    JOINED="torch.stack({FOUND}, dim=-1).flatten(2)",
-)
-mistake(
-    "no-output-projection",
-    "In your `StackedHeads`: As in notebook 003 there is no output projection: what the heads find should go through a"
-    " Linear layer `proj`.",
-    original="003",
-    PROJ="",
-    PROJECTED="{JOINED}",
-)
-mistake(
-    "plain-list",
-    "In your `StackedHeads`: The heads are in a plain Python list, which hides their parameters: use `nn.ModuleList`.",
-    HEADS="[Head(n_embd, head_size, block_size, dropout) for _ in range(num_heads)]",
-)
-mistake(
     "weights-detached",
-    "In your `Head`: The weights are cut out of the graph (`detach`, `.data`, `no_grad`), so queries and keys never"
-    " learn.",
-    SOFTMAX="{SOFTMAX}.detach()",
-)
-mistake(
     "dropout-in-eval",
-    "In your `Head`: Weights are dropped in eval mode, too: use `nn.Dropout`, or pass `self.training` to `F.dropout`.",
-    DROPPED="F.dropout({SOFTMAX}, self.dropout.p)",
+    within="Head",
+    originals={"scale-by-embedding-width": "003"},
+)
+BANK.share(
+    attention.SHARED,
+    "heads-reversed",
+    "features-interleaved",
+    "no-output-projection",
+    "plain-list",
+    within="StackedHeads",
+    edits={
+        "heads-reversed": {"FOUND": "{FOUND}[::-1]"},
+        "features-interleaved": {"JOINED": "torch.stack({FOUND}, dim=-1).flatten(2)"},
+        "no-output-projection": {"OUT_LAYER": "", "PROJECTED": "{JOINED}"},
+        "plain-list": {"HEADS": "[Head(n_embd, head_size, block_size, dropout) for _ in range(num_heads)]"},
+    },
+    originals={"no-output-projection": "003"},
 )

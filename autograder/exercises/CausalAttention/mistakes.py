@@ -2,61 +2,48 @@
 that does every step by itself: the course's own stands on `attention` and `causal_mask`."""
 
 from ...mistakes.bank import Bank
-from ..families.single_head import mistakes as family
+from ..families.attention import mistakes as attention
 
 BANK = Bank(
     "CausalAttention",
     answer="step_by_step",
-    places={
-        "QUERY_LAYER": "self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)",
-        "KEY_LAYER": "self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)",
-        "VALUE_LAYER": "self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)",
+    places=attention.LAYERS
+    | attention.CALLS
+    | {
         "DROPOUT": "nn.Dropout(dropout)",
         "BUFFER": 'self.register_buffer("mask", torch.tril(torch.ones(context_length, context_length,'
         " dtype=torch.bool)))",
         "TRIANGLE": "torch.tril(torch.ones(context_length, context_length, dtype=torch.bool))",
-        "WRONG_RANK": 'if x.dim() != 3:\n            raise ValueError(f"expected a batch (b, n, d_in), got'
-        ' {tuple(x.shape)}")',
+        "CHECK": """if x.dim() != 3:
+            raise ValueError(f"expected a batch (b, n, d_in), got {tuple(x.shape)}")
+        n = x.shape[1]""",
         "LENGTH": "n = x.shape[1]",
         "TOO_LONG": "if n > self.context_length:\n"
         '            raise ValueError(f"a sequence of {n} tokens is longer than the context of {self.context_length}")',
         "LONGER": "n > self.context_length",
         "MESSAGE": 'f"a sequence of {n} tokens is longer than the context of {self.context_length}"',
-        "CUT": "self.mask[:n, :n]",
+        "MASK_IN_USE": "self.mask[:n, :n]",
         "PADDING": "if padding_mask is not None:\n            allowed = allowed & padding_mask[:, None, :]",
         "JOINED": "allowed & padding_mask[:, None, :]",
         "REAL": "padding_mask[:, None, :]",
         "NOTHING": "nothing = ~allowed.any(-1, keepdim=True)",
-        "MAKE_QUERIES": "Q = self.W_query(x)",
-        "MAKE_KEYS": "K = self.W_key(x)",
-        "MAKE_VALUES": "V = self.W_value(x)",
         "SCALED": "Q @ K.transpose(-2, -1) / K.shape[-1] ** 0.5",
         "PRODUCT": "Q @ K.transpose(-2, -1)",
-        "TRANSPOSE": ".transpose(-2, -1)",
         "SCALE": " / K.shape[-1] ** 0.5",
         "HIDE": 'scores = scores.masked_fill(~allowed, float("-inf"))',
         "FILL": 'float("-inf")',
         "HARMLESS": "scores = scores.masked_fill(nothing, 0.0)",
         "WEIGH": "weights = F.softmax(scores, dim=-1)",
         "SOFTMAX": "F.softmax(scores, dim=-1)",
-        "DIM": "dim=-1",
         "CLEAR": "weights = weights.masked_fill(nothing, 0.0)",
         "DROP": "self.dropout(weights)",
         "RETURN": "return weights @ V",
-        "OUTPUT": "weights @ V",
+        "MIX": "weights @ V",
+        "END": "weights @ V",
     },
-    words={
-        "QUERY": "W_query",
-        "KEY": "W_key",
-        "VALUE": "W_value",
-        "Q": "Q",
-        "K": "K",
-        "V": "V",
-        "SCORES": "scores",
-        "WEIGHTS": "weights",
-        "SIZES": "d_in, d_out",
-        "WIDTH": "d_out",
-        "INPUT": "d_in",
+    words=attention.WORDS
+    | attention.NAMES_004
+    | {
         "N": "n",
         "SHAPE": "(b, n, d_in)",
         "BLOCK": "context",
@@ -66,6 +53,7 @@ BANK = Bank(
         "ALLOWED": "allowed",
         "UNDROPPED": "weights",
         "RENORMALISED": "weights / weights.sum(-1, keepdim=True).masked_fill(nothing, 1.0)",
+        "UNCHECKED": "n = x.shape[-2]",
     },
 )
 mistake = BANK.mistake
@@ -136,7 +124,7 @@ mistake(
     "The values of the padding are set to 0, but its keys still take weight from the others: hide the keys, before the"
     " softmax.",
     PADDING="",
-    MAKE_VALUES="{MAKE_VALUES}\n        if padding_mask is not None:\n            V = V * padding_mask[:, :, None]",
+    VALUES="{VALUES}\n        if padding_mask is not None:\n            V = V * padding_mask[:, :, None]",
 )
 mistake(
     "padding-of-the-first",
@@ -154,45 +142,25 @@ mistake(
     "The padding mask is changed in place, and whoever gave it still needs it: work on a copy.",
     JOINED="{JOINED}\n            padding_mask[:] = True",
 )
-mistake(
-    "asks-what-the-mask-holds",
-    "An `if` asks what the padding mask holds, which a tensor on `meta` can't tell: let `masked_fill` or `where` decide"
-    " entry by entry.",
-    {"if padding_mask is not None:": "if padding_mask is not None and not padding_mask.all():"},
-)
 
 # --- nothing left to attend to --------------------------------------------------------------------
 
-mistake(
-    "nan-in-empty-rows",
-    "A query with nothing left has only scores of -inf, of which softmax makes NaN: give that row harmless scores"
-    " before the softmax, and weights of 0 after it.",
-    HARMLESS="",
-    CLEAR="",
-)
-mistake(
-    "nan-patched-in-weights",
-    "-inf is added to masked scores and `nan_to_num` hides the NaN of a query with nothing left, but its gradient stays"
-    " NaN: give that row harmless scores before the softmax.",
-    HIDE='scores = scores + torch.zeros_like(scores).masked_fill(~allowed, float("-inf"))',
-    HARMLESS="",
-    CLEAR="weights = torch.nan_to_num(weights)",
-)
-mistake(
-    "nan-patched-in-output",
-    "`nan_to_num` on the output hides the NaN of a query with nothing left, and gradients that go through the weights"
-    " are NaN: give that row harmless scores before the softmax.",
-    HARMLESS="",
-    CLEAR="",
-    OUTPUT="torch.nan_to_num({OUTPUT})",
-)
-mistake(
-    "uniform-in-empty-rows",
-    "Hidden scores are filled with the lowest finite number, so a query with nothing left spreads its weights over all"
-    " keys, the future too: its weights should be 0.",
-    FILL="torch.finfo(scores.dtype).min",
-    HARMLESS="",
-    CLEAR="",
+EMPTY = {"HARMLESS": "", "CLEAR": ""}  # nothing is done about these queries
+BANK.share(
+    attention.MASKS,
+    edits={
+        "asks-what-the-mask-holds": {
+            "if padding_mask is not None:": "if padding_mask is not None and not padding_mask.all():"
+        },
+        "nan-in-empty-rows": EMPTY,
+        "nan-patched-in-weights": {
+            "HIDE": 'scores = scores + torch.zeros_like(scores).masked_fill(~allowed, float("-inf"))',
+            "HARMLESS": "",
+            "CLEAR": "weights = torch.nan_to_num(weights)",
+        },
+        "nan-patched-in-output": EMPTY | {"END": "torch.nan_to_num({END})"},
+        "uniform-in-empty-rows": EMPTY | {"FILL": "torch.finfo(scores.dtype).min"},
+    },
 )
 mistake(
     "sees-itself-when-empty",
@@ -205,15 +173,40 @@ mistake(
     "bias-in-empty-rows",
     "A query with nothing left gets the bias of `W_value`: the attention output is a sum of values times their weights,"
     " and all of these are 0.",
-    OUTPUT="self.W_value(weights @ x)",
+    MIX="self.W_value(weights @ x)",
 )
 
-# --- what all heads with biases, and all causal heads, have in common -----------------------------
+# --- what goes wrong in any head, and in any causal one -------------------------------------------
 
-BANK.share(family.BIASES)
-BANK.share(family.SHARED, "scale-by-input-width", originals={"scale-by-input-width": "003"})
-BANK.share(family.PROJECTIONS)
-BANK.share(family.SCORES)
-BANK.share(family.CAUSAL_MASK)
-BANK.share(family.DROPOUT)
-BANK.share(family.CALLS, originals={"too-long-not-refused": "004"})
+BANK.share(attention.BIASES)
+BANK.share(
+    attention.SHARED,
+    "scale-by-input-width",
+    "one-projection",
+    "keys-from-queries",
+    "keys-as-values",
+    "inputs-as-values",
+    "layers-made-in-forward",
+    "no-scale",
+    "scale-without-root",
+    "scale-by-number-of-tokens",
+    "scale-after-softmax",
+    "key-not-transposed",
+    "query-and-key-swapped",
+    "softmax-over-queries",
+    "softmax-over-batch",
+    "exp-without-max",
+    originals={"scale-by-input-width": "003"},
+)
+BANK.share(attention.CAUSAL_MASK | attention.DROPOUT)
+BANK.share(attention.LENGTH, originals={"too-long-not-refused": "004"})
+BANK.share(
+    attention.SHARED,
+    "rank-not-checked",
+    "squeezed",
+    "view-of-the-input",
+    "weights-detached",
+    "float32-comes-out",
+    "scale-tensor-on-the-cpu",
+    "input-changed-in-place",
+)

@@ -6,8 +6,7 @@ from ..families.cross import mistakes as cross
 BANK = Bank(
     "CoAttentionStreams",
     answer="step_by_step",
-    places=cross.PLACES
-    | cross.PLACES_OF_HEADS
+    places=cross.PLACES_OF_HEADS
     | {
         "V_TO_Q": "self.v_to_q = MultiHeadCrossAttention(d, d, d, num_heads)",
         "Q_TO_V": "self.q_to_v = MultiHeadCrossAttention(d, d, d, num_heads)",
@@ -16,7 +15,7 @@ BANK = Bank(
         "BEFORE": "new_v = self.v_to_q(v, q, q_mask)",
         "RETURN": "return new_v, new_q",
     },
-    words={"ROWS": "context_mask[:, None, :, None]"},
+    words=cross.WORDS_OF_HEADS,
 )
 mistake = BANK.mistake
 
@@ -210,7 +209,8 @@ mistake(
 
 # --- a wrong MultiHeadCrossAttention --------------------------------------------------------------
 
-for id in (
+BANK.share(
+    cross.OF_HEADS,
     "keys-from-queries",
     "values-from-queries",
     "keys-as-values",
@@ -244,6 +244,5 @@ for id in (
     "squeezed",
     "view-of-the-input",
     "input-changed",
-):
-    entry = cross.SHARED[id]
-    mistake(id, f"In your `MultiHeadCrossAttention`: {entry.says}", **entry.changes)
+    within="MultiHeadCrossAttention",
+)

@@ -1,13 +1,14 @@
 """What goes wrong in `CrossAttention(d_query, d_context, d_out, qkv_bias=False)`."""
 
 from ...mistakes.bank import Bank
+from ..families.attention import mistakes as attention
 from ..families.cross import mistakes as cross
 
 BANK = Bank(
     "CrossAttention",
     answer="step_by_step",
-    places=cross.PLACES | {"ALLOWED": "context_mask[:, None, :]", "END": "return found"},
-    words={"ROWS": "context_mask[:, :, None]"},
+    places=cross.PLACES | {"ALLOWED": "context_mask[:, None, :]", "END": "weights @ values"},
+    words=cross.WORDS | {"ROWS": "context_mask[:, :, None]"},
     alike={"context-changed": "input-changed"},  # that an input was changed is all that is seen; which one is not
 )
 mistake = BANK.mistake
@@ -24,16 +25,11 @@ mistake(
     "A context without any tokens is refused: it is no mistake, there is only nothing to find. The output is 0.",
     CHECK='{CHECK}\n        if context.shape[1] == 0:\n            raise ValueError("there are no tokens")',
 )
-mistake(
-    "output-projection-added",
-    "There is an output projection that nobody asked for: with a single head, the mixed values are the output.",
-    W_VALUE="{W_VALUE}\n        self.out_proj = nn.Linear(d_out, d_out)",
-    END="return self.out_proj(found)",
-)
+BANK.share(attention.SHARED, "output-projection-added")
 mistake(
     "weights-returned-as-well",
     "It returns the weights as well: only the output is asked for.",
-    END="return found, weights",
+    {"return found": "return found, weights"},
 )
 mistake(
     "values-pass-through",
@@ -41,4 +37,4 @@ mistake(
     VALUES="context",
 )
 
-BANK.share(cross.ATTENTION | cross.BIAS | cross.CONTEXT)
+BANK.share(attention.IN_ANY_HEAD | attention.BIASES | cross.CONTEXT)

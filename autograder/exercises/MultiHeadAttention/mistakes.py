@@ -3,36 +3,32 @@
 The mistakes are edits of the course's own answer, where one line makes queries, keys and values: it is the place ROLES.
 """
 
-from ...mistakes.bank import Bank, shared
+from ...mistakes.bank import Bank
+from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
-
-LAYERS = """self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)"""
 
 BANK = Bank(
     "MultiHeadAttention",
-    places={
-        "DIVIDE": """if d_out % num_heads != 0:
+    places=attention.LAYERS
+    | attention.OUT_LAYER
+    | {
+        "DIVIDES": """if d_out % num_heads != 0:
             raise ValueError(f"num_heads = {num_heads} does not divide d_out = {d_out}")""",
-        "LAYERS": LAYERS,
-        "OUT_LAYER": "self.out_proj = nn.Linear(d_out, d_out)",
-        "OUT": "self.out_proj = nn.Linear(d_out, d_out",
         "DROPOUT": "nn.Dropout(dropout)",
         "TRIANGLE": "torch.ones(context_length, context_length, dtype=torch.bool).tril()",
         "BUFFER": 'self.register_buffer("mask", allowed, persistent=False)',
-        "START": """if x.dim() != 3:
-            raise ValueError(f"expected (b, n, d_in), got {tuple(x.shape)}")
-        b, n, _ = x.shape""",
-        "SIZES": "b, n, _ = x.shape",
-        "TOO_LONG": "if n > self.mask.shape[0]:",
+        "CHECK": """if x.dim() != 3:
+            raise ValueError(f"expected (b, n, d_in), got {tuple(x.shape)}")""",
+        "TOO_LONG": """if n > self.mask.shape[0]:
+            raise ValueError(f"{n} tokens are more than context_length = {self.mask.shape[0]}")""",
         "ROLES": "(self.W_query, self.W_key, self.W_value)",
         "CUT": ".reshape(b, n, self.num_heads, -1).transpose(1, 2)",
         "NUMBER": ".reshape(b, n, self.num_heads, -1)",
+        "SCALED": "Q @ K.transpose(2, 3) / K.shape[-1] ** 0.5",
+        "PRODUCT": "Q @ K.transpose(2, 3)",
         "SCALE": " / K.shape[-1] ** 0.5",
         "HIDE": 'scores = scores.masked_fill(~self.mask[:n, :n], float("-inf"))',
-        "HIDDEN": "~self.mask[:n, :n]",
-        "CORNER": "[:n, :n]",
+        "MASK_IN_USE": "self.mask[:n, :n]",
         "FILL": 'float("-inf")',
         "DROP": "self.dropout(F.softmax(scores, dim=-1))",
         "SOFTMAX": "F.softmax(scores, dim=-1)",
@@ -40,24 +36,28 @@ BANK = Bank(
         "MERGE": "found.transpose(1, 2).flatten(2)",
         "END": "self.out_proj(found)",
     },
-    words={
+    words=attention.WORDS
+    | attention.NAMES_004
+    | {
         "PROJECTION": "out_proj",
+        "OUT_SIZES": "d_out, d_out",
+        "WIDTH": "a head's width",
+        "N": "n",
+        "SHAPE": "(b, n, d_in)",
         "ALL": "`d_out`",
         "REST": "d_out % num_heads",
-        "CONTEXT": "context_length",
-        "SIDE": "context_length",
-        "ALLOWED": "self.mask[:n, :n]",
-        "DIVIDED_BY": " /",
-        "WIDTH": "K.shape[-1]",
         "HEADS": "self.num_heads",
-        "TOKENS": "n",
-        "SCORES": "scores",
+        "ONE": ".reshape(b, n, 1, -1)",
         "FOUND": "found",
-        "SHAPE": "b, n, -1",
+        "MERGED": "found",
+        "MERGED_SHAPE": "b, n, -1",
         "RESHAPED": ".reshape(b, self.num_heads, n, -1)",
         "FASTEST": ".reshape(b, n, -1, self.num_heads).permute(0, 3, 1, 2)",
-        "ONE": ".reshape(b, n, 1, -1)",
-        "SOFTMAX_OVER_HEADS": "F.softmax(scores, dim=1)",
+        "BLOCK": "context",
+        "MASK": "self.mask",
+        "ONES": "torch.ones(context_length, context_length, dtype=torch.bool)",
+        "ALLOWED": "self.mask[:n, :n]",
+        "UNCHECKED": "x = x if x.dim() < 4 else x.flatten(0, 1)",
     },
     # Both leave the mask on the CPU, with the same error from the same operation.
     alike={"mask-made-on-the-cpu": "mask-is-a-plain-attribute"},
@@ -88,34 +88,20 @@ mistake(
 
 # --- projections and heads ------------------------------------------------------------------------
 
-BY_ROLES = {
-    "keys-from-queries": {"ROLES": "(self.W_query, self.W_query, self.W_value)"},
-    "values-from-queries": {"ROLES": "(self.W_query, self.W_key, self.W_query)"},
-    "keys-as-values": {"ROLES": "(self.W_query, self.W_key, self.W_key)"},
-    "query-and-key-swapped": {"ROLES": "(self.W_key, self.W_query, self.W_value)"},
-    "layers-made-in-forward": {
-        "LAYERS": "",
-        "ROLES": "[nn.Linear(x.shape[-1], self.out_proj.in_features, bias=False) for _ in range(3)]",
+BANK.share(
+    attention.IN_ANY_HEAD | attention.HEADS,
+    edits={
+        "keys-from-queries": {"ROLES": "(self.W_query, self.W_query, self.W_value)"},
+        "values-from-queries": {"ROLES": "(self.W_query, self.W_key, self.W_query)"},
+        "layers-made-in-forward": {
+            "W_QUERY": "",
+            "W_KEY": "",
+            "W_VALUE": "",
+            "ROLES": "[nn.Linear(x.shape[-1], self.out_proj.in_features, bias=False) for _ in range(3)]",
+        },
     },
-    "values-detached": {"MIX": "weights @ V.detach()"},
-}
-BANK.share(family.EVERYWHERE | {id: shared(family.ONE_HEAD[id].says, **new) for id, new in BY_ROLES.items()})
-mistake(
-    "never-bias",
-    "The layers have no bias even when `qkv_bias` is true: pass it on to all three.",
-    LAYERS=LAYERS.replace("bias=qkv_bias", "bias=False"),
 )
-mistake(
-    "always-bias",
-    "The layers for queries, keys and values have a bias also when `qkv_bias` is false.",
-    LAYERS=LAYERS.replace(", bias=qkv_bias", ""),
-)
-mistake(
-    "value-without-bias",
-    "With `qkv_bias=True` only queries and keys have a bias: `W_value` should have one as well.",
-    {"self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)": "self.W_value = nn.Linear(d_in, d_out, bias=False)"},
-)
-BANK.share(family.NARROW)
+BANK.share(attention.BIASES | attention.OUTPUT | attention.NUMBER_OF_HEADS)
 
 # --- the causal mask, dropout ---------------------------------------------------------------------
 
@@ -125,9 +111,4 @@ mistake(
     "All heads drop the same weights: the chance should be drawn for each head by itself.",
     DROP="{SOFTMAX} * self.dropout(torch.ones_like(scores[:, :1]))",
 )
-mistake(
-    "scale-by-input-width",
-    "These are the values you get when scores are divided by the root of the input's width: it is one head's width"
-    " that counts.",
-    SCALE=" / x.shape[-1] ** 0.5",
-)
+BANK.share(attention.SHARED, "scale-by-input-width")

@@ -6,8 +6,8 @@ from ..families.cross import mistakes as cross
 BANK = Bank(
     "MultiHeadCrossAttention",
     answer="step_by_step",
-    places=cross.PLACES | cross.PLACES_OF_HEADS,
-    words={"ROWS": "context_mask[:, None, :, None]"},
+    places=cross.PLACES_OF_HEADS,
+    words=cross.WORDS_OF_HEADS,
     alike={"context-changed": "input-changed"},  # that an input was changed is all that is seen; which one is not
 )
 mistake = BANK.mistake
@@ -16,8 +16,10 @@ mistake(
     "bias-lost-where-nothing-is-left",
     "Where the mask leaves nothing, the whole output is set to 0: it is what the heads find that is 0, and the bias of"
     " `out_proj` comes on top of that.",
-    END="""output = self.out_proj({MERGE})
-        return output if context_mask is None else output * context_mask.any(-1)[:, None, None]""",
+    {
+        "return {END}": """output = {END}
+        return output if context_mask is None else output * context_mask.any(-1)[:, None, None]"""
+    },
 )
 mistake(
     "mask-repeated-in-the-wrong-order",
@@ -33,7 +35,7 @@ mistake(
 mistake(
     "projection-from-d-query",
     "`out_proj` starts from d_query: it starts from d_out, which is how wide all heads together are.",
-    OUT="nn.Linear(d_query, d_out)",
+    OUT_LAYER="self.out_proj = nn.Linear(d_query, d_out)",
 )
 
-BANK.share(cross.SHARED)
+BANK.share(cross.OF_HEADS)

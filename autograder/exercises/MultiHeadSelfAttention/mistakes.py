@@ -1,55 +1,47 @@
 """What goes wrong in `MultiHeadSelfAttention(k, h=4)`, as edits of the course's own answer, or of the original."""
 
 from ...mistakes.bank import Bank, edited
-from ..families.many_heads import mistakes as family
-
-LAYERS = """self.toqueries = nn.Linear(k, k, bias=False)
-        self.tokeys = nn.Linear(k, k, bias=False)
-        self.tovalues = nn.Linear(k, k, bias=False)"""
+from ..families.attention import mistakes as attention
 
 BANK = Bank(
     "MultiHeadSelfAttention",
-    places={
-        "DIVIDE": """if k % h != 0:
+    places=attention.LAYERS
+    | attention.CALLS
+    | attention.OUT_LAYER
+    | {
+        "DIVIDES": """if k % h != 0:
             raise ValueError(f"{h} heads do not divide a width of {k}")""",
-        "LAYERS": LAYERS,
-        "OUT_LAYER": "self.unifyheads = nn.Linear(k, k)",
-        "OUT": "self.unifyheads = nn.Linear(k, k",
         "RANK": "if x.dim() not in (2, 3):",
-        "START": """if x.dim() not in (2, 3):
-            raise ValueError(f"expected (t, k) or (b, t, k), got {tuple(x.shape)}")
-        *b, t, k = x.size()""",
-        "SIZES": "*b, t, k = x.size()",
+        "CHECK": """if x.dim() not in (2, 3):
+            raise ValueError(f"expected (t, k) or (b, t, k), got {tuple(x.shape)}")""",
         "NUMBER": "h, s = self.heads, self.s",
-        "QUERIES": "self.toqueries(x)",
-        "KEYS": "self.tokeys(x)",
-        "VALUES": "self.tovalues(x)",
         "CUT": """queries = queries.transpose(-3, -2)
         keys = keys.transpose(-3, -2)
         values = values.transpose(-3, -2)""",
+        "PRODUCT": "queries @ keys.transpose(-2, -1)",
         "SCALE": " / s ** 0.5",
         "SOFTMAX": "F.softmax(scores, dim=-1)",
+        "MIX": "weights @ values",
         "MERGE": "out.transpose(-3, -2).reshape(*b, t, k)",
         "END": "self.unifyheads(out)",
     },
-    words={
-        "PROJECTION": "unifyheads",
+    words=attention.WORDS
+    | attention.NAMES_001
+    | {
+        "SIZES": "k, k",
+        "OUT_SIZES": "k, k",
+        "WIDTH": "a head's width",
+        "SHAPE": "(t, k) or (b, t, k)",
         "ALL": "the width",
         "REST": "k % h",
-        "BIASED": LAYERS.replace(", bias=False", ""),
-        "INPUT": "k",
-        "INNER": "k",
-        "DIVIDED_BY": " /",
-        "WIDTH": "s",
         "HEADS": "h",
-        "TOKENS": "t",
-        "SCORES": "scores",
+        "ONE": "h, s = 1, k",
         "FOUND": "out",
-        "SHAPE": "*b, t, k",
+        "MERGED": "out",
+        "MERGED_SHAPE": "*b, t, k",
         "RESHAPED": "queries, keys, values = (z.reshape(*b, h, t, s) for z in (queries, keys, values))",
         "FASTEST": "queries, keys, values = (z.reshape(*b, t, s, h).movedim(-1, -3) for z in (queries, keys, values))",
-        "ONE": "h, s = 1, k",
-        "SOFTMAX_OVER_HEADS": "F.softmax(scores, dim=-3)",
+        "UNCHECKED": "x = x if x.dim() < 4 else x.flatten(0, 1)",
     },
 )
 mistake = BANK.mistake
@@ -77,49 +69,31 @@ BANK.rewritten(
     edited(ORIGINAL, {"t, h = x.size()": "(t, _), h = x.size(), self.heads"}, "crashes-mended"),
     original="001",
 )
-BANK.share(
-    family.NARROW,
-    "no-output-projection",
-    "projection-never-used",
-    originals={"no-output-projection": "001", "projection-never-used": "001"},
-)
+BANK.share(attention.OUTPUT, originals={"no-output-projection": "001", "projection-never-used": "001"})
 mistake(
     "no-batch",
     "A batch (b, t, k) is refused: one sequence and a batch should both work.",
     RANK="if x.dim() != 2:",
     original="001",
 )
-BANK.share(
-    family.NARROW,
-    "assert-instead-of-an-error",
-    originals={"assert-instead-of-an-error": "001"},
-)
 
 # --- others ---------------------------------------------------------------------------------------
 
-BANK.share(family.NARROW, "indivisible-floored", "error-without-numbers")
+BANK.share(attention.NUMBER_OF_HEADS, originals={"assert-instead-of-an-error": "001"})
 mistake(
     "only-batches",
     "One sequence (t, k) without a batch is refused or fails: both should work.",
     RANK="if x.dim() != 3:",
 )
-mistake(
-    "batch-added",
-    "One sequence (t, k) comes out as a batch of one: take the dimension that you added away again.",
-    SIZES="x = x if x.dim() == 3 else x[None]\n        {SIZES}",
-)
-mistake(
-    "batch-flattened",
-    "The sequences of a batch are joined into one long sequence, so they see each other.",
-    SIZES="shape = x.shape\n        x = x.reshape(-1, shape[-1])\n        {SIZES}",
-    END="{END}.reshape(shape)",
-)
+BANK.share(attention.SHARED, "batch-added", "batch-flattened")
 mistake(
     "wide-heads",
     "The heads are as wide as the input: here they share the width, and the layers go from k to k.",
     {"self.s = k // h": "self.s = k"},
-    LAYERS=LAYERS.replace("nn.Linear(k, k", "nn.Linear(k, k * h"),
-    OUT="self.unifyheads = nn.Linear(k * h, k",
+    W_QUERY="self.toqueries = nn.Linear(k, k * h, bias=False)",
+    W_KEY="self.tokeys = nn.Linear(k, k * h, bias=False)",
+    W_VALUE="self.tovalues = nn.Linear(k, k * h, bias=False)",
+    OUT_LAYER="self.unifyheads = nn.Linear(k * h, k)",
     MERGE="out.transpose(-3, -2).flatten(-2)",
 )
 mistake(
@@ -135,5 +109,7 @@ mistake(
     KEYS="F.linear(x, self.tokeys.weight * own)",
     VALUES="F.linear(x, self.tovalues.weight * own)",
 )
-BANK.share(family.EVERYWHERE, originals={"fast-head-index": "001"})
-BANK.share(family.NEVER_BIASED)
+BANK.share(
+    attention.IN_ANY_HEAD | attention.HEADS | attention.NO_BIASES,
+    originals={"fast-head-index": "001"},
+)

@@ -1,6 +1,7 @@
 """What goes wrong in `SelfAttentionNaive()`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ..families.attention import mistakes as attention
 from ..families.parameter_free import mistakes as family
 
 BANK = Bank(
@@ -10,17 +11,17 @@ BANK = Bank(
         '            raise ValueError(f"expected one sequence of shape (n, d), got {tuple(inputs.shape)}")',
         "PRODUCT": "inputs @ inputs.T",
         "SOFTMAX": "F.softmax(attention_scores, dim=1)",
-        "RETURN": "return",
-        "AVERAGE": "attention_weights @ inputs",
+        "MIX": "attention_weights @ inputs",
+        "END": "attention_weights @ inputs",
+        "RETURN": "return attention_weights @ inputs",
     },
-    words={
+    words=family.WORDS
+    | {
         "X": "inputs",
         "SHAPE": "(n, d)",
         "SCORES": "attention_scores",
         "WEIGHTS": "attention_weights",
-        "SCALE": "",
         "SCORE": "plain dot product",
-        "RIVALS": "the tokens of a row",
         "INDENT": "        ",
     },
 )
@@ -54,8 +55,4 @@ mistake(
         "        self.W_query = nn.Linear(6, 6, bias=False)\n\n    def forward"
     },
 )
-mistake(
-    "batch-added",
-    "One sequence (n, d) comes out as a batch of one: take that dimension away again.",
-    AVERAGE="({AVERAGE}).unsqueeze(0)",
-)
+BANK.share(attention.CARE, "batch-added", edits={"batch-added": {"MIX": "({MIX}).unsqueeze(0)"}})

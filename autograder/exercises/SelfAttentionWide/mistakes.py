@@ -7,43 +7,20 @@ is the feedback, and tests/exercises/test_many_heads.py tests that. What follows
 import textwrap
 
 from ...mistakes.bank import Bank
+from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
-
-LAYERS = """self.tokeys = nn.Linear(k, k * n_heads, bias=False)
-        self.toqueries = nn.Linear(k, k * n_heads, bias=False)
-        self.tovalues = nn.Linear(k, k * n_heads, bias=False)"""
 
 BANK = Bank(
     "SelfAttentionWide",
-    places={
-        "SUPER": "super().__init__()",
-        "LAYERS": LAYERS,
-        "OUT": "nn.Linear(n_heads * k, k",
-        "START": """if x.dim() != 3:
-            raise ValueError(f"expected a batch of shape (b, t, k), got {tuple(x.shape)}")
-        b, t, k = x.size()""",
-        "SIZES": "b, t, k = x.size()",
-        "NUMBER": "h = self.n_heads",
-        "QUERIES": "self.toqueries(x)",
-        "KEYS": "self.tokeys(x)",
-        "VALUES": "self.tovalues(x)",
+    places=family.PLACES_OF_WIDE_HEADS
+    | {
+        "CHECK": """if x.dim() != 3:
+            raise ValueError(f"expected a batch of shape (b, t, k), got {tuple(x.shape)}")""",
         "CUT": """queries = queries.transpose(1, 2).contiguous().view(b * h, t, k)
         keys = keys.transpose(1, 2).contiguous().view(b * h, t, k)
         values = values.transpose(1, 2).contiguous().view(b * h, t, k)""",
-        "SCALE": "queries = queries / (k ** (1 / 4))\n        keys = keys / (k ** (1 / 4))",
-        "SOFTMAX": "F.softmax(scores, dim=2)",
-        "MERGE": "out.transpose(1, 2).contiguous().view(b, t, h * k)",
-        "END": "self.unifyheads(out)",
     },
-    words=family.WORDS_OF_WIDE_HEADS
-    | {
-        "NUMBER_OF_HEADS": "n_heads",
-        "BIASED": LAYERS.replace(", bias=False", ""),
-        "NARROW_LAYERS": LAYERS.replace("k * n_heads", "k"),
-        "SCORES": "scores",
-        "ONE": "h, k = 1, k * self.n_heads",
-        "SOFTMAX_OVER_HEADS": "F.softmax(scores.view(b, h, t, t), dim=1).view(b * h, t, t)",
-    },
+    words=family.WORDS_OF_WIDE_HEADS | {"NUMBER_OF_HEADS": "n_heads"},
 )
 mistake = BANK.mistake
 START_OF_CLASS, FORWARD = BANK.right.split("    def forward")
@@ -85,6 +62,4 @@ mistake(
 
 # --- others ---------------------------------------------------------------------------------------
 
-BANK.share(family.WIDE)
-BANK.share(family.EVERYWHERE)
-BANK.share(family.NEVER_BIASED)
+BANK.share(family.WIDE | attention.HEADS | attention.NO_BIASES)

@@ -3,40 +3,23 @@
 import textwrap
 
 from ...mistakes.bank import Bank
+from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
-
-LAYERS = """self.tokeys = nn.Linear(k, k * heads, bias=False)
-        self.toqueries = nn.Linear(k, k * heads, bias=False)
-        self.tovalues = nn.Linear(k, k * heads, bias=False)"""
 
 BANK = Bank(
     "SelfAttentionWithTricks",
-    places={
-        "SUPER": "super().__init__()",
-        "LAYERS": LAYERS,
-        "OUT": "nn.Linear(heads * k, k",
-        "START": "b, t, k = x.size()",
-        "SIZES": "b, t, k = x.size()",
-        "NUMBER": "h = self.heads",
-        "QUERIES": "self.toqueries(x)",
-        "KEYS": "self.tokeys(x)",
-        "VALUES": "self.tovalues(x)",
+    places=family.PLACES_OF_WIDE_HEADS
+    | {
+        "CHECK": "b, t, k = x.size()",  # which refuses other ranks
         "CUT": """keys = keys.transpose(1, 2).contiguous().view(b * h, t, k)        # (b*h, t, k)
         queries = queries.transpose(1, 2).contiguous().view(b * h, t, k)  # (b*h, t, k)
         values = values.transpose(1, 2).contiguous().view(b * h, t, k) """,
-        "SCALE": "queries = queries / (k ** (1 / 4))\n        keys = keys / (k ** (1 / 4))",
-        "SOFTMAX": "F.softmax(weights, dim=2)",
-        "MERGE": "out.transpose(1, 2).contiguous().view(b, t, h * k)",
-        "END": "self.unifyheads(out)",
     },
     words=family.WORDS_OF_WIDE_HEADS
     | {
         "NUMBER_OF_HEADS": "heads",
-        "BIASED": LAYERS.replace(", bias=False", ""),
-        "NARROW_LAYERS": LAYERS.replace("k * heads", "k"),
         "SCORES": "weights",
-        "ONE": "h, k = 1, k * self.heads",
-        "SOFTMAX_OVER_HEADS": "F.softmax(weights.view(b, h, t, t), dim=1).view(b * h, t, t)",
+        "UNCHECKED": "x = x if x.dim() < 4 else x.flatten(0, 1)\n        {CHECK}",
     },
 )
 mistake = BANK.mistake
@@ -73,6 +56,4 @@ mistake(
 
 # --- others ---------------------------------------------------------------------------------------
 
-BANK.share(family.WIDE)
-BANK.share(family.EVERYWHERE)
-BANK.share(family.NEVER_BIASED)
+BANK.share(family.WIDE | attention.HEADS | attention.NO_BIASES)

@@ -1,7 +1,7 @@
 """What goes wrong in `attention(query, key, value, mask=None)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
-from ..families.parameter_free import mistakes as family
+from ..families.attention import mistakes as attention
 
 CHECK = """for name, tensor in (("query", query), ("key", key), ("value", value)):
         if tensor.dim() < 2:
@@ -27,27 +27,28 @@ BANK = Bank(
         "KEPT": "weights.masked_fill(~has_a_key, 0.0)",
         "RETURN": "return weights @ value, weights",
     },
-    words={
-        "QUERY": "scaled_query",
+    words=attention.WORDS
+    | {
+        "Q": "scaled_query",
+        "K": "key",
         "SCORES": "scores",
-        "SEEN": "scores",
-        "FITS": "d = s",
-        "RIVALS": "the keys",
+        "WIDTH": "d, the key's width",
+        "N": "s",
+        "AND_WHERE_EMPTY": ", and set to 0 the weights of queries that see nothing",
     },
 )
 mistake = BANK.mistake
 
 # --- scores and scale -----------------------------------------------------------------------------
 
-mistake(
+BANK.share(
+    attention.SHARED,
     "no-scale",
-    "These are the values you get without a scale: divide the scores by √d before the softmax.",
-    SCALE="",
-)
-mistake(
     "scale-without-root",
-    "These are the values you get when scores are divided by d, the width of the key: it should be its square root.",
-    SCALE=" / key.shape[-1]",
+    "scale-after-softmax",
+    "key-not-transposed",
+    "query-and-key-swapped",
+    edits={"scale-after-softmax": {"SCALE": "", "SOFTMAX": "{SOFTMAX}{SCALE}"}},
 )
 mistake(
     "scale-by-value-width",
@@ -62,19 +63,11 @@ mistake(
     SCALE=" / max(key.shape[-2], 1) ** 0.5",
 )
 mistake(
-    "scale-after-softmax",
-    "These are the values you get when the weights are divided by √d: scale the scores, before the softmax, else rows"
-    " no longer sum to 1.",
-    SCALE="",
-    SOFTMAX="{SOFTMAX}{SCALE}",
-)
-mistake(
     "scale-in-float32",
     "The scale is a float32 tensor, which has too few digits for float64: divide by a Python number, such as"
     " `d ** 0.5`.",
     SCALE=" / torch.sqrt(torch.tensor(float(key.shape[-1])))",
 )
-BANK.share(family.QUERY_AND_KEY, "key-not-transposed", "query-and-key-swapped")
 mistake(
     "fixed-dimensions",
     "`transpose(1, 2)` counts dimensions from the front, so it is right for one leading dimension only: count from"
@@ -90,34 +83,27 @@ mistake(
 # --- softmax and values ---------------------------------------------------------------------------
 
 # Keys that no query may see have scores of -inf alone, of which a softmax over queries makes NaN: `mask` clears these.
-mistake(
+MASK_CLEARS = {"HARMLESS": "", "KEPT": "weights.masked_fill(~mask, 0.0)"}
+BANK.share(
+    attention.SHARED,
     "softmax-over-queries",
-    family.QUERY_AND_KEY["softmax-over-queries"].says,
-    SOFTMAX="F.softmax(scores, dim=-2)",
-    HARMLESS="",
-    KEPT="weights.masked_fill(~mask, 0.0)",
-)
-mistake(
     "softmax-over-dim-1",
-    "These are the values you get from a softmax with `dim=1`, which for a batch are the queries: the keys are the last"
-    " dimension, `dim=-1`, whatever comes before.",
-    SOFTMAX="F.softmax(scores, dim=1)",
-    HARMLESS="",
-    KEPT="weights.masked_fill(~mask, 0.0)",
-)
-mistake(
     "softmax-over-dim-0",
-    "These are the values you get from a softmax with `dim=0`, over the batch: the keys compete, and they are the last"
-    " dimension.",
-    SOFTMAX="F.softmax(scores, dim=0)",
-)
-BANK.share(family.QUERY_AND_KEY, "exp-without-max")
-mistake(
+    "exp-without-max",
     "one-max-for-all-rows",
-    "The largest score of the whole tensor is subtracted before `exp`, so the exponentials of milder rows vanish:"
-    " subtract each row's own largest score.",
-    SOFTMAX="torch.exp(scores - (scores.detach().max() if scores.numel() else 0.0))\n"
-    "    weights = weights / weights.sum(dim=-1, keepdim=True)",
+    "sigmoid-weights",
+    "log-softmax",
+    "keys-as-values",
+    edits={
+        "softmax-over-queries": MASK_CLEARS | {"SOFTMAX": "F.softmax(scores, dim=-2)"},
+        "softmax-over-dim-1": MASK_CLEARS | {"SOFTMAX": "F.softmax(scores, dim=1)"},
+        "one-max-for-all-rows": {
+            "SOFTMAX": "torch.exp(scores - (scores.detach().max() if scores.numel() else 0.0))\n"
+            "    weights = weights / weights.sum(dim=-1, keepdim=True)"
+        },
+        # the value plays no part at all, so its rank is not looked at either
+        "keys-as-values": {', ("value", value)': "", "weights @ value": "weights @ key"},
+    },
 )
 mistake(
     "epsilon-in-the-sum",
@@ -126,19 +112,12 @@ mistake(
     SOFTMAX="torch.exp(scores - (scores.detach().amax(dim=-1, keepdim=True) if scores.numel() else 0.0))\n"
     "    weights = weights / (weights.sum(dim=-1, keepdim=True) + 1e-6)",
 )
-BANK.share(family.SOFTMAX, "sigmoid-weights", "log-softmax")
 mistake(
     "empty-softmax",
     "The largest score of a row is asked for where there are no keys at all: with s = 0 there is none, and the output"
     " is 0.",
     SOFTMAX="F.softmax(scores - scores.amax(dim=-1, keepdim=True), dim=-1)",
 )
-mistake(  # the value plays no part at all, so its rank is not looked at either
-    "keys-as-values",
-    "These are the values you get when the weights are applied to the key: the output is a sum of values.",
-    {', ("value", value)': "", "weights @ value": "weights @ key"},
-)
-
 # --- masks ----------------------------------------------------------------------------------------
 
 mistake(
@@ -154,74 +133,44 @@ mistake(
     FILL="pass",
     CLEAR="",
 )
-mistake(
+BANK.share(
+    attention.SHARED,
     "mask-after-softmax",
-    "These are the values you get when the mask is applied to the weights: what the masked keys had got is lost, and"
-    " rows no longer sum to 1. Fill the scores, before the softmax.",
-    FILL="pass",
-    KEPT="weights * mask",
-)
-mistake(
     "mask-fills-with-zero",
-    "These are the values you get when masked scores become 0 (filled with 0, or multiplied by the mask): e⁰ is 1, so"
-    " those keys still take part. Fill with -inf.",
-    HIDE="scores.masked_fill(~mask, 0.0)",
-)
-mistake(
     "mask-fills-with-small-number",
-    "Masked scores are filled with -10 or so, which other scores easily reach: fill with -inf, and set to 0 the weights"
-    " of queries that see nothing.",
-    FILL="scores = scores.masked_fill(~mask, -10.0)",
-    CLEAR="",
-)
-mistake(
     "mask-fills-with-ten-thousand",
-    "Masked scores are filled with -10,000, which real scores can reach, and a query that sees nothing gets uniform"
-    " weights: fill with -inf, and set to 0 the weights of queries that see nothing.",
-    FILL="scores = scores.masked_fill(~mask, -1e4)",
-    CLEAR="",
-)
-mistake(
     "mask-fills-with-billion",
-    "Masked scores are filled with -1e9: float16 has no such number, and a query that sees nothing gets uniform"
-    " weights. Fill with -inf, and set to 0 the weights of queries that see nothing.",
-    FILL="scores = scores.masked_fill(~mask, -1e9)",
-    CLEAR="",
-)
-mistake(
     "lowest-number-in-empty-rows",
-    "Masked scores are filled with the lowest finite number, so a query that sees nothing spreads its weights over all"
-    " keys: its weights should be 0.",
-    FILL="scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)",
-    CLEAR="",
-)
-mistake(
     "nan-in-empty-rows",
-    "A query that sees nothing has only scores of -inf, of which softmax makes NaN: give that row harmless scores"
-    " before the softmax, and weights of 0 after it (see “The trap”).",
-    FILL="scores = {HIDE}",
-    CLEAR="",
-)
-mistake(  # after `masked_fill` the patch would do: no gradient goes back through what was filled, but through a sum
     "nan-patched-in-weights",
-    "-inf is added to masked scores and `nan_to_num` hides the NaN of a query that sees nothing, but its gradient stays"
-    " NaN: give that row harmless scores before the softmax (see “The trap”).",
-    FILL='scores = scores + torch.zeros_like(scores).masked_fill(~mask, float("-inf"))',
-    SOFTMAX="torch.nan_to_num({SOFTMAX})",
-    CLEAR="",
-)
-mistake(
     "nan-patched-in-output",
-    "`nan_to_num` on the output alone hides the NaN of a query that sees nothing: its weights are still NaN, and so are"
-    " gradients. Give that row harmless scores before the softmax (see “The trap”).",
-    FILL="scores = {HIDE}",
-    CLEAR="",
-    RETURN="return torch.nan_to_num(weights @ value), weights",
-)
-mistake(
     "zero-times-infinity",
-    "The mask is multiplied by -inf and added to the scores, but 0 times infinity is NaN: use `masked_fill`.",
-    HIDE='scores + (~mask) * float("-inf")',
+    "asks-what-the-mask-holds",
+    edits={
+        "mask-after-softmax": {"FILL": "pass", "KEPT": "weights * mask"},
+        "mask-fills-with-zero": {"HIDE": "scores.masked_fill(~mask, 0.0)"},
+        "mask-fills-with-small-number": {"FILL": "scores = scores.masked_fill(~mask, -10.0)", "CLEAR": ""},
+        "mask-fills-with-ten-thousand": {"FILL": "scores = scores.masked_fill(~mask, -1e4)", "CLEAR": ""},
+        "mask-fills-with-billion": {"FILL": "scores = scores.masked_fill(~mask, -1e9)", "CLEAR": ""},
+        "lowest-number-in-empty-rows": {
+            "FILL": "scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)",
+            "CLEAR": "",
+        },
+        "nan-in-empty-rows": {"FILL": "scores = {HIDE}", "CLEAR": ""},
+        # After `masked_fill` the patch would do: no gradient goes back through what was filled, but through a sum.
+        "nan-patched-in-weights": {
+            "FILL": 'scores = scores + torch.zeros_like(scores).masked_fill(~mask, float("-inf"))',
+            "SOFTMAX": "torch.nan_to_num({SOFTMAX})",
+            "CLEAR": "",
+        },
+        "nan-patched-in-output": {
+            "FILL": "scores = {HIDE}",
+            "CLEAR": "",
+            "RETURN": "return torch.nan_to_num(weights @ value), weights",
+        },
+        "zero-times-infinity": {"HIDE": 'scores + (~mask) * float("-inf")'},
+        "asks-what-the-mask-holds": {"CHECK": "{CHECK}\n    if mask is not None and mask.all():\n        mask = None"},
+    },
 )
 mistake(
     "mask-as-padding",
@@ -236,12 +185,6 @@ mistake(
     ANY="{ANY}\n        mask |= ~has_a_key",
 )
 mistake(
-    "asks-what-the-mask-holds",
-    "An `if` asks what the mask holds, which a tensor on `meta` can't tell: let `masked_fill` or `where` decide entry"
-    " by entry.",
-    CHECK="{CHECK}\n    if mask is not None and mask.all():\n        mask = None",
-)
-mistake(
     "mask-on-the-cpu",
     "When no mask is given one is made, on the CPU: make new tensors on the input's device, with `device=...`.",
     CHECK="{CHECK}\n    if mask is None:\n        mask = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool)",
@@ -249,7 +192,20 @@ mistake(
 
 # --- gradients, dtypes, arguments -----------------------------------------------------------------
 
-BANK.share(family.QUERY_AND_KEY, "weights-detached")
+BANK.share(
+    attention.SHARED,
+    "weights-detached",
+    "float32-comes-out",
+    "through-float32",
+    edits={
+        "float32-comes-out": {"CHECK": "query, key, value = query.float(), key.float(), value.float()\n    {CHECK}"},
+        "through-float32": {
+            "CHECK": "dtype = query.dtype\n"
+            "    query, key, value = query.float(), key.float(), value.float()\n    {CHECK}",
+            "RETURN": "return (weights @ value).to(dtype), weights.to(dtype)",
+        },
+    },
+)
 mistake(
     "inputs-detached",
     "The inputs are cut out of the graph (`torch.tensor(x)`, `.data`, `detach`), so none of them gets a gradient.",
@@ -259,17 +215,6 @@ mistake(
     "weights-returned-detached",
     "The weights that you return are cut out of the graph: return them as they are.",
     RETURN="{RETURN}.detach()",
-)
-mistake(
-    "float32-comes-out",
-    "It returns float32 whatever goes in: leave the inputs' dtype as it is.",
-    CHECK="query, key, value = query.float(), key.float(), value.float()\n    {CHECK}",
-)
-mistake(
-    "through-float32",
-    "It computes in float32 and turns the result back into the inputs' dtype, so the digits of float64 are lost.",
-    CHECK="dtype = query.dtype\n    query, key, value = query.float(), key.float(), value.float()\n    {CHECK}",
-    RETURN="return (weights @ value).to(dtype), weights.to(dtype)",
 )
 mistake(
     "query-changed-in-place",

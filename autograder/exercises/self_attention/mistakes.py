@@ -10,19 +10,18 @@ BANK = Bank(
         '        raise ValueError(f"expected a batch of shape (b, t, k), got {tuple(x.shape)}")',
         "PRODUCT": "torch.bmm(x, x.transpose(1, 2))",
         "SOFTMAX": "F.softmax(raw_weights, dim=2)",
-        "RETURN": "return",
-        "AVERAGE": "torch.bmm(row_weights, x)",
+        "MIX": "torch.bmm(row_weights, x)",
+        "END": "torch.bmm(row_weights, x)",
+        "RETURN": "return torch.bmm(row_weights, x)",
     },
-    words={
+    words=family.WORDS
+    | {
         "NAME": "self_attention",
         "X": "x",
         "SHAPE": "(b, t, k)",
         "SCORES": "raw_weights",
         "WEIGHTS": "row_weights",
-        "SCALE": "",
         "SCORE": "plain dot product",
-        "RIVALS": "the tokens of a row",
-        "INDENT": "    ",
     },
 )
 

@@ -1,6 +1,7 @@
 """What goes wrong in `softmax(scores, dim=-1)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ..families.attention import mistakes as attention
 
 BANK = Bank(
     "softmax",
@@ -175,27 +176,25 @@ mistake(
 
 # --- gradients, dtypes, devices, rules ------------------------------------------------------------
 
-mistake(
+BANK.share(
+    attention.CARE,
     "weights-detached",
-    "The weights are cut out of the graph (`detach`, `.data`, `no_grad`), so no gradient gets to the scores.",
-    WEIGHTS="({WEIGHTS}).detach()",
+    "float32-comes-out",
+    "through-float32",
+    edits={
+        "weights-detached": {"WEIGHTS": "({WEIGHTS}).detach()"},
+        "float32-comes-out": {"START": "scores = scores.float()\n    {START}"},
+        "through-float32": {
+            "START": "dtype, scores = scores.dtype, scores.float()\n    {START}",
+            "WEIGHTS": "({WEIGHTS}).to(dtype)",
+        },
+    },
 )
 mistake(
     "sum-detached",
     "The sum of the powers is cut out of the graph, so the gradient misses that weights compete: only the shift may be"
     " detached.",
     TOTAL="{TOTAL}.detach()",
-)
-mistake(
-    "float32-comes-out",
-    "It returns float32 whatever goes in: leave the dtype as it is.",
-    START="scores = scores.float()\n    {START}",
-)
-mistake(
-    "through-float32",
-    "It computes in float32 and turns the result back into the scores' dtype, so the digits of float64 are lost.",
-    START="dtype, scores = scores.dtype, scores.float()\n    {START}",
-    WEIGHTS="({WEIGHTS}).to(dtype)",
 )
 mistake(
     "zeros-on-the-cpu",

@@ -6,6 +6,7 @@ Each answer has places of its own for `LAYERS` (all lines that make some), `LOGI
 """
 
 from ....mistakes.bank import shared
+from ..attention import mistakes as attention
 
 PLACES = {
     "FORWARD": "def forward(self, v, q):",
@@ -128,7 +129,7 @@ SHARED = {
     ),
     # gradients, dtypes, devices, arguments
     "weights-detached": shared(
-        "The weights are cut out of the graph (`detach`, `.data`, `no_grad`), so their layers never learn.",
+        attention.SHARED["weights-detached"].says,
         WEIGH="{WEIGH}.detach()",
     ),
     "tokens-detached": shared(
@@ -136,7 +137,7 @@ SHARED = {
         POOL="(a.unsqueeze(1) @ x.detach()).squeeze(1)",
     ),
     "float32-comes-out": shared(
-        "It returns float32 whatever goes in: leave the dtype as it is.",
+        attention.SHARED["float32-comes-out"].says,
         RETURN="return v_hat.float(), q_hat.float(), a_v.float(), a_q.float()",
     ),
     "sums-made-on-the-cpu": shared(
@@ -152,11 +153,11 @@ SHARED = {
         "Only v's rank is looked at: a q of another rank should raise a `ValueError` as well.", RANKS="v.dim() != 3"
     ),
     "squeezed": shared(
-        "`squeeze()` drops every dimension of size 1, also a batch of one or a single token: name the dimension.",
+        attention.SHARED["squeezed"].says,
         RETURN="return v_hat.squeeze(), q_hat.squeeze(), a_v.squeeze(), a_q.squeeze()",
     ),
     "view-of-the-input": shared(
-        "`view` needs a tensor that lies contiguous in memory, and a transposed one does not: use `reshape`.",
+        attention.SHARED["view-of-the-input"].says,
         CHECK="""{CHECK}
         v = v.view(-1, v.shape[-1]).view(v.shape)
         q = q.view(-1, q.shape[-1]).view(q.shape)""",

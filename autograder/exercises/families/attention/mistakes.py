@@ -1,0 +1,639 @@
+"""What goes wrong in attention of any kind, each mistake worded once: families and exercises take from `SHARED`.
+
+An entry names places of the right answer and says what stands there instead; `{WORD}`s are what differs between
+exercises. Where an exercise needs an edit of its own for one of these, it says so (`Bank.share(…, edits=…)`).
+
+Places:
+    W_QUERY, W_KEY, W_VALUE, OUT_LAYER      the line in `__init__` that makes the layer (`LAYERS`)
+    QUERIES, KEYS, VALUES                   its call (`CALLS`)
+    CHECK                                   the first lines, which refuse a wrong rank
+    PRODUCT, SCALE, SCALED                  queries times keys; what divides it; both together, where they are
+    SOFTMAX, WEIGH                          the call, and its line
+    MIX                                     weights times values
+    CUT, NUMBER, MERGE                      where heads are cut, with what number, and where they are merged
+    END, RETURN                             what is returned, and the line
+    BUFFER, TRIANGLE, MASK_IN_USE           the line that keeps the causal mask, what it keeps, and the part in use
+    HIDE, FILL                              the line that fills hidden scores, and with what
+    DROPOUT, DROP                           the layer that drops, and its call
+    LENGTH, TOO_LONG, LONGER, MESSAGE       the line that asks for the length; those that refuse, their condition, text
+    DIVIDES                                 the lines that refuse heads that don't divide the width
+
+Words in code:
+    X, SOURCE                               the input, and what keys and values are made of
+    QUERY, KEY, VALUE, PROJECTION           names of the layers
+    SIZES, CONTEXT_SIZES, OUT_SIZES, BIAS   their arguments
+    Q, K, V, SCORES, WEIGHTS, FOUND         what the steps are called (Q, K and V with the heads apart)
+    HEADS, ONE                              the number of heads, and what makes it one
+    RESHAPED, FASTEST                       heads cut by one reshape, or as the last index
+    MERGED, MERGED_SHAPE                    heads that are merged, and the shape that they have then
+    MASK, ONES, ALLOWED                     the mask, one that hides nothing, and where the part in use shows a key
+    LONGEST, REST, RENORMALISED             the most tokens; what a division leaves; weights divided by their sum
+Words in sentences:
+    WIDTH, INPUT, N                         what a key's width, the input's and the number of tokens are called
+    SHAPE, BLOCK, ALL                       the shape wanted, the longest sequence, the width of all heads together
+"""
+
+from ....mistakes.bank import Shared, shared
+
+WORDS = {  # as they are in most exercises
+    "X": "x",
+    "SOURCE": "{X}",
+    "CONTEXT_SIZES": "{SIZES}",
+    "UNDROPPED": "{SOFTMAX}",  # the argument of DROP
+    "UNCHECKED": "",  # stands instead of CHECK where nothing is refused
+    "SOFTMAX_OVER_HEADS": "F.softmax({SCORES}, dim=-3)",
+    "AND_WHERE_EMPTY": "",
+    "INDENT": "        ",
+}
+NAMES_001 = {
+    "QUERY": "toqueries",
+    "KEY": "tokeys",
+    "VALUE": "tovalues",
+    "Q": "queries",
+    "K": "keys",
+    "V": "values",
+    "SCORES": "scores",
+    "WEIGHTS": "weights",
+    "PROJECTION": "unifyheads",
+    "BIAS": "False",
+}
+NAMES_003 = {
+    "QUERY": "query",
+    "KEY": "key",
+    "VALUE": "value",
+    "Q": "q",
+    "K": "k",
+    "V": "v",
+    "SCORES": "wei",
+    "WEIGHTS": "wei",
+    "SIZES": "n_embd, head_size",
+    "BIAS": "False",
+    "WIDTH": "head_size",
+    "INPUT": "n_embd",
+}
+NAMES_004 = {
+    "QUERY": "W_query",
+    "KEY": "W_key",
+    "VALUE": "W_value",
+    "Q": "Q",
+    "K": "K",
+    "V": "V",
+    "SCORES": "scores",
+    "WEIGHTS": "weights",
+    "SIZES": "d_in, d_out",
+    "BIAS": "qkv_bias",
+    "WIDTH": "d_out",
+    "INPUT": "d_in",
+}
+
+LAYERS = {
+    "W_QUERY": "self.{QUERY} = nn.Linear({SIZES}, bias={BIAS})",
+    "W_KEY": "self.{KEY} = nn.Linear({CONTEXT_SIZES}, bias={BIAS})",
+    "W_VALUE": "self.{VALUE} = nn.Linear({CONTEXT_SIZES}, bias={BIAS})",
+}
+CALLS = {
+    "QUERIES": "self.{QUERY}({X})",
+    "KEYS": "self.{KEY}({SOURCE})",
+    "VALUES": "self.{VALUE}({SOURCE})",
+}
+OUT_LAYER = {"OUT_LAYER": "self.{PROJECTION} = nn.Linear({OUT_SIZES})"}
+WITH_BIAS = {place: line.replace("bias={BIAS}", "bias=True") for place, line in LAYERS.items()}
+WITHOUT_BIAS = {place: line.replace("{BIAS}", "False") for place, line in LAYERS.items()}
+
+# --- projections ----------------------------------------------------------------------------------
+
+PROJECTIONS = {
+    "one-projection": shared(
+        "One matrix serves for queries, keys and values: each role has a matrix of its own.",
+        W_VALUE="self.{KEY} = self.{VALUE} = self.{QUERY}",
+    ),
+    "keys-from-queries": shared(
+        "These are the values you get when the keys are made by `{QUERY}`: each role has a layer of its own.",
+        KEYS="self.{QUERY}({SOURCE})",
+    ),
+    "values-from-queries": shared(
+        "These are the values you get when the values are made by `{QUERY}`: each role has a layer of its own.",
+        VALUES="self.{QUERY}({SOURCE})",
+    ),
+    "keys-as-values": shared(
+        "These are the values you get when the weights are applied to the keys: mix the values.",
+        MIX="torch.matmul({WEIGHTS}, {K})",
+    ),
+    "inputs-as-values": shared(
+        "The weights are applied to the input itself: `{VALUE}` has no part in the output. Mix the values.",
+        MIX="{WEIGHTS} @ {SOURCE}",
+    ),
+    "query-and-key-swapped": shared(
+        "These are the values you get when queries and keys change places: rows of the scores belong to queries, so"
+        " these come first in the product.",
+        PRODUCT="{K} @ {Q}.transpose(-2, -1)",
+    ),
+    "layers-made-in-forward": shared(
+        "The module has no layers for queries, keys and values that can learn: they are made anew in every call, or are"
+        " hidden in a plain list. Make them in `__init__`, each under its name.",
+        W_QUERY="self.query_sizes = {SIZES}",
+        W_KEY="self.key_sizes = {CONTEXT_SIZES}",
+        W_VALUE="",
+        QUERIES="nn.Linear(*self.query_sizes, bias=False)({X})",
+        KEYS="nn.Linear(*self.key_sizes, bias=False)({SOURCE})",
+        VALUES="nn.Linear(*self.key_sizes, bias=False)({SOURCE})",
+    ),
+}
+BIASES = {
+    "never-bias": shared(
+        "The layers have no bias even when `qkv_bias` is true: pass it on to all three.", **WITHOUT_BIAS
+    ),
+    "always-bias": shared(
+        "The layers for queries, keys and values have a bias also when `qkv_bias` is false.", **WITH_BIAS
+    ),
+    "value-without-bias": shared(
+        "With `qkv_bias=True` only queries and keys have a bias: `{VALUE}` should have one as well.",
+        W_VALUE=WITHOUT_BIAS["W_VALUE"],
+    ),
+}
+NO_BIASES = {
+    "bias-everywhere": shared(
+        "The layers for queries, keys and values have a bias that nobody asked for: make them with `bias=False`.",
+        **WITH_BIAS,
+    ),
+}
+OUTPUT = {
+    "no-output-projection": shared(
+        "There is no output projection: what the heads find should go through a Linear layer `{PROJECTION}` with a"
+        " bias.",
+        OUT_LAYER="",
+        END="{MERGED}",
+    ),
+    "projection-never-used": shared(
+        "`{PROJECTION}` is made and never used: apply it to what the heads have found.", END="{MERGED}"
+    ),
+}
+SINGLE_OUTPUT = {
+    "output-projection-added": shared(
+        "There is an output projection that nobody asked for: with a single head, the mixed values are the output.",
+        W_VALUE="{W_VALUE}\n        self.out_proj = nn.Linear({WIDTH}, {WIDTH})",
+        END="self.out_proj({END})",
+    ),
+}
+
+# --- scores and scale -----------------------------------------------------------------------------
+
+SCALE = {
+    "no-scale": shared(
+        "These are the values you get without a scale: divide the scores by the root of {WIDTH}.", SCALE=""
+    ),
+    "scale-without-root": shared(
+        "These are the values you get when scores are divided by {WIDTH} (or both of their factors by its root): the"
+        " scores should be divided by its root, once.",
+        SCALE="",
+        PRODUCT="{PRODUCT} / {K}.shape[-1]",
+    ),
+    "scale-by-number-of-tokens": shared(
+        "These are the values you get when scores are divided by the root of the number of tokens: it is {WIDTH} that"
+        " counts.",
+        SCALE="",
+        PRODUCT="{PRODUCT} / {X}.shape[-2] ** 0.5",
+    ),
+    "scale-by-input-width": shared(
+        "These are the values you get when scores are divided by the root of {INPUT}, the input's width: it is {WIDTH}"
+        " that counts.",
+        SCALE="",
+        PRODUCT="{PRODUCT} / {X}.shape[-1] ** 0.5",
+    ),
+    "scale-after-softmax": shared(
+        "These are the values you get when the weights are divided by the root of {WIDTH}: scale the scores, before the"
+        " softmax, else rows no longer sum to 1.",
+        SCALE="",
+        MIX="torch.matmul({WEIGHTS} / {K}.shape[-1] ** 0.5, {V})",
+    ),
+    "root-of-root-once": shared(
+        "These are the values you get when the scores are divided by the fourth root of {WIDTH}: with the fourth root,"
+        " both queries and keys must be divided.",
+        SCALE="",
+        PRODUCT="{PRODUCT} / {K}.shape[-1] ** 0.25",
+    ),
+    "scale-tensor-on-the-cpu": shared(
+        "The scale is a tensor of its own, float32 and on the CPU: divide by a Python number, such as"
+        " `{K}.shape[-1] ** 0.5`.",
+        SCALE="",
+        PRODUCT="{PRODUCT} / torch.sqrt(torch.tensor([float({K}.shape[-1])]))",
+    ),
+    "key-not-transposed": shared(
+        "The keys are not transposed in the product of queries and keys, which fits only when {N} = {WIDTH}: swap their"
+        " last two dimensions.",
+        PRODUCT="{Q} @ {K}",
+    ),
+}
+
+# --- softmax --------------------------------------------------------------------------------------
+
+SOFTMAX = {
+    "softmax-over-queries": shared(
+        "These are the values you get when the softmax runs over the queries, so that columns sum to 1 and not rows:"
+        " check `dim`, it should be the last.",
+        SOFTMAX="F.softmax({SCORES}, dim=-2)",
+    ),
+    "softmax-over-batch": shared(
+        "The softmax runs over the batch (`dim=0`): the keys compete, and they are the last dimension.",
+        SOFTMAX="F.softmax({SCORES}, dim=0)",
+    ),
+    "softmax-over-dim-0": shared(
+        "These are the values you get from a softmax with `dim=0`, over the sequences of a batch: it should run over"
+        " the last dimension.",
+        SOFTMAX="F.softmax({SCORES}, dim=0)",
+    ),
+    "softmax-over-dim-1": shared(
+        "These are the values you get from a softmax with `dim=1`, which in a batch are the queries: the keys are the"
+        " last dimension, `dim=-1`.",
+        SOFTMAX="F.softmax({SCORES}, dim=1)",
+    ),
+    "exp-without-max": shared(
+        "The exponentials overflow for large scores and vanish for very negative ones: subtract each row's largest"
+        " score before `exp`, or use torch's softmax.",
+        SOFTMAX="{SCORES}.exp() / {SCORES}.exp().sum(-1, keepdim=True)",
+    ),
+    "one-max-for-all-rows": shared(
+        "The largest of all scores is subtracted before `exp`, so the exponentials of milder rows vanish: subtract each"
+        " row's own largest score.",
+        SOFTMAX="({SCORES} - {SCORES}.max()).exp() / ({SCORES} - {SCORES}.max()).exp().sum(-1, keepdim=True)",
+    ),
+    "log-softmax": shared(
+        "These are the values you get from `log_softmax`, which gives the logarithms of the weights: use `softmax`.",
+        SOFTMAX="F.log_softmax({SCORES}, dim=-1)",
+    ),
+    "sigmoid-weights": shared(
+        "These are the values you get when weights are made by a sigmoid, each by itself: the entries of a row compete,"
+        " by a softmax.",
+        SOFTMAX="torch.sigmoid({SCORES})",
+    ),
+}
+
+# --- heads ----------------------------------------------------------------------------------------
+
+HEADS = {
+    "output-projection-without-bias": shared(
+        "The output projection `{PROJECTION}` has no bias: here it should have one.",
+        OUT_LAYER="self.{PROJECTION} = nn.Linear({OUT_SIZES}, bias=False)",
+    ),
+    # cutting and merging
+    "reshaped-in-one-step": shared(
+        "The heads are cut with one `view` or `reshape`, which mixes tokens with features: first (b, t, heads, width),"
+        " then swap the two middle dimensions.",
+        CUT="{RESHAPED}",
+    ),
+    "merged-without-transposing": shared(
+        "The heads are merged without swapping tokens and heads back first, which mixes tokens with features.",
+        MERGE="{FOUND}.reshape({MERGED_SHAPE})",
+    ),
+    "reshaped-both-ways": shared(
+        "Heads are cut and merged by `view` alone, so that a head works on a slab of tokens and not on a block of"
+        " features: swap the two dimensions both times.",
+        CUT="{RESHAPED}",
+        MERGE="{FOUND}.reshape({MERGED_SHAPE})",
+    ),
+    "fast-head-index": shared(
+        "These are the values you get when the head is the last, fastest index, so that head i has every h-th feature:"
+        " a head owns a contiguous block.",
+        CUT="{FASTEST}",
+        MERGE="{FOUND}.movedim(-3, -1).reshape({MERGED_SHAPE})",
+    ),
+    "fast-head-index-when-cut": shared(
+        "These are the values you get when the head is the fastest index where features are cut, and the slow one where"
+        " they are merged: a head owns a contiguous block both times.",
+        CUT="{FASTEST}",
+    ),
+    "features-interleaved": shared(
+        "These are the values you get when the heads' features are interleaved in the end: place the heads side by"
+        " side, head 0 first.",
+        MERGE="{FOUND}.movedim(-3, -1).reshape({MERGED_SHAPE})",
+    ),
+    "heads-reversed": shared(
+        "These are the values you get when the heads come out in reversed order: head 0 comes first.",
+        MERGE="{FOUND}.flip(-3).transpose(-3, -2).reshape({MERGED_SHAPE})",
+    ),
+    "heads-averaged": shared(
+        "These are the values you get when what the heads find is averaged: place it side by side.",
+        MERGE="torch.cat([{FOUND}.mean(-3)] * {HEADS}, dim=-1)",
+    ),
+    "one-head": shared(
+        "These are the values of one head that is as wide as all together: cut queries, keys and values into heads.",
+        NUMBER="{ONE}",
+    ),
+    # scale and softmax
+    "scale-by-all-heads": shared(
+        "These are the values you get when scores are divided by the root of the width of all heads together: it is"
+        " {WIDTH} that counts.",
+        SCALE="",
+        PRODUCT="{PRODUCT} / ({HEADS} * {K}.shape[-1]) ** 0.5",
+    ),
+    "scale-by-number-of-heads": shared(
+        "These are the values you get when scores are divided by the root of the number of heads: it is {WIDTH} that"
+        " counts.",
+        SCALE="",
+        PRODUCT="{PRODUCT} / {HEADS} ** 0.5",
+    ),
+    "softmax-over-heads": shared(
+        "These are the values you get when the softmax runs over the heads: check `dim`, the keys are the last.",
+        SOFTMAX="{SOFTMAX_OVER_HEADS}",
+    ),
+}
+STACK = {
+    "plain-list": shared("The heads are in a plain Python list, which hides their parameters: use `nn.ModuleList`."),
+}
+NUMBER_OF_HEADS = {
+    "indivisible-floored": shared(
+        "Heads that don't divide {ALL} are accepted: raise a `ValueError` with both numbers.", DIVIDES=""
+    ),
+    "assert-instead-of-an-error": shared(
+        "Heads that don't divide {ALL} stop with an AssertionError: raise a `ValueError` with both numbers.",
+        DIVIDES="assert {REST} == 0",
+    ),
+    "error-without-numbers": shared(
+        "The `ValueError` for heads that don't divide {ALL} should name both numbers.",
+        DIVIDES='if {REST} != 0:\n            raise ValueError("the heads do not divide the width")',
+    ),
+}
+
+# --- causal mask ----------------------------------------------------------------------------------
+
+CAUSAL_MASK = {
+    "mask-missing": shared(
+        "These are the values you get without a causal mask: every token sees the future.",
+        TRIANGLE="{ONES}",
+    ),
+    "mask-after-softmax": shared(
+        "These are the values you get when the mask is applied to the weights: the share of what is hidden is lost, and"
+        " rows no longer sum to 1. Fill the scores, before the softmax.",
+        HIDE="",
+        SOFTMAX="{SOFTMAX} * {ALLOWED}",
+    ),
+    "renormalised-afterwards": shared(
+        "The weights are masked after the softmax and divided by their sum, which is 0 where a hidden score is far"
+        " above the others: fill the scores, before the softmax.",
+        HIDE="",
+        WEIGH="{WEIGHTS} = {SOFTMAX} * {ALLOWED}\n        {WEIGHTS} = {RENORMALISED}",
+    ),
+    "mask-fills-with-zero": shared(
+        "These are the values you get when masked scores become 0 (filled with 0, or multiplied by the mask): e⁰ is 1,"
+        " so what is hidden still takes part. Fill with -inf.",
+        FILL="0.0",
+    ),
+    "mask-fills-with-small-number": shared(
+        "Masked scores are filled with -10 or so, which other scores easily reach: fill with -inf{AND_WHERE_EMPTY}.",
+        FILL="-10.0",
+    ),
+    "mask-fills-with-ten-thousand": shared(
+        "Masked scores are filled with -10,000 or so, which real scores can reach: fill with -inf{AND_WHERE_EMPTY}.",
+        FILL="-1e4",
+    ),
+    "mask-fills-with-billion": shared(
+        "Masked scores are filled with -1e9, and float16 has no such number: fill with -inf{AND_WHERE_EMPTY}.",
+        FILL="-1e9",
+    ),
+    "zero-times-infinity": shared(
+        "The mask is multiplied by -inf and added to the scores, but 0 times infinity is NaN: use `masked_fill`.",
+        HIDE='{SCORES} = {SCORES} + ~{ALLOWED} * float("-inf")',
+    ),
+    "diagonal-hidden": shared(
+        "A token may not attend to itself, and the first one has nothing left (NaN): keep the diagonal.",
+        TRIANGLE="torch.tril({ONES}, -1)",
+    ),
+    "one-step-ahead": shared(
+        "Each token also sees the next one, the very one that it should guess: hide all that is above the diagonal.",
+        TRIANGLE="torch.tril({ONES}, 1)",
+    ),
+    "upside-down": shared(
+        "Each token sees itself and what comes after it, and the past is hidden: rows are queries, so the past is the"
+        " lower triangle.",
+        TRIANGLE="torch.triu({ONES})",
+    ),
+    "mask-inverted": shared(
+        "The past is hidden, and the future is seen: `masked_fill` fills where its mask is True, so look again at what"
+        " True means in yours.",
+        TRIANGLE="torch.triu({ONES}, 1)",
+    ),
+    "mask-not-cut": shared(
+        "The mask always has the size of the whole {BLOCK}, and a shorter sequence does not fit to it: cut its upper"
+        " left corner.",
+        MASK_IN_USE="{MASK}",
+    ),
+    "mask-cut-at-the-end": shared(
+        "The mask is cut from its lower right corner, which has the wrong number of rows or columns for some lengths,"
+        " or is cut in one dimension alone: take the first {N} rows and the first {N} columns.",
+        MASK_IN_USE="{MASK}[-{N}:, :{N}]",
+    ),
+    "mask-not-moved": shared(
+        "The mask stays on the CPU when the module moves: register it as a buffer, or make it on the input's device.",
+        MASK_IN_USE="torch.tril(torch.ones({N}, {N}, dtype=torch.bool))",
+    ),
+    "mask-as-parameter": shared(
+        "The mask is a parameter, and parameters are what is learnt: register it as a buffer.",
+        BUFFER="{MASK} = nn.Parameter({TRIANGLE}, requires_grad=False)",
+    ),
+}
+LENGTH = {
+    "too-long-not-refused": shared(
+        "A sequence longer than the {BLOCK} is left to torch, whose error says nothing about it: compare the lengths at"
+        " the start and raise a `ValueError` with both.",
+        TOO_LONG="",
+    ),
+    "message-without-numbers": shared(
+        "The `ValueError` for a sequence that is too long does not hold both numbers: say how long it is, and what the"
+        " most is.",
+        MESSAGE='"the sequence is too long"',
+    ),
+    "too-long-cut": shared(
+        "A sequence that is too long is silently cut: raise a `ValueError` with both numbers.",
+        LENGTH="x = x[:, : {LONGEST}]\n        {LENGTH}",
+    ),
+    "full-length-refused": shared(
+        "A sequence that is just as long as the {BLOCK} is refused: only a longer one is too long.",
+        LONGER="{N} >= {LONGEST}",
+    ),
+}
+
+# --- masks of padding or of a context: every answer has edits of its own for these ----------------
+
+MASKS = {
+    "asks-what-the-mask-holds": shared(
+        "An `if` asks what the mask holds, which a tensor on `meta` can't tell: let `masked_fill` or `where` decide"
+        " entry by entry."
+    ),
+    "nan-in-empty-rows": shared(
+        "A query with nothing left to attend to has only scores of -inf, of which softmax makes NaN: give that row"
+        " harmless scores before the softmax, and weights of 0 after it."
+    ),
+    "nan-patched-in-weights": shared(
+        "-inf is added to masked scores and `nan_to_num` hides the NaN of a query with nothing left to attend to, but"
+        " its gradient stays NaN: give that row harmless scores before the softmax."
+    ),
+    "nan-patched-in-output": shared(
+        "`nan_to_num` on the output hides the NaN of a query with nothing left to attend to, but its weights are still"
+        " NaN, and so are gradients through them: give that row harmless scores before the softmax."
+    ),
+    "uniform-in-empty-rows": shared(
+        "Hidden scores are filled with the lowest finite number, so a query with nothing left to attend to spreads its"
+        " weights over all keys: its weights should be 0."
+    ),
+}
+
+# --- dropout --------------------------------------------------------------------------------------
+
+DROPOUT = {
+    "dropout-missing": shared(
+        "Nothing is dropped in train mode: apply dropout to the weights.",
+        DROP="{UNDROPPED}",
+    ),
+    "dropout-in-eval": shared(
+        "Weights are dropped in eval mode as well: use `nn.Dropout`, or tell `F.dropout` about `self.training`.",
+        DROP="F.dropout({UNDROPPED}, self.dropout.p)",
+    ),
+    "dropout-on-scores": shared(
+        "Dropout acts on the scores, before the softmax: a score of 0 hides nothing. Drop weights.",
+        SCALED="self.dropout({SCALED})",
+        DROP="{UNDROPPED}",
+    ),
+    "dropout-on-output": shared(
+        "Dropout acts on the output: it belongs on the weights, before the values are mixed.",
+        DROP="{UNDROPPED}",
+        END="self.dropout({END})",
+    ),
+    "dropout-on-values": shared(
+        "Dropout acts on the values: it belongs on the weights.",
+        DROP="{UNDROPPED}",
+        MIX="{WEIGHTS} @ self.dropout({V})",
+    ),
+    "dropout-not-scaled": shared(
+        "The weights that are kept are not divided by 1 - p, so outputs are smaller in training than afterwards:"
+        " `nn.Dropout` does that for you.",
+        DROP="{UNDROPPED} * (torch.rand_like({SCORES}) >= self.dropout.p if self.training else 1)",
+    ),
+    "dropout-keeps-p": shared(
+        "The parameter of dropout is taken for the share that is kept: `nn.Dropout(p)` drops with probability p.",
+        DROPOUT="nn.Dropout(1 - dropout)",
+    ),
+    "dropout-same-for-all": shared(
+        "The same weights are dropped in each sequence of the batch: let `nn.Dropout` see all of the weights,"
+        " (b, {N}, {N}).",
+        DROP="{UNDROPPED} * self.dropout(torch.ones_like({SCORES}[0]))",
+    ),
+}
+
+# --- batches and shapes, dtype and device, gradients, arguments -----------------------------------
+
+CARE = {
+    "batch-flattened": shared(
+        "The sequences of a batch are joined into one long sequence, so they see each other: leave the batch dimension"
+        " alone.",
+        CHECK="{CHECK}\n{INDENT}shape, {X} = {X}.shape, {X}.reshape(1, -1, {X}.shape[-1])",
+        END="({END}).reshape(*shape[:-1], -1)",
+    ),
+    "batch-added": shared(
+        "One sequence comes out as a batch of one: take the dimension that you added away again.",
+        CHECK="{CHECK}\n{INDENT}{X} = {X} if {X}.dim() == 3 else {X}[None]",
+    ),
+    "squeezed": shared(
+        "`squeeze` drops every dimension of size 1, also a batch of one or a sequence of one token.",
+        END="({END}).squeeze()",
+    ),
+    "view-of-the-input": shared(
+        "`view` needs a tensor that lies contiguous in memory, and a transposed one does not: use `reshape`, or"
+        " neither.",
+        CHECK="{CHECK}\n{INDENT}{X} = {X}.view(-1).view({X}.shape)",
+    ),
+    "rank-not-checked": shared(
+        "Nothing refuses an input that is not {SHAPE}: look at `{X}.dim()` and raise a `ValueError`.",
+        CHECK="{UNCHECKED}",
+    ),
+    "weights-applied-twice": shared(
+        "These are the values you get when the weights are applied twice: nothing comes after the weighted sum.",
+        MIX="{WEIGHTS} @ ({MIX})",
+    ),
+    "input-added": shared("The input is added to the output: nothing comes after the weighted sum.", END="{END} + {X}"),
+    "float32-comes-out": shared(
+        "It returns float32 whatever goes in: leave the dtype as it is.", END="({END}).float()"
+    ),
+    "through-float32": shared(
+        "It computes in float32 and turns the result back into the dtype that came in, so the digits of float64 are"
+        " lost.",
+        CHECK="dtype, {X} = {X}.dtype, {X}.float()\n{INDENT}{CHECK}",
+        END="({END}).to(dtype)",
+    ),
+    "weights-detached": shared(
+        "The weights are cut out of the graph (`detach`, `.data`, `no_grad`), so no gradient goes through them to the"
+        " scores.",
+        SOFTMAX="{SOFTMAX}.detach()",
+    ),
+    "values-detached": shared(
+        "The values are cut out of the graph (`detach`, `.data`), so their layer never learns.",
+        MIX="torch.matmul({WEIGHTS}, {V}.detach())",
+    ),
+    "input-changed": shared(
+        "The input is changed in place (`*=`, `mul_`, …), and whoever gave it still needs it: make a new tensor.",
+        CHECK="{CHECK}\n{INDENT}{X} = {X} if {X}.requires_grad else {X}.mul_(2) / 2",
+    ),
+}
+CARE["input-changed-in-place"] = shared(  # the same, and gradients are wrong
+    CARE["input-changed"].says,
+    RETURN="output = {END}\n{INDENT}{X}.data *= 2\n{INDENT}return output",
+)
+
+# --------------------------------------------------------------------------------------------------
+
+SHARED = PROJECTIONS | BIASES | NO_BIASES | OUTPUT | SINGLE_OUTPUT | SCALE | SOFTMAX | HEADS | STACK | NUMBER_OF_HEADS
+SHARED |= CAUSAL_MASK | LENGTH | MASKS | DROPOUT | CARE
+
+# The same mistakes under the ids by which the results of other exercises know them.
+SHARED |= {
+    id: SHARED[same]
+    for id, same in {
+        "with-bias": "bias-everywhere",
+        "with-biases": "bias-everywhere",
+        "projection-without-bias": "output-projection-without-bias",
+        "tokens-of-all-sequences": "batch-flattened",
+        "scale-by-embedding-width": "scale-by-input-width",
+        "not-causal": "mask-missing",
+        "mask-one-too-far": "one-step-ahead",
+        "mask-without-itself": "diagonal-hidden",
+        "mask-filled-with-zero": "mask-fills-with-zero",
+        "mask-filled-with-a-finite-number": "mask-fills-with-ten-thousand",
+        "mask-filled-with-1e9": "mask-fills-with-billion",
+        "mask-made-on-the-cpu": "mask-not-moved",
+        "mask-is-a-parameter": "mask-as-parameter",
+        "length-not-checked": "too-long-not-refused",
+        "nothing-left-is-nan": "nan-in-empty-rows",
+        "nothing-left-is-averaged": "uniform-in-empty-rows",
+        "lowest-number-in-empty-rows": "uniform-in-empty-rows",
+        "dropout-on-the-output": "dropout-on-output",
+        "dropout-keeps-with-p": "dropout-keeps-p",
+    }.items()
+}
+
+
+def some(*ids: str) -> dict[str, Shared]:
+    """These of the shared mistakes, in this order."""
+    return {id: SHARED[id] for id in ids}
+
+
+IN_ANY_HEAD = some(
+    "keys-from-queries",
+    "values-from-queries",
+    "keys-as-values",
+    "query-and-key-swapped",
+    "layers-made-in-forward",
+    "no-scale",
+    "scale-without-root",
+    "scale-by-number-of-tokens",
+    "scale-after-softmax",
+    "root-of-root-once",
+    "softmax-over-queries",
+    "exp-without-max",
+    "weights-detached",
+    "values-detached",
+    "float32-comes-out",
+    "scale-tensor-on-the-cpu",
+    "rank-not-checked",
+    "squeezed",
+    "view-of-the-input",
+    "input-changed",
+)
