@@ -18,7 +18,8 @@ test: setup
 
 # what takes about a minute, and needs no sandbox, nbgrader, cluster or browser; EXERCISE=name: with all of that exercise
 QUICK := tests/test_imports.py tests/checks/test_runner.py tests/checks/test_source_text.py tests/submission \
-  tests/sandbox/test_replies.py tests/grading/test_store.py tests/nbgrader/test_points.py
+  tests/sandbox/test_replies.py tests/grading/test_store.py tests/nbgrader/test_points.py \
+  tests/exercises/test_originals.py $(wildcard tests/exercises/test_reference*.py)
 quick: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
