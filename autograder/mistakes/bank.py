@@ -108,6 +108,8 @@ class Bank(Mapping[str, Mistake]):
         """
         where = {self.places[place]: new for place, new in changes.items()} | dict(edits or {})
         where = {self.fill(old): self.fill(new) for old, new in where.items()}
+        if not where:
+            raise BankError(f"{self.exercise}: {id} has no edit")
         self._add(id, says, edited(self.right, where, f"{self.exercise}: {id}"), where, original)
 
     def rewritten(self, id: str, says: str, source: str, /, original=None) -> None:
@@ -136,7 +138,10 @@ class Bank(Mapping[str, Mistake]):
         `edits` says by id what this answer needs instead of the list's edit, by place, or by text that stands in the
         answer once. `originals` says which notebook has which mistake.
         """
-        for id in ids or family:
+        ids = ids or tuple(family)
+        if others := {*(edits or ()), *(originals or ())} - set(ids):
+            raise BankError(f"{self.exercise}: {', '.join(sorted(others))} are not among what is shared")
+        for id in ids:
             says = family[id].says
             if within is not None:
                 says = f"In your `{within}`: {says[0].lower()}{says[1:]}"
