@@ -31,8 +31,8 @@ from ...checks.api import (
 )
 from ...checks.proxies import StudentError
 from ..families import easy_cases
-from ..families.heads.checks import DROPPED, dropped_in_heads
-from ..families.heads.checks import Sizes as HeadSizes
+from ..families.many_heads.checks import DROPPED, dropped_in_heads
+from ..families.many_heads.checks import Sizes as HeadSizes
 from ..reference import bigram as reference
 from ..reference import qkv
 

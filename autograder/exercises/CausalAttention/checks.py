@@ -6,7 +6,7 @@ Checks of what padding does first see the layer work without it.
 import torch
 
 from ...checks.api import check, close, on_cuda, parameters, shape, stayed_on_cuda
-from ..families.causal.checks import D_OUT, B, N, SingleCausalHeadChecks
+from ..families.causal_head.checks import D_OUT, B, N, SingleCausalHeadChecks
 
 AT_THE_END = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]).bool()
 AT_THE_START = torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 1, 1]]).bool()

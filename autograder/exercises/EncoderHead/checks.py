@@ -3,8 +3,8 @@
 import torch
 
 from ...checks.api import CheckFailed, check, close, shape
-from ..families.heads import checks
-from ..families.heads.checks import HeadChecks, Layout, Sizes, parameters_of, tokens, weights
+from ..families.many_heads import checks
+from ..families.many_heads.checks import HeadChecks, Layout, Sizes, parameters_of, tokens, weights
 
 
 def build(submission, sizes, dropout, bias):

@@ -1,7 +1,7 @@
 """Graders of `Head(n_embd, head_size, block_size, dropout)`: (b, t, n_embd) -> (b, t, head_size), causal."""
 
 from ...checks.api import check, parameters
-from ..families.causal.checks import SingleCausalHeadChecks
+from ..families.causal_head.checks import SingleCausalHeadChecks
 
 
 class TestHead(SingleCausalHeadChecks):

@@ -4,8 +4,16 @@ Causal, with narrow heads: (b, n, d_in) -> (b, n, d_out).
 """
 
 from ...checks.api import CheckFailed, check, close
-from ..families.heads import checks
-from ..families.heads.checks import CausalHeadChecks, Layout, NarrowHeadChecks, Sizes, parameters_of, tokens, weights
+from ..families.many_heads import checks
+from ..families.many_heads.checks import (
+    CausalHeadChecks,
+    Layout,
+    NarrowHeadChecks,
+    Sizes,
+    parameters_of,
+    tokens,
+    weights,
+)
 
 
 def build(submission, sizes, dropout, bias):

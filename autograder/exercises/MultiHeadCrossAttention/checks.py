@@ -2,7 +2,7 @@
 
 from ...checks.api import check
 from ..families.cross.checks import CrossChecks, Layout, Sizes
-from ..families.heads.checks import refuses_to_divide
+from ..families.many_heads.checks import refuses_to_divide
 
 
 def build(submission, sizes, dropout, bias):

@@ -1,7 +1,7 @@
 """Graders of `MultiHeadSelfAttention(k, h=4)`: (t, k) -> (t, k), with a batch or without."""
 
 from ...checks.api import check, close
-from ..families.heads.checks import Layout, NarrowHeadChecks, Sizes, parameters_of, plain
+from ..families.many_heads.checks import Layout, NarrowHeadChecks, Sizes, parameters_of, plain
 
 
 def build(submission, sizes, dropout, bias):

@@ -1,7 +1,7 @@
 """Graders of `SelfAttention(d_in, d_out, qkv_bias=False)`: (n, d_in) -> (n, d_out), with a batch or without."""
 
 from ...checks.api import CheckFailed, check, close, parameters, refuses, shape
-from ..families.single.checks import D_OUT, N, SingleHeadChecks
+from ..families.single_head.checks import D_OUT, N, SingleHeadChecks
 
 
 class TestSelfAttention(SingleHeadChecks):

@@ -1,7 +1,7 @@
 """Graders of `SelfAttentionWithTricks(k, heads=8)`: (b, t, k) -> (b, t, k), every head k wide."""
 
 from ...checks.api import check
-from ..families.heads.checks import HeadChecks, Layout, Sizes, parameters_of
+from ..families.many_heads.checks import HeadChecks, Layout, Sizes, parameters_of
 
 
 def build(submission, sizes, dropout, bias):

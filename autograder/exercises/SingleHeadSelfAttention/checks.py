@@ -3,7 +3,7 @@
 import torch
 
 from ...checks.api import check, close, parameters, refuses
-from ..families.single.checks import D_OUT, N, SingleHeadChecks
+from ..families.single_head.checks import D_OUT, N, SingleHeadChecks
 
 
 class TestSingleHeadSelfAttention(SingleHeadChecks):

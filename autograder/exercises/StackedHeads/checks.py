@@ -7,7 +7,7 @@ single head first: if that is wrong, they say so.
 import torch
 
 from ...checks.api import CheckFailed, check, close, tensor
-from ..families.heads.checks import CausalHeadChecks, Layout, Sizes, parameters_of, tokens, weights
+from ..families.many_heads.checks import CausalHeadChecks, Layout, Sizes, parameters_of, tokens, weights
 
 ONE_HEAD = Sizes(d_in=9, width=4, heads=1, d_out=9)
 

@@ -26,8 +26,8 @@ from ....checks.api import (
 from ...reference import heads as reference
 from ...reference import qkv
 from .. import easy_cases
-from ..heads import checks
-from ..heads.checks import PARTS, parameters_of
+from ..many_heads import checks
+from ..many_heads.checks import PARTS, parameters_of
 
 AT_THE_END = torch.tensor([[1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1, 0]]).bool()
 BETWEEN = torch.tensor([[0, 1, 0, 0, 1, 1, 1], [1, 1, 0, 1, 0, 1, 0]]).bool()
