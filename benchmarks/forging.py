@@ -33,7 +33,7 @@ from autograder.grading.grader import Grader, new_seed  # noqa: E402
 
 PAGE = ROOT / "docs" / "comparison.md"
 SOLUTION = ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
-OWN_INSIDES = re.compile(r"inside\.wire|AGK1|Workbench|@\w+@")
+OWN_INSIDES = re.compile(r"inside\.wire|AGK1|RequestHandler|@\w+@")
 
 WRONG = """
 def attention(query, key, value, mask=None):

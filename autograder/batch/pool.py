@@ -8,6 +8,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from multiprocessing import connection, get_context
+from typing import cast
 
 from ..errors import SandboxError
 from ..grading import start
@@ -83,10 +84,10 @@ class Pool:
                         waiting.append(task)
                     elif task is not None:
                         yield task, tasks.killed(task)
-                elif task is not None and isinstance(answer, Graded):
+                elif task is not None:
                     if are_waiting():  # first, so that it works while the head is busy with this one
                         give(worker)
-                    yield task, answer
+                    yield task, cast(Graded, answer)
 
 
 def _answering(workers: Sequence[_Worker]) -> list[_Worker]:

@@ -121,7 +121,7 @@ def test_the_verdicts_are_the_same_though_a_run_is_stopped_and_a_worker_killed(p
     shutil.rmtree(place / ".autograder" / "results")
     shutil.rmtree(place / "autograded")
     (place / "gradebook.db").unlink()
-    tiny.Course(place).build(tiny.NAME)
+    tiny.NbgraderCourse(place).build(tiny.NAME)
     stopped = started(place, two, results=1)
     os.killpg(stopped.pid, signal.SIGINT)
     code, said = tiny.ended(stopped)
@@ -233,7 +233,7 @@ def test_a_worker_of_another_version_gets_nothing_and_a_run_that_finds_one_is_re
     assert done.keys() == {"first", *taken} and all(verdict.full for verdict in done.values())
     (said,) = {record.getMessage() for record in caplog.records if "has another version" in record.getMessage()}
     assert said.startswith("autograder: The worker tcp://") and "(tasks)" in said
-    with pytest.raises(UsageError, match=r"^The worker tcp://\S+ has another version than the head \(kit\): .*\.$"):
+    with pytest.raises(UsageError, match=r"^The worker tcp://\S+ has another version than the head \(tasks\): .*\.$"):
         list(cluster.Cluster(two.address).graded(iter([task(place, "ada")]), MANY))
     code, said = tiny.ended(tiny.start(place, "--regrade", "--scheduler", two.address))
     assert code == 2 and said.count("\n") == 1 and "has another version than the head (tasks)" in said

