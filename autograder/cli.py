@@ -1,4 +1,4 @@
-"""The command `autograder`: one function per command. Heavy imports stand inside the functions that need them."""
+"""The command `autograder`: one function per command. Heavy imports are inside the functions that need them."""
 
 import argparse
 import contextlib
@@ -10,9 +10,9 @@ import sys
 from .batch.commands import engine_for, grade_class, locked, progress, report_class
 from .errors import DISK, UsageError, UserError
 
-# of a full disk, a folder that may not be written, a machine at its limits
+# errors of a full disk, a folder that is not writable, a machine at its limits
 UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
-DRIVERS = {"psycopg": "psycopg[binary]", "psycopg2": "psycopg2-binary"}  # of PostgreSQL: module and package
+DRIVERS = {"psycopg": "psycopg[binary]", "psycopg2": "psycopg2-binary"}  # PostgreSQL drivers: module and package
 EXIT = "exit code: 0 full marks for every file, 1 less, 2 the kit itself could not work"
 
 
@@ -23,7 +23,7 @@ def main(arguments=None):
         tell_which_course(options)
         return options.run(options)
     except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending: what else hears of it must not end it otherwise
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not disturb the exit
         print("autograder: stopped; run the same command again to go on.", file=sys.stderr)
         return 130
     except BrokenPipeError:
@@ -41,7 +41,7 @@ def main(arguments=None):
 
 
 def sentence(error):
-    """What to tell of an error that the user can do something about; None for a mistake of the kit."""
+    """The message for an error that the user can do something about; None for a mistake of the kit."""
     if isinstance(error, UserError):
         return str(error)
     go_on = "What is done is kept: mend that and run the same command again."
@@ -174,7 +174,7 @@ def build(options):
     wanted = [course.find_assignment(name) for name in options.assignments] or list(course.assignments().values())
     root = course.root()
     runs = NbgraderCourse(root)
-    runs.gradebook().close()  # if it cannot be used, this says so
+    runs.gradebook().close()  # raises now if it cannot be used
     with contextlib.ExitStack() as locks:
         for assignment in wanted:
             locks.enter_context(locked(root, assignment.name))
@@ -220,7 +220,7 @@ def grade(options):
     from .batch import run
 
     root = course.root()
-    if options.unsafe or not options.scheduler:  # with a cluster, its workers need a sandbox
+    if options.unsafe or not options.scheduler:  # with a cluster, its workers need the sandbox
         refuse_without_sandbox(options)
     require_jobs(options)
     classes = []
@@ -288,9 +288,9 @@ def doctor(options):
 
 
 def tell_which_course(options):
-    """Says on stderr where a command works on the kit's own course, for want of another.
+    """Say on stderr if a command works on the kit's own course, because there is no other.
 
-    Raises UsageError for one that would write into a course which was installed along with the kit.
+    Raises UsageError for a command that would write into a course that was installed along with the kit.
     """
     from . import course
 
@@ -305,13 +305,13 @@ def tell_which_course(options):
 
 
 def require_jobs(options):
-    """Raises UsageError if --jobs is no number of processes."""
+    """Raises UsageError unless --jobs is a number of processes."""
     if options.jobs < 1:
         raise UsageError("--jobs takes a number from 1 up.")
 
 
 def refuse_without_sandbox(options):
-    """Raises UsageError with one sentence if student code could not be locked in here; warns with --unsafe."""
+    """Raises UsageError with one sentence if student code cannot be sandboxed here; warns with --unsafe."""
     if options.unsafe:
         print("autograder: --unsafe: student code runs without bubblewrap.", file=sys.stderr)
         return
@@ -322,7 +322,7 @@ def refuse_without_sandbox(options):
 
 
 def device(options):
-    """cpu or cuda, for what --device asks for."""
+    """The device, cpu or cuda, that --device asks for."""
     if options.device != "auto":
         return options.device
     return "cuda" if os.path.exists("/dev/nvidiactl") else "cpu"

@@ -1,4 +1,4 @@
-"""Starts a course or an exercise of an instructor's own, from the templates of this package."""
+"""Creates an instructor's own course or exercise from the templates of this package."""
 
 import json
 import keyword
@@ -11,12 +11,12 @@ from .errors import UsageError
 from .nbgrader.points import HEADING, ROW, TOTAL
 
 TEMPLATES = Path(__file__).with_name("templates")
-LONGEST = 40  # characters of a name: ids of cells are made of it, and may have 64
-MINUTES = re.compile(r"(?P<number>\d+)(?P<end>\D*)$")  # in the last field of a table's row
+LONGEST = 40  # characters of a name: ids of cells are made from it, and may have 64
+MINUTES = re.compile(r"(?P<number>\d+)(?P<end>\D*)$")  # in the last field of a table row
 
 
 def course(folder: str) -> str:
-    """Make a small course in a folder that is empty or not there yet; returns what to say. Raises UsageError."""
+    """Make a small course in a folder that is empty or does not exist; returns a message. Raises UsageError."""
     place, kits_own = Path(folder), courses.kits_own()
     if place.is_symlink() or place.exists() and not (place.is_dir() and not any(place.iterdir())):
         raise UsageError(f"{folder} is there already and is not empty: choose another folder.")
@@ -39,7 +39,7 @@ def course(folder: str) -> str:
 
 
 def exercise(name: str, assignment: str | None = None) -> str:
-    """Add the skeleton of an exercise to the course; returns what to say. Raises UsageError, or CourseError."""
+    """Add the skeleton of an exercise to the course; returns a message. Raises UsageError or CourseError."""
     root = courses.root()
     if root == courses.PACKED:
         raise UsageError("There is no course here: `autograder new course DIR` makes one.")
@@ -72,7 +72,7 @@ def exercise(name: str, assignment: str | None = None) -> str:
 
 
 def _require_free(name, known, folder):
-    """Raises UsageError unless an exercise may be called that."""
+    """Raises UsageError unless an exercise may have this name."""
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or len(name) > LONGEST:
         raise UsageError(
             f"{name!r} cannot be the name of an exercise: students define a function or class of that name in Python"
@@ -91,7 +91,7 @@ def _require_free(name, known, folder):
 
 
 def _append(notebook, name):
-    """Put an exercise's cells at the end of a parsed source notebook, and a row into its table, if it has one."""
+    """Append an exercise's cells to a parsed source notebook, and add a row to its table, if it has one."""
     cells = notebook["cells"]
     texts = [cell for cell in cells if cell["cell_type"] == "markdown"]
     graded = sum(bool(cell["metadata"].get("nbgrader", {}).get("grade")) for cell in cells)
@@ -100,7 +100,7 @@ def _append(notebook, name):
         _add_row(cell, name, graded + 1)
     text = (TEMPLATES / "exercise" / "cells.json").read_text(encoding="utf-8")
     new = json.loads(text.replace("NAME", name).replace("NUMBER", str(graded + 1)))
-    if headings != graded:  # points stand in headings everywhere or nowhere, see points.py
+    if headings != graded:  # either all headings state points or none, see nbgrader/points.py
         new[0]["source"] = [line for line in new[0]["source"] if not HEADING.match(line)]
     ids = {cell.get("id") for cell in cells}
     if clash := sorted(ids & {cell["id"] for cell in new}):
@@ -109,7 +109,7 @@ def _append(notebook, name):
 
 
 def _add_row(cell, name, number):
-    """Add a row for the exercise to the table of a cell that has one, with its minutes in the total."""
+    """Add a row for the exercise to the cell's table, if it has one, and its minutes to the total."""
     source = "".join(cell["source"])
     rows, total = list(ROW.finditer(source)), TOTAL.search(source)
     if not rows or not total:

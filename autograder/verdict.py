@@ -75,7 +75,7 @@ class Check:
 
 @dataclass
 class Diagnosis:
-    """A named misconception whose values are the student's."""
+    """A named mistake whose values are the student's."""
 
     id: str
     message: str

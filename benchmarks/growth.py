@@ -1,7 +1,7 @@
 """What a class costs as it grows: `python benchmarks/growth.py [NN ...] [--sizes 100,1000,10000] [--jobs N]`.
 
 Grades a class of every size, then again with nothing changed. What each costs beyond the one before it is the cost of
-one more submission, without the start and without what is found out about misconceptions once per batch. Ten thousand
+one more submission, without the start and without what is found out about mistakes once per batch. Ten thousand
 submissions to all assignments take about an hour, to 01 alone 20 minutes.
 """
 

@@ -1,7 +1,7 @@
-"""Grades tasks on a Dask cluster: each of its workers keeps a warm sandbox, and is given one submission after another.
+"""Grades tasks on a Dask cluster: each worker keeps a warm sandbox and is given one submission after another.
 
-The head says itself which worker gets which task. So it knows which task a worker may have died of, and a worker that
-joins gets none before it was found to be of the same version. Dask knows the workers and carries tasks and answers.
+The head itself decides which worker gets which task. So it knows which task a worker may have died of, and a worker
+that joins gets no task until its version has been checked. Dask tracks the workers and carries tasks and answers.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ if TYPE_CHECKING:  # it imports torch
     from ..grading.grader import Grader
 
 CONNECT = 10.0  # seconds for the scheduler to answer
-PATIENCE = 60.0  # seconds without a worker, after which a run ends
-LOOK = 1.0  # seconds between two looks at who is there
-OTHERS = 3  # times as long as a submission may take, for a worker that has tasks of other heads as well
-FETCH = 10.0  # seconds for an answer to come from its worker
-AHEAD = 2  # tasks that a worker has: the one at work and the next, so that it need not wait for the head
-NAMED = ("torch", "Python", "Dask")  # versions that say something to people; the others are hashes
+PATIENCE = 60.0  # seconds without a worker before a run ends
+LOOK = 1.0  # seconds between two looks at which workers are there
+OTHERS = 3  # how many times longer to wait for a submission, since a worker may have tasks of other heads as well
+FETCH = 10.0  # seconds for an answer to arrive from its worker
+AHEAD = 2  # tasks per worker: the current one and the next, so that the worker need not wait for the head
+NAMED = ("torch", "Python", "Dask")  # versions that people can read; the others are hashes
 
 log = logging.getLogger(__name__)
 
 
 class Cluster:
-    """The Engine of a Dask cluster, of which the scheduler has that `address`."""
+    """The Engine of a Dask cluster whose scheduler is at `address`."""
 
     def __init__(self, address: str, device: str = "cpu", unsafe: bool = False) -> None:
         self.address = address
@@ -62,15 +62,15 @@ class Cluster:
         pass
 
     def warm(self, total: int) -> None:
-        """Nothing is to be started: the workers are there."""
+        """Do nothing: the workers are already running."""
 
     def graded(self, coming: Iterator[Task], total: int, alone: bool = False) -> Iterator[tuple[Task, Graded]]:
-        """(task, Graded) in the order in which they are done; every task comes out, whatever becomes of the workers.
+        """Yield (task, Graded) as tasks finish; every task comes out, whatever happens to the workers.
 
-        `coming` is an iterator of tasks, which is asked for one when a worker has room for it; with `alone`, when none
-        has anything to do. Workers may join and leave: what one that is gone had is given to others, and a task that
-        ATTEMPTS workers died of gets 0, and so does one that a worker did not end at all.
-        Raises UsageError where nobody can grade, and SandboxError where a worker's sandbox fails.
+        The iterator `coming` is asked for a task when a worker has room for it; with `alone`, only when all workers
+        are idle. Workers may join and leave: the tasks of a lost worker are given to others. A task that ATTEMPTS
+        workers died of gets 0, and so does a task that a worker never finished.
+        Raises UsageError if no worker can grade, and SandboxError if a worker's sandbox fails.
         """
 
         again = deque(task for task in [next(coming, None)] if task)
@@ -102,11 +102,11 @@ class Cluster:
 
 @contextlib.contextmanager
 def _connected(address: str) -> Iterator[distributed.Client]:
-    """A client of the scheduler at that address. However it ends, no task of it is left there. Raises UsageError."""
-    if not os.environ.get("AUTOGRADER_DEBUG"):  # what Dask tells of lost connections is for who knows Dask
+    """A client of the scheduler at `address`. However it ends, none of its tasks is left there. Raises UsageError."""
+    if not os.environ.get("AUTOGRADER_DEBUG"):  # Dask's messages on lost connections only help those who know Dask
         for name in ("distributed", "distributed.client", "distributed.gc", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    warnings.filterwarnings("ignore", category=VersionMismatchWarning)  # we refuse those that matter
+    warnings.filterwarnings("ignore", category=VersionMismatchWarning)  # we refuse the mismatches that matter
     warnings.filterwarnings("ignore", message="Sending large graph")
     try:
         asyncio.run(_reach(address))
@@ -120,14 +120,14 @@ def _connected(address: str) -> Iterator[distributed.Client]:
 
 
 async def _reach(address: str) -> None:
-    """Connect to a scheduler once. Whatever is wrong shows here: a Client that fails to start never ends."""
+    """Connect to a scheduler once, so that any problem shows here: a Client that fails to start never returns."""
     settings = distributed.Security().get_connection_args("client")
     connection = await asyncio.wait_for(connect(address, timeout=CONNECT, **settings), CONNECT + 1.0)
     await connection.close()
 
 
 class _NotYet(Exception):
-    """An answer has not come: on a slow line, or since it is lost with its worker, as will be noticed."""
+    """An answer has not arrived: the connection is slow, or its worker is lost, which `look` will notice."""
 
 
 class _Crew:
@@ -139,19 +139,19 @@ class _Crew:
         self.plugin = WarmGrader(fingerprint(), device, unsafe)
         self.workers: set[str] = set()  # those that can grade
         self.others: set[str] = set()  # those that cannot
-        # by the future's key, in order: (worker, future, task)
+        # the tasks given out, by the future's key, in order: (worker, future, task)
         self.flight: dict[Hashable, tuple[str, distributed.Future, Task]] = {}
-        self.began: dict[str, float] = {}  # when a worker began what it is at
+        self.began: dict[str, float] = {}  # when a worker began its current task
         self.finished: queue.SimpleQueue[distributed.Future] = queue.SimpleQueue()
-        self.done: set[Hashable] = set()  # the keys of those that are or were in it
-        self.lost: list[tuple[Task, int]] = []  # what was taken back, and how many workers may have died of it now
+        self.done: set[Hashable] = set()  # the keys of futures that are or were in `finished`
+        self.lost: list[tuple[Task, int]] = []  # tasks taken back, and how many deaths to count against each
         self.looked = 0.0
-        self.met = time.monotonic()  # when there last was a worker
+        self.met = time.monotonic()  # when there was last a worker
 
     def look(self) -> list[tuple[Task, int]]:
-        """See who has come and gone, every now and then; returns what was `lost`, for others to be given.
+        """See, every LOOK seconds, which workers have come and gone; returns the `lost` tasks, to be given to others.
 
-        Raises UsageError if there is nobody for too long, or a worker that cannot grade and nobody else.
+        Raises UsageError if there is no worker for too long, or if the only workers there cannot grade.
         """
         if time.monotonic() > self.looked + LOOK:
             with self._scheduler():
@@ -170,9 +170,9 @@ class _Crew:
         return lost
 
     def _dismiss(self, workers: set[str], there: Collection[str], deaths: int = 1) -> None:
-        """Take back what these workers have; one that is not even `there` may have died of the task it was at.
+        """Take back the tasks of these workers; one that is no longer `there` may have died of its current task.
 
-        That counts as so many `deaths`.
+        That task is then charged with `deaths` deaths.
         """
         for worker in workers:
             theirs = [key for key, (whose, _, _) in self.flight.items() if whose == worker]
@@ -184,27 +184,27 @@ class _Crew:
         self.workers -= workers
 
     def _silent(self) -> set[str]:
-        """The workers that have been at a task for longer than they can be."""
+        """The workers that have been at a task for longer than any task can take."""
         patience = time.monotonic() - OTHERS * tasks.PATIENCE
         at_work = {worker for worker, _, _ in self.flight.values()}
         return {worker for worker in at_work if self.began[worker] < patience}
 
     def _give_up(self, workers: set[str], there: Collection[str]) -> None:
-        """Take back what silent workers have, for others; what they are at would only take as long again."""
+        """Take back the tasks of silent workers, for others; their current tasks would only take as long again."""
         for worker in workers:
             log.warning("autograder: The worker %s does not end what it was given: restart it.", worker)
         self._dismiss(workers, set(there) - workers, tasks.ATTEMPTS)
         self.others |= workers
 
     def _greet(self, new: set[str]) -> None:
-        """Have new workers make ready. If one cannot, that ends a run that has no others, and else is only told."""
+        """Have new workers get ready. One that cannot ends the run if there are no others, else it is only reported."""
         if not new:
             return
         answers: Any = self.client.run(make_ready, self.plugin, workers=list(new), on_error="return")
         ready, refused = set(), []
         for worker, problem in answers.items():
             if isinstance(problem, OSError):
-                continue  # it is gone, or will be asked again
+                continue  # the worker is gone, or will be asked again
             if isinstance(problem, Exception):
                 problem = f"has no kit that works: {_first_line(problem)}."
             if problem:
@@ -219,7 +219,7 @@ class _Crew:
         self.workers |= ready
 
     def free(self, alone: bool) -> str | None:
-        """The worker that has the least to do and room for more, or None; for what is done `alone`, if all are idle."""
+        """The worker with the fewest tasks, if it has room for another; with `alone`, only if all are idle; or None."""
         if alone and self.flight:
             return None
         load = Counter(worker for worker, _, _ in self.flight.values())
@@ -243,7 +243,7 @@ class _Crew:
         self.finished.put(future)
 
     def take(self) -> tuple[Task, Graded | SandboxError] | None:
-        """A task that is done and what came of it, or None if there is none yet."""
+        """A task that is done and its result, or None if there is none yet."""
         try:
             future = self.finished.get(timeout=LOOK)
         except queue.Empty:
@@ -269,7 +269,7 @@ class _Crew:
     def _fetched(self, future: distributed.Future, worker: str) -> Graded | SandboxError | None:
         """What `grade` returned, or None if its worker has died of it.
 
-        Raises _NotYet, and UsageError if it could not even begin.
+        Raises _NotYet if the answer has not arrived, and UsageError if grading could not even begin.
         """
         with self._scheduler():
             if future.status != "error":
@@ -284,7 +284,7 @@ class _Crew:
 
     @contextlib.contextmanager
     def _scheduler(self) -> Iterator[None]:
-        """Raises UsageError where the scheduler does not answer any more."""
+        """Raises UsageError if the scheduler no longer answers."""
         try:
             yield
         except (OSError, RuntimeError, distributed.TimeoutError, distributed.CancelledError, ClosedClientError):
@@ -301,7 +301,7 @@ def _first_line(error: BaseException | None) -> str:
 
 
 def fingerprint() -> dict[str, str]:
-    """What must be the same on the head and on a worker, by name: what scores depend on, and what carries them."""
+    """What must be the same on the head and on a worker, by name: what scores depend on, and what transports them."""
     from ..grading.store import content_hash, course_parts
 
     here = Path(__file__).parent
@@ -311,7 +311,7 @@ def fingerprint() -> dict[str, str]:
 
 
 def difference(wanted: Mapping[str, str], unsafe: bool) -> str | None:
-    """Why this machine cannot grade for a head of which `fingerprint` is `wanted`: the end of a sentence, or None."""
+    """Why this machine cannot grade for a head whose `fingerprint` is `wanted`: the end of a sentence, or None."""
     from ..sandbox import jail
 
     try:
@@ -330,7 +330,7 @@ def difference(wanted: Mapping[str, str], unsafe: bool) -> str | None:
 
 
 async def make_ready(plugin: WarmGrader, dask_worker: distributed.Worker) -> str | None:
-    """Make a worker ready for a head, which sends its plug-in: None, or why it cannot grade (`difference`)."""
+    """Get a worker ready for a head, which sends its plug-in. Returns None, or why it cannot grade (`difference`)."""
     problem = await asyncio.to_thread(difference, plugin.wanted, plugin.unsafe)
     if problem is None and plugin.name not in dask_worker.plugins:
         await dask_worker.plugin_add(plugin, name=plugin.name)
@@ -340,7 +340,7 @@ async def make_ready(plugin: WarmGrader, dask_worker: distributed.Worker) -> str
 def grade(name: str, fields: tuple[Any, ...]) -> Graded | SandboxError | None:
     """The Graded of a task, or the SandboxError, from the plug-in `name` of the worker that this runs on.
 
-    None if it has none: then it is about to end, or a new process has the address of one that has died.
+    None if the worker has no such plug-in: it is about to end, or is a new process with the address of a dead one.
     """
     plugin = distributed.get_worker().plugins.get(name)
     return plugin.grade(Task(*fields)) if isinstance(plugin, WarmGrader) else None
@@ -349,8 +349,8 @@ def grade(name: str, fields: tuple[Any, ...]) -> Graded | SandboxError | None:
 class WarmGrader(distributed.WorkerPlugin):
     """Keeps one Grader on a worker, which starts when it is first needed and stays warm for all runs of that version.
 
-    It lives in a thread of its own: one task at a time, however many threads the worker has; and a sandbox ends with
-    the thread that it was started from.
+    The Grader lives in a thread of its own: it takes one task at a time, however many threads the worker has, and a
+    sandbox ends with the thread that started it.
     """
 
     def __init__(self, wanted: Mapping[str, str], device: str, unsafe: bool) -> None:
@@ -370,7 +370,7 @@ class WarmGrader(distributed.WorkerPlugin):
         await asyncio.to_thread(self.thread.shutdown)
 
     def grade(self, task: Task) -> Graded | SandboxError | None:
-        """The Graded of a task, or the SandboxError; None if it is too late."""
+        """The Graded of a task, or the SandboxError; None if the worker is shutting down."""
         try:
             answer = self.thread.submit(self._grade, task)
         except RuntimeError:  # after `teardown`

@@ -1,4 +1,4 @@
-"""What is done for a whole class: its submissions graded and recorded, its feedback and report written."""
+"""The commands for a whole class: grade and record its submissions, write its feedback and its report."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def grade_class(
     with locked(root, assignment.name):
         results.sweep()
         batch = Batch(root, assignment, who, results, device, renew)
-        engine.warm(batch.at_once)  # while nbgrader is imported, which takes as long as torch
+        engine.warm(batch.at_once)  # starts up while nbgrader is imported, which takes as long as torch
         from ..nbgrader import points
 
         runs = _runs(root, assignment, unsafe=unsafe, device=device)
@@ -70,7 +70,7 @@ def grade_class(
 
 
 def _runs(root: StrPath, assignment: Assignment, **settings: Any) -> NbgraderCourse:
-    """nbgrader's Course, which knows the assignment as its source has it. Raises UsageError."""
+    """The NbgraderCourse, whose gradebook must know the assignment as its source has it. Raises UsageError."""
     from ..nbgrader.runs import NbgraderCourse
 
     runs = NbgraderCourse(root, **settings)
@@ -79,7 +79,7 @@ def _runs(root: StrPath, assignment: Assignment, **settings: Any) -> NbgraderCou
 
 
 def _solution(engine: Engine, assignment: Assignment, seed: int) -> Verdict:
-    """The Verdict on an assignment's own solution, by the engine that will grade the submissions."""
+    """The Verdict on an assignment's own solution, from the engine that will grade the submissions."""
     from .tasks import Task
 
     task = Task("", f"the solution of {assignment.name}", b"", assignment.name, seed, solution=True)
@@ -88,7 +88,7 @@ def _solution(engine: Engine, assignment: Assignment, seed: int) -> Verdict:
 
 
 def _writer(runs: NbgraderCourse, assignment: Assignment, results: Store) -> Recorder:
-    """What records submissions: many at a time, or nbgrader itself where a course has it do more than usual."""
+    """The Recorder: it writes many submissions at a time, or has nbgrader do it where a course configures more."""
     from ..nbgrader import gradebook
     from ..nbgrader.runs import StockRecorder
 
@@ -100,7 +100,7 @@ def _writer(runs: NbgraderCourse, assignment: Assignment, results: Store) -> Rec
 
 
 def engine_for(scheduler: str | None, jobs: int, device: str, unsafe: bool) -> Engine:
-    """What grades tasks: processes of this machine, or a Dask cluster. To be used in a `with`. Raises UsageError."""
+    """The Engine that grades tasks: local processes, or a Dask cluster. Use it in a `with`. Raises UsageError."""
     if scheduler is None:
         from .pool import Pool
 
@@ -117,9 +117,9 @@ def engine_for(scheduler: str | None, jobs: int, device: str, unsafe: bool) -> E
 
 @contextlib.contextmanager
 def locked(root: StrPath, assignment: str) -> Iterator[None]:
-    """Let no other run work on this assignment meanwhile. The lock goes with the process. Raises UsageError.
+    """Keep other runs off this assignment. The lock is released when the process ends. Raises UsageError.
 
-    Runs on different assignments share nothing but the gradebook, which stands that.
+    Runs on different assignments share only the gradebook, which allows concurrent use.
     """
     from ..grading.store import FOLDER
 
@@ -134,7 +134,7 @@ def locked(root: StrPath, assignment: str) -> Iterator[None]:
 
 
 def require_build(runs: NbgraderCourse, assignment: Assignment) -> None:
-    """The gradebook must know the assignment as its source has it. Raises UsageError."""
+    """Raises UsageError unless the gradebook knows the assignment as its source has it."""
     from nbgrader.api import MissingEntry
 
     from ..course import ORIGINAL
@@ -152,7 +152,7 @@ def require_build(runs: NbgraderCourse, assignment: Assignment) -> None:
 
 
 def report_class(root: StrPath, assignment: Assignment, jobs: int) -> int:
-    """Write feedback/ and reports/ of an assignment; returns the exit code."""
+    """Write feedback/ and reports/ for an assignment; returns the exit code."""
     from ..grading.store import Store
     from ..report import class_report as reports
     from ..report.outcome_text import name_of
@@ -175,7 +175,7 @@ def report_class(root: StrPath, assignment: Assignment, jobs: int) -> int:
 
 
 def progress(what: str, items: Iterable[T], total: int | None = None) -> tqdm[T]:
-    """The items, with a progress bar on a terminal's stderr: how many are done, at what rate, and the time left."""
+    """The items, with a progress bar on stderr if that is a terminal: how many are done, the rate, the time left."""
     from tqdm import tqdm
 
     return tqdm(items, what, total=total, file=sys.stderr, disable=None, leave=False)

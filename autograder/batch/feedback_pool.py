@@ -1,4 +1,4 @@
-"""The processes that write the feedback of a class, each with a converter of its own for one student after another."""
+"""The processes that write a class's feedback, one student after another, each with a converter of its own."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..errors import NbgraderError, UsageError
 from ..submission.read import StrPath
 from .processes import die_with, without_interrupts
 
-STARTS = 10  # students for whom it is worth starting one more process: most of its first seconds are imports
-DEADLINE = 60.0  # seconds for one page, most of which take a fraction of one
-BEGIN = 300.0  # seconds for a process to begin
-DEATHS = 3  # processes that may end before they begin
+STARTS = 10  # students per process that make starting it worthwhile: its first seconds go mostly to imports
+DEADLINE = 60.0  # seconds for one page; most pages take less than a second
+BEGIN = 300.0  # seconds for a process to get ready
+DEATHS = 3  # processes that may end before they are ready
 PLAIN = "its feedback took too long to write, or ended its writer, and is a plain page now"
-LONGEST = 1000  # characters of what is said of a student
+LONGEST = 1000  # characters of a message about a student
 READY = "ready"
 
-Page: TypeAlias = tuple[str, bool]  # a student, and whether it is to be a plain one
+Page: TypeAlias = tuple[str, bool]  # a student, and whether to write the page plainly
 
 
 def feedback(
@@ -30,8 +30,9 @@ def feedback(
 ) -> Generator[tuple[str, str, bool], None, None]:
     """Write the feedback of these students: yields (student, what went wrong or "", whether there is a page) for each.
 
-    A page that takes longer than DEADLINE, or that its process dies of, is written once more, plainly.
-    Raises what would go wrong for all of them. However it ends, no process is left and no page is cut short.
+    A page that takes longer than DEADLINE, or that kills its process, is written once more as a plain page.
+    Raises any error that would affect all students. However it ends, no process is left running and no page is cut
+    short.
     """
     jobs = min(jobs, 1 + len(students) // STARTS)
     coming: deque[Page] = deque((student, False) for student in students)
@@ -71,7 +72,7 @@ def feedback(
 
 
 def _answering(writers: Sequence[_Writer]) -> list[_Writer]:
-    """The writers that have begun or are done with a page, are dead, or have had their time."""
+    """The writers that are ready or done with a page, are dead, or have run out of time."""
     busy = [writer for writer in writers if not writer.is_free]
     left = min(writer.until for writer in busy) - time.monotonic()
     found = connection.wait([writer.connection for writer in busy], max(0.0, left))
@@ -79,16 +80,16 @@ def _answering(writers: Sequence[_Writer]) -> list[_Writer]:
 
 
 class _Writer:
-    """A process that writes one page after another, at the other end of a pipe of its own.
+    """A process that writes one page after another, connected by a pipe of its own.
 
-    It says READY when it has begun.
+    It sends READY once it has started.
     """
 
     def __init__(self, root: str, assignment: str) -> None:
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, os.getpid(), root, assignment), daemon=True)
-        with without_interrupts():  # Ctrl-C is for the head, which ends them
+        with without_interrupts():  # the head handles Ctrl-C and ends its processes
             self.process.start()
         theirs.close()
         self._owes(None, BEGIN)
@@ -98,11 +99,11 @@ class _Writer:
 
     def give(self, page: Page) -> None:
         self._owes(page, DEADLINE)
-        with contextlib.suppress(OSError):  # it may be dead: `take` will say so
+        with contextlib.suppress(OSError):  # the process may be dead: `take` will notice
             self.connection.send(page)
 
     def take(self) -> str | Exception | None:
-        """What it answers, or None if it is dead or past its deadline."""
+        """The process's answer, or None if it is dead or past its deadline."""
         try:
             answer = self.connection.recv() if self.connection.poll() else None
         except (EOFError, OSError):
@@ -111,7 +112,7 @@ class _Writer:
         return answer
 
     def end(self) -> None:
-        """End it: at once, unless it has nothing to do."""
+        """End the process: at once if it is busy, otherwise after giving it time to end by itself."""
         self.connection.close()
         if self.is_free:
             self.process.join(5.0)
@@ -120,7 +121,7 @@ class _Writer:
 
 
 def _work(pipe: connection.Connection, head: int, root: str, assignment: str) -> None:
-    """What a writer does: write pages until the head closes the pipe, or is gone."""
+    """The writer's main loop: write pages until the head closes the pipe or ends."""
     die_with(head)
     with contextlib.suppress(EOFError, ConnectionError):
         try:
@@ -137,7 +138,7 @@ def _work(pipe: connection.Connection, head: int, root: str, assignment: str) ->
 
 
 def _written(write: Callable[[str, bool], None], student: str, plainly: bool) -> str:
-    """What went wrong with a page, or nothing."""
+    """Write one page; returns what went wrong, or "" if nothing did."""
 
     try:
         write(student, plainly)

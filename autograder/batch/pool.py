@@ -21,7 +21,7 @@ READY = "ready"
 
 
 class Pool:
-    """The Engine of this machine: `jobs` processes, of which none is left in the end."""
+    """The Engine of this machine: `jobs` processes, all of which have ended when it exits."""
 
     def __init__(self, jobs: int, device: str = "cpu", unsafe: bool = False) -> None:
         self.jobs = jobs
@@ -33,7 +33,7 @@ class Pool:
 
     def __exit__(self, *exc: object) -> None:
         for worker in self.workers:
-            worker.connection.close()  # all of them at once, since each takes a moment to clear up
+            worker.connection.close()  # first for all, so that they clean up at the same time
         for worker in self.workers:
             worker.end()
 
@@ -43,15 +43,15 @@ class Pool:
             self.workers.append(_Worker(*self.settings))
 
     def graded(self, coming: Iterator[Task], total: int, alone: bool = False) -> Iterator[tuple[Task, Graded]]:
-        """(task, Graded) in the order in which they are done; every task comes out, whatever becomes of the workers.
+        """Yield (task, Graded) as tasks finish; every task comes out, whatever happens to the workers.
 
-        `coming` is an iterator of at most `total` tasks, which is asked for one when a worker is free for it; with
-        `alone`, when all of them are. A worker that dies is replaced, and its task is given to another one; a task that
-        ATTEMPTS workers died of gets 0, and so does one that they did not end within PATIENCE, all together.
-        Raises SandboxError where there is no sandbox.
+        `coming` is an iterator of at most `total` tasks. It is asked for one when a worker is free; with `alone`, only
+        when all workers are. A worker that dies is replaced, and its task is given to another one. A task that
+        ATTEMPTS workers died of gets 0, and so does a task that took its workers longer than PATIENCE in all.
+        Raises SandboxError if there is no sandbox.
         """
         waiting: deque[Task] = deque()
-        deaths: Counter[str | None] = Counter()  # by the task's key; None, of workers that had not begun
+        deaths: Counter[str | None] = Counter()  # by the task's key; None for workers that died before they were ready
         ends: dict[str, float] = {}
 
         def are_waiting() -> bool:
@@ -73,7 +73,7 @@ class Pool:
                 task, answer = worker.task, worker.take()
                 if isinstance(answer, SandboxError):
                     raise answer
-                if answer is None:  # it is dead
+                if answer is None:  # the worker is dead
                     self.workers.remove(worker)
                     worker.end()
                     culprit = task and task.key
@@ -85,13 +85,13 @@ class Pool:
                     elif task is not None:
                         yield task, tasks.killed(task)
                 elif task is not None:
-                    if are_waiting():  # first, so that it works while the head is busy with this one
+                    if are_waiting():  # first, so that the worker is busy while the head handles this result
                         give(worker)
                     yield task, cast(Graded, answer)
 
 
 def _answering(workers: Sequence[_Worker]) -> list[_Worker]:
-    """The workers that have begun or have an answer, are dead, or have been silent for too long."""
+    """The workers that are ready or have an answer, are dead, or have been silent for too long."""
     busy = [worker for worker in workers if worker.asked]
     left = min(worker.until for worker in busy) - time.monotonic()
     found = connection.wait([worker.connection for worker in busy], max(0.0, left))
@@ -99,20 +99,21 @@ def _answering(workers: Sequence[_Worker]) -> list[_Worker]:
 
 
 class _Worker:
-    """A process that grades one task after another, at the other end of a pipe of its own.
+    """A process that grades one task after another, connected by a pipe of its own.
 
-    It says READY when it has begun. Were the pipe shared, a worker that dies while it writes would stop the others.
+    It sends READY once it has started. If the pipe were shared, a worker that dies while writing would block the
+    others.
     """
 
     def __init__(self, device: str, unsafe: bool) -> None:
         self.task: Task | None = None
-        self.asked = True  # it owes an answer: READY, or the Graded of its task
-        self.silent = False  # whether it owed it for too long
+        self.asked = True  # an answer is due: READY, or the Graded of its task
+        self.silent = False  # whether that answer did not come in time
         self.until = time.monotonic() + PATIENCE
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, os.getpid(), device, unsafe), daemon=True)
-        with without_interrupts():  # Ctrl-C is for the head, which ends them
+        with without_interrupts():  # the head handles Ctrl-C and ends its processes
             self.process.start()
         theirs.close()
 
@@ -124,11 +125,11 @@ class _Worker:
         self.task = task
         self.asked = True
         self.until = time.monotonic() + PATIENCE
-        with contextlib.suppress(OSError):  # it may be dead: `take` will say so
+        with contextlib.suppress(OSError):  # the process may be dead: `take` will notice
             self.connection.send(task)
 
     def take(self) -> Graded | SandboxError | str | None:
-        """What it answers, or None if it is dead or as good as dead."""
+        """The process's answer, or None if it is dead or has not answered in time."""
         self.task, self.asked = None, False
         try:
             self.silent = not self.connection.poll()
@@ -137,7 +138,7 @@ class _Worker:
             return None
 
     def end(self) -> None:
-        """End it: one that has nothing to do by itself, so that it clears up, and any other at once."""
+        """End the process: at once if it is busy, otherwise after giving it time to clean up and end by itself."""
         self.connection.close()
         if not self.asked:
             self.process.join(10.0)
@@ -146,7 +147,7 @@ class _Worker:
 
 
 def _work(pipe: connection.Connection, head: int, device: str, unsafe: bool) -> None:
-    """What a worker does: grade tasks until the head closes the pipe, or is gone."""
+    """The worker's main loop: grade tasks until the head closes the pipe or ends."""
     die_with(head)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with start.started_grader(device, unsafe) as grader, contextlib.suppress(EOFError, ConnectionError):

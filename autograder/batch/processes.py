@@ -1,4 +1,4 @@
-"""What processes that work for another one have in common."""
+"""What worker processes have in common: they end with the head, and leave Ctrl-C to it."""
 
 import contextlib
 import ctypes
@@ -10,7 +10,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def die_with(head: int) -> None:
-    """Let this process end when the one that started it, of that number, ends; Ctrl-C is for that one alone."""
+    """Make this process end when its parent, whose process id is `head`, ends; leave Ctrl-C to that parent."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != head:
         os._exit(1)
@@ -20,7 +20,7 @@ def die_with(head: int) -> None:
 
 @contextlib.contextmanager
 def without_interrupts() -> Iterator[None]:
-    """Let Ctrl-C wait; processes that are started meanwhile do not get it before `end_with` says what is to be done."""
+    """Hold back Ctrl-C; processes started meanwhile do not receive it before `die_with` has set how to handle it."""
     usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

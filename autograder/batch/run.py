@@ -1,4 +1,4 @@
-"""Grades and records all submissions of an assignment: known results from the store, the others by an engine."""
+"""Grades and records all submissions of an assignment: known results come from the store, the rest from an engine."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ SLOWEST = 5
 class Engine(Protocol):
     """What grades tasks: the processes of this machine (`pool.Pool`), or a Dask cluster (`cluster.Cluster`).
 
-    A context manager; however that ends, no task is left at work. In it, `warm` and `graded` may be called again and
-    again.
+    It is a context manager; however it exits, no task is left running. Inside it, `warm` and `graded` may be called
+    repeatedly.
     """
 
     def __enter__(self) -> Engine: ...
@@ -37,14 +37,14 @@ class Engine(Protocol):
     ) -> None: ...
 
     def warm(self, total: int) -> None:
-        """Begin to start what `total` tasks can use, while the head is still busy."""
+        """Start as many workers as `total` tasks can use, without waiting for them."""
         ...
 
     def graded(self, coming: Iterator[Task], total: int, alone: bool = False) -> Iterator[tuple[Task, Graded]]:
-        """Grade what is `coming`, at most `total` tasks: each comes out with its Graded, as soon as it is done.
+        """Grade the tasks that are `coming`, at most `total`: yields each with its Graded, as soon as it is done.
 
-        A task is asked for when there is room for it; with `alone`, when nothing else is at work. Raises SandboxError
-        or UsageError where nothing can be graded.
+        A task is asked for when there is room for it; with `alone`, only when no other is being graded. Raises
+        SandboxError or UsageError if nothing can be graded.
         """
         ...
 
@@ -52,12 +52,12 @@ class Engine(Protocol):
 class Recorder(Protocol):
     """What records submissions: `gradebook.GradebookWriter`, many at a time, or nbgrader itself (`runs.StockRecorder`).
 
-    A context manager: what is left over is recorded at its end, unless that is an exception.
+    It is a context manager: on exit, it records what is still waiting, unless there was an exception.
     """
 
     @property
     def unrecorded(self) -> Sequence[tuple[str, str]]:
-        """(student, why) of those who have no row in the end though `add` took what there is of them."""
+        """(student, reason) pairs of those who have no row in the end, although `add` accepted their submission."""
         ...
 
     def __enter__(self) -> Recorder: ...
@@ -67,11 +67,11 @@ class Recorder(Protocol):
     ) -> None: ...
 
     def held(self, student: str, key: str) -> Verdict | None:
-        """The verdict of the result `key`, if that is what is recorded of the student already."""
+        """The verdict of the result `key`, if that result is already recorded for the student, or None."""
         ...
 
     def add(self, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str) -> None:
-        """Record the result `key` of what a student has `submitted`; no cells, where it could not be read.
+        """Record the result `key` for the cells that a student `submitted` (none if they could not be read).
 
         Raises NotRecorded.
         """
@@ -79,12 +79,12 @@ class Recorder(Protocol):
 
 
 def students(root: StrPath, assignment: str) -> list[str]:
-    """The names of all who handed something in, in order."""
+    """The names of all students who handed something in, sorted."""
     return files.students(Path(root) / "submitted", assignment)
 
 
 def remarks(root: StrPath, assignment: str, who: Iterable[str]) -> Iterator[str]:
-    """Sentences on what lies in `submitted/` that the instructor should look at, though it stops nothing."""
+    """Sentences about things in `submitted/` that the instructor should look at, though they stop nothing."""
     submitted = Path(root) / "submitted"
     for name in files.strays(submitted):
         yield f"{name}: it lies in submitted/ and is no student's folder, so nothing of it is graded"
@@ -97,16 +97,16 @@ class Changed(Exception):
 
 
 class Batch:
-    """One run over the submissions of the students `who`: made by looking at each of them once.
+    """One run over the submissions of the students `who`. The constructor looks at each submission once.
 
-    Afterwards `unreadable` is a list of students, `known` one of (student, the stored result's key), and `pending` maps
-    the keys of results that are to be found to students: equal submissions are graded once. So does `stopped`, for
-    those that a deadline or a kill has stopped: they are graded once more in each run, alone, before that counts. With
-    `renew`, inputs are drawn anew, so that nothing is known. `results` is the course's store.
+    Afterwards `unreadable` lists students, and `known` lists pairs (student, key of the stored result). `pending` maps
+    the keys of results still to be found to lists of students: equal submissions are graded once. `stopped` does the
+    same for submissions whose last grading was stopped by a deadline or a kill: each run grades them once more, alone,
+    before that counts. With `renew`, inputs are drawn anew, so that nothing is known. `results` is the course's store.
 
-    While it runs it counts `graded`, `statuses` (of exercises that could not be graded: how many submissions have one),
-    `problems` (student, why there is no row), `unjudged` (what ended by a mistake of a check: for how many) and
-    `slowest` (seconds, student, on what most of them, how many).
+    While running, it keeps `graded` (a count), `statuses` (the statuses of exercises that could not be graded, and how
+    many submissions have each), `problems` (student, why there is no row), `unjudged` (checks that ended by a mistake
+    of their own, and for how many students) and `slowest` (seconds, student, what took most of them, and how many).
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class Batch:
         return self.results.key(hashlib.sha256(data).hexdigest(), self.assignment.name, self.seed, self.device)
 
     def run(self, engine: Engine, writer: Recorder) -> Iterator[tuple[str, Verdict]]:
-        """Have all graded and recorded; yields (student, Verdict) as they are done, but for those with a problem."""
+        """Have all submissions graded and recorded; yields (student, Verdict) for each without a problem, when done."""
         for student in self.unreadable:
             problem = files.read_submission(self._path(student))[1] or "It could not be read."
             verdict = rejected("", self.assignment.exercises, problem, self.seed, self.assignment.name)
@@ -173,7 +173,7 @@ class Batch:
                 yield student, verdict
             elif (graded := self.results.get(key)) is not None:
                 yield from self._record_again(writer, student, graded, key)
-            else:  # it can no longer be read: as if it were not there
+            else:  # the stored result cannot be read: treat it as missing
                 self.known.remove((student, key))
                 self.pending.setdefault(key, []).append(student)
         for task, graded in engine.graded(self._tasks(self.pending), len(self.pending)):
@@ -212,7 +212,7 @@ class Batch:
             yield from self._record(writer, student, submitted, graded, key)
 
     def _read_again(self, student: str, key: str) -> bytes:
-        """The bytes of a submission, if they are still those of the key. Raises Changed."""
+        """The bytes of a submission, if they still match the key. Raises Changed."""
         try:
             data = files.read_bytes(self._path(student))
         except Unreadable:

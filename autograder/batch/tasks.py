@@ -1,4 +1,4 @@
-"""One submission as a worker gets it, and what a worker makes of it."""
+"""A task, which is one submission as a worker gets it, and how a worker grades it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..verdict import Graded, Verdict, without_grade
 if TYPE_CHECKING:  # it imports torch
     from ..grading.grader import Grader
 
-ATTEMPTS = 3  # how often a submission may take its worker along
-# Seconds after which who gave a task to a worker gives up on that: the worker ends it by itself at the submission's
-# deadline, and may have had to start its sandbox before, and a process in it.
+ATTEMPTS = 3  # how many workers may die of a submission
+# Seconds after which the head gives up on a worker that has a task: the worker itself stops at the submission's
+# deadline, but may first have to start its sandbox, and a process in it.
 PATIENCE = Limits().submission + 2 * START_SECONDS
 
 
 @dataclass(frozen=True)
 class Task:
-    """One submission to be graded: its bytes, which are all that a worker gets of it.
+    """One submission to be graded; a worker gets nothing of it but its bytes.
 
-    `alone`: it is graded once more, while nothing else is, since a deadline or a kill has stopped it before.
-    `solution`: what is graded is the assignment's own solution, see `Grader.grade_solution`.
+    `alone`: it is graded once more, by itself, because a deadline or a kill stopped it before.
+    `solution`: the assignment's own solution is graded instead, see `Grader.grade_solution`.
     """
 
     student: str
@@ -61,12 +61,12 @@ def cells(task: Task) -> list[RestoredCell]:
 
 
 def ungraded(task: Task, status: str, message: str) -> Graded:
-    """The Graded of a task that no worker could grade: 0 points, and why."""
+    """The Graded of a task that no worker could grade: 0 points and the reason."""
     exercises = course.find_assignment(task.assignment).exercises
     outcomes = [without_grade(e.name, e.points, status, message) for e in exercises]
     return Graded(Verdict("", outcomes, task.seed, task.assignment), cells(task), {})
 
 
 def killed(task: Task) -> Graded:
-    """The Graded of a task that ATTEMPTS workers died of, or that one did not end."""
+    """The Graded of a task that ATTEMPTS workers died of, or that a worker never finished."""
     return ungraded(task, "killed", "Whenever it was graded, the grading process ended, or had to be ended.")

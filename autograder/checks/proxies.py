@@ -1,6 +1,6 @@
 """Proxies for a submission's functions and modules: a check calls them as if they were here.
 
-The code behind a proxy runs in the sandbox (a student's) or in this process (a reference or a misconception). What
+The code behind a proxy runs in the sandbox (a student's) or in this process (a reference or a mistake). What
 comes back is plain data: tensors on the CPU or on `meta`, numbers, tuples, and `Opaque` for what does not travel.
 """
 
@@ -118,7 +118,7 @@ class Counts:
 
 @dataclass
 class Transcript:
-    """All that a check saw of a submission, in order: what is compared with a misconception's."""
+    """All that a check saw of a submission, in order: what is compared with a mistake's."""
 
     entries: list[tuple[Any, ...]] = field(default_factory=list)
 

@@ -1,19 +1,19 @@
-"""The demo: a course of its own with a made-up class, built, graded and reported on, its outcome checked line by line.
+"""The demo: builds, grades and reports on a course with a made-up class, and checks each outcome against expectations.
 
-`students/ASSIGNMENT/` holds who handed that in, one file per student. NAME.py starts with comments: who this is, and
-what must come out, one line per exercise,
+`students/ASSIGNMENT/` holds the submissions to that assignment, one file per student. NAME.py starts with comments: who
+this is, and the expected outcome, one line per exercise,
 
     # expect: EXERCISE = full | partial | zero [status] [id of a mistake that must be named ...]
 
-(without a status it must be `graded`, without ids no mistake may be named); `# delete-tests` takes the visible tests
-out of the notebook. Then come cells. Their first lines say what becomes of them in the released notebook:
+(without a status it must be `graded`, without ids no mistake may be named); `# delete-tests` removes the visible tests
+from the notebook. Then come cells. The first line of each says where it goes in the released notebook:
 
     # %% EXERCISE                replaces the exercise's solution cell; a second one is a copy of the cell, put after it
     # %% QUESTION                replaces a written answer, given by its grade id; the text stands behind `# `
     # %% new                     a code cell at the end
     # %% new after EXERCISE      a code cell after the exercise's test cell
 
-What a student does not name stays as it is released. NAME.txt is handed in, byte by byte, in a notebook's place.
+Cells that a student does not name stay as released. NAME.txt is handed in, byte for byte, in place of a notebook.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ WORTH_OPENING = {
 
 @dataclass(frozen=True)
 class Expected:
-    """What must come out of one exercise: a level, a status, and the ids of the mistakes to be named."""
+    """The expected outcome of one exercise: a level, a status, and the ids of the mistakes to be named."""
 
     level: str
     status: str = "graded"
@@ -66,7 +66,7 @@ class Expected:
 class Student:
     """A made-up student: `cells` are pairs of a title and a text; `raw` is handed in instead of a notebook.
 
-    `expected` has what must come out of each exercise, by name.
+    `expected` maps the name of each exercise to its expected outcome.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Student:
 def run(folder: str | Path, jobs: int, device: str, unsafe: bool, wanted: Sequence[str] = ()) -> int:
     """Make the course, build it, grade the made-up class, report; returns 1 if an outcome is not the expected one.
 
-    `wanted` are the numbers or names of assignments, or none for all of them. Raises CourseError for an unknown one.
+    `wanted` are the numbers or names of assignments; if empty, all of them. Raises CourseError for an unknown one.
     """
     root, folder = course.root(), Path(folder)
     names = {course.find_assignment(name).name for name in wanted or course.assignments()}
@@ -125,7 +125,7 @@ def run_assignment(
 
 
 def make_folder(root: Path, folder: Path) -> None:
-    """A fresh copy of the course's source in `folder`. Raises UsageError rather than touch what no demo made."""
+    """Make a fresh copy of the course's source in `folder`. Raises UsageError if `folder` holds files of no demo."""
     inside = folder.resolve()
     if inside.is_relative_to((root / "source").resolve()):
         raise UsageError(f"{folder} lies within the course's source: choose another folder.")
@@ -160,7 +160,7 @@ def _working_in(folder: Path) -> Iterator[None]:
 
 
 def read_class(assignment: Assignment, folder: Path | None = None) -> list[Student]:
-    """All who handed the assignment in, by name. Raises CourseError for a file that is not as it should be."""
+    """All students who handed in the assignment, sorted by name. Raises CourseError for a malformed file."""
     folder = folder or CLASS / assignment.name
     names = [e.name for e in assignment.exercises]
     students = [parse(path.stem, path.read_text(encoding="utf-8"), names) for path in folder.glob("*.py")]
@@ -206,7 +206,7 @@ def _expectation(name: str, line: str) -> tuple[str, Expected]:
 
 
 def hand_in(root: Path, assignment: Assignment, students: Iterable[Student]) -> None:
-    """submitted/STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb of every student, made from the release."""
+    """Write submitted/STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb for every student, made from the release."""
     release = json.loads((root / "release" / assignment.name / f"{assignment.name}.ipynb").read_text(encoding="utf-8"))
     for student in students:
         path = root / "submitted" / student.name / assignment.name / f"{assignment.name}.ipynb"
@@ -219,7 +219,7 @@ def hand_in(root: Path, assignment: Assignment, students: Iterable[Student]) -> 
 
 
 def fill_in(release: Mapping[str, Any], student: Student) -> dict[str, Any]:
-    """The released notebook as the student hands it in. Raises CourseError for a cell that has no place in it."""
+    """The released notebook as the student hands it in. Raises CourseError for a cell that does not fit into it."""
     notebook = copy.deepcopy(dict(release))
     cells = notebook["cells"]
     seen: set[str] = set()
@@ -261,7 +261,7 @@ def _is_test(cell: Mapping[str, Any]) -> bool:
 
 
 def export(runs: NbgraderCourse, path: Path) -> None:
-    """nbgrader's own export of all grades, as CSV."""
+    """Write nbgrader's own export of all grades, as CSV."""
     from nbgrader.plugins import CsvExportPlugin
 
     plugin = CsvExportPlugin(to=str(path))
@@ -287,9 +287,9 @@ def compare(students: Iterable[Student], root: Path, assignment: Assignment) -> 
 
 
 def fits(outcome: Outcome, expected: Expected) -> bool:
-    """Whether an exercise came out as expected. Of several mistakes named, the expected ones must be among them.
+    """Whether an exercise came out as expected; the mistakes named may include more than the expected ones.
 
-    That something it stands on is wrong is a mistake of that, and is expected there.
+    A `stands-on-` diagnosis is ignored: the mistake is in the exercise below, and expected there.
     """
     named = {d.id for d in outcome.diagnosis if not d.id.startswith("stands-on-")}
     right_names = expected.mistakes <= named if expected.mistakes else not named
@@ -297,7 +297,7 @@ def fits(outcome: Outcome, expected: Expected) -> bool:
 
 
 def level_of(outcome: Outcome) -> str:
-    """full, partial or zero."""
+    """The level of an outcome: full, partial or zero."""
     if outcome.score <= 0:
         return "zero"
     return "full" if outcome.score == outcome.max_score else "partial"
@@ -310,13 +310,13 @@ def describe(outcome: Outcome) -> str:
 
 
 def introduce(students: Sequence[Student]) -> str:
-    """Who is in the class, a line each."""
+    """The students of the class, one line each."""
     width = max(len(s.name) for s in students)
     return "\n".join(f"  {s.name.ljust(width)}  {s.about}" for s in students)
 
 
 def what_to_open(root: Path, assignments: Collection[Assignment], start: str) -> str:
-    """The files worth a look, relative to where the user stands, and how to see Formgrader."""
+    """The files worth a look, relative to the user's working directory `start`, and how to open Formgrader."""
     files = {f"reports/{assignment.name}.html": "the class report" for assignment in assignments}
     for (student, name), about in WORTH_OPENING.items():
         if name in {assignment.name for assignment in assignments}:
@@ -333,7 +333,7 @@ def what_to_open(root: Path, assignments: Collection[Assignment], start: str) ->
 
 
 def conclusion(classes: Iterable[Sequence[Student]], surprises: Sequence[str]) -> str:
-    """What the demo has shown: that all came out as expected, or what did not."""
+    """The demo's conclusion: that all outcomes are as expected, or which are not."""
     handed_in = [student for students in classes for student in students]
     outcomes = sum(len(s.expected) for s in handed_in)
     if not surprises:

@@ -1,4 +1,4 @@
-"""`autograder doctor`: says in a line each what is well in a course and on this machine, and what is not."""
+"""`autograder doctor`: reports, one line each, what is right in a course and on this machine, and what is wrong."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from .finding import Finding
 
 
 def run(assignments: list[Assignment] | None) -> int:
-    """Print what is found, about these assignments of the course (None: there is none); returns the exit code."""
+    """Print the findings on this machine and these assignments (None: there is no course); returns the exit code."""
     from . import machine
 
     ill = _print("This machine", machine.findings())
@@ -23,7 +23,7 @@ def run(assignments: list[Assignment] | None) -> int:
 
 
 def _print(title: str, findings: Iterable[Finding]) -> bool:
-    """Print findings as they come; returns whether there is something to mend."""
+    """Print findings as they come; returns whether anything needs mending."""
     print(f"{title}:", flush=True)
     ill = False
     for finding in findings:

@@ -1,4 +1,4 @@
-"""What a course lacks, and what is wrong with it."""
+"""Finds what a course lacks, and what is wrong with it."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from ..errors import CourseError, KitError
 from ..mistakes.bank import BankError, bank
 from .finding import Finding
 
-HINTS, ANSWERS = 3, 2  # as many as an exercise should have
+HINTS, ANSWERS = 3, 2  # how many an exercise should have
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 HINT = re.compile(r"<details>(.*?)</details>", re.DOTALL)
 TODO = re.compile(r"\bTODO\b")
@@ -19,7 +19,7 @@ SECRET_WORDS = ("SOLUTION", "HIDDEN", "ORIGINAL", "MARK SCHEME", "exercise:", "a
 
 
 def findings(assignments: list[Assignment]) -> Iterator[Finding]:
-    """All findings on these assignments of the course at hand; what is quick to see comes first."""
+    """All findings on these assignments of the current course; the quick checks come first."""
     exercises = [e.name for a in assignments for e in a.exercises]
     if not exercises:
         yield Finding(False, "no exercise: `autograder new exercise NAME` adds one")
@@ -34,14 +34,14 @@ def findings(assignments: list[Assignment]) -> Iterator[Finding]:
 
 
 def _all_or_each(items: list, look: Callable, well: str) -> Iterator[Finding]:
-    """A line for each thing that is not well, or one that says that all are."""
+    """One finding for each thing that is wrong, or a single one that says that all are well."""
     lacking = []
     for item in items:
         try:
             lacking += look(item)
         except (KitError, BankError) as error:
             lacking.append(str(error))
-        except Exception as error:  # of a module of the course's own
+        except Exception as error:  # raised by a module of the course's own
             lacking.append(f"{getattr(item, 'name', item)}: {type(error).__name__}: {error}")
     yield from [Finding(False, line) for line in lacking] or [Finding(True, well)]
 
@@ -121,7 +121,7 @@ def _release(assignment):
 
 
 def is_stale(source: list, released: list) -> bool:
-    """Whether parsed cells of a release differ from those of the source where these are released as they are."""
+    """Whether a release's parsed cells differ from the source's, wherever the source is released unchanged."""
     if [cell["id"] for cell in source] != [cell["id"] for cell in released]:
         return True
     for cell, given in zip(source, released, strict=True):
@@ -133,7 +133,7 @@ def is_stale(source: list, released: list) -> bool:
 
 
 def secret_lines(assignment: Assignment) -> set[str]:
-    """The lines that only the solutions hold: in no original, and long enough to say something."""
+    """The lines that occur only in solutions: they are in no original, and long enough to give something away."""
     solutions, elsewhere = set(), set()
     for cell in cells_of(assignment.path):
         for region in SOLUTION.findall(source_of(cell)):
@@ -143,7 +143,7 @@ def secret_lines(assignment: Assignment) -> set[str]:
 
 
 def leaks(assignment: Assignment, released: list) -> Iterator[str]:
-    """What parsed cells of a release give away: of solutions, hidden tests, checks and mistakes."""
+    """What a release's parsed cells give away of solutions, hidden tests, checks and mistakes."""
     from ..checks.runner import collected
 
     text = "\n".join(source_of(cell) for cell in released)
@@ -172,12 +172,12 @@ def _lines(text):
 
 
 def _graded(assignments):
-    """Solutions, releases, right answers and mistakes, each graded as if handed in."""
+    """Findings from grading solutions, releases, right answers and mistakes, each as if handed in."""
     from ..grading.grader import Grader
     from ..sandbox import jail
     from ..sandbox.parent import WarmParent
 
-    # the course's own code can be trusted where there is no sandbox, as in building.py
+    # without a sandbox too, the course's own code can be trusted, as in nbgrader/building.py
     parent = WarmParent(unsafe=jail.refusal() is not None)
     try:
         grader = Grader(parent)
@@ -194,7 +194,7 @@ def _graded(assignments):
             "a stub gets no points, and an original not all",
         )
         own = [e.name for a in assignments for e in a.exercises if _is_own(e.name)]
-        if own:  # those of the kit have tests for it
+        if own:  # for the kit's own exercises, its tests check this
             yield from _all_or_each(
                 own, lambda name: _own_answers(grader, name), "right answers get full marks, and mistakes are named"
             )
@@ -215,7 +215,7 @@ def _solution(grader, assignment):
 
 
 def _stubs(grader, assignment):
-    """What is released scores nothing; an original that is to be fixed has something right, but not all."""
+    """A released stub must score nothing; an original that is to be fixed may score some points, but not all."""
     if not release_of(assignment).is_file():
         return
     verdict = grader.grade_file(release_of(assignment))

@@ -1,11 +1,11 @@
-"""What a look at something has found."""
+"""A single finding of `autograder doctor`."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`well` is None for what is neither well nor to be mended, and only worth knowing."""
+    """One finding. `well` is None if it is neither right nor wrong, but only worth knowing."""
 
     well: bool | None
     says: str

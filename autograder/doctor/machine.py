@@ -1,4 +1,4 @@
-"""What this machine has of what grading needs, and which level of sandbox it gives."""
+"""Finds what this machine has of what grading needs, and which level of sandbox it offers."""
 
 import os
 import platform
@@ -77,7 +77,7 @@ def _resources():
 
 
 def memory_of_this_machine() -> int:
-    """The bytes of memory that this machine has, or that its container may use."""
+    """The memory of this machine, or of its container if that has less, in bytes."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = CGROUP.read_text().strip() if CGROUP.is_file() else ""
     return min(memory, int(limit)) if limit.isdigit() else memory

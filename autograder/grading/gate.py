@@ -1,6 +1,6 @@
-"""What must hold before anything is graded: every graded cell has its checks, and the course's own solution is right.
+"""What must hold before anything is graded: every graded cell has checks, and the course's own solution is right.
 
-Otherwise a slip in the course would give everybody full marks, or cost everybody points, and nobody would be told.
+Otherwise a slip in the course could give everybody full marks, or cost everybody points, and nobody would notice.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,10 +18,10 @@ def require(
     wanted: Mapping[str, float],
     results: Store,
 ) -> None:
-    """Raises CourseError unless an assignment can be graded as it is. What has passed once is not tried again.
+    """Raises CourseError unless an assignment can be graded as it is. An assignment that has passed is not tried again.
 
-    `grade_solution` gives the verdict on its own solution, with the checks' own points; `wanted` are the points of the
-    configuration.
+    `grade_solution` returns the verdict on the assignment's own solution, with the checks' own points. `wanted` maps
+    exercises to the points that the configuration gives them.
     """
     require_graders(assignment)
     wanted = {e.name: wanted[e.name] for e in assignment.exercises if e.name in wanted}
@@ -34,7 +34,7 @@ def require(
 
 
 def require_graders(assignment: Assignment) -> None:
-    """Raises CourseError where a graded code cell belongs to no exercise, or where an exercise has no checks."""
+    """Raises CourseError if a graded code cell belongs to no exercise, or if an exercise has no checks."""
     name = assignment.name
     for cell in assignment.cells:
         if not cell.grade or cell.solution or cell.cell_type != "code":
@@ -54,7 +54,7 @@ def require_graders(assignment: Assignment) -> None:
 
 
 def require_full_marks(verdict: Verdict) -> None:
-    """Raises CourseError unless the verdict on the course's own solution gives it all points."""
+    """Raises CourseError unless the course's own solution gets all points in this verdict."""
     for outcome in verdict.exercises:
         failed = next((check for check in outcome.checks if not check.passed), None)
         if outcome.status != "graded" or failed is not None:
@@ -67,10 +67,10 @@ def require_full_marks(verdict: Verdict) -> None:
 
 
 def require_points(assignment: Assignment, verdict: Verdict, wanted: Mapping[str, float]) -> None:
-    """Raises CourseError where a cell is not worth what its checks, or the configuration, say.
+    """Raises CourseError if a cell is not worth what its checks, or the configuration, say.
 
-    `verdict` is that on the course's own solution, with the checks' own points; `wanted` maps exercises to those that
-    the configuration gives them.
+    `verdict` is the verdict on the course's own solution, with the checks' own points. `wanted` maps exercises to the
+    points that the configuration gives them.
     """
     for exercise in assignment.exercises:
         outcome = verdict.exercise(exercise.name)

@@ -22,29 +22,29 @@ from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, sett
 from .watchdog import Endless
 from .workspace import Deadline, Workspace
 
-PAYS = 1  # submissions with the same inputs, after which it pays to learn what checks ask for: more will come
-ATTEMPTS = 3  # for a submission whose process was ended, perhaps by somebody else
+PAYS = 1  # after so many submissions with the same inputs, learning what the checks ask pays off: more will come
+ATTEMPTS = 3  # for a submission whose process was ended, perhaps from outside
 
 log = logging.getLogger(__name__)
 
 
 def new_seed() -> int:
-    """A seed for the inputs of a run, which nobody can have known before."""
+    """A new seed for the inputs of a run, which nobody could have known beforehand."""
     return secrets.randbits(48)
 
 
 class Grader:
     """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
 
-    Use as a context manager, or call `close()`. `parent` is its sandbox, if not the usual one; see
-    `start.started_grader`. Raises SandboxError where there is no sandbox.
+    Use it as a context manager, or call `close()`. `parent` is its sandbox, if not the usual one; see
+    `start.started_grader`. Raises SandboxError if there is no sandbox.
     """
 
     def __init__(self, parent: WarmParent | None = None) -> None:
         self.parent = parent or WarmParent()
         self.graders = Graders()
         self.diagnostician = Diagnostician(self.graders)
-        self.met: Counter[tuple[str, int]] = Counter()  # how many submissions of an assignment had the inputs of a seed
+        self.met: Counter[tuple[str, int]] = Counter()  # submissions graded so far, by (assignment, seed)
         self.learnt: set[tuple[str, int]] = set()  # (assignment, seed)
 
     def __enter__(self) -> Grader:
@@ -57,7 +57,7 @@ class Grader:
         self.parent.close()
 
     def grade_file(self, path: StrPath, exercise: str | None = None, seed: int | None = None) -> Graded:
-        """Grade a notebook or a .py file: a Graded. Bad input gives a Verdict that says so, never an exception."""
+        """Grade a notebook or a .py file. Bad input gives a Verdict that says so, never an exception."""
         seed = new_seed() if seed is None else seed
         wanted = [course.exercises()[exercise]] if exercise else None
         try:
@@ -96,9 +96,9 @@ class Grader:
     ) -> Graded:
         """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they define).
 
-        A process that was ended by nobody knows whom (a SIGKILL, the death of the sandbox) may have been ended by the
-        submission, or by a machine out of memory: the submission is then graded again, and the last attempt counts,
-        within one deadline for all. With `alone`, it is graded as if there had been no other before it.
+        If a process ends for no known reason (a SIGKILL, the death of the sandbox), the cause may be the submission or
+        a machine that is out of memory. The submission is then graded again, under one deadline for all attempts, and
+        the last attempt counts. With `alone`, it is graded as if no other submission had come before it.
         """
         if not alone:
             self._learn_what_pays(seed)
@@ -116,17 +116,17 @@ class Grader:
         return graded
 
     def _learn_what_pays(self, seed: int) -> None:
-        """Learn what is asked of each submission to an assignment, once enough of them had the same inputs."""
+        """Learn what the checks of an assignment ask, once enough submissions had the same inputs."""
         for (name, of), many in self.met.items():
             if of == seed and many >= PAYS and (name, seed) not in self.learnt:
                 self.learn(name, seed)
 
     def worth(self) -> dict[str, float]:
-        """What the checks of each exercise are worth together."""
+        """The total points of each exercise's checks."""
         return {name: sum(check.points for check in checks) for name, checks in self.graders.checks.items()}
 
     def grade_solution(self, assignment: course.Assignment, seed: int | None = None) -> Verdict:
-        """The Verdict on an assignment's own solution, in which every exercise is worth what its checks are."""
+        """The Verdict on an assignment's own solution, in which every exercise is worth the total of its checks."""
         worth = self.worth()
         wanted = [replace(e, points=worth.get(e.name, e.points)) for e in assignment.exercises]
         seed = new_seed() if seed is None else seed
@@ -134,9 +134,9 @@ class Grader:
         return self.grade_cells(cells, wanted, seed, str(assignment.path), assignment.name, alone=True).verdict
 
     def learn(self, name: str, seed: int) -> None:
-        """Learn from an assignment's own solutions what its checks ask for, so that it is asked for at once.
+        """Learn from an assignment's own solution which requests its checks make, so that they can be sent together.
 
-        Never from a submission: what one student hands in changes nothing of what another one is asked.
+        This never learns from a submission: what one student hands in does not change what another is asked.
         """
         self.learnt.add((name, seed))
         assignment = course.assignments()[name]
@@ -147,7 +147,7 @@ class Grader:
                 self.graders.run(exercise.name, workspace, seed, learning=True)
         except SandboxError:
             raise
-        except Exception as problem:  # then it is asked for request by request, as before
+        except Exception as problem:  # then requests are still sent one by one
             log.warning("what is asked of %s could not be learnt (%r)", name, problem)
         finally:
             workspace.close()
@@ -165,9 +165,9 @@ class Grader:
             if wanted is None:
                 kinds = workspace.kinds([e.name for e in candidates])
                 wanted = [e for e in candidates if kinds[e.name] != "missing"]
-            wanted = wanted or list(candidates)  # it defines none: each of them is missing
+            wanted = wanted or list(candidates)  # the submission defines none, so all of them are missing
             return [self._timed(workspace, e, seed) for e in wanted]
-        except ChildGone as problem:  # beyond what a fresh child could mend
+        except ChildGone as problem:  # even a fresh child could not help
             stopped = problem.status, f"It could not be graded: {problem}."
             return [without_grade(e.name, e.points, *stopped) for e in wanted or candidates]
         except SandboxError:
@@ -211,7 +211,7 @@ class Grader:
         )
 
     def _diagnose(self, workspace: Workspace, exercise: course.Exercise, run: ExerciseRun) -> list[Diagnosis]:
-        """The diagnosis of a run that failed; whatever goes wrong with it, the points stay."""
+        """The diagnosis of a run that failed. If the diagnosis itself goes wrong, the points stay as they are."""
         try:
             with workspace.watched():
                 return self._diagnosis(workspace, exercise, run)
@@ -222,7 +222,7 @@ class Grader:
             return []
 
     def _diagnosis(self, workspace: Workspace, exercise: course.Exercise, run: ExerciseRun) -> list[Diagnosis]:
-        """What to tell of a run that failed; first, that what the exercise stands on is wrong, if it is."""
+        """The diagnosis of a run that failed, headed by any exercise it builds on that is wrong itself."""
         known = course.exercises()
         bases = [b for b in course.assignments()[exercise.assignment].bases if b in known]
         used = workspace.names_used_by(exercise.name) if bases else set()
@@ -234,20 +234,20 @@ class Grader:
         return shaky + self.diagnostician.diagnose(run)
 
     def _is_shaky(self, workspace: Workspace, base: str, seed: int) -> bool:
-        """Whether a base fails a check of its own; found out once, however many exercises stand on it."""
+        """Whether a base fails a check of its own; this is found out only once per submission."""
         if base not in workspace.shaky:
             if not workspace.child or workspace.kinds([base])[base] == "missing":
                 return False
-            workspace.begin_exercise()  # with a clock of its own
+            workspace.begin_exercise()  # the base gets a clock of its own
             under = self.graders.run(base, workspace, seed)
-            if workspace.deadline.is_over():  # which says nothing about the base
+            if workspace.deadline.is_over():  # a failure then says nothing about the base
                 return False
             workspace.shaky[base] = bool(under.stopped or under.failed())
         return workspace.shaky[base]
 
 
 def scaled(checks: list[Check], points: float) -> tuple[list[Check], float]:
-    """(the checks worth `points` in all, each its share of them; the score)."""
+    """(the checks, with their points scaled to `points` in total; the score)."""
     worth = sum(check.points for check in checks)
     if worth == points or not worth:
         return checks, sum(check.points for check in checks if check.passed)
@@ -257,7 +257,7 @@ def scaled(checks: list[Check], points: float) -> tuple[list[Check], float]:
 
 
 def internal_error(error: BaseException) -> str:
-    """Log a mistake of the kit; returns what a student reads in the place of a grade."""
+    """Log a mistake of the kit; returns what a student reads in place of a grade."""
     log.error("a mistake of the kit (%r); AUTOGRADER_DEBUG=1 shows where", error, exc_info=_debugging())
     return f"It could not be graded, by a mistake of the kit ({type(error).__name__}): tell your instructor."
 
@@ -267,13 +267,13 @@ def _debugging() -> bool:
 
 
 def exercises_of_name(path: StrPath) -> list[course.Exercise]:
-    """The exercises of the assignment whose name the file bears, or all of the course."""
+    """The exercises of the assignment that the file is named after, or all exercises of the course."""
     found = assignment_of([], path)
     return list(found.exercises) if found else list(course.exercises().values())
 
 
 def assignment_of(submitted: Iterable[SubmittedCell], path: StrPath) -> course.Assignment | None:
-    """The course's assignment that a notebook belongs to: by its name, else by most of its cells; or None."""
+    """The course's assignment that a notebook belongs to, by its name or else by most of its cells; or None."""
     known = course.assignments()
     name = str(path).rsplit("/", 1)[-1].removesuffix(".ipynb")
     if name in known:

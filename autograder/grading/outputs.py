@@ -1,4 +1,4 @@
-"""What cells showed, as the sandbox sends it: built anew, from text, errors and PNG pictures only."""
+"""Cell outputs from the sandbox, which cannot be trusted: rebuilt from text, errors and PNG pictures only."""
 
 import base64
 import binascii
@@ -13,7 +13,7 @@ _PNG = re.compile(r"iVBORw0KGgo[A-Za-z0-9+/\n]*={0,2}\n?")
 
 
 def clean_outputs(outputs: object) -> list[dict[str, Any]]:
-    """Outputs as a notebook holds them, built anew from what the sandbox sent: text, errors and PNG pictures only."""
+    """Outputs in a notebook's format, rebuilt from what the sandbox sent: text, errors and PNG pictures only."""
     cleaned = [_clean_output(o) for o in outputs[:MAX_OUTPUTS]] if isinstance(outputs, list) else []
     return [o for o in cleaned if o]
 
@@ -45,7 +45,7 @@ def _clean_output(said: object) -> dict[str, Any] | None:
 
 
 def _is_small_png(text: str) -> bool:
-    """Whether it is base64 of a PNG of at most 4000 x 4000 pixels, so that showing it takes little memory."""
+    """Whether the text is the base64 of a PNG of at most 4000 x 4000 pixels, so that showing it takes little memory."""
     if not _PNG.fullmatch(text):
         return False
     try:
@@ -57,7 +57,7 @@ def _is_small_png(text: str) -> bool:
 
 
 def _text(text: str) -> str:
-    """Text without control characters (terminal escapes among them), bounded, encodable."""
+    """Text without control characters and terminal escapes, of bounded length, which can be encoded."""
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text[: 2 * MAX_TEXT])
     text = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", text)[:MAX_TEXT]
     return wire.encodable(text)

@@ -1,4 +1,4 @@
-"""Starts a Grader: its sandbox starts while this process imports what grading needs, torch above all."""
+"""Starts a Grader: the sandbox starts while this process imports what grading needs, above all torch."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ if TYPE_CHECKING:  # it imports torch
 
 
 def started_grader(device: str = "cpu", unsafe: bool = False) -> Grader:
-    """A Grader whose sandbox is starting already.
+    """A Grader whose sandbox is already starting.
 
-    What is imported stays, so no garbage is looked for meanwhile, nor ever among it: that takes a sixth of the time.
+    Imported modules stay in memory, so the garbage collector is off during the imports and never scans them later:
+    it would take a sixth of the time.
     """
     parent = WarmParent(device=device, unsafe=unsafe)
-    with contextlib.suppress(SandboxError):  # it will be raised when a child is asked for
+    with contextlib.suppress(SandboxError):  # it is raised again when a child is requested
         parent.launch()
     enabled = gc.isenabled()
     gc.disable()

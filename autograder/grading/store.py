@@ -1,4 +1,4 @@
-"""Results kept on disk: by content, so that an unchanged submission is not graded twice, and the latest per student."""
+"""Results on disk: by content, so that an unchanged submission is not graded twice, and the latest of each student."""
 
 import contextlib
 import functools
@@ -18,20 +18,20 @@ from ..submission.restore import RestoredCell
 from ..verdict import SCHEMA, Graded, Verdict, VerdictError, typed
 
 FOLDER = ".autograder"
-FINAL, STOPPED = "results", "stopped"  # where results are that count for good, and those to be tried again
-NEW = ".new-"  # how the names of files begin that are being written
-LARGEST = 64 * 2**20  # bytes of a file that was written here; they have a tenth of that at most
-STALE = 3600.0  # seconds after which nobody writes them any more
+FINAL, STOPPED = "results", "stopped"  # the folders of results that count for good, and of those to be tried again
+NEW = ".new-"  # the prefix of files that are still being written
+LARGEST = 64 * 2**20  # bytes of a file that is read from here; real ones have at most a tenth of that
+STALE = 3600.0  # seconds after which an unfinished file counts as abandoned
 
 
 class Store:
-    """The result store of the course in `root`. Writes are atomic; what cannot be read counts as not there."""
+    """The result store of the course in `root`. Writes are atomic; what cannot be read counts as missing."""
 
     def __init__(self, root: reading.StrPath) -> None:
         self.root = Path(root) / FOLDER
 
     def seed(self, assignment: str, renew: bool = False) -> int:
-        """The seed that an assignment's inputs are drawn from: secret, and the same until it is renewed."""
+        """The seed that an assignment's inputs are drawn from: it is secret, and stays the same until renewed."""
         path = self.root / "seeds" / f"{assignment}.json"
         data = {} if renew else read(path)
         seed = data.get("seed")
@@ -42,28 +42,28 @@ class Store:
         return seed
 
     def sweep(self) -> None:
-        """Remove what writers that were ended in the middle have left behind."""
+        """Remove unfinished files that interrupted writers have left behind."""
         for path in self.root.rglob(f"{NEW}*"):
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > STALE:
                     path.unlink()
 
     def key(self, digest: str, assignment: str, seed: int, device: str) -> str:
-        """The name under which a result is kept: the submission, the course, and all that a score could depend on."""
+        """A result's key: a hash of the submission, the course, and everything else that a score could depend on."""
         text = json.dumps([digest, assignment, course_version(), seed, device, SCHEMA])
         return hashlib.sha256(text.encode()).hexdigest()
 
     def get(self, key: str) -> Graded | None:
-        """The Graded of that key that counts for good, or None."""
+        """The Graded with this key that counts for good, or None."""
         return _graded(read(self._path(key)))
 
     def get_stopped(self, key: str) -> Graded | None:
-        """The latest Graded of that key, if it does not count for good, since a deadline or a kill has stopped it."""
+        """The latest Graded with this key that a deadline or a kill has stopped, so that it does not count yet."""
         return _graded(read(self._path(key, STOPPED)), stopped=True)
 
     def put(self, key: str, graded: Graded) -> None:
-        """Keep a Graded, where `get` or `get_stopped` finds it."""
-        cells = [{**vars(c), "source": "", "known": None} for c in graded.cells]  # those can be restored again
+        """Store a Graded where `get` or `get_stopped` finds it."""
+        cells = [{**vars(c), "source": "", "known": None} for c in graded.cells]  # restored from the submission
         data = {"verdict": graded.verdict.to_dict(), "cells": cells, "outputs": graded.outputs}
         write(self._path(key, FINAL if graded.final else STOPPED), json.dumps(data))
         if graded.final:
@@ -73,51 +73,51 @@ class Store:
         return self.root / folder / key[:2] / f"{key}.json"
 
     def has(self, key: str) -> bool:
-        """Whether there is a result of that key that counts for good; `get` says whether it can be read."""
+        """Whether there is a result with this key that counts for good; `get` says whether it can be read."""
         return self._path(key).is_file()
 
     def was_stopped(self, key: str) -> bool:
-        """Whether there is one that does not, since a deadline or a kill has stopped it."""
+        """Whether there is a result with this key that a deadline or a kill has stopped."""
         return self._path(key, STOPPED).is_file()
 
     def has_passed(self, assignment: str, points: Mapping[str, float]) -> bool:
-        """Whether an assignment of this version of the course, with these points, has passed `gate.require`."""
+        """Whether an assignment has passed `gate.require` in this version of the course and with these points."""
         return read(self._gate(assignment)) == {"course": course_version(), "points": points}
 
     def put_passed(self, assignment: str, points: Mapping[str, float]) -> None:
-        """Remember that it has."""
+        """Remember that an assignment has passed `gate.require` with these points."""
         write(self._gate(assignment), json.dumps({"course": course_version(), "points": points}))
 
     def _gate(self, assignment: str) -> Path:
         return self.root / "gate" / f"{assignment}.json"
 
     def put_latest(self, assignment: str, student: str, verdict: Verdict, recorded: object = None) -> None:
-        """Remember a student's verdict on an assignment, for the report, and what of it was `recorded` (JSON-able)."""
+        """Remember a student's verdict for the report, and what the gradebook `recorded` of it (JSON-able)."""
         data = {"verdict": verdict.to_dict(), "recorded": recorded}
         write(self.root / "verdicts" / assignment / f"{student}.json", json.dumps(data))
 
     def latest_of(self, assignment: str, student: str) -> tuple[Verdict | None, Any]:
-        """(the latest verdict of a student, what of it was recorded), or (None, None)."""
+        """(the student's latest verdict, what the gradebook recorded of it), or (None, None)."""
         return _latest(read(self.root / "verdicts" / assignment / f"{student}.json"))
 
     def students(self, assignment: str) -> list[str]:
-        """Whose verdicts on an assignment there are, in order."""
+        """The students who have a verdict on an assignment, sorted."""
         return sorted(path.stem for path in (self.root / "verdicts" / assignment).glob("*.json"))
 
     def each(self, assignment: str) -> Iterator[tuple[str, Verdict]]:
-        """(student, verdict) one after another, in order: those of a large class do not fit into memory."""
+        """Yield (student, verdict) one by one, sorted: the verdicts of a large class do not fit into memory."""
         for student in self.students(assignment):
             verdict, _ = self.latest_of(assignment, student)
             if verdict is not None:
                 yield student, verdict
 
     def latest(self, assignment: str) -> dict[str, Verdict]:
-        """The verdicts on an assignment by student."""
+        """The verdicts on an assignment, by student."""
         return dict(self.each(assignment))
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The dict in a file; an empty one where there is none, or where it was not this kit that has written it."""
+    """The dict in a JSON file; an empty one if the file is missing or was not written by this kit."""
     try:
         data = json.loads(reading.read_bytes(path, most=LARGEST))
     except (Unreadable, ValueError, RecursionError):
@@ -133,7 +133,7 @@ def _latest(data: Mapping[str, Any]) -> tuple[Verdict | None, Any]:
 
 
 def _graded(data: Mapping[str, Any], stopped: bool = False) -> Graded | None:
-    """The Graded that a dict stands for, or None where it is not whole."""
+    """The Graded that a dict stands for, or None if it is incomplete."""
     cells, outputs = data.get("cells"), data.get("outputs")
     try:
         verdict = Verdict.from_dict(data.get("verdict"))
@@ -150,7 +150,7 @@ def _graded(data: Mapping[str, Any], stopped: bool = False) -> Graded | None:
 
 
 def _is_of_the_course(verdict: Verdict) -> bool:
-    """Whether it has an outcome for each exercise of its assignment."""
+    """Whether the verdict has an outcome for each exercise of its assignment."""
     from .. import course
 
     assignment = course.assignments().get(verdict.assignment)
@@ -163,7 +163,7 @@ def _text_or_none(cell: object) -> str | None:
     return claim if isinstance(claim, str) else None
 
 
-# What is kept of outputs. `typed` holds values against these very types, so what a dict or a list holds is not said.
+# The outputs that are stored. `typed` compares values with exactly these types, so dict and list have no parameters.
 
 
 @dataclass
@@ -188,13 +188,13 @@ class _Error:
     traceback: list
 
 
-# what of the kit a score, or what is said of it, depends on
+# the parts of the kit that a score, or its explanation, depends on
 JUDGING = ("course.py", "verdict.py", "submission", "sandbox", "checks", "mistakes", "exercises", "grading")
 OUTPUTS = {"stream": _Stream, "display_data": _Display, "error": _Error}
 
 
 def _outputs(found: object) -> list[dict[str, Any]]:
-    """A cell's outputs, if they are such as `outputs.clean_outputs` makes. Raises VerdictError."""
+    """A cell's outputs, if they have the form that `outputs.clean_outputs` produces. Raises VerdictError."""
     if not isinstance(found, list):
         raise VerdictError("a cell's outputs are no list")
     for output in found:
@@ -209,7 +209,7 @@ def _outputs(found: object) -> list[dict[str, Any]]:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a whole file or none of it: who reads it gets the old text or the new one, whenever the writer is ended."""
+    """Write a file atomically: a reader gets the whole old text or the whole new one, even if the writer is killed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=NEW)
     try:
@@ -229,7 +229,7 @@ def course_version() -> str:
 
 @functools.lru_cache(maxsize=1)
 def course_parts() -> dict[str, str]:
-    """What `course_version` stands for, part by part: hashes of the kit and the notebooks, torch's version."""
+    """The parts that `course_version` hashes, by name: hashes of the kit and the notebooks, torch's version."""
     from importlib.metadata import version
 
     from .. import course

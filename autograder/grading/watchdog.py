@@ -1,6 +1,6 @@
-"""Ends what takes this process itself far too long: a check that never ends, or that is fed what chokes it.
+"""Ends what uses far too much CPU in this process itself: a check that never ends, or that chokes on its input.
 
-What waits for the sandbox has deadlines of its own and costs no CPU here.
+Waiting for the sandbox has deadlines of its own and uses no CPU here.
 """
 
 import contextlib
@@ -12,19 +12,19 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-SECONDS = 100.0  # of CPU, for the checks of one exercise; right or wrong answers take less than ten
-EVERY = 1.0  # seconds between two looks
+SECONDS = 100.0  # CPU seconds for the checks of one exercise; real answers, right or wrong, take less than ten
+EVERY = 1.0  # seconds between two looks at the clock
 
 
 class Endless(BaseException):
-    """It took far too long; the message says in what. No Exception, so that no check takes it for one of its own."""
+    """Something took far too long; the message says where. A BaseException, so that no check catches it as its own."""
 
 
 @contextlib.contextmanager
 def watching(most: float = math.inf) -> Iterator[None]:
-    """Raise Endless in what is done meanwhile, in this thread, once it has used more than SECONDS of CPU, or `most`.
+    """Raise Endless in the body of the `with`, once this thread has used more than SECONDS of CPU in it, or `most`.
 
-    Python sees to that between two of its instructions: a single one that never ends is not ended.
+    Python raises it between two bytecode instructions: a single instruction that never ends is not interrupted.
     """
     seconds = min(SECONDS, most)
     try:
@@ -36,14 +36,14 @@ def watching(most: float = math.inf) -> Iterator[None]:
 
 
 def _place(error: BaseException) -> str:
-    """The check in which it was raised, or the function, and where."""
+    """The check in which the error was raised, or else the function, with file and line."""
     frames = traceback.extract_tb(error.__traceback__)
     frame = next((f for f in reversed(frames) if f.name.startswith("test_")), frames[-1])
     return f"{frame.name} ({Path(frame.filename).name}:{frame.lineno})"
 
 
 class _Watch:
-    """A thread that looks at the CPU clock of the one that made it."""
+    """Watches, from a thread of its own, the CPU clock of the thread that created it."""
 
     def __init__(self, seconds: float) -> None:
         self.thread = threading.get_ident()
@@ -56,7 +56,7 @@ class _Watch:
         threading.Thread(target=self._look, daemon=True).start()
 
     def __exit__(self, *exc: object) -> None:
-        with self.lock:  # so that it comes now or never
+        with self.lock:  # so that no Endless can be raised after this
             self.over.set()
 
     def _look(self) -> None:

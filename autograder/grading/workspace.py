@@ -1,4 +1,4 @@
-"""A submission's cells in a sandboxed child, and the one deadline over all that is done with them."""
+"""A submission's cells in a sandboxed child, and the one deadline for everything that is done with them."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ from .outputs import clean_outputs
 from .watchdog import Endless, watching
 
 MAX_RESTARTS = 8
-MAX_SHOWN = 6 * 2**20  # bytes of outputs kept of a notebook; a cell's own cap is in outputs.py
-MAX_ANSWERS = 16 * 2**20  # bytes of tensors in all answers of one exercise; right ones send half a megabyte at most
+MAX_SHOWN = 6 * 2**20  # bytes of outputs kept for a notebook; the limits for one cell are in outputs.py
+MAX_ANSWERS = 16 * 2**20  # bytes of tensors in all answers of one exercise; right ones send at most half a megabyte
 
 
 class OutOfTime(ChildGone):
-    """The time for all that is done with a submission is up."""
+    """The time for everything that is done with a submission is up."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__("timeout", f"grading the whole submission took longer than {seconds:g} s")
 
 
 class Deadline:
-    """The one deadline over all that is done with a submission, by the clock. It begins with its first process."""
+    """The one deadline for everything that is done with a submission, by the clock, from its first process on."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.ends: float | None = None
 
     def begin(self) -> None:
-        """Let it run, unless it does already."""
+        """Start the deadline, unless it is already running."""
         self.ends = self.ends or time.monotonic() + self.seconds
 
     def is_over(self) -> bool:
         return self.ends is not None and time.monotonic() >= self.ends
 
     def left(self) -> float:
-        """The seconds that are left. Raises OutOfTime if there are none."""
+        """The seconds left. Raises OutOfTime if there are none."""
         if self.is_over():
             raise OutOfTime(self.seconds)
         return self.ends - time.monotonic() if self.ends else self.seconds
 
 
 class Workspace:
-    """A submission's cells, run in a sandboxed child, and a fresh child whenever one is lost.
+    """A submission's cells, run in a sandboxed child; a lost child is replaced by a fresh one.
 
-    It is the transport of the graders' proxies. A cell that ends its child is left out of the next one, so that one
-    exercise's endless loop or crash does not take the others along. What a limit counts is what requests took, never
-    what was done here meanwhile, nor what was asked in vain; but nothing is asked any more when the deadline is over.
+    It is the transport of the graders' proxies. A cell that ends its child is left out of the next one, so that an
+    endless loop or a crash in one exercise does not cost the others. Limits count the time that requests took, never
+    the work on this side, nor requests sent together that failed; but after the deadline, nothing more is asked.
     """
 
     def __init__(
@@ -70,23 +70,23 @@ class Workspace:
         self.cells = cells
         self.deadline = deadline or Deadline(parent.limits.submission)
         self.child: Child | None = None
-        self.outputs: dict[int, list[dict[str, Any]]] = {}  # by the cell's place, as all that follow
+        self.outputs: dict[int, list[dict[str, Any]]] = {}  # by the cell's index, like the next three
         self.shown: dict[int, int] = {}  # bytes of outputs
         self.errors: dict[int, StudentError | Stopped] = {}
-        self.left_out: dict[int, str] = {}  # what ended its child, and how
-        self.answered = 0  # bytes of tensors in the answers of an exercise
-        self.shaky: dict[str, bool] = {}  # whether a base is wrong, as far as it was asked for
+        self.left_out: dict[int, str] = {}  # cells that ended their child, and how
+        self.answered = 0  # bytes of tensors in the answers of the current exercise
+        self.shaky: dict[str, bool] = {}  # whether a base is wrong, for each base that was looked at
         self.restarts = 0
-        self.foresees = foresees  # whether several requests may be made at once
-        self.unexplained = False  # whether a child was ended by nobody knows whom
-        self.stopped = False  # whether a cell was
+        self.foresees = foresees  # whether several requests may be sent together
+        self.unexplained = False  # whether a child was ended for no known reason
+        self.stopped = False  # whether a cell was stopped
         self.used: dict[str, float] = {"cpu": 0.0, "memory": 0}
         self.spent: defaultdict[str, float] = defaultdict(float)  # wall-clock seconds, by what they were spent on
-        self.of_cells = 0.0  # seconds that the cells of this child took
-        self.of_exercise: float | None = None  # seconds that the requests of an exercise took
+        self.of_cells = 0.0  # seconds that the cells took in this child
+        self.of_exercise: float | None = None  # seconds that the requests of the current exercise took
 
     def run(self) -> Child:
-        """The child, once all cells have run. Raises ChildGone if children keep being lost, or time is up."""
+        """The child, after running all cells. Raises ChildGone if children keep being lost, or time is up."""
         self.deadline.left()
         while self.child is None:
             if self.restarts > MAX_RESTARTS:
@@ -104,7 +104,7 @@ class Workspace:
         return self.child
 
     def _run_cell(self, child: Child, index: int, cell: RestoredCell) -> bool:
-        """Run one cell; False if the child was lost by it."""
+        """Run one cell; returns False if the child was lost."""
         limits = self.parent.limits
         try:
             if cell.exercise:
@@ -131,7 +131,7 @@ class Workspace:
     def _request(
         self, child: Child, message: wire.Message | wire.Encoded, tensors: wire.Tensors | None = None, *, seconds: float
     ) -> Answer:
-        """Ask the child, as Child.request does. Raises OutOfTime where the deadline for all ends it, or has."""
+        """Ask the child, as Child.request does. Raises OutOfTime if the submission's deadline is over or ends it."""
         left = self.deadline.left()
         try:
             return child.request(message, tensors or (), seconds=seconds, most=left)
@@ -140,7 +140,7 @@ class Workspace:
             raise
 
     def _keep(self, index: int, outputs: list[dict[str, Any]]) -> None:
-        """Keep what a cell showed, if there is room: only an honest child counts what its cells show in all."""
+        """Keep a cell's outputs, if there is room; counted here, since only an honest child would keep to the limit."""
         self.shown[index] = len(json.dumps(outputs))
         if sum(self.shown.values()) > MAX_SHOWN:
             self.shown[index] = 0
@@ -155,7 +155,7 @@ class Workspace:
             self.left_out[index] = message
 
     def _name(self, index: int) -> str:
-        """What tracebacks call a cell: its number among all cells of the notebook, from 1."""
+        """The name of a cell in tracebacks: its number among all cells of the notebook, from 1."""
         return f"cell {index + 1}" if len(self.cells) > 1 else "your file"
 
     def _lose(self) -> None:
@@ -171,9 +171,9 @@ class Workspace:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        """Raise Endless as `watching` does; the sandbox has ended then: the talk may have stopped in mid-word.
+        """Raise Endless as `watching` does, after ending the sandbox: a message may have been cut off in the middle.
 
-        OutOfTime, if it is the submission's own time that was up.
+        Raises OutOfTime instead if the submission's own time was up.
         """
         try:
             with watching(self.deadline.left()):
@@ -186,7 +186,7 @@ class Workspace:
 
     @contextlib.contextmanager
     def clock(self, what: str) -> Iterator[None]:
-        """Count the time that it takes as spent on `what`."""
+        """Count the time that the body takes as spent on `what`."""
         started = time.monotonic()
         try:
             yield
@@ -196,7 +196,7 @@ class Workspace:
     # --- exercises --------------------------------------------------------------------------------
 
     def begin_exercise(self) -> None:
-        """Make sure that there is a child, and start the exercise's clock."""
+        """Make sure that there is a child, and reset the exercise's clock."""
         self.run()
         self.of_exercise = 0.0
         self.answered = 0
@@ -205,7 +205,7 @@ class Workspace:
         self.of_exercise = None
 
     def kinds(self, names: Collection[str]) -> dict[str, str]:
-        """For every name: "class", "callable", "other" or "missing"."""
+        """The kind of each name: "class", "callable", "other" or "missing"."""
         child = self.run()
         try:
             reply, _ = self._request(child, {"op": "kind", "names": list(names)}, seconds=self.parent.limits.call)
@@ -215,7 +215,7 @@ class Workspace:
         return replies.kinds(reply, names)
 
     def why_missing(self, name: str) -> tuple[str, str]:
-        """(status, message) for a name that is not defined after all cells have run."""
+        """(status, message) for a name that is undefined after all cells have run."""
         graded = [i for i, cell in enumerate(self.cells) if cell.exercise == name]
         end = graded[0] if graded else len(self.cells)
         start = max((i for i, cell in enumerate(self.cells[:end]) if cell.exercise), default=0)
@@ -227,7 +227,7 @@ class Workspace:
         return "missing", f"`{name}` is not defined."
 
     def names_used_by(self, name: str) -> set[str]:
-        """The names that stand in the code of the cells in which `name` is defined."""
+        """The names that occur in the code of the cells that define `name`."""
         names: set[str] = set()
         for cell in self.cells:
             if cell.runs and _defines(cell, name):
@@ -235,13 +235,13 @@ class Workspace:
         return names
 
     def source(self, name: str) -> Source:
-        """The text of the cells that run: those that define `name`, and what it calls, are among them."""
+        """The source of the cells that run, among them those that define `name` and what it calls."""
         ran = [i for i, cell in enumerate(self.cells) if cell.runs and i not in self.left_out]
         graded = next((i for i, cell in enumerate(self.cells) if cell.exercise == name), len(self.cells))
         return Source(name, tuple(self.cells[i].source for i in ran), sum(i < graded for i in ran))
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
-        """Serve a proxy. Raises Stopped, which ends the exercise, when the child is lost or time is up."""
+        """Serve a proxy's request. Raises Stopped, which ends the exercise, if the child is lost or time is up."""
         limits = self.parent.limits
         left = self._left_of_exercise(limits.call)
         late = f"its checks took longer than {limits.exercise:g} s in all" if left < limits.call else None
@@ -265,10 +265,10 @@ class Workspace:
         return reply, answer
 
     def ask_all(self, requests: wire.Encoded, number: int, seconds: float) -> list[Answer] | None:
-        """Serve a `number` of requests that are one: [(reply, tensors)], or None if it takes long or goes wrong.
+        """Send `number` requests as one; returns [(reply, tensors)], or None if that takes long or goes wrong.
 
-        Then a submission is asked request by request to its end, so that what goes wrong does so in its own check: in a
-        fresh child, and with all of its time, as if it had never been asked at once.
+        After None, all further requests to the submission go one by one, so that each error occurs in its own check:
+        in a fresh child and with its full time, as if the requests had never been sent together.
         """
         left = min(seconds, self._left_of_exercise(seconds), self.parent.limits.call)  # or one call might take too long
         if not self.foresees or self.child is None or left <= 0:
@@ -286,14 +286,14 @@ class Workspace:
         return answers
 
     def _begin_anew(self) -> None:
-        """Begin an exercise once more in a fresh child; from then on nothing is asked at once. Raises ChildGone."""
+        """Restart an exercise in a fresh child; from now on requests are sent one by one. Raises ChildGone."""
         self.foresees = False
         self._lose()
         self.run()
         self.answered = 0
 
     def _left_of_exercise(self, otherwise: float) -> float:
-        """The seconds that requests of this exercise may still take; `otherwise`, outside of one."""
+        """The seconds that requests of this exercise may still take; `otherwise` if there is no current exercise."""
         return otherwise if self.of_exercise is None else self.parent.limits.exercise - self.of_exercise
 
     def _took(self, seconds: float) -> None:
@@ -301,7 +301,7 @@ class Workspace:
             self.of_exercise += seconds
 
     def _has_room_for(self, answer: wire.Tensors) -> bool:
-        """Whether all answers so far, with this one, are no more than may be kept: the transcripts hold them."""
+        """Whether all answers so far, with this one, stay below the limit: the transcripts keep them in memory."""
         self.answered += wire.size_of(answer)
         return self.answered <= MAX_ANSWERS
 

@@ -1,11 +1,11 @@
-"""Names the misconceptions behind a student's failed checks: those whose values are the student's.
+"""Names the mistakes behind a student's failed checks: those whose values are the student's.
 
-A misconception is graded like a submission, on the same inputs. It is named if the student fails every check that it
+A mistake is graded like a submission, on the same inputs. It is named if the student fails every check that it
 fails, having been seen to return the same values and raise the same errors there. So a wrong sentence is hardly
-possible: the student's code does, as far as can be seen, what the misconception does.
+possible: the student's code does, as far as can be seen, what the mistake does.
 
 Where another mistake of the same student hides some of that (no scale, and the mask ignored as well: only unmasked
-calls give the values of "no scale"), a part will do: still every check that the misconception fails must be failed, and
+calls give the values of "no scale"), a part will do: still every check that the mistake fails must be failed, and
 the values must be the same in at least `SHARE` of them. One that a passed check speaks against is never named.
 """
 
@@ -26,7 +26,7 @@ from .bank import Mistake, bank
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, Graders
 
-Explained: TypeAlias = list[tuple[Mistake, set[str]]]  # misconceptions, and the checks that each explains
+Explained: TypeAlias = list[tuple[Mistake, set[str]]]  # mistakes, and the checks that each explains
 
 MOST = 3
 SHARE = 0.2
@@ -34,7 +34,7 @@ KEPT = 32
 
 
 class Diagnostician:
-    """Diagnoses runs of `graders`. Keeps what the misconceptions did, per exercise and seed, for the runs to come."""
+    """Diagnoses runs of `graders`. Keeps what the mistakes did, per exercise and seed, for the runs to come."""
 
     def __init__(self, graders: Graders) -> None:
         self.graders = graders
@@ -42,13 +42,13 @@ class Diagnostician:
         self.odds = Odds()
 
     def diagnose(self, run: ExerciseRun) -> list[Diagnosis]:
-        """The misconceptions of a finished Run, at most three, the best first."""
+        """The mistakes of a finished Run, at most three, the best first."""
         if run.stopped or not run.failed():
             return []
         return _names(self._bank(run.exercise, run.seed), run)
 
     def _bank(self, exercise: str, seed: int) -> list[Behaviour]:
-        """Every misconception of the exercise, with what is known of it so far."""
+        """Every mistake of the exercise, with what is known of it so far."""
         known = self.known.get((exercise, seed))
         if known is None:
             known = [Behaviour(m, self.graders, seed, self.odds) for m in bank(exercise).values()]
@@ -78,13 +78,13 @@ class Odds:
 
 
 class Behaviour:
-    """What a misconception does under the checks: found out check by check, as far as it was asked for, and kept.
+    """What a mistake does under the checks: found out check by check, as far as it was asked for, and kept.
 
     Checks that the student was spared (no GPU in the sandbox) do not count.
     """
 
-    def __init__(self, misconception: Mistake, graders: Graders, seed: int, odds: Odds) -> None:
-        self.misconception = misconception
+    def __init__(self, mistake: Mistake, graders: Graders, seed: int, odds: Odds) -> None:
+        self.mistake = mistake
         self.graders = graders
         self.seed = seed
         self.odds = odds
@@ -101,7 +101,7 @@ class Behaviour:
             failed, transcript = self._at(check.name)
             ruled_out = failed and (check.passed or not _alike(run.transcripts[check.name], transcript))
             if is_new:
-                self.odds.note(self.misconception.exercise, check, ruled_out)
+                self.odds.note(self.mistake.exercise, check, ruled_out)
             if ruled_out:
                 return set()
             if failed:
@@ -132,12 +132,12 @@ class Behaviour:
 
     def _likely_to_rule_out(self, check: Check) -> tuple[bool, float]:
         """The order in which checks are tried: what is known already, then what has ruled out most others."""
-        return check.name not in self.found, -self.odds(self.misconception.exercise, check)
+        return check.name not in self.found, -self.odds(self.mistake.exercise, check)
 
     def _at(self, check: str) -> tuple[bool, Transcript]:
         """(whether it fails that check, its transcript of it)."""
         if check not in self.found:
-            run = self.graders.run(self.misconception.exercise, self.misconception.local(), self.seed, only=check)
+            run = self.graders.run(self.mistake.exercise, self.mistake.local(), self.seed, only=check)
             self.found[check] = bool(run.failed()), run.transcripts[check]
         return self.found[check]
 
@@ -161,7 +161,7 @@ def _those_that_explain_all_they_fail(known: Iterable[Behaviour], run: ExerciseR
     found = []
     for one in known:
         if explains := one.fails_alike(run):
-            found.append((one.misconception, explains))
+            found.append((one.mistake, explains))
             if explains == every:
                 break
     return found
@@ -178,7 +178,7 @@ def _those_that_explain_a_part(known: Iterable[Behaviour], run: ExerciseRun, exp
         fails, explains = one.fails_partly_alike(run, wanted)
         seen = explains & telling
         if explains != fails and len(seen) >= max(2, SHARE * len(fails)):
-            found.append((one.misconception, seen))
+            found.append((one.mistake, seen))
     return found
 
 
@@ -202,8 +202,8 @@ def _best(*rounds: Explained) -> list[Mistake]:
     chosen: list[Mistake] = []
     explained: set[str] = set()
     for candidates in rounds:
-        for misconception, explains in sorted(candidates, key=lambda c: -len(c[1])):
+        for mistake, explains in sorted(candidates, key=lambda c: -len(c[1])):
             if len(chosen) < MOST and explains - explained:
-                chosen.append(misconception)
+                chosen.append(mistake)
                 explained |= explains
     return chosen

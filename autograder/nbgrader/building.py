@@ -1,4 +1,4 @@
-"""Builds assignments: brings their points up to date and makes sure that they can be graded; nbgrader does the rest."""
+"""Builds assignments: updates their points and makes sure that they can be graded; nbgrader does the rest."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,18 +15,18 @@ from .runs import NbgraderCourse
 
 
 def build(root: Path, names: Sequence[str], runs: NbgraderCourse) -> Iterator[str | Assignment]:
-    """Make release/ and solutions/ of assignments; yields what changed on the way, and each assignment when it is done.
+    """Make release/ and solutions/ for assignments; yields sentences on changed points, and each finished assignment.
 
-    Raises CourseError where it could not be graded as it is, before anything of it is released.
+    Raises CourseError if an assignment could not be graded as it is, before anything of it is released.
     """
     wanted = points.configured(runs.config)
-    unsafe = jail.refusal() is not None  # the course's own solutions can be trusted where there is no sandbox
+    unsafe = jail.refusal() is not None  # without a sandbox too, the course's own solutions can be trusted
     with Grader(WarmParent(unsafe=unsafe)) as grader:
         for name in names:
             path = course.assignments(root)[name].path
             gate.require_graders(course.assignments(root)[name])
             yield from points.write(path, grader.worth(), wanted)
-        course.forget()  # what was read before points were written
+        course.forget()  # it was read before the points were written
         for name in names:
             gate.require(course.assignments(root)[name], grader.grade_solution, wanted, Store(root))
             runs.build(name)

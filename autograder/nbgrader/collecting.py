@@ -1,7 +1,7 @@
-"""What plugs into `nbgrader zip_collect`: archives of strangers, unpacked within bounds, file by file.
+"""Plug-ins for `nbgrader zip_collect`: they unpack untrusted archives within bounds, file by file.
 
-nbgrader's own extractor reads whole files into memory, unpacks archives within archives without end, follows links and
-gives up on the class when one archive is broken. Whose a file is, `owners.py` finds out.
+nbgrader's own extractor reads whole files into memory, unpacks nested archives without limit, follows links, and gives
+up on the whole class when one archive is broken. `owners.py` finds out whose a file is.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 MAX_FOLDERS = 10
-MAX_NESTED = 2  # archives in an archive: that of a whole class holds those of its students
-FILES, SIZE = 2_000, 2**28  # at most for a folder or a file in an archive: in a class's, that is one student's
-LARGEST = 2**33  # bytes that an archive may come to, shared out evenly among what is in it
-SHARED = 2**34  # bytes that all archives together may come to, shared out evenly among them
-RATIO = 100  # to which nothing is packed that is no bomb
+MAX_NESTED = 2  # levels of archives within an archive: a whole class's holds those of its students
+FILES, SIZE = 2_000, 2**28  # limits for each top folder or file of an archive: in a class's, for each student
+LARGEST = 2**33  # bytes that an archive may unpack to, shared evenly among its top folders and files
+SHARED = 2**34  # bytes that all archives together may unpack to, shared evenly among them
+RATIO = 100  # compression ratio that only an archive bomb exceeds
 
 TOO_LONG = f"a name in it is too long: let it have at most {MAX_NAME} bytes"
 DISK_FULL = "The disk is full, or nothing may be written to it: make room and collect again."
@@ -41,11 +41,11 @@ DISK_FULL = "The disk is full, or nothing may be written to it: make room and co
 
 @dataclass
 class Allowance:
-    """What may still be unpacked of one archive and, where it is in another, of those in it."""
+    """What may still be unpacked: how many files and how many bytes."""
 
     files: int
     size: int
-    said: bool = False  # that there is none left
+    said: bool = False  # whether it was reported that nothing is left
 
     @property
     def is_full(self) -> bool:
@@ -59,9 +59,9 @@ class Allowance:
 
 
 class Allowances:
-    """The Allowance of each folder or file in an archive: however much is in the others, it has its share.
+    """An Allowance for each top folder or file of an archive: it has its share, however much is in the others.
 
-    Students of a class lie side by side; so what all names have in common at their beginning is no folder of one's.
+    The folders of a class's students lie side by side, so a prefix that all names share is no student's folder.
     """
 
     def __init__(self, names: Sequence[str], size: int) -> None:
@@ -77,14 +77,14 @@ class Allowances:
         return self.rooms[key]
 
     def charge(self, size: int) -> None:
-        pass  # for what is passed over in a zip costs nothing
+        pass  # skipping members of a zip costs nothing
 
     def _key(self, parts: tuple[str, ...]) -> tuple[str, ...]:
         return parts[: self.common + 1]
 
 
 class SharedAllowance:
-    """One Allowance for all that is in an archive."""
+    """One Allowance for everything in an archive."""
 
     def __init__(self, room: Allowance) -> None:
         self.room = room
@@ -93,14 +93,14 @@ class SharedAllowance:
         return self.room
 
     def charge(self, size: int) -> None:
-        """Count what is passed over, too: it takes time."""
+        """Count skipped bytes as well: skipping takes time."""
         self.room.size -= size
 
 
 class BoundedExtractor(ExtractorPlugin):
-    """Unpacks regular files of bounded size and number; what it does not take it says, and goes on.
+    """Unpacks regular files of bounded size and number; it reports each file that it skips, and goes on.
 
-    Afterwards `taken` says of every file written where it comes from: a whose.Origin.
+    Afterwards `taken` maps the path of every file written to its `owners.Origin`.
     """
 
     def extract(self, archive_path: str, extracted_path: str) -> None:
@@ -115,18 +115,18 @@ class BoundedExtractor(ExtractorPlugin):
 
     @contextlib.contextmanager
     def _telling(self, name: str) -> Iterator[None]:
-        """Whatever goes wrong with a file is said of that file, and the next one's turn comes."""
+        """Report whatever goes wrong with a file, and go on with the next one."""
         try:
             yield
         except Refused as problem:
             self._skip(name, problem)
-        except Exception as error:  # the readers of archives know many ways to fail at what is none
+        except Exception as error:  # archive readers fail in many ways on invalid archives
             if isinstance(error, OSError) and error.errno in DISK:
                 raise SystemExit(DISK_FULL) from None
             self._skip(name, f"it cannot be unpacked ({type(error).__name__})")
 
     def _take(self, source: Path, extracted: Path, place: Path) -> None:
-        """Take a file of the `archive_directory`, `place` in it, to the same place in the folder `extracted`."""
+        """Copy or unpack a file from its `place` in the `archive_directory` to the same place in `extracted`."""
         if not stat.S_ISREG(source.lstat().st_mode):
             raise Refused("it is no regular file")
         if unpacking.is_archive(source.name):
@@ -148,10 +148,10 @@ class BoundedExtractor(ExtractorPlugin):
         rooms_for: Callable[[Sequence[str] | None], Allowances | SharedAllowance],
         depth: int = 0,
     ) -> None:
-        """Unpack an archive into a folder, and the archives in it into folders beside them.
+        """Unpack an archive into a folder, and nested archives into folders beside them.
 
-        Where it is broken, or too large, what came before that is taken all the same. `rooms_for` gives the
-        Allowances for what it says that is in it.
+        If it is broken or too large, whatever was read before that is still taken. `rooms_for` returns the Allowances
+        for the names that the archive lists.
         """
         folder.mkdir(parents=True)
         nested = []
@@ -172,7 +172,7 @@ class BoundedExtractor(ExtractorPlugin):
                         self.taken[str(folder / path)] = origin.below(path)
         for path, room in nested:
             with self._telling(f"{source.name}, {path}"):
-                room.take()  # nothing; but it raises when there is no room left
+                room.take()  # takes nothing, but raises if no room is left
                 into = _unused(folder / without_suffix(path))
                 inner = SharedAllowance(room)
                 below = origin.below(without_suffix(path))
@@ -194,10 +194,10 @@ class BoundedExtractor(ExtractorPlugin):
 
 
 class SafeCollector(FileNameCollectorPlugin):
-    """nbgrader's collector, with the pattern held against what the course's system named, and not what students did.
+    """nbgrader's collector, which matches the pattern against names that the course's system gave, not students.
 
-    It takes no name that leads out of the student's folder, and settles itself what nbgrader would give up on: two
-    files in one place, and times that are none.
+    It refuses names that lead out of the student's folder, and handles what would make nbgrader give up: two files for
+    one place, and invalid times.
     """
 
     parent: Any  # nbgrader's ZipCollectApp
@@ -222,7 +222,7 @@ class SafeCollector(FileNameCollectorPlugin):
         return getattr(self.parent, "extractor_plugin_inst", None)
 
     def _settle(self) -> Owners | None:
-        """The Owners of what the BoundedExtractor has unpacked; None where the course has another, or no pattern."""
+        """The Owners of the unpacked files; None without a BoundedExtractor or a pattern that names students."""
         taken = getattr(self._extractor, "taken", {})
         if not taken:
             return None
@@ -236,7 +236,7 @@ class SafeCollector(FileNameCollectorPlugin):
         return settled
 
     def _has_submitted(self, student: str) -> bool:
-        """Whether something of a student lies in `submitted/` for this assignment."""
+        """Whether `submitted/` holds anything of a student for this assignment."""
         course = self.parent.coursedir
         folder = (
             course.format_path(course.submitted_directory, student, course.assignment_id) if is_plain(student) else ""
@@ -264,7 +264,7 @@ class SafeCollector(FileNameCollectorPlugin):
 
 
 def safe_path(name: str) -> Path:
-    """The path within a folder that a member of an archive is written to. Raises Refused."""
+    """The relative path that a member of an archive is written to. Raises Refused."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if not parts or len(parts) > MAX_FOLDERS or not all(is_plain(part) for part in parts):
         long = any(len(part.encode("utf-8", "replace")) > MAX_NAME for part in parts)
@@ -280,19 +280,19 @@ def _path_or_none(name: str) -> Path | None:
 
 
 def _rooms(names: Sequence[str] | None, size: int) -> Allowances | SharedAllowance:
-    """The rooms in an archive of these names, or None where they are not known beforehand."""
+    """The Allowances for an archive with these names, which are None if they are not known beforehand."""
     return (
         SharedAllowance(Allowance(files=unpacking.MAX_ENTRIES, size=size)) if names is None else Allowances(names, size)
     )
 
 
 def without_suffix(path: Path) -> Path:
-    """The path for what is in an archive: `a.tar.gz` goes into `a`; a name without a suffix would be its own."""
+    """The folder for an archive's content: `a` for `a.tar.gz`, and `archive` for a name that is only a suffix."""
     return path.with_name(ARCHIVE_SUFFIX.sub("", path.name) or "archive")
 
 
 def _unused(path: Path) -> Path:
-    """The path, or one beside it where there is something already: `a` may lie beside `a.zip`."""
+    """The path, or a numbered one beside it if it is taken: `a` may lie beside `a.zip`."""
     number, free = 1, path
     while os.path.lexists(free):
         number += 1
@@ -301,7 +301,7 @@ def _unused(path: Path) -> Path:
 
 
 def _write(open_member: unpacking.Opener, target: Path, room: Allowance) -> None:
-    """Copy a member to a new file, counting what really comes; nothing stays of what goes wrong. Raises Refused."""
+    """Copy a member to a new file, counting the actual bytes; on an error, the file is removed. Raises Refused."""
     size = 0
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""What `nbgrader export` writes: nbgrader's own table, in which no name of a student's is a formula of a spreadsheet.
+"""What `nbgrader export` writes: nbgrader's own table, but no student's name can act as a spreadsheet formula.
 
-A name that is none of anybody's, such as `=HYPERLINK(…)`, gets an apostrophe before what makes it one; ordinary names
-stay as they are.
+A name such as `=HYPERLINK(…)` gets an apostrophe before the character that makes it a formula; ordinary names stay as
+they are.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ COLUMNS = (
     "score",
     "max_score",
 )
-# where a cell begins, in whatever way the program that opens the table splits it, and what makes it a formula
+# the start of a cell, whichever separators the program that opens the table uses, and what makes it a formula
 FORMULA = re.compile(r"""(^|[,;|\t\r\n"'])(\s*)(?=[-=+@\t\r\uff0b\uff0d\uff1d\uff20])""")
 SEPARATOR = re.compile(r"""[,;|\t\r\n"]""")
 
 
 def export(self: CsvExportPlugin, gradebook: Any) -> None:
-    """In the place of CsvExportPlugin.export: the same rows, columns and options."""
+    """Replaces CsvExportPlugin.export: the same rows, columns and options."""
     path = self.to or "grades.csv"
     self.log.info("Exporting grades to %s", path)
     with open(path, "w", encoding="utf-8", newline="\n") as file:

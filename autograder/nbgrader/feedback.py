@@ -1,4 +1,4 @@
-"""Writes the feedback of one student after another: nbgrader's own converter, which keeps what it read and compiled."""
+"""Writes feedback student by student: nbgrader's own converter, which keeps what it has read and compiled."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from nbgrader.coursedir import CourseDirectory
     from sqlalchemy import Row, Select
 
-SOLUTIONS = ("SolutionCell", "TaskCell")  # what may have a comment; a task counts where nothing else has its name
+SOLUTIONS = ("SolutionCell", "TaskCell")  # cells that may have a comment; a task counts if no other cell has its name
 GRADED = ("GradeCell", "TaskCell")
 
 PLAIN = """<!DOCTYPE html>
@@ -58,7 +58,7 @@ PLAIN = """<!DOCTYPE html>
 
 
 class Feedback(GenerateFeedback):
-    """nbgrader's GenerateFeedback with one exporter for all students, and their grades read at once."""
+    """nbgrader's GenerateFeedback, with one exporter for all students and few queries for the grades of each."""
 
     coursedir: CourseDirectory
 
@@ -78,7 +78,7 @@ class Feedback(GenerateFeedback):
         self.convert_notebooks()
 
     def write_plainly(self, student: str) -> None:
-        """Write one student's feedback without anything that may take long: points, remarks, and cells as text."""
+        """Write one student's feedback without anything that may take long: points, comments, and cells as text."""
         self.coursedir.student_id = glob.escape(student)
         self.init_notebooks()
         for path in next(iter(self.assignments.values())):
@@ -89,7 +89,7 @@ class Feedback(GenerateFeedback):
             os.chmod(made, int(str(self.permissions), 8))
 
     def init_notebooks(self) -> None:
-        """The notebooks of the student, as the gradebook named them for the first one."""
+        """Find the student's notebooks; their names are read from the gradebook once, for the first student."""
         if self._names is None:
             with _reading(self.coursedir.db_url) as gradebook:
                 self._names = patches.notebooks_of(gradebook, self.coursedir.assignment_id)
@@ -97,7 +97,7 @@ class Feedback(GenerateFeedback):
 
 
 class GetGradesAtOnce(GetGrades):
-    """nbgrader's GetGrades with three queries for a notebook, where nbgrader makes two or more for each cell."""
+    """nbgrader's GetGrades with three queries per notebook, where nbgrader makes two or more per cell."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         where = resources["nbgrader"]
@@ -118,7 +118,7 @@ class GetGradesAtOnce(GetGrades):
 
 
 class Given:
-    """What a student was given for a notebook: points and comments, by the names of cells. Raises MissingEntry."""
+    """The points and comments that a student got for a notebook, by the names of cells. Raises MissingEntry."""
 
     def __init__(self, url: str, notebook: str, assignment: str, student: str) -> None:
         with _reading(url) as gradebook:
@@ -134,7 +134,7 @@ class Given:
 
 
 def _plain_page(name: str, path: str, given: Given) -> str:
-    """A plain page as text, from the autograded notebook at that path. Raises ValueError."""
+    """The HTML of a plain page, from the autograded notebook at `path`. Raises ValueError."""
     try:
         with open(path, encoding="utf-8") as file:
             cells = json.load(file)["cells"]
@@ -146,7 +146,7 @@ def _plain_page(name: str, path: str, given: Given) -> str:
 
 
 def _plain_parts(cell: dict[str, Any], given: Given) -> Iterator[str]:
-    """What a plain page says of a cell of a notebook: its points, a comment, and its text, or what its test found."""
+    """A cell's parts on a plain page: its points, its source or what its test found, and a comment."""
     about = cell["metadata"].get("nbgrader", {})
     name = about.get("grade_id")
     is_test = about.get("grade") and not about.get("solution")
@@ -165,7 +165,7 @@ def _plain_parts(cell: dict[str, Any], given: Given) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _reading(url: str) -> Iterator[Gradebook]:
-    """The gradebook, opened once; afterwards no transaction is open, which would keep others from writing."""
+    """The gradebook, opened only once. No transaction stays open afterwards, which would keep others from writing."""
     gradebook = _gradebook(url)
     try:
         yield gradebook
@@ -179,7 +179,7 @@ def _gradebook(url: str) -> Gradebook:
 
 
 def _submission(notebook: str, assignment: str, student: str) -> Select[Any, Any, Any, Any]:
-    assigned: Any = Assignment  # nbgrader gives these two some of their columns after the class
+    assigned: Any = Assignment  # nbgrader adds some columns of these two after the class definition
     submitted: Any = SubmittedNotebook
     return (
         select(
@@ -196,10 +196,10 @@ def _submission(notebook: str, assignment: str, student: str) -> Select[Any, Any
 
 
 def _by_cell(db: Any, submitted: Any, table: Any, types: Sequence[str], *columns: Any) -> dict[str, Row[Any]]:
-    """Rows of Grade or Comment by the name of their cell.
+    """Rows of Grade or Comment, by the name of their cell.
 
-    Found through the cells: there is an index on (cell, submission), but none on the submission, so that otherwise the
-    rows of the whole class would be searched for each student.
+    The query goes through the cells: there is an index on (cell, submission) but none on the submission alone, so a
+    query by submission would search the rows of the whole class for each student.
     """
     rows = db.execute(
         select(BaseCell.name, *columns)

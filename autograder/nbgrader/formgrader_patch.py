@@ -1,9 +1,9 @@
-"""What Formgrader's pages lack (nbgrader 0.9.6), where a server has loaded it.
+"""Closes security holes in Formgrader's pages (nbgrader 0.9.6), if a server has loaded it.
 
-A student's name is written into them as if it were HTML; what was handed in beside a notebook is served like a page of
-the server's own; and whoever follows a link to `/formgrader?path=FOLDER`, from whatever page, has the server run the
-nbgrader_config.py of that folder, which may be what a student handed in. Formgrader's own pages hold such links where a
-student's name is `%2e%2e?path=FOLDER`, and JupyterLab shows those of a notebook.
+Without it, a student's name is written into the pages as if it were HTML. Files handed in beside a notebook are served
+like the server's own pages. And whoever follows a link to `/formgrader?path=FOLDER`, from any page, makes the server
+run the nbgrader_config.py in that folder, which a student may have handed in. Formgrader's own pages contain such a
+link if a student's name is `%2e%2e?path=FOLDER`, and JupyterLab shows the links in a notebook.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PACKAGE = "nbgrader.server_extensions.formgrader"
 NOTHING_ACTS = "sandbox; default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'"
 CONFIGURATION = "nbgrader_config.py"
-WITH_MENUS = ("lab", "doc", "tree", "notebooks")  # where the pages lie whose menus open a course
+WITH_MENUS = ("lab", "doc", "tree", "notebooks")  # the paths of pages whose menus open a course
 
 
 def apply() -> None:
@@ -37,7 +37,7 @@ def apply() -> None:
 
 
 def render(self: Any, name: str, **known: Any) -> str:
-    """A page of Formgrader's from its template, with all that is filled in escaped."""
+    """Render a Formgrader page from its template, with every inserted value escaped."""
     environment = self.settings["nbgrader_jinja2_env"]
     if not environment.autoescape:
         environment = self.settings["nbgrader_jinja2_env"] = environment.overlay(autoescape=True)
@@ -57,12 +57,12 @@ def _only_from_here(get: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _is_from_a_menu(handler: Any) -> bool:
-    """Whether it is one of Jupyter's own pages that asks: a page of Formgrader's, or a file, holds only links."""
+    """Whether the request comes from one of Jupyter's own pages: Formgrader's pages, and files, hold only links."""
     path = urlsplit(handler.request.headers.get("Referer", "")).path
     return any(f"{path}/".startswith(f"{handler.base_url}/{page}/") for page in WITH_MENUS)
 
 
 def _is_within_a_course(path: str) -> bool:
-    """Whether a folder lies below another course, by its name or where that leads."""
+    """Whether a folder lies below another course, by its path as written or after resolving links."""
     above = [parent for made in (os.path.abspath, os.path.realpath) for parent in Path(made(path)).parents]
     return any((parent / CONFIGURATION).exists() for parent in above)

@@ -1,7 +1,7 @@
-"""The one writer: what grading found goes into autograded/ and nbgrader's gradebook, many submissions at a time.
+"""Writes the results of grading into autograded/ and nbgrader's gradebook, many submissions at a time.
 
-It does what `nbgrader autograde` does with the preprocessors of `preprocessors.py`, which asks the database some
-sixty times for each submission. Where a course configures others, nbgrader does it itself: see `is_stock`.
+It does what `nbgrader autograde` does with the preprocessors of `preprocessors.py`, which takes some sixty database
+queries per submission. If a course configures other preprocessors, nbgrader itself records: see `is_stock`.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     Grades = dict[str, float | None]  # points by the name of a cell
     Comments = dict[str, str | None]
 
-MANY = 200  # submissions that are recorded in one transaction, at most
-SECONDS = 2.0  # after which those are recorded that wait
-LATER = 60.0  # seconds after which it is tried again, where another program keeps the gradebook
+MANY = 200  # submissions recorded in one transaction, at most
+SECONDS = 2.0  # seconds after which waiting submissions are recorded
+LATER = 60.0  # seconds until the next try while another program locks the gradebook
 BUSY = (
     "its row could not be written, since another program keeps the gradebook (Formgrader, or a shell of the database):"
     " end what it is at and run the same command again; nothing is graded again"
@@ -61,7 +61,7 @@ BUSY = (
 
 
 def is_stock(runs: NbgraderCourse) -> bool:
-    """Whether a course's configuration has `nbgrader autograde` do what the Writer does."""
+    """Whether `nbgrader autograde`, as the course configures it, does exactly what the GradebookWriter does."""
     converter = runs.autograding()
     usual = [preprocessors.RestoreCells, OverwriteKernelspec, CheckCellMetadata]
     after = [preprocessors.GradeInSandbox, preprocessors.SaveVerdict, AssignLatePenalties, CheckCellMetadata]
@@ -76,18 +76,18 @@ def is_stock(runs: NbgraderCourse) -> bool:
 
 @dataclass
 class Recorded:
-    """What the gradebook has of a submission: points by cell, an extension of its due date, a penalty."""
+    """What the gradebook holds for a submission: points by cell, an extension of its due date, a penalty."""
 
-    grades: dict[str | None, float | None]  # None: a cell that the assignment no longer has
+    grades: dict[str | None, float | None]  # the key None stands for a cell that the assignment no longer has
     extension: timedelta | None
     penalty: float | None
 
 
 @dataclass
 class Row:
-    """What the gradebook is to hold of a submission: points and remarks by the name of a cell.
+    """What the gradebook is to hold for a submission: points and comments, by the name of a cell.
 
-    Points are None where a person has to give them. `timestamp` is when it was handed in (UTC), or None.
+    Points are None if a person has to give them. `timestamp` is when it was handed in (UTC), or None.
     """
 
     student: str
@@ -98,16 +98,16 @@ class Row:
     key: str
 
     def recorded(self) -> dict[str, Any]:
-        """What tells whether the very same was recorded already; JSON gives it back as it is."""
+        """What identifies this row, to see whether the same was recorded already; it survives a round trip as JSON."""
         return {"key": self.key, "grades": self.grades, "timestamp": str(self.timestamp)}
 
 
 class GradebookWriter:
-    """Records submissions of one assignment. A context manager: what is left over is recorded at the end.
+    """Records submissions of one assignment. It is a context manager: on exit, it records the rows still waiting.
 
-    Raises OSError and SQLAlchemy's OperationalError, which go for all submissions.
-    Where another program keeps SQLite's file, rows wait; `unrecorded` are pairs of those who have none even at the end,
-    or whose verdict could not be kept, and why.
+    Raises OSError and SQLAlchemy's OperationalError, which concern all submissions.
+    While another program locks SQLite's file, rows wait. `unrecorded` lists pairs (student, reason) of those who have
+    no row even at the end, or whose verdict could not be kept.
     """
 
     def __init__(self, runs: NbgraderCourse, assignment: course.Assignment, results: Store) -> None:
@@ -134,7 +134,7 @@ class GradebookWriter:
         self.waiting: list[Row] = []
         self.due, self.is_kept = time.monotonic() + SECONDS, False
         self.unrecorded: list[tuple[str, str]] = []
-        self.gradebook.db.rollback()  # what was read is enough: no transaction stays open meanwhile
+        self.gradebook.db.rollback()  # everything needed is read: leave no transaction open
 
     def __enter__(self) -> GradebookWriter:
         return self
@@ -150,9 +150,9 @@ class GradebookWriter:
     # --- what is there already --------------------------------------------------------------------
 
     def held(self, student: str, key: str) -> Verdict | None:
-        """The Verdict of the result `key` if that is what is recorded of the student, and all is in its place, or None.
+        """The Verdict of the result `key` if it is already recorded for the student and all is in place, or None.
 
-        Where other files lie beside the notebook, or a penalty is in question, it is recorded anew.
+        If other files lie beside the notebook, or a late penalty may apply, the result is recorded anew (None).
         """
         verdict, recorded = self.results.latest_of(self.assignment.name, student)
         timestamp = self._timestamp(student)
@@ -170,7 +170,7 @@ class GradebookWriter:
 
     @functools.cached_property
     def _in_gradebook(self) -> dict[str, Recorded]:
-        """What the gradebook has of everybody, by student: one question for all."""
+        """What the gradebook holds for every student, read with one query."""
         names = {cell: name for grades, _ in self.cells.values() for name, cell in grades.items()}
         grade, notebook, submission = Grade.__table__, SubmittedNotebook.__table__, SubmittedAssignment.__table__
         rows = self.gradebook.db.execute(
@@ -193,15 +193,15 @@ class GradebookWriter:
         return found
 
     def _beside(self, student: str) -> set[str]:
-        """The names of what was handed in beside the notebook."""
+        """The names of the files and folders handed in beside the notebook."""
         return files.names(self._folder("submitted", student)) - {f"{self.assignment.name}.ipynb"}
 
     # --- one submission ---------------------------------------------------------------------------
 
     def add(self, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str) -> None:
-        """Write the autograded notebook, and the rows with those of others. Raises NotRecorded.
+        """Write the autograded notebook; its rows are written later, together with those of others.
 
-        `key` is the result's.
+        `key` is the key of the result. Raises NotRecorded.
         """
         if problem := files.problem_of(student):
             raise NotRecorded(problem)
@@ -226,7 +226,7 @@ class GradebookWriter:
             self.flush()
 
     def _assess(self, cell: NotebookNode, verdict: Verdict, grades: Grades, comments: Comments) -> None:
-        """What SaveVerdict finds: the points of a grade cell, the remark on a solution cell."""
+        """Set what SaveVerdict would set: the points of a grade cell, the comment on a solution cell."""
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
         if utils.is_grade(cell):
             outcome = verdict.exercise(self.exercises.get(name))
@@ -239,7 +239,7 @@ class GradebookWriter:
             comments[name] = "No response." if unchanged else None
 
     def _write(self, student: str, notebook: NotebookNode) -> None:
-        """Make autograded/STUDENT/NN/: the notebook, the files handed in beside it, those of the source over them."""
+        """Make autograded/STUDENT/NN/: the notebook and the files handed in beside it, overwritten by the source's."""
         name, converter = self.assignment.name, self.converter
         target = self._folder("autograded", student)
         if os.path.exists(target):
@@ -259,7 +259,7 @@ class GradebookWriter:
 
     @functools.cached_property
     def _files_of_source(self) -> list[tuple[str, str]]:
-        """(path, place in a submission) of what lies beside the source notebook."""
+        """(path, place in a submission) of each file beside the source notebook."""
         directory = self.directory
         folder = directory.format_path(directory.source_directory, ".", self.assignment.name)
         kept = {os.path.join(folder, n) for n in self.converter.exclude_overwriting.get(self.assignment.name, [])}
@@ -276,7 +276,7 @@ class GradebookWriter:
     # --- many submissions -------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Record what waits; where another program keeps the gradebook, it waits on."""
+        """Record the waiting rows; while another program locks the gradebook, they keep waiting."""
         self.is_kept, self.due = False, time.monotonic() + SECONDS
         while self.waiting and not self.is_kept:
             try:
@@ -289,7 +289,7 @@ class GradebookWriter:
 
     def _record_rows(self, rows: Sequence[Row]) -> None:
         """Record rows in one transaction; then note that they are recorded."""
-        with self.gradebook.engine.begin() as database:  # by itself, and in order: others may be adding the same ones
+        with self.gradebook.engine.begin() as database:  # separate and sorted: others may add the same ones
             _insert_new(database, Student.__table__, [{"id": name} for name in sorted(row.student for row in rows)])
         with self.gradebook.engine.begin() as database:
             submissions = self._submissions(database, rows)
@@ -305,7 +305,7 @@ class GradebookWriter:
                 self.unrecorded.append((row.student, str(_for_one(error))))
 
     def _submissions(self, database: Connection, rows: Sequence[Row]) -> dict[str, tuple[str, bool]]:
-        """Make sure that the submissions are there: {student: (the submission's id, whether it is late)}."""
+        """Make sure that the submissions exist; returns {student: (the submission's id, whether it is late)}."""
         names = [row.student for row in rows]
         found = {
             s.student_id: s
@@ -345,7 +345,7 @@ class GradebookWriter:
         return timestamp > (self.duedate + extension if extension else self.duedate)
 
     def _record(self, database: Connection, name: str, rows: Sequence[Row], submissions: dict[str, str]) -> None:
-        """Points and remarks of one notebook of the assignment (there is one, but nbgrader knows no such limit)."""
+        """Record points and comments of one notebook of the assignment (there is one, but nbgrader allows more)."""
         notebooks = dict(
             database.execute(
                 select(SubmittedNotebook.assignment_id, SubmittedNotebook.id).where(
@@ -377,7 +377,7 @@ class GradebookWriter:
         _put(database, Comment.__table__, comment_cells, comments, _commented)
 
     def _assign_penalty(self, student: str) -> None:
-        """As the course's late-submission plug-in has it."""
+        """Assign the late penalty, as the course's late-submission plug-in determines it."""
         where = {"student": student, "assignment": self.assignment.name, "notebook": self.assignment.name}
         where["db_url"] = self.directory.db_url
         assign = AssignLatePenalties(parent=self.converter)
@@ -386,12 +386,12 @@ class GradebookWriter:
 
 
 def is_kept(error: object) -> bool:
-    """Whether a database's error says that another program is writing into SQLite's file, or keeps it."""
+    """Whether a database error says that another program is writing to SQLite's file, or locks it."""
     return "database is locked" in str(getattr(error, "orig", None))
 
 
 def _for_one(error: OSError) -> NotRecorded:
-    """The NotRecorded for a student whose file or folder cannot be written. Raises what goes wrong for everybody."""
+    """The NotRecorded for a student whose file or folder cannot be written. Raises errors that concern everybody."""
     if error.errno in DISK:
         raise error
     where = f"{os.fsdecode(error.filename2 or error.filename)} " if error.filename else ""
@@ -399,7 +399,7 @@ def _for_one(error: OSError) -> NotRecorded:
 
 
 def _graded(score: float | None, manual_score: float | None) -> dict[str, Any]:
-    """As nbgrader has it: what a person has graded, or is to grade, needs a person's look again."""
+    """The columns as nbgrader sets them: a cell that a person has graded, or has to grade, needs manual grading."""
     return {"auto_score": score, "needs_manual_grade": manual_score is not None or score is None}
 
 
@@ -416,8 +416,8 @@ def _put(
 ) -> None:
     """Insert or update rows by notebook and cell: `wanted` is a list of (a notebook's id, {name of a cell: value}).
 
-    `values` maps a value, and what a person has given (or None), to columns. A row without a value is made, and then
-    left alone.
+    `values` maps a value, and the value that a person has given (or None), to columns. A cell without a value gets a
+    row if it has none; an existing row stays as it is.
     """
     manual = table.c.manual_score if table is Grade.__table__ else table.c.manual_comment
     found = database.execute(
@@ -448,7 +448,7 @@ def _put(
 
 
 def _insert_new(database: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows by their `id`, but for those that are there already."""
+    """Insert the rows whose `id` is not there yet."""
     known = set(database.scalars(select(table.c.id).where(table.c.id.in_([row["id"] for row in rows]))))
     new = [row for row in rows if row["id"] not in known]
     if new:

@@ -1,17 +1,18 @@
-"""Whose a collected file is: found in the outermost name by which the instructor's pattern names a student.
+"""Finds the owner of a collected file: the student in the outermost name that matches the instructor's pattern.
 
-What lies in the `archive_directory` is named by the course's system, and what lies in an archive of a whole class, too:
-these are the items. In an item, a student has named things, perhaps after another. So a file is a student's
+The course's system names what lies in the `archive_directory`, and what lies in an archive of a whole class: these are
+the items. The names inside an item were chosen by a student, who may have used another student's name. So a file is
+assigned to a student
 
 1. by the item's name, if the pattern finds the student there;
-2. or by a name in it, if the item's name begins with the student's: then nothing in it is another's. A student's name
-   further on in it is weaker;
-3. or by a name in it alone, if only one item holds something of the student.
+2. or by a name inside the item, if the item's name begins with the student's name: then nothing in it belongs to
+   anybody else. A student's name later in the item's name is a weaker reason;
+3. or by a name inside the item alone, if only one item holds something of the student.
 
-Of these only the first that there is for a student counts; and what is another item's with the same right is not taken,
-unless the course's system says when each was handed in. An archive of a whole class is one that the instructor names
-so, or the only one that there is, if its name is no student's. Only what is surely a student's (by 1 or 2, and in no
-class's archive but one that the instructor names) replaces what was collected before.
+Only the best of these reasons counts for a student. If several items have an equally good claim, neither is taken,
+unless the course's system says when each was handed in. An archive of a whole class is one that the instructor declares
+as such, or the only one there is, if its name is no student's. Only files that surely belong to a student (by 1 or 2,
+and not from a class archive that the instructor did not declare) replace what was collected before.
 """
 
 from __future__ import annotations
@@ -29,21 +30,21 @@ from typing import Any, TypeAlias, TypeVar
 
 from ..submission.times import time_of
 
-MAX_NAME = 255  # bytes, which file systems take
+MAX_NAME = 255  # bytes in a name: the limit of common file systems
 K = TypeVar("K", bound=Hashable)
 Place: TypeAlias = tuple[str, ...]  # the parts of a path
 Info: TypeAlias = dict[str, Any]  # what a Pattern finds, by the names of its groups
-EARLIER = "earlier"  # in what a Pattern finds: a student whom the name names before
+EARLIER = "earlier"  # key in an Info: another student whom the same name names earlier
 GROUPS = ("student_id", "first_name", "last_name", "email", "timestamp")
 
 
 def is_plain(name: str) -> bool:
-    """Whether it is the name of something within a folder, and can be shown."""
+    """Whether the name stays within its folder and can be printed."""
     return 0 < len(name.encode("utf-8", "replace")) <= MAX_NAME and name.isprintable() and not re.search(r"^\.|/", name)
 
 
 class Pattern:
-    """The instructor's pattern for paths of notebooks; `notebook` is the name that they should have."""
+    """The instructor's pattern for the paths of notebooks; `notebook` is the name that they should have."""
 
     def __init__(self, named_regexp: str, notebook: str) -> None:
         self.expression = re.compile(named_regexp)
@@ -56,12 +57,12 @@ class Pattern:
         return self._found(path, root, path)
 
     def of_folder(self, root: str, parts: Place) -> Info | None:
-        """What the pattern finds in the path of a folder or an archive: as if it held the notebook, or were it."""
+        """What the pattern finds in the path of a folder or archive, as if that held the notebook, or were it."""
         path = "/".join((root, *parts))
         return self._found(f"{path}/{self.notebook}", root, path) or self._found(f"{path}.ipynb", root, path)
 
     def file_id(self, root: str, parts: Place, name: str) -> str:
-        """What the pattern takes for the name of the notebook `name` in a folder of a student's."""
+        """The name that the pattern finds for the notebook `name` in a student's folder."""
         path = "/".join((root, *parts))
         match = self.expression.match(f"{path}/{name}")
         if match and match["file_id"] and 0 <= match.end("student_id") <= len(path) <= match.start("file_id"):
@@ -69,7 +70,7 @@ class Pattern:
         return name
 
     def _found(self, text: str, root: str, path: str) -> Info | None:
-        """What the pattern finds in a text, if it names a student within `path` and below `root`."""
+        """What the pattern finds in a text, if the student's name lies within `path` and below `root`."""
         match = self.expression.match(text)
         if not match or not match["student_id"] or not match["file_id"] or "/" in match["student_id"]:
             return None
@@ -79,7 +80,7 @@ class Pattern:
         return {**{key: match[key] for key in said}, "file_id": match["file_id"], EARLIER: self._earlier(match)}
 
     def _earlier(self, match: re.Match[str]) -> str | None:
-        """A student whom the same name names before the one who was found, who may have written the rest of it."""
+        """A student whom the same name names before the one found, and who may have written the rest of the name."""
         before = match.string[: match.start("student_id")]
         earlier = self.expression.match(before + self.notebook)
         if earlier and earlier["student_id"] and before.rfind("/") < earlier.start("student_id") < len(before):
@@ -89,21 +90,21 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a file comes from: parts of a path, and how many of them name what lies in the `archive_directory`."""
+    """Where a file comes from: the parts of its path, and how many of them name an entry of the `archive_directory`."""
 
     parts: Place
     outermost: int
 
     def below(self, path: PurePath) -> Origin:
-        """The Origin of what lies there by this path."""
+        """The Origin of what lies below this one at the relative path."""
         return Origin(self.parts + path.parts, self.outermost)
 
 
 @dataclass
 class Claim:
-    """A student to whom a file is said to belong by what lies in an item; the smaller the rank, the better the reason.
+    """The claim that a file in an item belongs to a student; the smaller the rank, the better the reason.
 
-    `sure`: it may replace what was collected before.
+    `sure`: the file may replace what was collected before.
     """
 
     path: str
@@ -122,10 +123,10 @@ BY_ITEM, BY_FIRST_WORD, BY_NOTHING = 0, 1, math.inf
 
 
 class Owners:
-    """Decides on the files `found`, {path: Origin}: by path, `infos` for nbgrader and `problems` of what is left out.
+    """Decides on the files `found`, {path: Origin}: by path, `infos` for nbgrader or `problems` of files left out.
 
-    `remarks` are sentences for the instructor. `class_archives` are patterns for names of archives that hold a whole
-    class. `has_submitted` tells whether something of a student was collected before.
+    `remarks` are sentences for the instructor. `class_archives` are patterns for the names of archives that hold a
+    whole class. `has_submitted` tells whether something of a student was collected before.
     """
 
     def __init__(
@@ -180,26 +181,26 @@ class Owners:
         return Claim(path, origin, info, item, BY_ITEM if by_item else BY_NOTHING, sure)
 
     def _outermost_named(self, origin: Origin, outside: int) -> tuple[Place, Info | None]:
-        """(the outermost place on the way to a file that names a student, what it says), below `outside` parts."""
+        """(the outermost place that names a student, its Info) on a file's path, after the first `outside` parts."""
         for length in range(outside + 1, len(origin.parts) + 1):
             if info := self._named(origin.parts[:length]):
                 return origin.parts[:length], info
         return (), None
 
-    @functools.cache  # noqa: B019  as long as this object, which is used once
+    @functools.cache  # noqa: B019  this object is used once, so the cache may keep it
     def _named(self, place: Place) -> Info | None:
         if place in self.children:
             return self.pattern.of_folder(self.root, place)
         return self.pattern.of_file(self.root, place)
 
     def _is_declared(self, top: str) -> bool:
-        """Whether the instructor says that a whole class is in it; archives are named here without their suffix."""
+        """Whether the instructor declares it a whole class's archive; `top` is an archive's name without its suffix."""
         names = {name for declared in self.class_archives for name in (declared, ARCHIVE_SUFFIX.sub("", declared))}
         return (top,) in self.children and any(fnmatchcase(top, name) for name in names)
 
     @functools.cache  # noqa: B019
     def _class_archive(self, top: str) -> Place:
-        """The place in which the items of a whole class lie; () where `top` is an item itself."""
+        """The place that holds the items of a whole class; () if `top` is an item itself."""
         place = (top,)
         if place not in self.children:
             return ()
@@ -213,7 +214,7 @@ class Owners:
         return place
 
     def _is_somebodys(self, place: Place) -> bool:
-        """Whether the only thing that there is belongs to one student."""
+        """Whether `place`, the only one there is, belongs to one student."""
         named = self._named(place)
         if not named:
             return self._begins_with_one_of_its_students(place)
@@ -227,7 +228,7 @@ class Owners:
         return False
 
     def _inside(self, place: Place) -> set[str]:
-        """The students whom the names right in a place name."""
+        """The students named by the entries directly in a place."""
         return {info["student_id"] for name in self.children.get(place, ()) if (info := self._named((*place, name)))}
 
     def _begins_with_one_of_its_students(self, place: Place) -> bool:
@@ -236,7 +237,7 @@ class Owners:
 
     @functools.cache  # noqa: B019
     def _remark_on(self, place: Place, owner: str) -> None:
-        """Say of what is taken for a student's, the `owner`'s, that it may be a whole class's."""
+        """Remark that a place that is taken as the student `owner`'s may be a whole class's."""
         inside = self._inside(place)
         if len(inside) > 1 and owner not in inside:
             self.remarks.append(
@@ -247,7 +248,7 @@ class Owners:
     # --- between several that name one student ----------------------------------------------------
 
     def _without_others_names(self, claims: list[Claim]) -> list[Claim]:
-        """Without what lies in an item that is named after one student, and is named after another."""
+        """The claims, without files named after one student in an item named after another."""
         kept = [claim for claim in claims if claim.rank == BY_ITEM]
         for item, inside in _grouped((c for c in claims if c.rank != BY_ITEM), lambda claim: claim.item).items():
             at, own = _first_of({claim.student for claim in inside}, item[-1])
@@ -261,13 +262,13 @@ class Owners:
         return kept
 
     def _with_the_best_reason(self, claims: list[Claim]) -> list[Claim]:
-        """Of each student, what is the student's by the best reason that there is; without any, from one item alone."""
+        """The claims with the best reason for each student; without a real reason, only if all are from one item."""
         kept = []
         for student, mine in _grouped(claims, lambda claim: claim.student).items():
             best = min(claim.rank for claim in mine)
             chosen = [claim for claim in mine if claim.rank == best]
             if best == BY_NOTHING and len({claim.item for claim in chosen}) > 1:
-                chosen = []  # it may be a class's and a student's, or two students'
+                chosen = []  # the items may be a class's and a student's, or two students'
             if chosen:
                 others = f"{student}'s own is in {'/'.join(chosen[0].item)}"
             else:
@@ -283,7 +284,7 @@ class Owners:
         return kept
 
     def _beside_what_was_collected(self, claims: list[Claim]) -> list[Claim]:
-        """Without what is not surely a student's of whom something was collected before."""
+        """The claims, without unsure ones for students of whom something was collected before."""
         before = {student for student in {c.student for c in claims if not c.sure} if self.has_submitted(student)}
         kept = []
         for claim in claims:
@@ -298,7 +299,7 @@ class Owners:
         return kept
 
     def _choose(self, claims: list[Claim]) -> None:
-        """One file for each place in a student's folder: the latest or, in one item without times, the outermost."""
+        """Choose one file per place in a student's folder: the latest or, in one item without times, the outermost."""
 
         def place(claim: Claim) -> tuple[str, str, str]:
             return claim.student, os.path.splitext(claim.info["file_id"])[0], os.path.splitext(claim.path)[1]
@@ -336,12 +337,12 @@ ARCHIVE_SUFFIX = re.compile(r"(\.tar)?\.\w+$")
 
 
 def _right_in_the_item(claims: list[Claim]) -> list[Claim]:
-    """Those that lie right in their item, which may be a class's; all of them where there are none."""
+    """The claims on files directly in their item, which may be a class's; all of the claims if there are none."""
     return [claim for claim in claims if len(claim.origin.parts) == len(claim.item) + 1] or claims
 
 
 def _author(claim: Claim) -> Place:
-    """The place whose content one student has named: in an item that may be a class's, a folder or archive in it."""
+    """The place whose content one student has named: the item, or a folder or archive in one that may be a class's."""
     inner = claim.origin.parts[: len(claim.item) + 1]
     return inner if claim.rank == BY_NOTHING and len(inner) < len(claim.origin.parts) else claim.item
 
@@ -354,14 +355,14 @@ def _grouped(claims: Iterable[Claim], key: Callable[[Claim], K]) -> dict[K, list
 
 
 def _words(name: str) -> Place:
-    """The words of a name, however it is written: an archive's name is often typed by another hand, or system."""
+    """The words of a name, ignoring case, separators and Unicode form: archive names are often typed by other hands."""
     return tuple(re.findall(r"[^\W_]+", unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())))
 
 
 def _first_of(students: Iterable[str], name: str) -> tuple[int, Place]:
-    """(at which word of a name the first of these students is named, and as which words): the longest who begins there.
+    """(index of the word at which a name first names one of these students, the words of the longest such name).
 
-    (-1, ()) where it names none.
+    (-1, ()) if it names none of them.
     """
     known, words = {_words(student) for student in students}, _words(name)
     longest = max(map(len, known), default=0)

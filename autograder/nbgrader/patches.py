@@ -1,12 +1,16 @@
-"""The patches of nbgrader and nbconvert, where they offer no option: how a submission's files are found, copied, shown.
+"""Patches nbgrader and nbconvert where they offer no option: how a submission's files are found, copied and shown.
 
-Without it (nbgrader 0.9.6), a folder without the notebook gets no row in the gradebook, nor does one that may not be
-looked into or a student whose name holds brackets; a FIFO or a timestamp.txt that holds no time stops the batch, and
-the target of a symbolic link is graded, and copied into `autograded/` and the feedback; and a program that keeps
-SQLite's file for more than 5 s ends the batch, as does a folder with a line break in its name. `nbgrader export` has an
-option for another plug-in, which a course with an older configuration would lack: a name that is a formula would be one
-in its table. Formgrader makes its pages with an exporter of its own, which no configuration of preprocessors reaches,
-and which shows raw cells and names as if they were HTML.
+Without the patches (nbgrader 0.9.6):
+
+- A folder without the notebook, a folder that cannot be opened, and a student whose name contains brackets get no row
+  in the gradebook.
+- The batch stops at a FIFO, at a timestamp.txt that holds no time, at a folder with a line break in its name, and when
+  a program locks SQLite's file for more than 5 s.
+- The target of a symbolic link is graded, and copied into `autograded/` and the feedback.
+- `nbgrader export` has an option for another plug-in, but a course with an older configuration does not set it: a name
+  that is a formula would act as one in the table.
+- Formgrader makes its pages with an exporter of its own, which no configuration of preprocessors reaches, and which
+  shows raw cells and names as if they were HTML.
 """
 
 from __future__ import annotations
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 MAX_COPIED = 20 * 2**20
-PATIENCE = 60.0  # seconds for which another program may write into SQLite's file; by itself it waits for 5
+PATIENCE = 60.0  # seconds to wait while another program writes to SQLite's file; the default is 5
 
 _init_notebooks = base.BaseConverter.init_notebooks
 _init_assignment = base.BaseConverter.init_assignment
@@ -49,7 +53,7 @@ _find_all_files = base.find_all_files
 
 
 def apply() -> None:
-    """Put the patch in place; doing it twice does no harm."""
+    """Put the patches in place; doing it twice does no harm."""
     CourseDirectory.get_existing_timestamp = get_existing_timestamp
     Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
     base.BaseConverter.init_assignment = copy_files
@@ -64,24 +68,24 @@ def apply() -> None:
 
 
 def be_patient(connection: object, record: object) -> None:
-    """Let a new connection to SQLite's file wait for as long as it takes others to write."""
+    """Let a new connection to SQLite wait up to PATIENCE while others write."""
     if isinstance(connection, sqlite3.Connection):
         connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
 
 
 def init_notebooks(self: Any) -> None:
-    """For every folder, the notebooks that should be there; of those handed in, also the ones that are not."""
+    """Set each folder's notebooks to those that should be there; in `submitted/`, even to those that are missing."""
     try:
         with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
             names = notebooks_of(gradebook, self.coursedir.assignment_id)
     except MissingEntry:
-        return _init_notebooks(self)  # which says that the assignment is unknown
+        return _init_notebooks(self)  # reports that the assignment is unknown
     take_notebooks(self, names)
     assignment = self.coursedir.assignment_id
     if isinstance(self, Autograde) and assignment in course.assignments():
         try:
             preprocessors.require_gate(assignment, self.config)
-        except UserError as problem:  # one sentence for the instructor, before anybody is graded
+        except UserError as problem:  # one sentence for the instructor, before any student is graded
             self.log.error("%s", problem)
             raise NbGraderException(str(problem)) from None
 
@@ -92,19 +96,19 @@ def notebooks_of(gradebook: Gradebook, assignment: str) -> list[str]:
 
 
 def take_notebooks(self: Any, names: Sequence[str]) -> None:
-    """Let a converter work on the notebooks of these names in the folders that it is asked for."""
+    """Have a converter work on the notebooks with these names in the folders that it is asked for."""
     folders = folders_of(self)
     found = {folder: [os.path.join(folder, f"{name}.ipynb") for name in names] for folder in folders}
     if not isinstance(self, Autograde):
         found = {folder: [path for path in paths if os.path.isfile(path)] for folder, paths in found.items()}
     if not any(found.values()):
-        return _init_notebooks(self)  # which says what is missing
+        return _init_notebooks(self)  # reports what is missing
     self.notebooks = []
     self.assignments = {folder: paths for folder, paths in found.items() if paths}
 
 
 def folders_of(self: Any) -> list[str]:
-    """The folders that a converter is asked for; of those handed in, also the ones that may not be looked into."""
+    """The folders that a converter is asked for; in `submitted/`, even those that cannot be opened."""
     assignment, pattern = self.coursedir.assignment_id, self.coursedir.student_id
     folders = set(glob.glob(self._format_source(assignment, pattern)))
     if isinstance(self, Autograde):
@@ -123,13 +127,13 @@ def folders_of(self: Any) -> list[str]:
 
 
 def format_source(self: Any, assignment_id: str, student_id: str, escape: bool = False) -> str:
-    """nbgrader's own; as a pattern, also for the folder of a student whose name has two lines."""
+    """nbgrader's own path; if it is to be a pattern, it also matches a student's name with a line break."""
     made = _format_source(self, assignment_id, student_id, escape=escape)
     return f"(?s:{made})" if escape else made
 
 
 def copy_files(self: Any, assignment_id: str, student_id: str) -> None:
-    """nbgrader's step of copying what lies beside the notebooks, without following a link of a student's."""
+    """Replaces nbgrader's copying of the files beside the notebooks: it does not follow a student's links."""
     if self._input_directory != self.coursedir.submitted_directory:
         return _init_assignment(self, assignment_id, student_id)
     exclude = [*self.coursedir.ignore, "*.ipynb"]
@@ -140,7 +144,7 @@ def copy_files(self: Any, assignment_id: str, student_id: str) -> None:
 
 
 def get_existing_timestamp(self: CourseDirectory, dest_path: str) -> datetime | None:
-    """When a submission was handed in, by its timestamp.txt (UTC); None where that is no readable time."""
+    """When a submission was handed in, by its timestamp.txt (UTC); None if that holds no readable time."""
     try:
         return time_of(files.read_bytes(os.path.join(dest_path, "timestamp.txt"))[:100].decode())
     except (Unreadable, UnicodeDecodeError):
@@ -150,7 +154,7 @@ def get_existing_timestamp(self: CourseDirectory, dest_path: str) -> datetime | 
 def find_regular_files(path: str, exclude: list[str] | None = None) -> list[str]:
     """nbgrader's list of files, without links, special files and files too large to copy.
 
-    nbgrader leaves out what matches one of `exclude`, but not below a folder whose name holds brackets.
+    nbgrader leaves out what matches one of `exclude`, but fails to do so below a folder whose name contains brackets.
     """
     found = [name for name in _find_all_files(path, exclude or []) if _is_copied(name)]
     return [name for name in found if not any(fnmatch(os.path.basename(name), e) for e in exclude or ())]

@@ -1,6 +1,6 @@
-"""What exercises are worth, written into metadata, headings, tables and totals of the course, and into its README.
+"""Writes the points of exercises into the course's metadata, headings, tables and totals, and into its README.
 
-An exercise is worth what its checks are worth together, unless the course's configuration gives it other points:
+An exercise is worth the total of its checks, unless the course's configuration gives it other points:
 
     c.Exercises.points = {"attention": 20}
 
@@ -38,8 +38,8 @@ def configured(config: Mapping) -> dict[str, float]:
 def write(path: Path, worth: Mapping[str, float], wanted: Mapping[str, float]) -> list[str]:
     """Bring a source notebook up to date; returns a sentence for each exercise whose points have changed.
 
-    `worth` is what the checks of each exercise are worth together, `wanted` what the configuration gives some of them.
-    Raises CourseError where somebody has changed a cell's points by hand.
+    `worth` maps exercises to the total of their checks, `wanted` maps some of them to the points that the configuration
+    gives them. Raises CourseError if somebody has changed a cell's points by hand.
     """
     text = path.read_text(encoding="utf-8")
     notebook = json.loads(text)
@@ -51,7 +51,7 @@ def write(path: Path, worth: Mapping[str, float], wanted: Mapping[str, float]) -
 
 
 def renew(notebook: dict, name: str, worth: Mapping[str, float], wanted: Mapping[str, float]) -> list[str]:
-    """As `write`, for a parsed notebook, in place."""
+    """Do what `write` does on a parsed notebook, in place."""
     graded = [cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader", {}).get("grade")]
     texts = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
     headings = [float(m["points"]) for cell in texts for m in HEADING.finditer(_source(cell))]
@@ -84,7 +84,7 @@ def renew(notebook: dict, name: str, worth: Mapping[str, float], wanted: Mapping
 
 
 def disagreement(name: str, cell: str, exercise: str, before: float, now: float) -> str:
-    """What to say of a graded cell whose points are not those of its exercise."""
+    """The message about a graded cell whose points are not those of its exercise."""
     return (
         f"{name}: the cell {cell!r} is worth {before:g} points, and {exercise} is worth {now:g}. To make it worth"
         f' {before:g}, write c.Exercises.points = {{"{exercise}": {before:g}}} into nbgrader_config.py; otherwise give'
@@ -105,7 +105,7 @@ def write_readme(path: Path, totals: Mapping[str, float]) -> None:
 
 
 def _write_numbers(cells, pattern, numbers, made, name=None):
-    """Replace the n-th match of a pattern in the cells by what `made` makes of it and the n-th number."""
+    """Replace the n-th match of a pattern in the cells by what `made` returns for it and the n-th number."""
     found = sum(len(pattern.findall(_source(cell))) for cell in cells)
     if name and found != len(numbers):
         raise CourseError(
@@ -125,5 +125,5 @@ def _source(cell):
 
 
 def _number(points):
-    """As nbgrader writes it: 6 and not 6.0."""
+    """The points as nbgrader writes them: 6 and not 6.0."""
     return int(points) if float(points).is_integer() else points

@@ -1,6 +1,6 @@
-"""What plugs into `nbgrader autograde`: an exporter that reads submissions, preprocessors that restore and grade.
+"""Plug-ins for `nbgrader autograde`: an exporter that reads submissions, preprocessors that restore and grade.
 
-nbgrader's own lists and exporter option take these; what has no option is in `patches.py`.
+They are set through nbgrader's own options; what has no option is in `patches.py`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class SubmissionExporter(NotebookExporter):
-    """Reads a submission that may be anything. What cannot be read becomes an empty notebook that says why."""
+    """Reads a submission, which may be anything. One that cannot be read becomes an empty notebook that says why."""
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, Any]:
         if not getattr(self.parent, "_sanitizing", False):
@@ -52,7 +52,7 @@ class SubmissionExporter(NotebookExporter):
 
 
 class RestoreCells(NbGraderPreprocessor):
-    """Puts test and setup cells back from the gradebook: missing ones added, doubled ones dropped, edits undone."""
+    """Restores test and setup cells from the gradebook: adds missing ones, drops duplicates, undoes edits."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         known, metadata = cells_of_gradebook(resources)
@@ -67,7 +67,7 @@ class RestoreCells(NbGraderPreprocessor):
 
 
 def notebook_cells(restored: Iterable[RestoredCell], metadata: Metadata) -> list[NotebookNode]:
-    """Restored cells as those of a notebook; `metadata` is nbgrader's, by grade id."""
+    """Restored cells as notebook cells; `metadata` is nbgrader's, by grade id."""
     return [_notebook_cell(cell, number, metadata) for number, cell in enumerate(restored)]
 
 
@@ -83,21 +83,21 @@ def _notebook_cell(cell: RestoredCell, number: int, metadata: Metadata) -> Noteb
 
 
 def _new_cell(cell_type: str, source: str, number: int) -> NotebookNode:
-    """A cell of a notebook. nbformat's own functions hold each against the schema, which takes half of the time."""
+    """A notebook cell. nbformat's own functions validate each against the schema, which takes half of the time."""
     made = {"cell_type": cell_type, "id": f"cell-{number}", "metadata": {}, "source": source}
     cell: Any = nbformat.from_dict({**made, "execution_count": None, "outputs": []} if cell_type == "code" else made)
     return cell
 
 
 def cells_of_gradebook(resources: Any) -> tuple[list[course.Cell], Metadata]:
-    """The assignment's cells as the gradebook knows them, in order, and nbgrader's metadata for each by id."""
+    """The assignment's cells as the gradebook knows them, in order, and nbgrader's metadata for each, by grade id."""
     where = resources["nbgrader"]
     with Gradebook(where["db_url"]) as gradebook:
         return known_cells(gradebook.find_notebook(where["notebook"], where["assignment"]))
 
 
 def known_cells(notebook: Any) -> tuple[list[course.Cell], Metadata]:
-    """The cells of nbgrader's Notebook, in order, and nbgrader's metadata for each by id."""
+    """The cells of an nbgrader Notebook, in order, and nbgrader's metadata for each, by grade id."""
     points = {c.name: c.max_score for c in notebook.grade_cells}
     solutions = {c.name for c in notebook.solution_cells}
     known = [
@@ -139,8 +139,8 @@ def _metadata(cell: course.Cell, checksum: str) -> dict[str, Any]:
 
 
 class GradeInSandbox(NbGraderPreprocessor):
-    """In the place of nbgrader's Execute: runs the student's cells and the graders in the sandbox, or takes the stored
-    result of the very same submission. The Verdict goes to `resources["autograder"]` and, shown, into the test cells.
+    """Replaces nbgrader's Execute: runs the student's cells and the graders in the sandbox, or takes the stored result
+    of exactly the same submission. The Verdict goes to `resources["autograder"]` and, as text, into the test cells.
     """
 
     unsafe = Bool(False, help="Run student code without bubblewrap. It can then do whatever you can.").tag(config=True)
@@ -169,7 +169,7 @@ class GradeInSandbox(NbGraderPreprocessor):
         return nb, resources
 
     def _graded(self, cells: list[RestoredCell], assignment: course.Assignment, seed: int) -> verdict.Graded:
-        """What grading finds; once more, before it counts that a deadline or a kill has stopped it."""
+        """The Graded of a submission; if a deadline or a kill stops it, it is graded once more before that counts."""
         grader: Any = warm_grader(self.unsafe, self.device)
         settings = assignment.exercises, seed, "", assignment.name
         graded = grader.grade_cells(cells, *settings)
@@ -184,7 +184,7 @@ def _cell_of(cell: NotebookNode, known: dict[str, course.Cell]) -> RestoredCell:
 def write_outputs(
     notebook_cells: Sequence[NotebookNode], cells: Sequence[RestoredCell], graded: verdict.Graded
 ) -> None:
-    """Give the cells of a notebook what grading saw of them; `cells` are the same, as they were restored."""
+    """Write outputs and results into a notebook's cells; `cells` are the same cells as they were restored."""
     for index, (made, cell) in enumerate(zip(notebook_cells, cells, strict=True)):
         if made.cell_type != "code":
             continue
@@ -197,7 +197,7 @@ def write_outputs(
 
 
 def require_gate(assignment, config):
-    """Raises CourseError where nothing of an assignment may be graded, see `gate.require`; `config` is nbgrader's."""
+    """Raises CourseError if an assignment may not be graded, see `gate.require`; `config` is nbgrader's."""
     settings = config.GradeInSandbox
     unsafe, device = settings.get("unsafe", False), settings.get("device", "cpu")
 
@@ -210,21 +210,21 @@ def require_gate(assignment, config):
 
 @functools.lru_cache(maxsize=1)
 def warm_grader(unsafe: bool, device: str) -> Grader:
-    """One sandbox for all submissions of this process."""
+    """One Grader, with its sandbox, for all submissions of this process."""
     grader = start.started_grader(device, unsafe)
     atexit.register(grader.close)
     return grader
 
 
 def score_of(outcome):
-    """The points of a graded cell; None where a person has to give them, since a check had a mistake of its own."""
+    """The points of a graded cell; None if a person has to give them, because a check had a mistake of its own."""
     if outcome is None:
         return 0.0
     return None if outcome.unjudged else outcome.score
 
 
 class SaveVerdict(SaveAutoGrades):
-    """nbgrader's SaveAutoGrades, with the scores of the Verdict; a cell's output never counts."""
+    """nbgrader's SaveAutoGrades, with the scores of the Verdict; a cell's outputs never count."""
 
     def _add_score(self, cell: NotebookNode, resources: Any) -> None:
         name = cell.metadata.nbgrader["grade_id"]
@@ -242,7 +242,7 @@ class SaveVerdict(SaveAutoGrades):
 
 
 class HideTests(NbGraderPreprocessor):
-    """For the feedback: the results of a test cell without its source."""
+    """For the feedback: shows the results of a test cell without its source."""
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
         metadata = cell.metadata.get("nbgrader", {})

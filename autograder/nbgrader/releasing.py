@@ -1,7 +1,7 @@
-"""Makes release and solutions from a source notebook: preprocessors for nbgrader's own generators.
+"""Makes the release and the solutions from a source notebook: preprocessors for nbgrader's own generators.
 
-A fix exercise's source cell holds the repaired code between BEGIN/END SOLUTION and the buggy original, every line
-behind `# `, between BEGIN/END ORIGINAL. Students get the original; the solutions get the repair.
+The source cell of a fix exercise holds the repaired code between BEGIN/END SOLUTION, and the buggy original between
+BEGIN/END ORIGINAL, with every line behind `# `. Students get the original; the solutions get the repaired code.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HIDDEN_TESTS = re.compile(r"\n*### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS",
 class ReleaseOriginals(ClearSolutions):
     """nbgrader's ClearSolutions, which also releases the buggy original of a fix exercise in place of a stub.
 
-    It refuses a notebook with a graded cell that has no checks (CourseError).
+    Raises CourseError for a notebook with a graded cell that has no checks.
     """
 
     def preprocess(self, nb, resources):
@@ -42,7 +42,7 @@ class ReleaseOriginals(ClearSolutions):
 
 
 class CleanSolutions(NbGraderPreprocessor):
-    """Leaves of a source notebook what students may see after the deadline: no originals, hidden tests or markers."""
+    """Keeps what students may see after the deadline: a source notebook without originals, hidden tests and markers."""
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
         cell.source = course.answer_of(HIDDEN_TESTS.sub("", cell.source)).rstrip()

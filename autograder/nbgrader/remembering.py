@@ -1,16 +1,16 @@
-"""Remembers what was made of short texts: most of a page's cells are the same on everybody's page."""
+"""Caches the results of functions of short texts: most cells of a page are the same for every student."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable
 
-LONGEST = 20_000  # characters of a text that is worth remembering
+LONGEST = 20_000  # characters; longer texts are not cached
 MOST = 1_000
 
 
 def remembering(function: Callable[..., str]) -> Callable[..., str]:
-    """`function` of a text (and more that can be hashed), which is asked only once about a text that it has met."""
+    """`function` of a text (and more hashable arguments), with its results for short texts cached."""
     known = functools.lru_cache(maxsize=MOST)(function)
 
     @functools.wraps(function)

@@ -32,11 +32,11 @@ Converter = TypeVar("Converter", bound=BaseConverter)
 
 
 class NbgraderCourse:
-    """The course in the folder `root`, for nbgrader: `build`, `autograde`, `feedback`."""
+    """The course in the folder `root`, as nbgrader works on it: `build`, `autograde`, `feedback`."""
 
     def __init__(self, root: StrPath, **options: Any) -> None:
         self.root = os.path.realpath(root)
-        # nbgrader starts alembic by name to make a gradebook
+        # nbgrader runs `alembic` from the PATH to make a gradebook
         os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
         with self._in_root():
             self.config = PyFileConfigLoader("nbgrader_config.py", path=self.root).load_config()
@@ -47,7 +47,7 @@ class NbgraderCourse:
         self.logger = _quiet_logger(self.keeper)
 
     def build(self, assignment: str) -> None:
-        """release/ and solutions/ of an assignment, and its cells in the gradebook. Raises NbgraderError."""
+        """Make release/ and solutions/ of an assignment, and its cells in the gradebook. Raises NbgraderError."""
         for converter in (GenerateAssignment, GenerateSolution):
             self._run(converter, assignment, ".")
 
@@ -58,7 +58,7 @@ class NbgraderCourse:
         except NbgraderError as problem:
             if not isinstance(problem.__cause__, IntegrityError):
                 raise
-            # a run on another assignment has added the same student at the same time: now it is there
+            # a run on another assignment added the same student at the same time, so the student exists now
             self._run(Autograde, assignment, glob.escape(student))
 
     def autograding(self) -> Autograde:
@@ -69,7 +69,7 @@ class NbgraderCourse:
         return converter
 
     def feedback(self, assignment: str) -> Callable[..., None]:
-        """A function that writes a student's feedback, plainly if asked to. It raises NbgraderError."""
+        """A function that writes a student's feedback, as a plain page if asked to. It raises NbgraderError."""
         writer = self._converter(Feedback, assignment)
         with self._in_root():
             writer.prepare()
@@ -81,7 +81,7 @@ class NbgraderCourse:
         return write
 
     def gradebook(self) -> Gradebook:
-        """nbgrader's Gradebook, to be used in a `with` statement."""
+        """nbgrader's Gradebook. Use it in a `with`."""
         return Gradebook(self.directory.db_url, self.directory.course_id)
 
     def _run(self, converter: type[BaseConverter], assignment: str, student: str) -> None:
@@ -100,11 +100,11 @@ class NbgraderCourse:
 
     @contextlib.contextmanager
     def _in_one_sentence(self, converter: BaseConverter) -> Iterator[None]:
-        """Raises NbgraderError where nbgrader gives up on a student, and what it met where it would on all others."""
+        """Raises NbgraderError if nbgrader gives up on a student, or the cause itself if it concerns all students."""
         keeper = self.keeper
         keeper.clear()
         try:
-            with warnings.catch_warnings():  # of SQLAlchemy, about nbgrader's own ways; nothing a user could do
+            with warnings.catch_warnings():  # SQLAlchemy's, about nbgrader's own code: a user can do nothing about them
                 warnings.simplefilter("ignore", SAWarning)
                 yield
         except (NbGraderException, RuntimeError, ValueError) as error:
@@ -127,27 +127,27 @@ class NbgraderCourse:
 
 
 def _of_database(error: BaseException | None) -> DBAPIError | None:
-    """What the database said: nbgrader makes an InvalidEntry of it, whatever it was."""
+    """The database's own error behind `error`: nbgrader turns every one into an InvalidEntry."""
     while error is not None and not isinstance(error, DBAPIError):
         error = error.__context__
     return error
 
 
 def _is_for_all(error: BaseException) -> bool:
-    """Whether the next student's run would end the same way: a full disk, a gradebook that cannot be used."""
+    """Whether the next student's run would end the same way, as with a full disk or an unusable gradebook."""
     if isinstance(error, DBAPIError):
-        return not isinstance(error, (DataError, IntegrityError))  # a row that is wrong or there already
+        return not isinstance(error, (DataError, IntegrityError))  # a row that is invalid or already there
     return isinstance(error, OSError) and error.errno in DISK
 
 
 class StockRecorder:
-    """The Recorder that has nbgrader itself record one submission after another, whatever the course has it do."""
+    """The Recorder that has nbgrader itself record one submission after another, however the course configures it."""
 
-    unrecorded = ()  # `add` says it of each at once
+    unrecorded = ()  # `add` raises at once for each
 
     def __init__(self, runs: NbgraderCourse, assignment: course.Assignment) -> None:
         self.runs = runs
-        self.runs.config.GradeInSandbox.settled = True  # what it is to record, this run has graded
+        self.runs.config.GradeInSandbox.settled = True  # this run has already graded what nbgrader is to record
         self.assignment = assignment
 
     def __enter__(self) -> StockRecorder:
@@ -157,7 +157,7 @@ class StockRecorder:
         pass
 
     def held(self, student: str, key: str) -> None:
-        return None  # what nbgrader is to do may have changed
+        return None  # nbgrader's configuration may have changed
 
     def add(self, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str) -> None:
         try:
@@ -167,7 +167,7 @@ class StockRecorder:
 
 
 class _Keeper(logging.Handler):
-    """Keeps the errors that nbgrader logs, to tell them in one place; of the tracebacks, the exceptions."""
+    """Keeps the errors that nbgrader logs, to report them in one place; of a traceback, it keeps the exception."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -185,5 +185,5 @@ class _Keeper(logging.Handler):
 def _quiet_logger(keeper: _Keeper) -> logging.Logger:
     logger = logging.Logger("autograder.nbgrader", logging.WARNING)
     logger.addHandler(keeper)
-    logging.getLogger("tornado.application").addHandler(logging.NullHandler())  # where the Gradebook puts tracebacks
+    logging.getLogger("tornado.application").addHandler(logging.NullHandler())  # the Gradebook logs tracebacks there
     return logger

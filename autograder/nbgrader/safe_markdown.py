@@ -1,7 +1,7 @@
-"""Shows what students wrote in somebody else's browser: text and a few tags, nothing that acts, all of it bounded.
+"""Makes what students wrote safe to show in another person's browser: text and a few tags, nothing active, bounded.
 
-Two pages do: the feedback, and Formgrader's page of an autograded notebook, whose scripts find buttons, scores and
-comments by their classes. So no attribute of a student's own making gets into a page, but for addresses of links.
+Two pages show it: the feedback, and Formgrader's page of an autograded notebook, whose scripts find buttons, scores and
+comments by their classes. So no attribute that a student wrote gets into a page, except the addresses of links.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ TAGS = set(
     "summary sup table tbody td th thead tr ul".split()
 )
 
-# Parsers take a few microseconds for a character of almost any text. What they take longer for, or what is long, is
-# shown as it was written.
+# Parsers take a few microseconds per character for almost any text. A text for which they take longer, or that is long,
+# is shown as it was written.
 MAX_CELL = 10_000  # characters; the course's longest cell has 7,700
 MAX_PAGE = 150_000  # characters that are parsed for one page; the course's longest notebook has 65,000
-MAX_FORMULAS = 100  # beginnings of formulas, each of which is looked for an end of, to the end of the cell
-MAX_RULES = 20  # lines that may be a table's second: for each, all that follow are looked at
-MAX_STARS = 1_000  # of which each may begin an emphasis that the others may end
+MAX_FORMULAS = 100  # starts of formulas: for each, the parser searches the rest of the cell for an end
+MAX_RULES = 20  # lines that may be the second of a table: for each, the parser looks at all lines that follow
+MAX_STARS = 1_000  # asterisks, each of which may start an emphasis that any later one may end
 _RULE = re.compile(r"\s*[-:|][-:|\s]*")
-_BLANKS = re.compile(r"\s{100}")  # at each of which Python's lexer looks through all that follow
+_BLANKS = re.compile(r"\s{100}")  # at each blank, Python's lexer looks through all that follow
 
-# MathJax turns these into links, styles, tooltips and code of other places, or into other names of them
+# MathJax turns these into links, styles, tooltips and code from elsewhere, or into new names for such commands
 _MATH_THAT_ACTS = re.compile(
     r"\\(?:href|url|style|class|cssId|require|unicode|bbox|mmlToken|data|toggle|mathtip|texttip|enclose"
     r"|[egx]?def|let|(?:re)?newcommand|providecommand|(?:re)?newenvironment|DeclareMathOperator)(?![a-zA-Z])"
 )
 
 TEMPLATES = ("feedback", "formgrade")  # of nbgrader
-OUTPUTS = ("text/html", "text/plain", "image/png")  # kinds of data; HTML is the kit's own
-METADATA = ("nbgrader", "autograder")  # of a cell
-NAMES = ("student", "first_name", "last_name", "notebook_path", "filename")  # that Formgrader writes as if HTML
+OUTPUTS = ("text/html", "text/plain", "image/png")  # kinds of data that are shown; HTML is the kit's own
+METADATA = ("nbgrader", "autograder")  # the metadata of a cell that is kept
+NAMES = ("student", "first_name", "last_name", "notebook_path", "filename")  # Formgrader inserts them as if HTML
 
-# nothing is painted outside of the cell that it belongs to: no formula that covers a score, no pile of accents
+# nothing is painted outside its own cell: no formula can cover a score, no pile of accents can reach other cells
 _WITHIN = "<style>.rendered_html, .input_area, .output_area, pre {contain: content; overflow: auto}</style>"
 
 
 class _Page:
-    """What is known of the page that is being made: how many characters may still be parsed for it."""
+    """The state of the page that is being made: how many characters may still be parsed for it."""
 
     left = MAX_PAGE
 
@@ -68,7 +68,7 @@ _page: ContextVar[_Page | None] = ContextVar("the _Page that is being made", def
 
 
 def _is_parsed(source: str) -> bool:
-    """Whether a cell is worth its parser's time. Counts it as one of the page."""
+    """Whether a cell is parsed rather than shown as written. Counts its characters against the page's limit."""
     if len(source) > MAX_CELL or _BLANKS.search(source):
         return False
     page = _page.get()
@@ -78,7 +78,7 @@ def _is_parsed(source: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """Text as it was written."""
+    """The HTML of a text as it was written."""
     return f"<pre>{escape(text, quote=False)}</pre>"
 
 
@@ -86,15 +86,15 @@ def plain(text: str) -> str:
 
 
 def safe_markdown(source: str) -> str:
-    """The HTML of a Markdown cell: a few tags without attributes, and links to web pages, which open beside it.
+    """The HTML of a Markdown cell: a few tags without attributes, and links to web pages, which open in a new tab.
 
-    Pictures are not kept. A cell that is long, or that the parser chokes on, is shown as it was written.
+    Pictures are dropped. A cell that is long, or that the parser chokes on, is shown as it was written.
     """
     return plain(source) if not _is_parsed(source) or _branches(source) else _markdown(source)
 
 
 def _branches(source: str) -> bool:
-    """Whether a Markdown cell holds more beginnings of what may have no end than its parser is good at."""
+    """Whether a Markdown cell holds more starts of formulas, emphases or tables than its parser handles quickly."""
     return (
         source.count("\\\\(") + source.count("\\\\[") > MAX_FORMULAS
         or source.count("*") > MAX_STARS
@@ -106,7 +106,7 @@ def _branches(source: str) -> bool:
 def _markdown(source: str) -> str:
     try:
         made = _parser()(source)
-    except Exception:  # one cell of one student, and the page of the whole notebook would be lost
+    except Exception:  # otherwise one cell would cost the student the whole page
         return plain(source)
     return _MATH_THAT_ACTS.sub(r"\\text", _clean(made))
 
@@ -116,7 +116,7 @@ def _parser() -> Callable[[str], str]:
 
 
 class _Renderer(IPythonRenderer):
-    """nbconvert's, without highlighting: it would be by any of five hundred lexers, as the student asks."""
+    """nbconvert's renderer, without highlighting: the student could choose any of five hundred lexers."""
 
     def block_code(self, code: str, info: str | None = None) -> str:
         return plain(code)
@@ -126,7 +126,7 @@ def _clean(made: str) -> str:
     return nh3.clean(
         made,
         tags=TAGS,
-        attributes={"a": {"href"}, "*": set()},  # of all tags, nh3 would keep titles and languages
+        attributes={"a": {"href"}, "*": set()},  # by default, nh3 keeps `title` and `lang` on all tags
         attribute_filter=_only_whole_links,
         url_schemes={"http", "https", "mailto"},
         set_tag_attribute_values={"a": {"target": "_blank"}},
@@ -135,17 +135,17 @@ def _clean(made: str) -> str:
 
 
 def _only_whole_links(tag: str, name: str, value: str) -> str | None:
-    """Leaves out links that depend on where the page lies: to a share of another machine, or into Formgrader."""
+    """Drops links relative to where the page lies, which may lead to another machine's share or into Formgrader."""
     return value if name != "href" or re.match(r"https?://|mailto:", value, re.IGNORECASE) else None
 
 
 def safe_html(made: str) -> str:
-    """The HTML of an output: the kit's own sentences, with words of students in them, of which none is a formula."""
+    """The HTML of an output: the kit's own sentences, which may quote students; nothing in it is read as a formula."""
     return f'<div class="tex2jax_ignore">{_clean(made)}</div>'
 
 
 def highlighted(source: str, language: str | None = None, metadata: Any = None) -> str:
-    """The HTML of a code cell: Python with its colours, as long as that takes little time."""
+    """The HTML of a code cell: Python with syntax highlighting, if that takes little time."""
     return _highlighted(source) if _is_parsed(source) else plain(source)
 
 
@@ -172,14 +172,14 @@ _from_notebook_node = html.HTMLExporter.from_notebook_node
 def from_notebook_node(
     self: html.HTMLExporter, nb: NotebookNode, resources: Any = None, **more: Any
 ) -> tuple[str, Any]:
-    """nbconvert's HTMLExporter.from_notebook_node, for nbgrader's pages and where the exporter is told to sanitise.
+    """Replaces nbconvert's HTMLExporter.from_notebook_node for nbgrader's pages and for exporters told to sanitise.
 
     Formgrader may have made its exporter before it knew this course's configuration.
     """
     if not (self.sanitize_html or self.template_name in TEMPLATES):
         return _from_notebook_node(self, nb, resources, **more)
     self.sanitize_html = True
-    self.filters = {**FILTERS, **self.filters}  # those that a course configures come first
+    self.filters = {**FILTERS, **self.filters}  # those that a course configures win
     for name, made in self.filters.items():
         self.register_filter(name, made)
     page = _page.set(_Page())
@@ -191,7 +191,7 @@ def from_notebook_node(
 
 
 def harmless(notebook: NotebookNode) -> NotebookNode:
-    """A notebook with only what its page needs; what is of no type that a page knows is plain text."""
+    """A notebook with only what its page needs; raw cells become plain text."""
     cells = [_harmless_cell(cell) for cell in notebook.cells]
     return NotebookNode({**notebook, "metadata": NotebookNode(), "cells": cells})
 
@@ -216,7 +216,7 @@ def _harmless_output(output: NotebookNode) -> NotebookNode:
 
 
 def with_safe_names(resources: Any) -> Any:
-    """What Formgrader tells a page, with names that are text wherever they are written."""
+    """Formgrader's variables for a page, with names escaped so that they are text wherever they are inserted."""
     resources = copy.copy(resources) if resources else {}
     for name in NAMES:
         if isinstance(resources.get(name), str):
@@ -225,8 +225,8 @@ def with_safe_names(resources: Any) -> Any:
 
 
 def tree(made: str, features: str) -> BeautifulSoup | _NoTree:
-    """Stands in for nbconvert's BeautifulSoup, which would take most of a page's time: it looks for pictures without a
-    description, and ours have one.
+    """Stands in for nbconvert's BeautifulSoup, which would take most of a page's time: nbconvert uses it to find
+    pictures without a description, and ours all have one.
     """
     return BeautifulSoup(made, features) if _page.get() is None else _NoTree(made)
 

@@ -1,7 +1,7 @@
-"""Reads archives of strangers: what is in them, one file after another, within bounds of memory and time.
+"""Reads untrusted archives, one file after another, within bounds of memory and time.
 
-Python's own `tarfile` reads what a header says of itself whole into memory, at any size, and keeps all of them;
-`zipfile` unpacks bzip2 and LZMA without a bound.
+Python's own `tarfile` reads extended headers of any size into memory, and keeps all of them; `zipfile` unpacks bzip2
+and LZMA without a bound.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from typing import IO, Protocol, TypeAlias
 
 from ..submission.read import StrPath
 
-MAX_ENTRIES = 20_000  # files in one archive; in a tar, folders and all else count too
-MAX_DIRECTORY = 4 * 2**20  # bytes of what a zip says of its files
-MAX_HEADER = 2**20  # bytes of what a tar says of one file
-MAX_STREAM = 2**30  # bytes that a tar may come to,
-LEAST_STREAM, MAX_RATIO = 2**24, 100  # and by how large it is packed: what it skips takes time, too
+MAX_ENTRIES = 20_000  # files in one archive; in a tar, folders and all other entries count too
+MAX_DIRECTORY = 4 * 2**20  # bytes of a zip's list of files
+MAX_HEADER = 2**20  # bytes of a tar's extended header for one file
+MAX_STREAM = 2**30  # bytes that a tar may unpack to,
+LEAST_STREAM, MAX_RATIO = 2**24, 100  # and the bound by its packed size: skipping takes time, too
 
 ARCHIVES = (".zip", ".gz", ".tar", ".tgz")
 UNREAD = (".7z", ".rar", ".xz", ".txz", ".bz2", ".tbz", ".tbz2", ".lzma", ".zst", ".z")
-SIGNATURES = (b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd", b"\x1f\x9d")  # of those
+SIGNATURES = (b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd", b"\x1f\x9d")  # how those begin
 ADVICE = "it is packed in a way that is not read here: let it be packed as .zip or .tar.gz"
 TOO_MUCH = "there is too much in it"
 
 
 class Member(Protocol):
-    """The content of a file in an archive, as it is read."""
+    """A file in an archive, opened for reading."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -46,12 +46,12 @@ class Refused(Exception):
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file of this name is to be unpacked; `opened` may then refuse to."""
+    """Whether a file of this name should be unpacked; `opened` may still refuse it."""
     return name.lower().endswith(ARCHIVES + UNREAD)
 
 
 def opened(path: StrPath) -> Zip | Tar:
-    """The archive: `regular_files` yields pairs of a name and a function that opens the file. Raises Refused."""
+    """Open an archive; its `regular_files` yields pairs of a name and a function to open the file. Raises Refused."""
     with open(path, "rb") as file:
         start = file.read(512)
     if start.startswith(SIGNATURES) or str(path).lower().endswith(UNREAD):
@@ -62,9 +62,9 @@ def opened(path: StrPath) -> Zip | Tar:
 
 
 class Zip:
-    """A zip whose list of files is of bounded size."""
+    """A zip archive whose list of files has a bounded size."""
 
-    skipped = 0  # bytes that are unpacked only to be passed over: none
+    skipped = 0  # bytes that are unpacked only to be skipped: none
 
     def __init__(self, path: StrPath) -> None:
         self.file = _ReadInPieces(io.FileIO(path))
@@ -75,11 +75,11 @@ class Zip:
             raise
 
     def names(self) -> list[str] | None:
-        """The names of what is in it; None where only reading it tells."""
+        """The names of the files in it (None in a Tar, where only reading it tells)."""
         return [info.filename for info in self.archive.infolist() if not info.is_dir()]
 
     def regular_files(self) -> Iterator[tuple[str, Opener]]:
-        """Notebooks come first: what lies beside them may need more room than there is."""
+        """Yield the files, notebooks first: the others may need more room than there is."""
         infos = sorted(self.archive.infolist(), key=lambda info: not info.filename.endswith(".ipynb"))
         for info in infos[:MAX_ENTRIES]:
             kind = stat.S_IFMT(info.external_attr >> 16)
@@ -101,7 +101,7 @@ class Zip:
 
 
 class _ReadInPieces(io.BufferedReader):
-    """A file that does not give more at once than a list of files may have."""
+    """A file that refuses to read more at once than a list of files may have."""
 
     def read(self, size: int | None = -1) -> bytes:
         data = super().read(MAX_DIRECTORY + 1 if size is None or size < 0 else min(size, MAX_DIRECTORY + 1))
@@ -111,7 +111,7 @@ class _ReadInPieces(io.BufferedReader):
 
 
 class Tar:
-    """A tar or tar.gz, read from its beginning to its end; of its headers, only what names and sizes files is taken."""
+    """A tar or tar.gz, read once from start to end; of its headers, only the names and sizes of files are used."""
 
     def __init__(self, path: StrPath) -> None:
         self.file = open(path, "rb")
@@ -125,7 +125,7 @@ class Tar:
         return None
 
     def regular_files(self) -> Iterator[tuple[str, Opener]]:
-        said = {}  # by headers that go before a file's own
+        said = {}  # fields from extended headers, which come before a file's own header
         for _ in range(MAX_ENTRIES):
             info = self._next_header()
             if info is None:
@@ -145,7 +145,7 @@ class Tar:
         if info.type == tarfile.GNUTYPE_SPARSE or any(key.startswith("GNU.sparse.") for key in said):
             raise Refused("a file in it is packed as sparse: let it be packed as .zip")
         if not info.isreg() and info.type in tarfile.SUPPORTED_TYPES:
-            return  # a folder, a link or a special file, after which no data come
+            return  # a folder, a link or a special file, which has no data
         size = int(said.get("size", info.size))
         member = _Member(self, size)
         name = said.get("path", info.name)
@@ -172,7 +172,7 @@ class Tar:
             size -= len(self.read(min(size, 2**16)))
 
     def read(self, size: int) -> bytes:
-        """So many bytes, and not fewer. Raises Refused."""
+        """Read exactly `size` bytes. Raises Refused."""
         self.left -= size
         if self.left < 0:
             raise Refused(TOO_MUCH)
@@ -186,7 +186,7 @@ class Tar:
 
 
 class _Member:
-    """The content of a file in a Tar, to be read before the next file is asked for."""
+    """A file in a Tar; it must be read before the next file is requested."""
 
     def __init__(self, archive: Tar, size: int) -> None:
         if size < 0:
@@ -204,7 +204,7 @@ def _padded(size: int) -> int:
 
 
 def _records(header: bytes) -> dict[str, str]:
-    """What a header of the pax format says: lines of their own length, a space, a key, `=` and a value."""
+    """The fields of a pax header, whose lines are the line's length, a space, a key, `=` and a value."""
     found, at = {}, 0
     while at < len(header):
         space = header.find(b" ", at, at + 20)

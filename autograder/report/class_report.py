@@ -1,7 +1,7 @@
 """The class report: one HTML file for the instructor, made from Verdicts alone.
 
-Everything in it may come from a student (names, messages), so the template escapes all of it; the page holds no script
-and loads nothing.
+Everything in it may come from a student (names, messages), so the template escapes everything; the page contains no
+script and loads nothing.
 """
 
 import os
@@ -22,7 +22,7 @@ from ..verdict import Check, Outcome, Verdict
 from .outcome_text import STATUS, code_spans, points
 
 BARS = ("0", "under ¼", "¼ to ½", "½ to ¾", "over ¾", "full")
-NAMED = 100  # students whom a list names at most; the table has them all
+NAMED = 100  # the most students that a list names; the table has them all
 MARKS = {"full": "✓", "partial": "◐", "zero": "✗", "none": "–"}
 
 
@@ -35,7 +35,7 @@ def write(root: StrPath, assignment: course.Assignment, verdicts: Iterable[tuple
 
 
 def render(assignment: course.Assignment, verdicts: Iterable[tuple[str, Verdict]]) -> str:
-    """The report as HTML text. Of each verdict, only what the page says of it is kept."""
+    """The report as HTML text. Of each verdict, only what the page shows is kept in memory."""
     headline = Headline()
     exercises = [ExerciseTally(exercise) for exercise in assignment.exercises]
     students = []
@@ -79,7 +79,7 @@ class Headline:
     def __init__(self) -> None:
         self.scores: list[float] = []
         self.max, self.full, self.ungraded = 0.0, 0, 0
-        # by status, whom it befell: with which exercises, or with none where it was all of them
+        # by status, the students concerned and their exercises; no exercises are listed if it was all of them
         self.reasons: dict[str, list[dict[str, Any]]] = {}
 
     def add(self, student: str, verdict: Verdict) -> None:
@@ -137,7 +137,7 @@ class ExerciseTally:
             "share": mean / self.points if self.points else 0.0,
             "graded": self.graded,
             "bars": distribution(self.scores, self.points),
-            # the most common first, and those that fail most often
+            # most common mistakes first; checks that fail most often first
             "mistakes": sorted(self.mistakes.values(), key=lambda m: (-len(m["students"]), m["id"])),
             "checks": sorted((c.summary() for c in self.checks.values()), key=lambda c: -c["rate"]),
         }
@@ -149,7 +149,7 @@ class CheckTally:
     def __init__(self, first: Check) -> None:
         self.category, self.points = first.category, first.points
         self.failed = self.of = 0
-        self.passed: str | None = None  # the message of who passed it
+        self.passed: str | None = None  # the message of a student who passed it
         self.shared = self.shortest = first.message
 
     def add(self, check: Check) -> None:
@@ -172,7 +172,7 @@ class CheckTally:
         }
 
     def sentence(self) -> str:
-        """What the check asks for: the message of one who passed it, else what all the failing messages share."""
+        """What the check asks for: the message of a student who passed it, else what all failing messages share."""
         if self.passed is not None:
             return self.passed
         if self.shared == self.shortest:
@@ -193,7 +193,7 @@ def distribution(scores: Iterable[float], highest: float) -> list[dict[str, Any]
 
 
 def student_row(student: str, verdict: Verdict, assignment: course.Assignment) -> dict[str, Any]:
-    """A student's line in the table."""
+    """A student's row in the table."""
     cells = []
     for exercise in assignment.exercises:
         outcome = verdict.exercise(exercise.name)

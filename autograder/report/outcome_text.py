@@ -1,4 +1,4 @@
-"""Shows an exercise's outcome to people: as text for terminals, as HTML for test cells and the feedback."""
+"""Formats an exercise's outcome: as text for terminals, as HTML for test cells and the feedback."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import Protocol
 from .. import course
 from ..verdict import Check, Outcome, Verdict, printable
 
-MOST_ROWS = 100  # of the table that a terminal is given
+MOST_ROWS = 100  # rows of the table on a terminal, at most
 STATUS = {
     "graded": "",
     "missing": "not found",
@@ -26,7 +26,7 @@ def points(value: float) -> str:
 
 
 def as_text(outcome: Outcome) -> str:
-    """Some lines of plain text: the score, the named mistakes, every check."""
+    """The outcome as lines of plain text: the score, the named mistakes, every check."""
     lines = [f"{outcome.exercise or 'submission'}: {points(outcome.score)} of {points(outcome.max_score)} points"]
     if outcome.message:
         lines.append(f"  {STATUS[outcome.status]}: {outcome.message}")
@@ -39,7 +39,7 @@ def as_text(outcome: Outcome) -> str:
 
 
 def as_html(outcome: Outcome) -> str:
-    """The same as a piece of HTML, everything escaped. Only tags that `notebooks.showing` leaves alone are in it."""
+    """The same as an HTML fragment, with everything escaped. It uses only tags that `safe_markdown.TAGS` allows."""
     total = f"{points(outcome.score)} of {points(outcome.max_score)} points"
     parts = [f"<div><strong>{escape(outcome.exercise)}: {total}</strong></div>"]
     if outcome.message:
@@ -59,7 +59,7 @@ def _check_as_html(check: Check) -> str:
 
 
 def code_spans(text: str) -> str:
-    """Text as HTML: escaped, with what stands between backticks as code."""
+    """Text as HTML: escaped, with text between backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
@@ -74,14 +74,14 @@ def verdict_as_text(verdict: Verdict) -> str:
 
 
 def name_of(student: str) -> str:
-    """A student's name on one line of a terminal."""
+    """A student's name, printable on one line of a terminal."""
     return printable(student).replace("\n", "\N{REPLACEMENT CHARACTER}").replace("\t", " ")
 
 
 class ClassTable:
-    """Students x exercises as text: the score of each, and the mistake that was named or why there is no grade.
+    """A table of students x exercises as text: each score, and the mistakes named or why there is no grade.
 
-    Only a class of up to MOST_ROWS fits a terminal; of a larger one, the text says where to look.
+    Only a class of up to MOST_ROWS students fits a terminal; for a larger one, the text says where to look.
     """
 
     def __init__(self, assignment: course.Assignment) -> None:
@@ -103,7 +103,7 @@ class ClassTable:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of texts, the first a heading, as lines with columns."""
+    """Rows of texts, of which the first is the heading, as lines with aligned columns."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
@@ -118,7 +118,7 @@ def _cell(outcome: Outcome | None) -> str:
 
 
 class Batch(Protocol):
-    """What the summary reads of a batch; its own `Batch` says what each is."""
+    """What the summary reads of a batch; `batch.run.Batch` documents each attribute."""
 
     graded: int
     known: list[tuple[str, str]]
@@ -128,7 +128,7 @@ class Batch(Protocol):
 
 
 def batch_summary(batch: Batch) -> str:
-    """What became of a batch, in some lines: how many were graded or known, what failed, what took longest."""
+    """The summary of a batch, in a few lines: how many were graded or known, what failed, what took longest."""
     lines = [
         f"{batch.graded} graded, {len(batch.known)} unchanged since an earlier run, {len(batch.unreadable)} unreadable."
     ]

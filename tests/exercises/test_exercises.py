@@ -1,4 +1,4 @@
-"""The graders against the misconceptions, which they must reject and tell apart, and against right answers."""
+"""The graders against the mistakes, which they must reject and tell apart, and against right answers."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from autograder.mistakes.bank import bank
 from autograder.mistakes.diagnosis import Diagnostician, diagnose
 
 EXERCISES = sorted(course.exercises(ROOT))
-MISCONCEPTIONS = [(exercise, id) for exercise in EXERCISES for id in bank(exercise)]
+MISTAKES = [(exercise, id) for exercise in EXERCISES for id in bank(exercise)]
 HONEST = sorted((ROOT / "autograder" / "exercises").glob("*/answers/*.py"))
 SEEDS = tuple(int(seed) for seed in os.environ.get("SEEDS", "1").split(","))  # `make seeds` tries more
 
@@ -31,7 +31,7 @@ def graders():
 
 
 class Remembering:
-    """Stands in for the graders where misconceptions are graded again and again: each is run once per seed."""
+    """Stands in for the graders where mistakes are graded again and again: each is run once per seed."""
 
     def __init__(self, runs):
         self.runs = runs
@@ -52,7 +52,7 @@ def diagnostician(runs):
 
 @pytest.fixture(scope="module")
 def runs(graders):
-    """The run of a misconception, made once per seed."""
+    """The run of a mistake, made once per seed."""
     known = {}
 
     def run(exercise, id, seed):
@@ -71,12 +71,12 @@ def full(run):
     return sum(check.points for check in run.checks)
 
 
-# --- misconceptions -------------------------------------------------------------------------------
+# --- mistakes -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("exercise, id", MISCONCEPTIONS)
+@pytest.mark.parametrize("exercise, id", MISTAKES)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_misconception_is_rejected_and_named(runs, diagnostician, exercise, id, seed):
+def test_a_mistake_is_rejected_and_named(runs, diagnostician, exercise, id, seed):
     run = runs(exercise, id, seed)
     assert run.stopped is None
     assert score(run) < full(run)
@@ -94,13 +94,13 @@ def test_every_check_rejects_something(runs, exercise):
     assert judged and failed == judged
 
 
-@pytest.mark.parametrize("exercise, id", MISCONCEPTIONS)
-def test_what_a_misconception_says_can_be_read(exercise, id):
-    misconception = bank(exercise)[id]
+@pytest.mark.parametrize("exercise, id", MISTAKES)
+def test_what_a_mistake_says_can_be_read(exercise, id):
+    mistake = bank(exercise)[id]
     assert id == id.lower() and " " not in id and "_" not in id
-    assert 20 < len(misconception.says) < 300
-    assert misconception.says[0].isupper() or misconception.says[0] in "`-"
-    assert misconception.says.endswith(".")
+    assert 20 < len(mistake.says) < 300
+    assert mistake.says[0].isupper() or mistake.says[0] in "`-"
+    assert mistake.says.endswith(".")
 
 
 def test_two_mistakes_in_one_submission_are_both_named(graders):
@@ -202,7 +202,7 @@ STUBS = {
 # Plain numbers, or values looked at: no check for a GPU.
 NO_DEVICE = {"constant_vector_length", "load_from_torch", "CharTokenizer", "get_batch", "generate", "train"}
 METHODS = {"CharTokenizer": ("encode", "decode", "vocab_size")}  # what a class is asked for, if not `forward`
-# A misconception that the checks for a GPU reject, where an exercise has no scale.
+# A mistake that the checks for a GPU reject, where an exercise has no scale.
 SEEN_ON_A_GPU = {
     "softmax": "base-two",
     "self_attention": "scaled-already",

@@ -20,7 +20,7 @@ from autograder.sandbox import child as talk
 from autograder.sandbox.jail import Limits
 from autograder.sandbox.parent import WarmParent
 
-SEED = new_seed()  # one for all, as for a class: the misconceptions' values are computed once
+SEED = new_seed()  # one for all, as for a class: the mistakes' values are computed once
 
 
 @pytest.fixture(scope="module")

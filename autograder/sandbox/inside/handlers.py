@@ -1,7 +1,7 @@
 """What the graders ask of a submission's names: build, call, load weights, differentiate, move.
 
 The same code serves a student's namespace inside the sandbox and a trusted implementation (a reference, a
-misconception) in the grading process. Requests and replies are wire messages; see `RequestHandler.handle`.
+mistake) in the grading process. Requests and replies are wire messages; see `RequestHandler.handle`.
 """
 
 from __future__ import annotations
