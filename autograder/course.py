@@ -1,7 +1,7 @@
-"""The course as its source notebooks declare it: assignments, their exercises and points, their cells.
+"""The course as its source notebooks declare it: the assignments with their exercises, points and cells.
 
-A grade cell declares an exercise: its hidden-tests region holds `# exercise: NAME`, its metadata the points.
-Reads JSON only; nothing heavy is imported here.
+A grade cell declares an exercise: its hidden-tests region holds `# exercise: NAME`, and its metadata holds the points.
+This module only reads JSON and imports nothing heavy.
 """
 
 import functools
@@ -20,8 +20,8 @@ from typing import Any
 from .errors import CourseError
 
 PACKAGE = Path(__file__).resolve().parent
-EXERCISES = PACKAGE / "exercises"  # those that come with the kit
-PACKED = PACKAGE / "course_files"  # where a wheel holds the kit's own course, see setup.py
+EXERCISES = PACKAGE / "exercises"  # the exercises that come with the kit
+PACKED = PACKAGE / "course_files"  # the kit's own course inside a wheel, see setup.py
 ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n(.*?)\n### END ORIGINAL", re.DOTALL)
 SOLUTION_MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
 EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
@@ -29,7 +29,7 @@ EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDE
 
 @dataclass(frozen=True)
 class Exercise:
-    """An autograded exercise: `name` is what students define, `grade_id` the cell that carries its points."""
+    """An autograded exercise: students define `name`, and the cell `grade_id` carries its points."""
 
     name: str
     assignment: str
@@ -39,7 +39,7 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell that nbgrader and grading know: `source` with all its regions; `blank` stands in for a missing answer."""
+    """A cell known to nbgrader and to grading: `source` has all its regions; `blank` stands in for a missing answer."""
 
     grade_id: str
     cell_type: str
@@ -55,8 +55,8 @@ class Cell:
 class Assignment:
     """One notebook of the course.
 
-    `lesson_ids` and `lesson_texts` are those of cells that only show; `bases` are the names that students bring along
-    from earlier assignments, in solution cells without points.
+    `lesson_ids` and `lesson_texts` belong to the code cells that only demonstrate something. `bases` are the names that
+    students carry over from earlier assignments, in solution cells without points.
     """
 
     name: str
@@ -69,25 +69,25 @@ class Assignment:
 
     @property
     def points(self) -> float:
-        """What all graded cells are worth, those that are graded by hand as well."""
+        """The points of all graded cells, including those graded by hand."""
         return sum(cell.points for cell in self.cells if cell.grade)
 
 
 def root() -> Path:
-    """The course's folder: the working directory or one above it that holds one, else the kit's own."""
+    """The course's folder: the working directory or the nearest one above it that is a course, else the kit's own."""
     if found := here() or kits_own():
         return found
     raise CourseError("There is no course here: no folder with nbgrader_config.py and source/ at or above this one.")
 
 
 def here() -> Path | None:
-    """The course that the working directory lies in."""
+    """The course that contains the working directory, or None."""
     folder = Path.cwd()
     return next((f for f in (folder, *folder.parents) if _is_course(f)), None)
 
 
 def kits_own() -> Path | None:
-    """The course that comes with the kit: around the package in a checkout, within it where a wheel was installed."""
+    """The course that comes with the kit: around the package in a checkout, inside it in an installed wheel."""
     return next((f for f in (PACKAGE.parent, PACKED) if _is_course(f)), None)
 
 
@@ -96,7 +96,7 @@ def _is_course(folder):
 
 
 def own_exercises(course: Path | None = None) -> Path:
-    """The folder for a course's own exercises; those of the kit's own course are the kit's."""
+    """The folder of a course's own exercises; the kit's own course has its exercises in the kit."""
     course = Path(course or root())
     return EXERCISES if course == kits_own() else course / "exercises"
 
@@ -112,7 +112,7 @@ def exercises(course: str | Path | None = None) -> dict[str, Exercise]:
 
 
 def folder_of(exercise: str, course: str | Path | None = None) -> Path:
-    """The folder of an exercise: the course's own exercises/NAME, or the kit's. Raises CourseError."""
+    """The folder of an exercise: exercises/NAME in the course, else in the kit. Raises CourseError."""
     for folders in (Path(course or root()) / "exercises", EXERCISES):
         if (folders / exercise / "checks.py").is_file():
             return folders / exercise
@@ -122,7 +122,7 @@ def folder_of(exercise: str, course: str | Path | None = None) -> Path:
 
 
 def file_of(exercise: str, kind: str) -> Path | None:
-    """The file `kind`.py in the folder of an exercise, or None."""
+    """The file `kind`.py in an exercise's folder, or None."""
     try:
         path = folder_of(exercise) / f"{kind}.py"
     except CourseError:
@@ -131,12 +131,12 @@ def file_of(exercise: str, kind: str) -> Path | None:
 
 
 def module_of(exercise: str, kind: str) -> types.ModuleType:
-    """The module `kind` in the folder of an exercise, imported. Raises CourseError."""
+    """Import the module `kind` from an exercise's folder. Raises CourseError."""
     return importlib.import_module(f"{_package(folder_of(exercise).parent)}.{exercise}.{kind}")
 
 
 def _package(folder: Path) -> str:
-    """The name of the package that a folder of exercises is; one of a course's own needs no `__init__.py`."""
+    """The name of the package for a folder of exercises; a course's own folder needs no `__init__.py`."""
     if folder == EXERCISES:
         return f"{__package__}.exercises"
     name = f"exercises_of_{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
@@ -159,7 +159,7 @@ def solution_of(exercise: str, course: str | Path | None = None) -> Cell:
 
 
 def answer_of(source: str) -> str:
-    """The solution in a source cell: what stands around the regions too, without the original and the marks."""
+    """The solution in a source cell, with the text around it, but without the original and the region marks."""
     return SOLUTION_MARK.sub("", ORIGINAL.sub("", source)).rstrip() + "\n"
 
 
@@ -178,7 +178,7 @@ def original_of(source: str) -> str | None:
 
 
 def find_assignment(name: str, course: str | Path | None = None) -> Assignment:
-    """The assignment of that name or number ("02"). Raises CourseError."""
+    """The assignment with this name or number ("02"). Raises CourseError."""
     known = assignments(course)
     matches = [a for n, a in known.items() if n == name or n.split("_")[0] == name]
     if len(matches) != 1:
@@ -187,7 +187,7 @@ def find_assignment(name: str, course: str | Path | None = None) -> Assignment:
 
 
 def forget() -> None:
-    """Read the source notebooks anew when they are next asked for: they have changed."""
+    """Forget the source notebooks, because they have changed; they are read again when next needed."""
     _assignments.cache_clear()
 
 

@@ -1,15 +1,15 @@
-"""The errors that the kit raises on purpose, caught by class: each tells in one sentence what was wrong."""
+"""The errors that the kit raises on purpose. Catch them by class; each message says in a sentence what is wrong."""
 
 import errno
 
-DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO}  # what goes wrong for everybody, not for one
+DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO}  # these hit everybody, not one submission
 
 
 class KitError(Exception):
-    """Something that was foreseen went wrong. The message is one sentence (or two) for whoever can mend it."""
+    """Something went wrong that was foreseen. The message is a sentence or two for whoever can fix it."""
 
 
-# --- what whoever gives a command can do something about ---------------------------------------------
+# --- errors that the user of a command can do something about -----------------------------------------
 
 
 class UserError(KitError):
@@ -17,7 +17,7 @@ class UserError(KitError):
 
 
 class UsageError(UserError):
-    """What was asked for cannot be done; the message says why and what to do."""
+    """The request cannot be carried out; the message says why and what to do."""
 
 
 class CourseError(UserError):
@@ -29,14 +29,14 @@ class GraderError(CourseError):
 
 
 class SandboxError(UserError):
-    """There is no sandbox, or none that can be trusted; the message says what is missing and what to do."""
+    """No sandbox can be started, or none that can be trusted; the message says what is missing and what to do."""
 
 
 class NbgraderError(UserError):
-    """nbgrader could not do what was asked of it; the message is what it said."""
+    """nbgrader could not do what it was asked to do; the message is its own."""
 
 
-# --- what a submission can bring about ----------------------------------------------------------------
+# --- errors that a submission can cause ---------------------------------------------------------------
 
 
 class Unreadable(KitError):
@@ -48,7 +48,7 @@ class NotRecorded(KitError):
 
 
 class ChildGone(KitError):
-    """The child can no longer be talked to. `status` is "timeout" or "killed"; the message says what happened."""
+    """The child no longer answers. `status` is "timeout" or "killed"; the message says what happened."""
 
     def __init__(self, status: str, message: str) -> None:
         super().__init__(message)
@@ -56,8 +56,8 @@ class ChildGone(KitError):
 
 
 class Died(KitError):
-    """The sandbox, or a child that had not begun, has ended; it can be made anew."""
+    """The sandbox has ended, or a child that had not begun its work; it can be started again."""
 
 
 class Interrupted(KitError):
-    """A request ran past its deadline and was interrupted; the child lives on."""
+    """A request ran past its deadline and was interrupted; the child is still alive."""

@@ -1,4 +1,4 @@
-"""The Verdict: what grading found out about one submission. Everything downstream reads this and nothing else."""
+"""The Verdict: what grading found out about one submission. All later steps read this and nothing else."""
 
 import json
 import math
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-if TYPE_CHECKING:  # who reads a stored verdict needs none of these
+if TYPE_CHECKING:  # reading a stored verdict needs none of these
     from _typeshed import DataclassInstance
 
     from . import course
@@ -16,7 +16,7 @@ T = TypeVar("T", bound="DataclassInstance")
 
 SCHEMA = 1
 STATUSES = ("graded", "missing", "error", "timeout", "killed", "rejected")
-STOPPED = ("timeout", "killed")  # of these, what a busy machine may have done
+STOPPED = ("timeout", "killed")  # the statuses that a busy machine may have caused
 
 
 class VerdictError(ValueError):
@@ -24,7 +24,7 @@ class VerdictError(ValueError):
 
 
 def typed(kind: type[T], data: object, **made: Any) -> T:
-    """A dataclass from its dict, if all values are of its fields' types; `made` are values that have been looked at.
+    """Make a dataclass from its dict, if each value has its field's type; `made` holds values already checked.
 
     Raises VerdictError.
     """
@@ -53,7 +53,7 @@ def _list(value: object) -> list[Any]:
 
 
 def printable(text: str) -> str:
-    """Text without what could trick a terminal or a reader's eye: escapes, other controls, turned directions."""
+    """The text without control characters, such as escapes and changes of direction: they could deceive a reader."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
@@ -61,7 +61,7 @@ def printable(text: str) -> str:
 
 @dataclass
 class Check:
-    """One named check of an exercise. `message` is the sentence that the student reads."""
+    """The result of one named check of an exercise. `message` is the sentence that the student reads."""
 
     name: str
     category: str
@@ -75,7 +75,7 @@ class Check:
 
 @dataclass
 class Diagnosis:
-    """A named mistake whose values are the student's."""
+    """A named mistake that gives the same values as the student's code."""
 
     id: str
     message: str
@@ -83,7 +83,7 @@ class Diagnosis:
 
 @dataclass
 class Skipped:
-    """A check that this machine cannot make; it has no points."""
+    """A check that cannot be run on this machine; it carries no points."""
 
     name: str
     message: str
@@ -101,7 +101,7 @@ class Outcome:
     diagnosis: list[Diagnosis] = field(default_factory=list)
     message: str = ""
     skipped: list[dict[str, str]] = field(default_factory=list)  # the fields of Skipped, as dicts
-    unjudged: str = ""  # for the instructor: which checks ended by a mistake of their own; a person gives these points
+    unjudged: str = ""  # for the instructor: the checks with errors of their own, whose points are given by hand
 
     def __post_init__(self) -> None:
         self.message = printable(self.message)
@@ -109,7 +109,7 @@ class Outcome:
 
 @dataclass
 class Verdict:
-    """One submission's outcome: `path` as it was given, and the `seed` that its inputs were drawn from."""
+    """The outcome of one submission: its `path` as given, and the `seed` from which the inputs were drawn."""
 
     path: str
     exercises: list[Outcome]
@@ -127,7 +127,7 @@ class Verdict:
 
     @property
     def full(self) -> bool:
-        """Whether every exercise got all its points; nothing asked for is not everything achieved."""
+        """Whether every exercise got all its points; False if there are no exercises."""
         return bool(self.exercises) and all(e.status == "graded" and e.score == e.max_score for e in self.exercises)
 
     def exercise(self, name: str | None) -> Outcome | None:
@@ -164,10 +164,10 @@ def _exercise(data: object) -> Outcome:
 
 @dataclass
 class Graded:
-    """A Verdict, and the outputs of the submission's cells by their place among the restored cells.
+    """A Verdict, the restored `cells` of the submission, and their `outputs`, keyed by a cell's index.
 
-    `spent` says what grading took, in seconds, by what it was spent on: it is not kept. `stopped`: whether a cell was,
-    on which an exercise that was graded may stand.
+    `spent` holds the seconds that grading took, keyed by what they were spent on; it is not stored. `stopped` says
+    whether a cell was stopped: an exercise that was graded may depend on that cell.
     """
 
     verdict: Verdict
@@ -178,13 +178,13 @@ class Graded:
 
     @property
     def final(self) -> bool:
-        """Whether it counts for good: no point was lost to a deadline or a kill, which may not be met another time."""
+        """Whether the verdict is final: no point was lost to a deadline or a kill, which might not happen again."""
         stopped = self.stopped or any(e.status in STOPPED for e in self.verdict.exercises)
         return self.verdict.full or not stopped
 
 
 def settled(first: Graded, second: Graded) -> Graded:
-    """The Graded of two tries: the second counts, but what was stopped in it alone keeps the grade of the first."""
+    """Combine two attempts: the second counts, but an exercise stopped only in the second keeps its first grade."""
     exercises = [_settled(first.verdict.exercise(e.exercise), e) for e in second.verdict.exercises]
     return replace(second, verdict=replace(second.verdict, exercises=exercises))
 
@@ -196,11 +196,11 @@ def _settled(first: Outcome | None, second: Outcome) -> Outcome:
 def rejected(
     path: object, wanted: "Iterable[course.Exercise]", problem: str, seed: int, assignment: str = ""
 ) -> Verdict:
-    """The Verdict of a submission that cannot be read: 0 points for each exercise, and why."""
+    """The Verdict on a submission that cannot be read: 0 points for each exercise, with the reason."""
     results = [without_grade(e.name, e.points, "rejected", problem) for e in wanted]
     return Verdict(str(path), results, seed, assignment)
 
 
 def without_grade(name: str, max_score: float, status: str, message: str) -> Outcome:
-    """The outcome of an exercise that could not be graded: 0 points, and why."""
+    """The outcome of an exercise that could not be graded: 0 points, with the reason."""
     return Outcome(exercise=name, score=0.0, max_score=max_score, status=status, message=message)

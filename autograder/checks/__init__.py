@@ -1,4 +1,4 @@
-"""What an author of checks needs: `from autograder.checks import check, close`; see api.py for an example."""
+"""What a `checks.py` needs: `from autograder.checks import check, close`; see api.py for an example."""
 
 from .api import (
     HUGE,

@@ -1,4 +1,4 @@
-"""What a check is written with: the marks, comparisons that explain themselves, and random inputs from the run's seed.
+"""The tools for writing checks: the marks, comparisons that explain what is wrong, and inputs drawn from the seed.
 
 Example:
 
@@ -10,13 +10,13 @@ Example:
         output, weights = pair(attention(q, k, v))
         close(weights, reference.attention(q, k, v)[1], "the weights")
 
-Checks that several exercises share are methods of a class, a family; those of an exercise extend it:
+Checks that several exercises share are methods of a class, the family; an exercise extends it:
 
     class TestEncoderHead(HeadChecks):
         layout = Layout(...)
-        points = {"test_gradients": 1}  # other than the family's
+        points = {"test_gradients": 1}  # differs from the family
         sentences = {"test_values": "The output is …"}
-        test_output = None  # a check that does not fit
+        test_output = None  # leaves out a check that does not fit
 
 A check takes `submission`, `draw` or both, and nothing else: pytest collects it, but `runner` calls it.
 """
@@ -38,21 +38,21 @@ Test = TypeVar("Test", bound=Callable[..., None])
 
 CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "arguments", "mode")
 
-# Relative to the reference's largest value. Far above what rounding does, far below what any mistake does.
+# Relative to the reference's largest value: far above rounding errors, far below the effect of any mistake.
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 6e-2}
 
-HUGE = 1e4  # the largest score, or logit, that the lessons promise
+HUGE = 1e4  # the largest score or logit that the lessons promise
 HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of a few 1e-3 in float32
 
-MOST_NUMBERS = 12  # in a message that says which ones are wrong
+MOST_NUMBERS = 12  # in an error message that should say which numbers are wrong
 
 
 class CheckFailed(AssertionError):
-    """What was seen is not what should be; the message is one or two sentences for the student."""
+    """The submission did not do what it should; the message is one or two sentences for the student."""
 
 
 def check(category: str, points: float, witnessed: bool = False) -> Callable[[Test], Test]:
-    """Marks a test as a graded check. `witnessed`: only the student's process can know it, so it carries few points."""
+    """Mark a test as a graded check. `witnessed`: only the student's process can tell, so it carries few points."""
     if category not in CATEGORIES:
         raise ValueError(f"unknown category {category!r}")
 
@@ -64,7 +64,7 @@ def check(category: str, points: float, witnessed: bool = False) -> Callable[[Te
 
 
 class Draw:
-    """Random inputs, all from one seed: a check draws the same ones for every submission of a run."""
+    """Random inputs from one seed: with the same seed, a check draws the same inputs for every submission."""
 
     def __init__(self, seed: int, name: str) -> None:
         digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
@@ -73,12 +73,12 @@ class Draw:
     def normal(
         self, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0, grad: bool = False
     ) -> torch.Tensor:
-        """Standard normal numbers, times `scale`, of any shape."""
+        """Normal numbers with mean 0 and standard deviation `scale`, in the given shape."""
         values = torch.randn(shape, generator=self.generator, dtype=torch.float64) * scale
         return values.to(dtype).requires_grad_(grad)
 
     def mask(self, *shape: int) -> torch.Tensor:
-        """A boolean mask, True with probability 2/3, with at least one True and one False in every row."""
+        """A boolean mask: True with probability 2/3, at least one True and one False in every row."""
         mask = torch.rand(shape, generator=self.generator) < 2 / 3
         first, second = self.integer(0, shape[-1] - 1), self.integer(0, shape[-1] - 1)
         second = (first + 1) % shape[-1] if first == second else second
@@ -90,7 +90,7 @@ class Draw:
         return int(torch.randint(low, high + 1, (), generator=self.generator))
 
     def state(self, shapes: Mapping[str, Sequence[int]], dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
-        """Weights by name for `Proxy.load`: `shapes` maps names to shapes; scaled to keep values of order one."""
+        """Weights by name for `Proxy.load`, scaled so that values stay of order one. `shapes` maps names to shapes."""
         return {
             name: self.normal(*shape, dtype=dtype, scale=max(1, shape[-1]) ** -0.5) for name, shape in shapes.items()
         }
@@ -126,7 +126,7 @@ def close(
 ) -> None:
     """Raises CheckFailed unless the value equals the reference within rounding.
 
-    `expected` is the reference in float64; `dtype` is the one that the value must have (float32 if not given) and sets
+    `expected` is the reference in float64. `dtype` is the one that the value must have (float32 by default). It sets
     the tolerance, which is relative to the reference's largest value.
     """
     dtype = dtype or torch.float32
@@ -152,7 +152,7 @@ def close(
 
 
 def pattern(value: Any, expected: torch.Tensor, what: str = "the mask") -> None:
-    """Raises CheckFailed unless the value is a tensor that is true (or not 0) exactly where `expected` is."""
+    """Raises CheckFailed unless the value is a tensor that is True (or not 0) exactly where `expected` is."""
     shape(value, expected.shape, what)
     wrong = (value != 0) != expected
     if wrong.any():
@@ -173,10 +173,10 @@ def boolean(value: Any, expected: torch.Tensor, what: str = "the mask") -> None:
 def dropped(got: Any, weights: torch.Tensor, p: float, seen_twice: torch.Tensor | None = None) -> None:
     """Raises CheckFailed unless `got` is `weights` after dropout: each entry 0 with probability p, else divided by 1-p.
 
-    (b, t, t), where all b items hold the same weights. `seen_twice` is the same again as other features reveal it; if
-    given, it must equal `got`: dropout of outputs or values would not do that. With 500 weights or more that are not 0
-    and p = 1/4, a right answer is turned down less than once in 10^8: the share of kept weights is 6 standard
-    deviations from 3/4 then, and any other coincidence is rarer.
+    Both are (b, t, t), and all b items hold the same weights. `seen_twice` holds the same weights as revealed by other
+    features; if given, it must equal `got`, which it would not if outputs or values were dropped instead. With at least
+    500 nonzero weights and p = 1/4, a right answer is rejected less than once in 10^8: the share of kept weights would
+    have to be 6 standard deviations from 3/4, and any other coincidence is rarer.
     """
     shape(got, weights.shape, "the weights that the output reveals")
     got, weights = got.detach().double(), weights.detach()
@@ -195,12 +195,12 @@ def dropped(got: Any, weights: torch.Tensor, p: float, seen_twice: torch.Tensor 
 
 
 def frequencies(counts: torch.Tensor, chances: torch.Tensor, what: str, names: Sequence[str]) -> None:
-    """Raises CheckFailed unless independent draws with these `chances`, (n,), may well have been counted so.
+    """Raises CheckFailed unless `counts` (n,) are plausible for independent draws with probabilities `chances` (n,).
 
-    `what` was drawn, `names` (n) are the outcomes'. By Chernoff's bound, the share q of an outcome of chance p among N
-    draws is that far off, on its side of p, with a probability of at most exp(-N · KL(q, p)). The limit is such that
-    right draws are turned down less than once in 10^8. Counts nearer to what is expected than `evenness` lets them be
-    are no more likely.
+    `what` says what was drawn; `names` (n) are the names of the outcomes. By Chernoff's bound, the share of an outcome
+    of probability p among N draws is as far from p as q, on the same side, with a probability of at most
+    exp(-N · KL(q, p)). The limit is set so that right draws are rejected less than once in 10^8. Counts that are
+    implausibly close to the expected ones, see `evenness`, are rejected at a limit of 10^-8 as well.
     """
     total = int(counts.sum())
     share, chances = counts.double() / max(total, 1), chances.double()
@@ -216,15 +216,16 @@ def frequencies(counts: torch.Tensor, chances: torch.Tensor, what: str, names: S
 
 
 def evenness(counts: torch.Tensor, chances: torch.Tensor) -> float:
-    """A bound of log P(X² ≤ x), where x is the chi-squared statistic of these counts and X² that of right draws.
+    """An upper bound of log P(X² ≤ x): x is the chi-squared statistic of these counts, X² that of right draws.
 
-    N draws have the counts of independent Poisson variables C_i of means N·p_i, given that these sum up to N. So for
-    any r ≥ 0, as in Chernoff's bound, P(X² ≤ x) ≤ exp(r·x) · Π E exp(-r·(C_i - N·p_i)²/(N·p_i)) / P(Poisson(N) = N).
+    The counts of N draws are distributed like independent Poisson variables C_i with means N·p_i, given that their sum
+    is N. So for any r ≥ 0, as in Chernoff's bound,
+    P(X² ≤ x) ≤ exp(r·x) · Π E exp(-r·(C_i - N·p_i)²/(N·p_i)) / P(Poisson(N) = N).
     """
     total, counts, chances = int(counts.sum()), counts[chances > 0].double(), chances[chances > 0].double()
     expected, many = (total * chances).unique(return_inverse=True)
     x = ((counts - total * chances).square() / (total * chances)).sum().item()
-    rate = max(0.0, (len(counts) - 1) / max(x, 1e-9) - 1) / 2  # the best one, were the counts normal
+    rate = max(0.0, (len(counts) - 1) / max(x, 1e-9) - 1) / 2  # the best rate if the counts were normal
     n, expected = torch.arange(total + 1, dtype=torch.float64), expected[:, None]
     poisson = torch.xlogy(n, expected) - expected - (n + 1).lgamma()
     means = (poisson - rate * (n - expected).square() / expected).logsumexp(1)
@@ -239,7 +240,7 @@ def poisson_at_its_mean(mean: float) -> float:
 def gradient(
     value: Any, expected: torch.Tensor, what: str, dtype: torch.dtype | None = None, tolerance: float | None = None
 ) -> None:
-    """Raises CheckFailed unless a gradient is there and equals the reference's; a missing one equals zero."""
+    """Raises CheckFailed unless a gradient exists and equals the reference's; a missing one counts as zero."""
     if value is None:
         if expected.count_nonzero() > 0:
             raise CheckFailed(f"No gradient reaches {what}: the output does not depend on it, or was detached.")
@@ -248,7 +249,7 @@ def gradient(
 
 
 def parameters(got: Mapping[str, torch.Tensor], expected: Mapping[str, tuple[int, ...]]) -> None:
-    """Raises CheckFailed unless a module has exactly the parameters `expected`, shapes by name."""
+    """Raises CheckFailed unless a module has exactly the parameters `expected`, given as shapes by name."""
     wrong = {
         "has no": sorted(set(expected) - set(got)),
         "should not have": sorted(set(got) - set(expected)),
@@ -260,9 +261,10 @@ def parameters(got: Mapping[str, torch.Tensor], expected: Mapping[str, tuple[int
 
 
 def refuses(error: StudentError | None, what: str, *words: str | int) -> None:
-    """Raises CheckFailed unless `error` (from `Proxy.error`) is a ValueError whose message holds all `words`.
+    """Raises CheckFailed unless `error` (from `Proxy.error`) is a ValueError whose message contains all `words`.
 
-    A number must stand there by itself, and not among so many that the message does not say which.
+    A number must appear as a number of its own, among at most `MOST_NUMBERS`: a message with more does not say which
+    numbers are wrong.
     """
     if error is None:
         raise CheckFailed(f"{sentence_start(what)} should raise a ValueError, but it was accepted.")
@@ -278,7 +280,7 @@ def refuses(error: StudentError | None, what: str, *words: str | int) -> None:
 
 
 def unchanged(submission: Submission) -> None:
-    """Raises CheckFailed if the last call changed a tensor that it was given (witnessed)."""
+    """Raises CheckFailed if the last call changed one of its input tensors (witnessed)."""
     if submission.last.changed:
         raise CheckFailed("It changed one of its inputs in place; whoever called it still needs that tensor as it was.")
 
@@ -308,18 +310,18 @@ def on_cuda(submission: Submission) -> None:
 
 
 def stayed_on_cuda(submission: Submission, what: str = "The output is", where: str = "where the input is") -> None:
-    """Raises CheckFailed unless all that the last call returned lies on the GPU."""
+    """Raises CheckFailed unless all tensors that the last call returned are on the GPU."""
     if submission.last.devices != ["cuda"]:
         raise CheckFailed(f"{what} not on the GPU, {where}.")
 
 
 def name_of(dtype: torch.dtype) -> str:
-    """float32 for torch.float32."""
+    """The short name of a dtype: "float32" for torch.float32."""
     return wire.DTYPE_NAMES.get(dtype, str(dtype))
 
 
 def kind_of(value: object) -> str:
-    """A few words for what a value is."""
+    """A few words that describe a value."""
     if value is None:
         return "None"
     if isinstance(value, torch.Tensor):
@@ -332,20 +334,20 @@ def kind_of(value: object) -> str:
 
 
 def number(value: Any) -> Any:
-    """A number that came in a tensor, as one."""
+    """The value of a tensor with one element as a plain number; anything else as it is."""
     return value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value
 
 
 def length(value: Any) -> int | None:
-    """How many parts a list, a tuple or a tensor (n,) has; None for anything else."""
+    """The length of a list, a tuple or a tensor (n,); None for anything else."""
     is_row = isinstance(value, torch.Tensor) and value.dim() == 1 and value.device.type != "meta"
     return len(value) if is_row or isinstance(value, (list, tuple)) else None
 
 
 def numbers(value: Any, many: int) -> list[Any]:
-    """The parts of a list, a tuple or a tensor (n,) of `many` parts, as plain numbers where they are numbers.
+    """The parts of a list, a tuple or a tensor (n,) of length `many`; those that are numbers become plain numbers.
 
-    How many there are is looked at first: of an answer of millions, no list is made. Raises CheckFailed.
+    The length is checked first, so an answer of millions is never turned into a list. Raises CheckFailed.
     """
     if length(value) != many:
         raise CheckFailed(f"There should be {many} numbers in a row; what came is {kind_of(value)}.")

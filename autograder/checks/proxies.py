@@ -1,7 +1,7 @@
-"""Proxies for a submission's functions and modules: a check calls them as if they were here.
+"""Proxies for a submission's functions and modules, which a check calls as if they were in this process.
 
-The code behind a proxy runs in the sandbox (a student's) or in this process (a reference or a mistake). What
-comes back is plain data: tensors on the CPU or on `meta`, numbers, tuples, and `Opaque` for what does not travel.
+The code behind a proxy runs in the sandbox (a student's) or in this process (a reference or a mistake). What comes back
+is plain data: tensors on the CPU or on `meta`, numbers, tuples, and `Opaque` for values that cannot be sent.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ..sandbox.inside import wire
 from ..sandbox.inside.handlers import RequestHandler, tensors_in
 from .source_text import Source
 
-Answer: TypeAlias = tuple[wire.Message, wire.Tensors]  # a reply, and the tensors of it
+Answer: TypeAlias = tuple[wire.Message, wire.Tensors]  # a reply and its tensors
 Target: TypeAlias = str | int | list[Any]  # a name, the number of an object, or [target, the name of its attribute]
 
 
 class Gradients(NamedTuple):
-    """A value, and the gradients of the inputs that asked for one, in order, and of the parameters by name."""
+    """A value, the gradients of the inputs that require one, in order, and those of the parameters by name."""
 
     value: Any
     inputs: list[torch.Tensor | None]
@@ -37,10 +37,10 @@ class Gradients(NamedTuple):
 
 
 class Transport(Protocol):
-    """What serves the requests of a Submission."""
+    """Serves the requests of a Submission."""
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
-        """Serve one request of the workbench's."""
+        """Serve one request to a RequestHandler."""
         ...
 
     def source(self, name: str) -> Source:
@@ -49,15 +49,15 @@ class Transport(Protocol):
 
 
 class JoinedTransport(Transport, Protocol):
-    """A Transport that can be asked for several answers at once."""
+    """A Transport that can answer several requests at once."""
 
     def ask_all(self, requests: wire.Encoded, number: int, seconds: float) -> list[Answer] | None:
-        """Serve a `number` of requests that are one; None if that is not to be had, or takes more than `seconds`."""
+        """Serve `number` requests joined into one; None if that is not possible or takes more than `seconds`."""
         ...
 
 
 class StudentError(Exception):
-    """The submission's own code raised. `type` and `message` are its exception's; `where` is a place or None."""
+    """The submission's own code raised an exception of that `type` and `message`; `where` is its Place or None."""
 
     def __init__(self, failure: replies.Failure) -> None:
         super().__init__(f"{failure.type}: {failure.message}")
@@ -83,15 +83,15 @@ class Local:
         self.text = text
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
-        with warnings.catch_warnings():  # wrong code warns, as a student's does where nobody sees it
+        with warnings.catch_warnings():  # a mistake's code may warn; a student's warnings are not seen either
             warnings.simplefilter("ignore")
             return self.bench.handle(message, tensors)
 
     def ask_all(self, requests: wire.Encoded, number: int, seconds: float) -> None:
-        """Nothing is won by asking at once where no request has a way to go."""
+        """None: joining requests saves nothing within one process."""
 
     def source(self, name: str) -> Source:
-        """The text of the file that defines `name`, and last, since the last counts, that of the definition itself."""
+        """The text of the file that defines `name`, then that of the definition itself: the last definition counts."""
         if self.text is not None:
             return Source(name, (self.text,), 1)
         code = self.bench.find(name)
@@ -101,12 +101,12 @@ class Local:
 
 @dataclass
 class Counts:
-    """How often each outcome was drawn, a tensor (n,): two of them are the same unless chance hardly explains it."""
+    """How often each outcome was drawn, (n,). Two are the same unless chance can hardly explain their difference."""
 
     seen: torch.Tensor
 
     def like(self, other: Counts) -> bool:
-        """Whether no share of one is further from the other's than 4.5 standard deviations."""
+        """Whether each share is within 4.5 standard deviations of the other's."""
         if self.seen.shape != other.seen.shape:
             return False
         one, two = self.seen.double(), other.seen.double()
@@ -118,7 +118,7 @@ class Counts:
 
 @dataclass
 class Transcript:
-    """All that a check saw of a submission, in order: what is compared with a mistake's."""
+    """All that a check observed of a submission, in order; it is compared with a mistake's transcript."""
 
     entries: list[tuple[Any, ...]] = field(default_factory=list)
 
@@ -127,10 +127,10 @@ class Transcript:
 
 
 class Submission:
-    """What a check gets as `submission`. After a call, `last` tells of it.
+    """What a check gets as `submission`. After a call, `last` holds its replies.Call.
 
-    What is built, loaded or set is only asked for together with the next request that has an answer, since each way to
-    the sandbox and back costs more than most of what is done there. `settle` asks for it at once.
+    Requests to build, load or set something wait for the next request that needs an answer, because the way to the
+    sandbox and back usually costs more than the work there. `settle` sends them at once.
     """
 
     last: replies.Call
@@ -138,21 +138,21 @@ class Submission:
     def __init__(self, transport: Transport, transcript: Transcript | None = None) -> None:
         self.transport = transport
         self.transcript = transcript if transcript is not None else Transcript()
-        self.handles = itertools.count()  # from 0 for each check, so that each asks for the same again
-        # requests, with what the transcript is to say if they succeed
+        self.handles = itertools.count()  # from 0 in each check, so that its requests are the same each time
+        # requests, each with the entry for the transcript if it succeeds
         self.waiting: list[tuple[wire.Message, tuple[Any, ...]]] = []
-        self.tensors: wire.Tensors = []  # of what is waiting, and of the next request
+        self.tensors: wire.Tensors = []  # of the waiting requests and of the next one
 
     def build(self, name: str, *args: Any, **kwargs: Any) -> Proxy:
-        """Construct the class `name`: a `Proxy` of the module. Raises StudentError, then or when it is next used."""
+        """Construct the class `name`: a `Proxy` of the module. Raises StudentError now or when it is next used."""
         return self._build({"op": "build", "name": name, "args": self.pack(args), "kwargs": self.pack(kwargs)}, "built")
 
     def torch_module(self, name: str, **kwargs: Any) -> Proxy:
-        """A `Proxy` of one of torch's own modules, such as `MultiheadAttention`, to be given to the submission."""
+        """A `Proxy` of one of torch's own modules, such as `MultiheadAttention`, to be passed to the submission."""
         return self._build({"op": "torch_module", "name": name, "kwargs": self.pack(kwargs)})
 
     def stub(self, name: str, **kwargs: Any) -> Proxy:
-        """A `Proxy` of one of the kit's stub models (sandbox/inside/stubs.py), to be given to the submission."""
+        """A `Proxy` of one of the kit's stub models (sandbox/inside/stubs.py), to be passed to the submission."""
         return self._build({"op": "stub", "name": name, "kwargs": self.pack(kwargs)})
 
     def _build(self, message: wire.Message, *entry: Any) -> Proxy:
@@ -165,33 +165,33 @@ class Submission:
         return Proxy(self, name)
 
     def source(self, name: str) -> Source:
-        """The text that defines `name`, never run here: a sources.Source."""
+        """The text that defines `name`, as a source_text.Source; it is never run in this process."""
         return self.transport.source(name)
 
     def devices(self) -> list[str]:
-        """The devices that the submission can be run on here."""
+        """The devices on which the submission can run here."""
         reply, _ = self.ask({"op": "devices"})
         return replies.devices(reply)
 
     def note(self, *seen: Any) -> None:
-        """What a check makes of values that it got by `Proxy.sample`, and tells one mistake from another."""
+        """Record what a check computed from values of `Proxy.sample`, to distinguish one mistake from another."""
         self.transcript.add("noted", *seen)
 
     def pack(self, value: object) -> wire.Node:
-        """A value as it stands in a message; its tensors will go along with the next request."""
+        """A value as the tree that stands in a message; its tensors are sent with the next request."""
         return wire.pack(value, self.tensors)
 
     def tell(self, message: wire.Message, *entry: Any) -> None:
-        """Have a request made before the next one that has an answer; the transcript then gets `entry`, if any."""
+        """Send a request before the next one that needs an answer; if it succeeds, the transcript gets `entry`."""
         self.waiting.append((message, entry))
 
     def settle(self) -> None:
-        """Make the requests that wait, so that what they raise is raised here. Raises StudentError."""
+        """Send the waiting requests now, so that their errors are raised here. Raises StudentError."""
         if self.waiting:
             self.ask({"op": "nothing"})
 
     def ask(self, message: wire.Message) -> Answer:
-        """Make all requests that wait, and this one: its reply and the tensors of it. Raises StudentError."""
+        """Send all waiting requests and this one; return its reply and the reply's tensors. Raises StudentError."""
         waiting, tensors = self.waiting, self.tensors
         self.waiting, self.tensors = [], []
         reply, answer = self.transport.ask({**message, "before": [earlier for earlier, _ in waiting]}, tensors)
@@ -207,9 +207,10 @@ class Submission:
 
 
 def _told(error: StudentError) -> str | list[str]:
-    """What of an error's message tells one mistake from another: of a refusal, which everybody words, the numbers.
+    """The part of an error's message that distinguishes one mistake from another.
 
-    Of other errors, all but the name of the function that got wrong arguments.
+    For a ValueError, which everybody words differently, these are the numbers. For other errors it is the message
+    without the name of the function that got wrong arguments.
     """
     if error.type == "ValueError":
         return re.findall(r"\d+", error.message)
@@ -219,14 +220,14 @@ def _told(error: StudentError) -> str | list[str]:
 class Proxy:
     """A function, an object or a method of the submission.
 
-    Arguments of a call may be proxies of modules, and `wire.Generator`s. After a call, `submission.last` is the
-    replies.Call that tells of it.
+    Arguments of a call may be proxies of modules and `wire.Generator`s. After a call, `submission.last` is its
+    replies.Call.
     """
 
     def __init__(self, submission: Submission, target: Target) -> None:
         self.submission = submission
         self.target = target
-        # the shapes, by name, of the parameters that it must have, since weights were loaded into them
+        # shapes by name of the parameters that it must have because weights were loaded into them
         self.named: dict[str, torch.Size] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -238,26 +239,26 @@ class Proxy:
         return self._call(args, kwargs, {"seed": seed}).value
 
     def sample(self, *args: Any, seed: int | None = None, **kwargs: Any) -> Any:
-        """Call it, after seeding torch's generator if there is a `seed`, for values that are drawn.
+        """Call it for randomly drawn values, after seeding torch's generator if `seed` is given.
 
-        They differ from one right answer to another, so what is to be remembered of them is for `Submission.note`.
+        The values differ between right answers, so they are not recorded; use `Submission.note` for what should be.
         """
         return self._call(args, kwargs, {} if seed is None else {"seed": seed}, keep=False).value
 
     def on(self, device: str, *args: Any, **kwargs: Any) -> Any:
-        """Call it with all tensors on `device`. On `meta`, mixing devices raises, as it would on a GPU."""
+        """Call it with all tensors on `device`. On `meta`, mixing devices raises an error, as it would on a GPU."""
         return self._call(args, kwargs, {"device": device}).value
 
     def counted(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it; `submission.last.products` is then the number of products and softmaxes (witnessed)."""
+        """Call it and count products and softmaxes, in `submission.last.products` (witnessed)."""
         return self._call(args, kwargs, {"count": True}).value
 
     def do(self, *args: Any, **kwargs: Any) -> None:
-        """Call it for what it does to the modules that it is given. What it returns is ignored. Raises StudentError."""
+        """Call it for its effect on the modules passed to it, ignoring what it returns. Raises StudentError."""
         self._call(args, kwargs, {}, keep=False)
 
     def refused(self, *args: Any, **kwargs: Any) -> StudentError | None:
-        """As `do`, for the error that it should raise: a StudentError, or None if it raised nothing."""
+        """Like `do`, for the error that it should raise: a StudentError, or None if it raised nothing."""
         self.submission.settle()
         try:
             self.do(*args, **kwargs)
@@ -275,10 +276,10 @@ class Proxy:
         return None
 
     def gradients(self, *args: Any, upstream: Any, device: str | None = None, **kwargs: Any) -> Gradients:
-        """Call it and pull `upstream` (one tensor per output used, None for the others) back.
+        """Call it and backpropagate `upstream` (one tensor per output used, None for the others).
 
-        Returns `Gradients(value, inputs, parameters)`: a list with one tensor or None for every input that has
-        `requires_grad`, in order, and a dict of parameters by name.
+        Returns `Gradients(value, inputs, parameters)`: `inputs` has one tensor or None for every input with
+        `requires_grad`, in order; `parameters` has the same by name.
         """
         made = self._call(args, kwargs, {"device": device} if device else {}, upstream)
         return Gradients(made.value, made.inputs, made.parameters)
@@ -304,11 +305,11 @@ class Proxy:
         self.submission.tell({"op": "load", "target": self.target, "state": packed, "optional": list(optional)})
 
     def freeze(self, *names: str) -> None:
-        """Let parameters by name no longer ask for a gradient."""
+        """Set `requires_grad` of the named parameters to False."""
         self.submission.tell({"op": "freeze", "target": self.target, "names": list(names)})
 
     def parameters(self, telling: bool = False) -> dict[str, torch.Tensor]:
-        """The parameters by name, as tensors. `telling`: what was seen is their values, not shapes alone."""
+        """The parameters by name, as tensors. With `telling`, the transcript gets values, not only shapes."""
         reply, tensors = self.submission.ask({"op": "state", "target": self.target})
         parameters = replies.parameters(reply, tensors, self.named)
         seen = parameters if telling else {name: list(p.shape) for name, p in parameters.items()}
@@ -316,14 +317,14 @@ class Proxy:
         return parameters
 
     def frozen(self) -> set[str]:
-        """The names of the parameters that ask for no gradient."""
+        """The names of the parameters that do not require a gradient."""
         reply, tensors = self.submission.ask({"op": "state", "target": self.target})
         names = replies.frozen(reply, tensors)
         self.submission.transcript.add("frozen", sorted(names))
         return names
 
     def handle(self) -> wire.Handle:
-        """What stands for this module among the arguments of a call."""
+        """The handle that stands for this module among the arguments of a call."""
         if not isinstance(self.target, int):
             raise TypeError("only what was built can be given to a call")
         return wire.Handle(self.target)
@@ -343,7 +344,7 @@ class Proxy:
         return training
 
     def seen(self) -> list[replies.SeenCall]:
-        """What a stub model saw of its first calls since it was last asked (witnessed). Raises WireError."""
+        """What a stub model noted of its first calls since it was last asked (witnessed). Raises WireError."""
         reply, tensors = self.submission.ask({"op": "seen", "target": self.target})
         seen = replies.seen(reply, tensors)
         self.submission.transcript.add("seen", [(list(c.idx.shape), c.training, c.graph) for c in seen])
@@ -388,12 +389,12 @@ class Proxy:
 
 
 def largest(tensor: torch.Tensor) -> float:
-    """The largest absolute value in a tensor: NaN if there is one, 0 if there is nothing."""
+    """The largest absolute value in a tensor: NaN if it contains one, 0 if it is empty."""
     return torch.linalg.vector_norm(tensor, torch.inf).item() if tensor.numel() else 0.0
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two observations are equal up to rounding: the same structure, dtypes and shapes, values close."""
+    """Whether two observations are equal up to rounding: the same structure, dtypes and shapes, and close values."""
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if a.shape != b.shape or a.dtype != b.dtype or a.device != b.device:
             return False
@@ -402,7 +403,7 @@ def same(a: Any, b: Any) -> bool:
         digits = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3}.get(a.dtype, 1e-9)
         a, b = a.double(), b.double()
         error, size = largest(a - b), largest(b)
-        if math.isfinite(error) and math.isfinite(size):  # nearly always, and far faster than what is below
+        if math.isfinite(error) and math.isfinite(size):  # nearly always so, and far faster than the general case below
             return error <= digits * size + 1e-12
         size = largest(b[torch.isfinite(b)])
         return torch.allclose(a, b, rtol=0, atol=digits * size + 1e-12, equal_nan=True)

@@ -1,11 +1,12 @@
-"""Asks for all that the checks of an exercise will ask for in one request, where that is known.
+"""Sends all requests that the checks of an exercise will make as one, if they are known.
 
-All submissions of a batch get the same inputs, so a check that is passed has asked for the same each time. What it
-asks of the course's own solution is kept; of submissions it is asked for before the checks are made, which then find
-the answers there. Most of what a request costs is the way to the sandbox and back. Nothing is learnt from a submission.
+All submissions of a batch get the same inputs, so a check that passes makes the same requests each time. Its requests
+to the course's own solution are recorded. For a submission they are sent before the checks run, and the checks then
+find the answers ready. This pays because the way to the sandbox and back is most of a request's cost. Nothing is learnt
+from a submission.
 
-A check that asks for something else than was foreseen is made once more, request by request. It gets no other answers
-than it would have had, since whatever it had asked for so far was answered before the rest.
+A check that makes a different request from the recorded one is run again, request by request. Its answers are those
+that it would have got anyway, because the requests it had made until then were answered before the others.
 """
 
 from __future__ import annotations
@@ -23,24 +24,25 @@ from .proxies import Answer, JoinedTransport, Transport
 from .source_text import Source
 
 KEPT = 64  # exercises and seeds
-PATIENCE = 1.0  # seconds for all answers, or
-TIMES = 20.0  # times as long as those took that were waited for, whichever is longer
+# All answers together may take PATIENCE seconds, or TIMES as long as the recorded ones took, whichever is longer.
+PATIENCE = 1.0
+TIMES = 20.0
 
 
 class NotForeseen(Exception):
-    """A check asks for something else than the one did that is remembered."""
+    """A check makes a different request from the one that was recorded."""
 
 
 class RequestLog:
-    """What the checks of exercises ask for, by exercise and seed."""
+    """The requests of the checks, by exercise and seed."""
 
     def __init__(self) -> None:
         self.known: LRUCache[tuple[str, int], KnownRequests] = LRUCache(KEPT)
 
     def answers(self, exercise: str, seed: int, transport: JoinedTransport) -> dict[str, ReplayedTransport]:
-        """A ReplayedTransport for each of the checks that are known, where `transport` serves requests at once.
+        """A ReplayedTransport for each check whose requests are known, by name, if `transport` serves joint requests.
 
-        Empty if it does not, or if not all could be answered; whoever it was that stopped it is then asked one by one.
+        Empty if it does not, or if not all requests could be answered; the checks then make their requests one by one.
         """
         known = self.known.get((exercise, seed))
         if not known or not known.requests:
@@ -56,25 +58,25 @@ class RequestLog:
         }
 
     def keep(self, exercise: str, seed: int, check: str, asked: RecordingTransport) -> None:
-        """Remember what a check asked for that the course's own solution passed."""
+        """Remember the requests of a check that the course's own solution passed."""
         known = self.known.get((exercise, seed), KnownRequests({}))
         self.known[exercise, seed] = KnownRequests({**known.checks, check: asked})
 
 
 @dataclass(frozen=True)
 class KnownRequests:
-    """What the `checks` of an exercise ask for, by name."""
+    """The requests of the `checks` of an exercise, by name."""
 
     checks: dict[str, RecordingTransport]
 
     @functools.cached_property
     def requests(self) -> list[tuple[wire.Message, wire.Tensors]]:
-        """All of their requests, [(message, tensors)]."""
+        """The requests of all checks, [(message, tensors)]."""
         return [request for asked in self.checks.values() for request in asked.requests]
 
     @functools.cached_property
     def joint(self) -> wire.Encoded:
-        """One request for all of them, as it is sent."""
+        """One request that stands for all of them, as it is sent."""
         message = {
             "op": "all",
             "requests": [m for m, _ in self.requests],
@@ -84,9 +86,7 @@ class KnownRequests:
 
 
 class RecordingTransport:
-    """A transport that remembers what a check asks for: `requests`, [(message, tensors)], and how many `seconds` passed
-    until all was answered.
-    """
+    """A transport that records a check's `requests`, [(message, tensors)], and the `seconds` that all answers took."""
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
@@ -106,7 +106,7 @@ class RecordingTransport:
 
 
 class ReplayedTransport:
-    """A transport that has the answers to what was `asked` already: [(reply, its tensors)]."""
+    """A transport that already has the answers to the requests in `asked`: [(reply, its tensors)]."""
 
     def __init__(self, transport: Transport, asked: RecordingTransport, answers: Sequence[Answer]) -> None:
         self.transport = transport
@@ -123,7 +123,7 @@ class ReplayedTransport:
 
 
 def _identical(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors as they are sent, contiguous and on the CPU, are the same bit by bit."""
+    """Whether two tensors, contiguous and on the CPU as they are sent, are equal bit by bit."""
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
     return torch.equal(one, other) or torch.equal(_bits(one), _bits(other))

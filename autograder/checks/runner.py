@@ -1,4 +1,4 @@
-"""Runs the graders: their checks are collected once, and then called for one exercise after another."""
+"""Runs the graders: collects their checks once, then calls them for one exercise after another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TypeAlias
 
 import pytest
-import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first check on meta would import it, and be waited for
+import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first check on meta would have to wait for this import
 
 from .. import course
 from ..errors import GraderError
@@ -21,25 +21,25 @@ from .api import CheckFailed, Draw
 from .proxies import JoinedTransport, StudentError, Submission, Transcript
 from .replay import NotForeseen, RecordingTransport, ReplayedTransport, RequestLog
 
-TAKES = ("submission", "draw")  # the fixtures of a check, see `exercises/conftest.py`
-MARKS = {"category", "points", "witnessed"}  # what `@check` marks it with
+TAKES = ("submission", "draw")  # the fixtures that a check may take, see `exercises/conftest.py`
+MARKS = {"category", "points", "witnessed"}  # the marks that `@check` sets
 
 
 class Stopped(Exception):
-    """The exercise cannot go on. `status` is a Verdict's; the message says what happened."""
+    """The exercise cannot go on. `status` is one of `verdict.STATUSES`; the message says what happened."""
 
     def __init__(self, status: str, message: str) -> None:
         super().__init__(message)
         self.status = status
 
 
-Outcome: TypeAlias = Check | Stopped | dict[str, str]  # of a check; a dict, where it was skipped
+Outcome: TypeAlias = Check | Stopped | dict[str, str]  # of a check; a dict if it was skipped
 FORESEEN = (Stopped, pytest.skip.Exception, CheckFailed, StudentError, wire.WireError)  # how a check may end
 
 
 @dataclass
 class ExerciseRun:
-    """One exercise of one submission, as it is graded: its checks in order (or `only` one), and what each saw."""
+    """The grading of one exercise of a submission: its checks in order (or `only` one), and what each observed."""
 
     exercise: str
     transport: JoinedTransport
@@ -48,7 +48,7 @@ class ExerciseRun:
     checks: list[Check] = field(default_factory=list)
     skipped: list[dict[str, str]] = field(default_factory=list)  # the fields of Skipped
     transcripts: dict[str, Transcript] = field(default_factory=dict)  # by the names of checks
-    unjudged: list[str] = field(default_factory=list)  # checks that ended by a mistake of their own, for the instructor
+    unjudged: list[str] = field(default_factory=list)  # checks with errors of their own, for the instructor
     stopped: Stopped | None = None
 
     def failed(self) -> list[Check]:
@@ -69,9 +69,9 @@ class GradedCheck:
     witnessed: bool
 
     def call(self, submission: Submission, seed: int) -> BaseException | None:
-        """Make the check: None if it is passed, else the exception that ended it.
+        """Run the check: None if it passes, else the exception that ended it.
 
-        Its fixtures are given by hand: pytest's own way to each test takes longer than most checks.
+        Its fixtures are passed by hand, because pytest's own overhead per test is larger than most checks.
         """
         fixtures = {"submission": submission, "draw": Draw(seed, f"{self.exercise}/{self.name}")}
         try:
@@ -86,7 +86,7 @@ class Graders:
     """The graders, collected. `run()` may be called from one thread at a time."""
 
     def __init__(self, modules: Mapping[str, ModuleType] | None = None) -> None:
-        """`modules` maps exercises to the modules of their checks: those of the course, if it is not given.
+        """`modules` maps exercises to the modules with their checks; by default, those of the course.
 
         Raises GraderError.
         """
@@ -99,10 +99,10 @@ class Graders:
     def run(
         self, exercise: str, transport: JoinedTransport, seed: int, only: str | None = None, learning: bool = False
     ) -> ExerciseRun:
-        """Grade one exercise: a Run, of all checks or of the one named `only`.
+        """Grade one exercise with all its checks, or only the one named `only`.
 
-        `transport` serves the workbench's requests. With `learning`, what the checks ask
-        for is remembered, to be asked for at once from then on: for the course's own solutions, and for nothing else.
+        `transport` serves the requests. With `learning`, the requests of the checks are remembered and sent as one from
+        then on: use it for the course's own solutions only.
         """
         if exercise not in self.checks:
             raise LookupError(f"there is no grader for {exercise}")
@@ -124,10 +124,7 @@ class Graders:
     def _made(
         self, check: GradedCheck, foreseen: ReplayedTransport | None, run: ExerciseRun, learning: bool
     ) -> tuple[Outcome, Transcript]:
-        """(what came of a check, its transcript): with the answers that were foreseen, or request by request.
-
-        See `judge` for what comes of it.
-        """
+        """Run a check, with the answers fetched ahead or request by request: its outcome (`judge`) and transcript."""
         if foreseen:
             transcript = Transcript()
             outcome = check.call(Submission(foreseen, transcript), run.seed)
@@ -146,7 +143,7 @@ class Graders:
 
 
 def _of_the_course() -> dict[str, ModuleType]:
-    """The modules of all checks of the course; an exercise without one is missing, as grading/gate.py says."""
+    """The modules with the course's checks by exercise; one without checks is left out, as grading/gate.py reports."""
     found = {}
     for exercise in course.exercises():
         if course.file_of(exercise, "checks") is not None:
@@ -162,7 +159,7 @@ def _of_the_course() -> dict[str, ModuleType]:
 def collected(exercise: str, module: ModuleType) -> list[GradedCheck]:
     """The checks of an exercise in order: functions `test_…`, and methods `test_…` of classes `Test…`, as in pytest.
 
-    Raises GraderError for what could not be called.
+    Raises GraderError for a check that could not be called or stored.
     """
     found: list[GradedCheck] = []
     for name, value in vars(module).items():
@@ -215,7 +212,7 @@ def _wrong(exercise: str, name: str, why: str) -> GraderError:
 
 
 def mistake(check: GradedCheck, outcome: BaseException | None) -> str | None:
-    """For the instructor: how a check ended by a mistake of its own, or on a value that it choked on; None if not."""
+    """For the instructor: which unforeseen exception ended the check, and where; None if there was none."""
     if outcome is None or isinstance(outcome, FORESEEN):
         return None
     place = traceback.extract_tb(outcome.__traceback__)[-1]
@@ -224,7 +221,7 @@ def mistake(check: GradedCheck, outcome: BaseException | None) -> str | None:
 
 
 def judge(check: GradedCheck, outcome: BaseException | None) -> Outcome:
-    """What comes of a check that ended with `outcome`, an exception or None. A Stopped stays one."""
+    """The outcome of a check that ended with `outcome`, an exception or None. A Stopped is returned as it is."""
     if isinstance(outcome, Stopped):
         return outcome
     if isinstance(outcome, pytest.skip.Exception):
@@ -243,5 +240,5 @@ def judge(check: GradedCheck, outcome: BaseException | None) -> Outcome:
 
 
 def exercise_of(item: pytest.Item) -> str:
-    """`attention/checks.py` grades the exercise `attention`."""
+    """The exercise that a test item grades: `attention/checks.py` grades `attention`."""
     return item.path.parent.name

@@ -1,8 +1,8 @@
-"""What a submission's own text says: which names the definition of an exercise can reach. Nothing of it is run.
+"""Finds which names the definition of an exercise can reach, from the text of a submission alone. Nothing is run.
 
-For the few rules that are about how and not about what ("without torch's own softmax"). The text is parsed, so comments
-and strings don't matter, and neither does what other exercises in the same notebook call. Whoever wants to hide a call
-from this can: such a check carries few points.
+This is for the few rules about how something is computed ("without torch's own softmax"). The text is parsed, so
+comments and strings don't matter, nor do calls in other exercises of the same notebook. A student who wants to hide a
+call can do so, which is why such a check carries few points.
 """
 
 import ast
@@ -11,17 +11,17 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-# What is parsed of a submission. For dotted names and f-strings, Python's own parser takes time and memory that grow
-# with the number of their parts times the length of the text: `import a.b.b.…` of 200 kB takes 10 GB.
+# Limits on what is parsed of a submission. For dotted names and f-strings, Python's parser takes time and memory that
+# grow with the number of parts times the length of the text: an `import a.b.b.…` of 200 kB takes 10 GB.
 MAX_LENGTH = 100_000  # characters of a cell
 MAX_PARTS = 4_000  # dots and braces in a cell
-MAX_IN_ALL = 300_000  # characters of all cells that one question is about
+MAX_IN_ALL = 300_000  # characters of all cells in one Source
 MAX_NAME = 60
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 # Lines that IPython understands and Python does not: magics, shell commands, a question mark at the end.
 SPECIAL = re.compile(r"^([ \t]*)(?![ \t])(?:[%!?].*|[^#\n]*=[ \t]*[%!].*|.*\?)$", re.MULTILINE)
-# torch's softmax in all its forms, and what has one inside.
+# torch's softmax in all its forms, and functions and modules that contain one.
 TORCHS_SOFTMAX = {
     *("softmax", "log_softmax", "softmin", "gumbel_softmax", "logsumexp", "logcumsumexp", "_softmax", "_log_softmax"),
     *("Softmax", "Softmax2d", "LogSoftmax", "Softmin", "AdaptiveLogSoftmaxWithLoss"),
@@ -32,10 +32,10 @@ BY_NAME = ("getattr", "attrgetter", "methodcaller")
 
 @dataclass(frozen=True)
 class Source:
-    """The text that defines the exercise `name`: cells in the order in which they ran.
+    """The text that defines the exercise `name`: its cells in the order in which they ran.
 
-    `before` says how many of them ran before the exercise was looked up: a later definition counts only if there is
-    none among them.
+    `before` is the number of cells that ran before the exercise was looked up: a later definition counts only if these
+    contain none.
     """
 
     name: str
@@ -44,14 +44,14 @@ class Source:
 
 
 class NoDefinition(LookupError):
-    """The text holds no definition that can be read."""
+    """The text contains no definition that can be parsed."""
 
 
 def reaches(source: Source, names: Collection[str]) -> list[str]:
-    """Which of `names` the definition reaches by itself or through helpers: how it says so, sorted, `F.softmax` say.
+    """Those of `names` that the definition reaches by itself or through helpers: sorted, as written (`F.softmax`).
 
-    Found are attributes (`F.softmax`, `x.softmax`), imported names under any alias, and `getattr` with the name written
-    out. A variable, a function or a method of the submission's own may bear such a name. Raises NoDefinition.
+    It finds attributes (`F.softmax`, `x.softmax`), imported names under any alias, and `getattr` with a literal name.
+    A variable, function or method that the submission defines itself may have such a name. Raises NoDefinition.
     """
     trees = [_parse(cell) for cell in _within(source.cells)]
     known = {}
@@ -94,12 +94,12 @@ def reaches(source: Source, names: Collection[str]) -> list[str]:
 
 
 def names_in(text: str) -> set[str]:
-    """The names of variables, functions and classes that stand in a cell; none if it can't be read."""
+    """All names that a cell reads or assigns (not attributes); none if it can't be parsed."""
     return {node.id for node in ast.walk(_parse(text)) if isinstance(node, ast.Name)}
 
 
 def _within(cells: Iterable[str]) -> Iterator[str]:
-    """The cells, those beyond MAX_IN_ALL emptied."""
+    """The cells, with those beyond MAX_IN_ALL characters emptied."""
     left = MAX_IN_ALL
     for cell in cells:
         left -= len(cell)
@@ -107,7 +107,7 @@ def _within(cells: Iterable[str]) -> Iterator[str]:
 
 
 def _parse(text: str) -> ast.Module:
-    """The syntax tree of a cell; an empty one if it is no Python, or too much of it."""
+    """The syntax tree of a cell; an empty one if it is not Python, or too large."""
     if len(text) > MAX_LENGTH or text.count(".") > MAX_PARTS or text.count("{") > MAX_PARTS:
         return ast.Module(body=[], type_ignores=[])
     for attempt in (text, SPECIAL.sub(r"\1pass", text)):
@@ -121,7 +121,7 @@ def _parse(text: str) -> ast.Module:
 
 
 def _defined(tree: ast.Module) -> dict[str, ast.AST]:
-    """What a cell defines outside functions and classes: the last node for every name."""
+    """The names that a cell defines outside functions and classes, each with the last node that defines it."""
     known, waiting = {}, list(reversed(tree.body))
     while waiting:
         node = waiting.pop()
@@ -139,7 +139,7 @@ def _defined(tree: ast.Module) -> dict[str, ast.AST]:
 
 
 def _bound_in(node: ast.AST) -> set[str]:
-    """The names that a function binds somewhere in it: arguments, variables, functions within."""
+    """The names that a function binds anywhere inside it: arguments, variables, inner functions."""
     if not isinstance(node, Definition):
         return {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
     own, elsewhere = set(), set()
@@ -163,7 +163,7 @@ def _methods(node: ast.AST | None) -> set[str]:
 
 
 def _imported(node: ast.Import | ast.ImportFrom, names: Collection[str], only: str | None = None) -> set[str]:
-    """Those of `names` that an import statement brings (under the alias `only`, if given)."""
+    """Those of `names` that an import statement imports (under the alias `only`, if given)."""
     aliases = [a for a in node.names if only is None or _bound(a) == only]
     return {a.name[-MAX_NAME:] for a in aliases if a.name.split(".")[-1] in names}
 

@@ -1,4 +1,4 @@
-"""What goes wrong and what to say of it: `from autograder.mistakes import Bank, shared`; see bank.py for an example."""
+"""What a `mistakes.py` needs: `from autograder.mistakes import Bank, shared`; see bank.py for an example."""
 
 from .bank import Bank, BankError, Mistake, Shared, shared
 

@@ -1,14 +1,14 @@
-"""What goes wrong, and what to say of it: the mistakes of an exercise, as edits of a right answer.
+"""The mistakes of an exercise, written as edits of a right answer, each with a sentence for the student.
 
-An exercise's `mistakes.py` names the places of its answer that mistakes change, and says what a student would have
-typed there instead:
+An exercise's `mistakes.py` names the places of its answer that mistakes change, and gives the text that a student would
+have typed there instead:
 
     BANK = Bank("Head", places={"SCALE": " * k.shape[-1] ** -0.5"}, words={"WIDTH": "head_size"})
 
     BANK.mistake("no-scale", "These are the values you get without a scale: divide the scores by √{WIDTH}.", SCALE="")
 
-Exercises that are alike take what they have in common from one list (`Bank.share`). A mistake that would be a rewrite
-is written whole (`Bank.rewritten`), and an original is read from the notebook (`Bank.released`).
+Similar exercises take their common mistakes from one list (`Bank.share`). A mistake that would change nearly everything
+is written out in full (`Bank.rewritten`), and an original is read from the notebook (`Bank.released`).
 """
 
 import functools
@@ -21,19 +21,19 @@ from types import ModuleType
 from .. import course
 from ..checks.proxies import Local
 
-NAME = re.compile(r"\{([A-Z][A-Z_0-9]*)\}")  # of a place or a word
+NAME = re.compile(r"\{([A-Z][A-Z_0-9]*)\}")  # the name of a place or a word
 
 
 class BankError(ValueError):
-    """A mistake does not fit the answer that it is an edit of; the message says which and why."""
+    """A mistake does not fit the answer that it edits; the message says which and why."""
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """`id` names it within its exercise; `says` is told to the student; `original` is the notebook it comes from.
+    """`id` names it within its exercise; the student reads `says`; `original` is the notebook that it comes from.
 
-    `source` is what a student would have typed, all of it; `edits` says what it changes of the right answer, old text
-    to new, or is None where all is written anew. `beside` holds what else a notebook with it defines, as text.
+    `source` is the whole text that a student would have typed. `edits` maps old texts of the right answer to new ones,
+    or is None if the mistake is written out in full. `beside` is the text of what else such a notebook defines.
     """
 
     id: str
@@ -45,11 +45,11 @@ class Mistake:
     beside: str = ""
 
     def namespace(self) -> dict[str, object]:
-        """What a notebook with this mistake holds."""
+        """The namespace of a notebook with this mistake."""
         return _run(f"{self.exercise}/{self.id}", self.beside, self.source)
 
     def local(self) -> Local:
-        """The same behind the interface of a submission."""
+        """The same, behind the interface of a submission."""
         return Local(self.namespace(), self.source)
 
 
@@ -62,7 +62,7 @@ class Shared:
 
 
 def shared(says: str, **changes: str) -> Shared:
-    """An entry of a family's list: what is said, and what stands at each place instead."""
+    """Make an entry of a family's list: the sentence, and the new text for each place."""
     return Shared(says, changes)
 
 
@@ -70,10 +70,10 @@ def shared(says: str, **changes: str) -> Shared:
 class Bank(Mapping[str, Mistake]):
     """The mistakes of one exercise by id, in the order in which they are written down.
 
-    They are edits of the course's own solution, or of `answers/ANSWER.py` where that stands on other exercises.
-    `places` names pieces of it, each of which must stand there exactly once; `words` are what is called by another name
-    in every exercise. `beside` names exercises whose solutions a notebook holds as well. `alike` maps ids to others
-    that no check can tell from them.
+    They are edits of the course's own solution, or of `answers/ANSWER.py` if the solution builds on other exercises.
+    `places` names pieces of that answer, each of which must occur exactly once; `words` names terms that differ from
+    exercise to exercise. `beside` names exercises whose solutions are also in the notebook. `alike` maps the id of a
+    mistake to that of another from which no check can distinguish it.
     """
 
     exercise: str
@@ -101,10 +101,10 @@ class Bank(Mapping[str, Mistake]):
         return len(self.mistakes)
 
     def mistake(self, id: str, says: str, edits: Mapping[str, str] | None = None, /, original=None, **changes: str):
-        """A mistake that replaces texts of the answer: at places (`SCALE=""`), or those that are the keys of `edits`.
+        """Add a mistake that replaces texts of the answer: at places (`SCALE=""`), or the keys of `edits`.
 
-        `{SCALE}` in what is said or written stands for the text at that place, `{WIDTH}` for that word. Raises
-        BankError.
+        `{SCALE}` stands for the text at that place and `{WIDTH}` for that word, both in `says` and in the new texts.
+        Raises BankError.
         """
         where = {self.places[place]: new for place, new in changes.items()} | dict(edits or {})
         where = {self.fill(old): self.fill(new) for old, new in where.items()}
@@ -113,11 +113,11 @@ class Bank(Mapping[str, Mistake]):
         self._add(id, says, edited(self.right, where, f"{self.exercise}: {id}"), where, original)
 
     def rewritten(self, id: str, says: str, source: str, /, original=None) -> None:
-        """A mistake whose text is written whole."""
+        """Add a mistake whose text is written out in full."""
         self._add(id, says, self.fill(source), None, original)
 
     def released(self, id: str, says: str, original: str) -> None:
-        """The buggy original that students get, from the exercise's cell in the source notebook."""
+        """Add the buggy original that students get, read from the exercise's cell in the source notebook."""
         cell = course.solution_of(self.exercise)
         source = course.original_of(cell.source)
         if source is None:
@@ -132,11 +132,11 @@ class Bank(Mapping[str, Mistake]):
         edits: Mapping[str, Mapping[str, str]] | None = None,
         originals: Mapping[str, str] | None = None,
     ) -> None:
-        """Take mistakes from a family's list: those called `ids`, or all.
+        """Add mistakes from a family's list: those called `ids`, or all.
 
-        `within` is the class of an earlier exercise, where the notebook has its own and the mistake is in there.
-        `edits` says by id what this answer needs instead of the list's edit, by place, or by text that stands in the
-        answer once. `originals` says which notebook has which mistake.
+        `within` is the class of an earlier exercise, if the notebook has a copy of it and the mistake is in there.
+        `edits` maps an id to the edit that this answer needs instead of the list's, keyed by place or by a text that
+        occurs once in the answer. `originals` maps an id to the notebook that has the mistake.
         """
         ids = ids or tuple(family)
         if others := {*(edits or ()), *(originals or ())} - set(ids):
@@ -150,7 +150,7 @@ class Bank(Mapping[str, Mistake]):
             self.mistake(id, says, changes, original=(originals or {}).get(id))
 
     def fill(self, text: str) -> str:
-        """A text with the places' texts and the words in it; a word may hold others."""
+        """Replace the names of places and words in a text by what they stand for; a word may contain such names."""
         return NAME.sub(self._named, text)
 
     def _named(self, found: re.Match[str]) -> str:
@@ -170,7 +170,7 @@ class Bank(Mapping[str, Mistake]):
 
 
 def edited(text: str, edits: Mapping[str, str], what: str) -> str:
-    """The text with each `old` replaced by its `new`. Raises BankError unless each stands in it exactly once."""
+    """The text with each key of `edits` replaced by its value. Raises BankError unless each key occurs exactly once."""
     for old in edits:
         if text.count(old) != 1:
             raise BankError(f"{what}: {old!r} stands {text.count(old)} times in the answer, and should once")
@@ -185,7 +185,7 @@ def edited(text: str, edits: Mapping[str, str], what: str) -> str:
 
 
 def right_answer(exercise: str, style: str | None = None) -> str:
-    """The course's own solution of an exercise as text, or one of the right answers in its folder."""
+    """The text of the course's own solution, or of the right answer `style` in the exercise's folder."""
     if style is None:
         return course.answer_of(course.solution_of(exercise).source)
     return (course.folder_of(exercise) / "answers" / f"{style}.py").read_text(encoding="utf-8")
@@ -193,7 +193,7 @@ def right_answer(exercise: str, style: str | None = None) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _run(name: str, *sources: str) -> dict[str, object]:
-    """The namespace after some cells, which begins with what the notebooks' setup cell imports."""
+    """The namespace after running some cells; it starts with what the notebooks' setup cell imports."""
     import torch
 
     namespace = {"__name__": name, "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
@@ -203,10 +203,10 @@ def _run(name: str, *sources: str) -> dict[str, object]:
 
 
 def bank(exercise: str) -> Mapping[str, Mistake]:
-    """All mistakes of an exercise by id, in the order of its module."""
+    """All mistakes of an exercise by id, in the order of its `mistakes.py`."""
     return mistakes_of(exercise).BANK if course.file_of(exercise, "mistakes") else {}
 
 
 def mistakes_of(exercise: str) -> ModuleType:
-    """The module of an exercise's mistakes. Raises CourseError where there is none."""
+    """The module of an exercise's mistakes. Raises CourseError if there is none."""
     return course.module_of(exercise, "mistakes")

@@ -1,12 +1,13 @@
-"""Names the mistakes behind a student's failed checks: those whose values are the student's.
+"""Names the mistakes behind a student's failed checks: those that give the same values as the student's code.
 
-A mistake is graded like a submission, on the same inputs. It is named if the student fails every check that it
-fails, having been seen to return the same values and raise the same errors there. So a wrong sentence is hardly
-possible: the student's code does, as far as can be seen, what the mistake does.
+A mistake is graded like a submission, on the same inputs. It is named if the student fails every check that the mistake
+fails, with the same returned values and the same errors in each. A wrong sentence is therefore very unlikely: as far as
+the checks can see, the student's code does what the mistake does.
 
-Where another mistake of the same student hides some of that (no scale, and the mask ignored as well: only unmasked
-calls give the values of "no scale"), a part will do: still every check that the mistake fails must be failed, and
-the values must be the same in at least `SHARE` of them. One that a passed check speaks against is never named.
+A second mistake of the same student can hide part of this: with no scale and the mask ignored as well, only unmasked
+calls give the values of "no scale". Then partial agreement is enough: the student must still fail every check that the
+mistake fails, but the values need to agree only in at least a share `SHARE` of them. A mistake that fails a check which
+the student passed is never named.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ KEPT = 32
 
 
 class Diagnostician:
-    """Diagnoses runs of `graders`. Keeps what the mistakes did, per exercise and seed, for the runs to come."""
+    """Diagnoses runs of `graders`. Keeps the behaviour of the mistakes, per exercise and seed, for later runs."""
 
     def __init__(self, graders: Graders) -> None:
         self.graders = graders
@@ -42,13 +43,13 @@ class Diagnostician:
         self.odds = Odds()
 
     def diagnose(self, run: ExerciseRun) -> list[Diagnosis]:
-        """The mistakes of a finished Run, at most three, the best first."""
+        """The mistakes in a finished ExerciseRun, at most `MOST`, the best first."""
         if run.stopped or not run.failed():
             return []
         return _names(self._bank(run.exercise, run.seed), run)
 
     def _bank(self, exercise: str, seed: int) -> list[Behaviour]:
-        """Every mistake of the exercise, with what is known of it so far."""
+        """The Behaviour of every mistake of the exercise, as far as it is known."""
         known = self.known.get((exercise, seed))
         if known is None:
             known = [Behaviour(m, self.graders, seed, self.odds) for m in bank(exercise).values()]
@@ -57,10 +58,10 @@ class Diagnostician:
 
 
 class Odds:
-    """How often trying a check has ruled a mistake out, by exercise, check, and whether the student passed it.
+    """How often a check has ruled out a mistake, by exercise, check, and whether the student passed it.
 
-    Most mistakes are ruled out by one check, if it is the right one. What is named does not depend on the order in
-    which checks are tried, only the time that it takes.
+    One check rules out most mistakes, if it is the right one. The order in which checks are tried changes only the time
+    that a diagnosis takes, not its result.
     """
 
     def __init__(self) -> None:
@@ -78,9 +79,9 @@ class Odds:
 
 
 class Behaviour:
-    """What a mistake does under the checks: found out check by check, as far as it was asked for, and kept.
+    """What a mistake does under the checks: each check is run when it is first needed, and its result is kept.
 
-    Checks that the student was spared (no GPU in the sandbox) do not count.
+    Checks that were skipped for the student (no GPU in the sandbox) do not count.
     """
 
     def __init__(self, mistake: Mistake, graders: Graders, seed: int, odds: Odds) -> None:
@@ -91,9 +92,9 @@ class Behaviour:
         self.found: dict[str, tuple[bool, Transcript]] = {}
 
     def fails_alike(self, run: ExerciseRun) -> set[str]:
-        """The checks that it fails, if these are among those that the student fails, with the same seen in each.
+        """The checks that the mistake fails, if the student fails them too, with the same transcript in each.
 
-        Else the empty set, after as few checks as settle it.
+        Otherwise the empty set, as soon as one check has ruled the mistake out.
         """
         fails: set[str] = set()
         for check in sorted(run.checks, key=self._likely_to_rule_out):
@@ -109,9 +110,10 @@ class Behaviour:
         return fails
 
     def fails_partly_alike(self, run: ExerciseRun, wanted: Collection[str]) -> tuple[set[str], set[str]]:
-        """(the checks that it fails, those of them in which the student's run is the same), or two empty sets.
+        """The checks that the mistake fails, and those of them in which the student's transcript is the same.
 
-        Empty if it fails a check that the student passed, or if none of the checks `wanted` is among the latter.
+        Both sets are empty if the mistake fails a check that the student passed, or if the second set holds none of the
+        checks `wanted`.
         """
         passed = [check for check in run.checks if check.passed]
         if any(self.found[check.name][0] for check in passed if check.name in self.found):
@@ -131,11 +133,11 @@ class Behaviour:
         return fails, explains
 
     def _likely_to_rule_out(self, check: Check) -> tuple[bool, float]:
-        """The order in which checks are tried: what is known already, then what has ruled out most others."""
+        """Sort key for trying checks: first those already run, then those that have ruled out mistakes most often."""
         return check.name not in self.found, -self.odds(self.mistake.exercise, check)
 
     def _at(self, check: str) -> tuple[bool, Transcript]:
-        """(whether it fails that check, its transcript of it)."""
+        """Whether the mistake fails this check, and its transcript of it."""
         if check not in self.found:
             run = self.graders.run(self.mistake.exercise, self.mistake.local(), self.seed, only=check)
             self.found[check] = bool(run.failed()), run.transcripts[check]
@@ -143,12 +145,12 @@ class Behaviour:
 
 
 def diagnose(run: ExerciseRun, graders: Graders) -> list[Diagnosis]:
-    """The diagnosis of one run, by a Diagnostician that is not kept."""
+    """The diagnosis of a single run, by a Diagnostician that is not kept."""
     return Diagnostician(graders).diagnose(run)
 
 
 def _names(known: Iterable[Behaviour], run: ExerciseRun) -> list[Diagnosis]:
-    """The diagnoses of a run, out of a bank."""
+    """The diagnoses of a run, chosen from the `known` mistakes."""
     whole = _those_that_explain_all_they_fail(known, run)
     explained = {check for _, explains in whole for check in explains}
     parts = _those_that_explain_a_part(known, run, explained)
@@ -156,7 +158,7 @@ def _names(known: Iterable[Behaviour], run: ExerciseRun) -> list[Diagnosis]:
 
 
 def _those_that_explain_all_they_fail(known: Iterable[Behaviour], run: ExerciseRun) -> Explained:
-    """Those that explain whatever they fail, up to the first that explains all: no other would be named."""
+    """Mistakes that agree with the run in every check they fail; ends with the first that explains all failures."""
     every = {check.name for check in run.failed()}
     found = []
     for one in known:
@@ -168,7 +170,7 @@ def _those_that_explain_all_they_fail(known: Iterable[Behaviour], run: ExerciseR
 
 
 def _those_that_explain_a_part(known: Iterable[Behaviour], run: ExerciseRun, explained: set[str]) -> Explained:
-    """Those that explain some telling checks of those they fail, if each adds to what is `explained` by whole ones."""
+    """Mistakes that agree with the run in some of the checks they fail, and explain one that is not `explained` yet."""
     telling = {check.name for check in run.failed() if _is_telling(run.transcripts[check.name])}
     wanted = telling - explained
     if len(telling) < 2 or not wanted:
@@ -188,16 +190,16 @@ def _alike(one: Transcript, other: Transcript) -> bool:
 
 
 def _is_telling(transcript: Transcript) -> bool:
-    """Whether a check saw a returned tensor of more than one number: code of any kind may return zeros."""
+    """Whether a check saw a tensor with at least two different numbers: any code may return a tensor of zeros."""
     values = [entry[1] for entry in transcript.entries if entry[0] == "value"]
     tensors = [t for t in tree_leaves(values) if isinstance(t, torch.Tensor)]
     return any(t.device.type != "meta" and len(t.nan_to_num().unique()) > 1 for t in tensors)
 
 
 def _best(*rounds: Explained) -> list[Mistake]:
-    """Greedily those that explain most failed checks, each of which explains one that those before it do not.
+    """Choose greedily the mistakes that explain most failed checks; each must explain one that no earlier choice does.
 
-    What an earlier round explains is settled.
+    Earlier rounds take precedence.
     """
     chosen: list[Mistake] = []
     explained: set[str] = set()

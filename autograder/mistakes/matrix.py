@@ -20,7 +20,7 @@ alone is marked with •.
 
 
 def render(run: Callable[[str, str], ExerciseRun], wanted: Sequence[str] = ()) -> str:
-    """The page as Markdown, of the exercises `wanted` or of all. `run(exercise, id)` grades a mistake."""
+    """The page as Markdown, for the exercises `wanted` or for all. `run(exercise, id)` grades a mistake."""
     parts = [HEAD]
     for assignment in course.assignments().values():
         names = [e.name for e in assignment.exercises if bank(e.name) and (not wanted or e.name in wanted)]
@@ -30,7 +30,7 @@ def render(run: Callable[[str, str], ExerciseRun], wanted: Sequence[str] = ()) -
 
 
 def table(exercise: str, run: Callable[[str, str], ExerciseRun]) -> str:
-    """The part of the page that is about one exercise."""
+    """The part of the page for one exercise."""
     runs = {id: run(exercise, id) for id in bank(exercise)}
     checks = [check for check in next(iter(runs.values())).checks if check.points]  # the same with and without a GPU
     lines = [f"### {exercise}\n"]
@@ -45,7 +45,7 @@ def table(exercise: str, run: Callable[[str, str], ExerciseRun]) -> str:
 
 
 def main(wanted: Sequence[str] = ()) -> None:
-    """Write the page once all of it is made. Raises UsageError for an exercise that is none."""
+    """Write the page once it is complete. Raises UsageError for an unknown exercise."""
     for name in wanted:
         if name not in course.exercises():
             raise UsageError(f"There is no exercise {name!r}: the course has {', '.join(course.exercises())}.")

@@ -1,1 +1,1 @@
-"""Where student code runs, and the only part of the kit that starts processes for it."""
+"""The sandbox in which student code runs. No other part of the kit starts processes for student code."""

@@ -1,7 +1,7 @@
-"""One child, as the trusted side sees it: requests under deadlines, and how it ended.
+"""A child as the trusted side sees it: requests with deadlines, and how the child ended.
 
-A deadline is for what the child itself takes: the time in which it could have run, had others not kept the processors
-busy, is given back, as the kernel counts it. Neither a busy machine nor a neighbour with many threads costs points.
+A deadline limits the time that the child itself takes. The time that it waits for a processor, as the kernel counts it,
+extends the deadline. So neither a busy machine nor a neighbour with many threads costs points.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..errors import ChildGone, Died, Interrupted, SandboxError
 from .inside import wire
 from .parent import START_SECONDS, WarmParent
 
-GRACE = 1.0  # seconds between an interrupt and the kill
-STRETCH = 4.0  # times its deadline that a request may take by the clock, if the child waits for a processor
-LEAST = 0.01  # seconds that are worth waiting on for
+GRACE = 1.0  # seconds between the interrupt and the kill
+STRETCH = 4.0  # a request may take this many times its deadline by the clock, if the child waits for a processor
+LEAST = 0.01  # seconds: a shorter extension is not worth waiting for
 
 
 class Child:
-    """One submission's process. `request` asks it something and never waits past a deadline."""
+    """The process of one submission. `request` sends it a request and never waits past a deadline."""
 
     def __init__(self, parent: WarmParent, sock: socket.socket, pidfd: int) -> None:
         self.parent = parent
@@ -34,12 +34,12 @@ class Child:
         self.pidfd = pidfd
         self.number = 0
         self.schedule = _schedule_of(pidfd)
-        self.took = 0.0  # seconds that the last request took, but for those in which it waited for a processor
-        self.ended: dict[str, Any] | None = None  # once it has ended: how, and what it cost
-        self.unexplained = False  # whether something else may have ended it: somebody, or a machine out of memory
+        self.took = 0.0  # seconds that the last request took, without those spent waiting for a processor
+        self.ended: dict[str, Any] | None = None  # how it ended and what it cost, once it has ended
+        self.unexplained = False  # whether another process or a lack of memory may have ended it
 
     def greeted(self) -> Child:
-        """This child, once it has said that its lock is in place. Raises SandboxError if it is not, or Died."""
+        """Wait until this child reports that its lock is in place. Raises SandboxError if it is not, or Died."""
         try:
             hello, _ = wire.receive_frame(self.sock, time.monotonic() + START_SECONDS)
         except wire.Closed:
@@ -61,8 +61,8 @@ class Child:
     ) -> tuple[wire.Message, wire.Tensors]:
         """Send a request, a dict or a wire.Encoded, and return `(reply, tensors)`.
 
-        Raises Interrupted when it took longer than `seconds` (or `most` by the clock, if given) but let itself be
-        interrupted, and ChildGone when it had to be killed, died, or answered what is no answer.
+        Raises Interrupted if it took longer than `seconds` (or `most` by the clock, if given) but could be interrupted,
+        and ChildGone if it had to be killed, died, or sent an invalid answer.
         """
         self.number += 1
         made = message if isinstance(message, wire.Encoded) else wire.encoded(message, tensors)
@@ -91,10 +91,10 @@ class Child:
         return reply, tensors
 
     def _wait(self, deadline: float, waited: float, ends: float) -> float:
-        """Wait until there is an answer, and for so much longer than the deadline as the child waited for a processor.
+        """Wait for an answer until the deadline, extended by the time that the child waited for a processor.
 
-        It had `waited` before the request. Never after `ends`. Returns until when the whole answer must be there.
-        Raises wire.Late.
+        `waited` is its waiting time before the request; the extended deadline is never later than `ends`. Returns the
+        time by which the whole answer must have arrived. Raises wire.Late.
         """
         until = deadline
         while not self._is_answering(until - time.monotonic()):
@@ -105,23 +105,23 @@ class Child:
         return max(until, time.monotonic() + GRACE)
 
     def _is_answering(self, seconds: float) -> bool:
-        """Whether there is something to read within so many seconds, be it that the connection is closed."""
+        """Whether there is something to read within so many seconds; a closed connection counts."""
         try:
             self.sock.settimeout(max(seconds, LEAST))
             self.sock.recv(1, socket.MSG_PEEK)
         except TimeoutError:
             return False
-        except OSError:  # `receive_frame` will say so
+        except OSError:  # `receive_frame` will report it
             pass
         return True
 
     def _waited(self) -> float:
-        """How long the child's main thread, since it began, was ready to run while the processors ran others."""
+        """Seconds that the child's main thread has spent ready to run, waiting for a processor."""
         if self.schedule is None:
             return 0.0
         try:
             return int(os.pread(self.schedule, 100, 0).split()[1]) / 1e9
-        except (OSError, IndexError, ValueError):  # it has ended, or this kernel does not say
+        except (OSError, IndexError, ValueError):  # it has ended, or this kernel does not tell
             return 0.0
 
     def _interrupt(self, seconds: float) -> NoReturn:
@@ -140,7 +140,7 @@ class Child:
             raise ChildGone("killed", "it answered a question that was not asked")
 
     def _gone(self) -> ChildGone:
-        """Why the connection closed: the process ended by itself, or by a limit."""
+        """The reason why the connection closed: the process ended itself, or a limit or a signal ended it."""
         self.kill()
         ended = self.ended or {}
         number = ended.get("signal")
@@ -155,7 +155,7 @@ class Child:
         return ChildGone("killed", "it ended its own process")
 
     def kill(self) -> dict[str, Any]:
-        """End the child; returns what it cost (`cpu` in seconds, `memory` in bytes), nothing if that is not known."""
+        """End the child and return what it cost (`cpu` in seconds, `memory` in bytes); empty if that is not known."""
         if self.ended is None:
             self.sock.close()
             try:
@@ -171,14 +171,14 @@ class Child:
         return self.ended
 
     def _finished(self, seconds: float) -> bool:
-        """Whether the process ends by itself once its socket is closed; a pidfd is readable then."""
+        """Whether the process ends by itself within so many seconds; its pidfd is readable then."""
         return bool(select.select([self.pidfd], [], [], seconds)[0])
 
 
 def _schedule_of(pidfd: int) -> int | None:
-    """The open file in which the kernel says how long that process waited for a processor; None where it does not.
+    """Open the file in which the kernel counts how long a process waited for a processor; None if there is none.
 
-    The number by which the child knows itself is another one than it has here.
+    The process id comes from the pidfd, since the child's own id differs from the one outside its namespace.
     """
     try:
         with open(f"/proc/self/fdinfo/{pidfd}") as file:

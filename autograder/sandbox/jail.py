@@ -1,4 +1,4 @@
-"""The bubblewrap command line: what of this machine a sandbox gets to see, and whether there can be one at all."""
+"""The bubblewrap command line: which parts of this machine a sandbox can see, and whether one can be made at all."""
 
 import base64
 import contextlib
@@ -16,13 +16,13 @@ from pathlib import PurePath
 from ..errors import SandboxError
 from . import seccomp, view
 
-# Who student code runs as when the grader is root: nobody's group, and a user of each sandbox's own, from the ranges
-# that systemd leaves free or keeps for such users. Limits on threads count per user: with one for two, one would starve
-# the other; so the range is wide, where there are so many users.
+# The user and group that student code runs as if the grader is root: nobody's group, and a separate user for each
+# sandbox, from the ranges that systemd leaves free or reserves for such users. Thread limits count per user, so two
+# sandboxes with the same user would starve each other; a wide range, tried first, makes that unlikely.
 UIDS, GID = (range(0x70000000, 0x7FFFFFFF), range(61184, 65520)), 65534
-KIT = "/kit/autograder_inside"  # where the modules of `inside` are bound
-NEEDED = "0.8"  # of bubblewrap, which has --disable-userns; --size came before
-# what forbids user namespaces to all but root, if it is so; and what allows them
+KIT = "/kit/autograder_inside"  # where the modules in inside/ are mounted
+NEEDED = "0.8"  # bubblewrap's version: it has --disable-userns, and --size, which is older
+# settings that allow user namespaces to root alone: (path, the value that forbids them, a value that allows them)
 SWITCHES = (
     ("kernel/unprivileged_userns_clone", "0", "1"),
     ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
@@ -32,15 +32,15 @@ OF_A_CONTAINER = (
     "allow them (with Docker or Podman: --cap-add SYS_ADMIN --security-opt seccomp=unconfined "
     "--security-opt apparmor=unconfined --security-opt systempaths=unconfined), or grade outside of it"
 )
-CPU = "/sys/devices/system/cpu"  # what kind of processor this is
+CPU = "/sys/devices/system/cpu"  # describes the processor
 
 
 @dataclass(frozen=True)
 class Limits:
     """What one submission may use, in bytes and seconds.
 
-    Of `cell`, `call`, `exercise` and `notebook`, time in which it waited for a processor does not count (see
-    `talk.Child`). `submission` is by the clock, over everything that grading it takes, however often it is begun anew.
+    Time spent waiting for a processor does not count towards `cell`, `call`, `exercise` and `notebook` (see
+    `child.Child`). `submission` is measured by the clock and covers the whole grading, with all its attempts.
     """
 
     memory: int = 4 * 2**30
@@ -57,7 +57,8 @@ class Limits:
 def command(limits: Limits, control_fd: int, device: str = "cpu", unsafe: str | None = None) -> list[str]:
     """The argument list that starts a warm parent, with `control_fd` inherited. Raises SandboxError.
 
-    `unsafe` names an empty folder to work in: then there is no bubblewrap, and Landlock, seccomp and limits are all.
+    `unsafe` names an empty folder to work in. Bubblewrap is then not used, and Landlock, seccomp and the limits are the
+    only protection.
     """
     seen = view.of_this_machine()
     python = [os.path.abspath(sys.executable), "-I", "-B", "-X", "utf8"]
@@ -67,7 +68,7 @@ def command(limits: Limits, control_fd: int, device: str = "cpu", unsafe: str | 
         "secret": None if unsafe else view.secret_inodes(),
         "work": os.path.join(unsafe or "/tmp", "work"),
         "readable": _readable(seen, unsafe, device),
-        "memory": None if device == "cuda" else limits.memory,  # CUDA reserves far more addresses than it uses
+        "memory": None if device == "cuda" else limits.memory,  # CUDA reserves far more address space than it uses
         "bpf": base64.b64encode(seccomp.compile_filter(gpu=device == "cuda")).decode(),
         "tgkill": seccomp.number_of("tgkill"),
         "cpu_seconds": limits.cpu_seconds,
@@ -98,11 +99,11 @@ def _bubblewrap(limits: Limits, device: str, seen: view.View) -> list[str]:
     arguments += ["--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"]
     for name, value in (("PATH", "/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("OMP_NUM_THREADS", "1")):
         arguments += ["--setenv", name, value]
-    # before what may lie below it, as this whole course does when it was unpacked there
+    # mounted first, because other mounts may lie below it: a course may have been unpacked in /tmp
     arguments += ["--perms", "1777", "--size", str(limits.disk), "--tmpfs", "/tmp"]
     arguments += _mounts(seen)
     arguments += ["--ro-bind", view.INSIDE, KIT, "--proc", "/proc", "--dev", "/dev"]
-    arguments += ["--ro-bind-try", CPU, CPU]  # for torch, as it starts
+    arguments += ["--ro-bind-try", CPU, CPU]  # torch reads it when it starts
     if device == "cuda":
         for path in sorted(glob.glob("/dev/nvidia*")):
             arguments += ["--dev-bind", path, path]
@@ -111,10 +112,10 @@ def _bubblewrap(limits: Limits, device: str, seen: view.View) -> list[str]:
 
 
 def _mounts(seen: view.View) -> list[str]:
-    """The arguments that show what a View shows and hide what it hides."""
+    """The arguments that show and hide what a View says."""
     arguments, covers, made = [], [], {"/"}
     for path in view.in_order([*seen.marks, *seen.links, KIT, CPU]):
-        # made here, since those that bubblewrap makes by itself are for root alone
+        # made explicitly, because only root could enter the folders that bubblewrap makes by itself
         for folder in map(str, reversed(PurePath(path).parents)):
             if folder not in made and not seen.shows(folder):
                 arguments += ["--perms", "0755", "--dir", folder]
@@ -129,11 +130,11 @@ def _mounts(seen: view.View) -> list[str]:
             made.add(path)
         elif path in seen.marks:
             arguments += ["--ro-bind", os.devnull, path]
-    return [*arguments, *covers]  # what lies below a cover was put there before
+    return [*arguments, *covers]  # covers become read-only after the mounts below them are in place
 
 
 def _readable(seen: view.View, unsafe: str | None, device: str) -> list[str]:
-    """What Landlock lets a child read: less than bubblewrap shows, neither /proc nor /etc as a whole."""
+    """The paths that Landlock lets a child read: fewer than bubblewrap shows, and neither /proc nor all of /etc."""
     paths = [*seen.shown, "/dev/urandom", "/dev/random", "/dev/zero"]
     paths.append(view.INSIDE if unsafe else KIT)
     if device == "cuda":
@@ -142,7 +143,7 @@ def _readable(seen: view.View, unsafe: str | None, device: str) -> list[str]:
 
 
 def user_of_its_own() -> int | None:
-    """A user that nobody else is, where this process may become any: else None, and bubblewrap makes a namespace."""
+    """A user id that nobody else has, if this process may become any user; else None, for a user namespace."""
     if os.geteuid() != 0:
         return None
     with open("/proc/self/uid_map") as file:
@@ -153,11 +154,11 @@ def user_of_its_own() -> int | None:
     return None
 
 
-# --- why there is none ----------------------------------------------------------------------------
+# --- why there can be no sandbox ------------------------------------------------------------------
 
 
 def refusal() -> str | None:
-    """One sentence saying why there can be no sandbox here, or None. Starts bubblewrap for a moment."""
+    """A sentence saying why there can be no sandbox here, or None. Starts bubblewrap for a moment."""
     try:
         arguments = _bubblewrap(Limits(), "cpu", view.of_this_machine())
     except SandboxError as error:
@@ -175,7 +176,7 @@ def refusal() -> str | None:
 
 
 def _said_by(arguments: list[str]) -> tuple[int | None, str]:
-    """The exit code of a command that should end at once, and what it said of errors."""
+    """Run a short command: (exit code or None, its output or, if it failed, its error output)."""
     try:
         done = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -184,7 +185,7 @@ def _said_by(arguments: list[str]) -> tuple[int | None, str]:
 
 
 def _advice(said: str) -> str:
-    """What to do where bubblewrap says that and fails: true for this user and this machine."""
+    """Advice for this user and this machine, given what bubblewrap said when it failed."""
     if "nknown option" in said:
         _, version = _said_by(["bwrap", "--version"])
         found = re.search(r"\d[\d.]*", version)

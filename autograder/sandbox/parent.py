@@ -1,6 +1,6 @@
 """The trusted side of the sandbox: starts a warm parent and has it fork children.
 
-Imports nothing heavy, so that a sandbox can be launched, which takes seconds, before the grader imports torch itself.
+It imports nothing heavy: launching a sandbox takes seconds, and can so begin before the grader imports torch itself.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class WarmParent:
     Use it as a context manager, or call `close()`. One child lives at a time.
     """
 
-    control: socket.socket  # while it runs
+    control: socket.socket  # only while the sandbox runs
     folder: tempfile.TemporaryDirectory[str] | None
 
     def __init__(self, limits: jail.Limits | None = None, device: str = "cpu", unsafe: bool = False) -> None:
@@ -49,7 +49,7 @@ class WarmParent:
         self.close()
 
     def launch(self) -> None:
-        """Begin to start the sandbox, which takes seconds, if it does not run. Raises SandboxError."""
+        """Begin to start the sandbox, without waiting for it, unless it is running. Raises SandboxError."""
         if self.process is not None:
             return
         self.ready = False
@@ -65,13 +65,13 @@ class WarmParent:
             pass_fds=[theirs.fileno()],
             env=environment,
             cwd="/",
-            start_new_session=True,  # Ctrl-C is for the grader alone
+            start_new_session=True,  # Ctrl-C should reach only the grader
         )
         theirs.close()
         self.control = ours
 
     def start(self) -> None:
-        """Start the sandbox if it does not run. Raises SandboxError with one sentence if it cannot."""
+        """Start the sandbox, unless it is running, and wait for it. Raises SandboxError if it cannot be started."""
         self.launch()
         if self.ready:
             return
@@ -89,7 +89,7 @@ class WarmParent:
         """Stop the sandbox and whatever runs in it."""
         if self.process is not None:
             self.control.close()
-            self.process.kill()  # --die-with-parent and the process namespace take the rest along
+            self.process.kill()  # --die-with-parent and the process namespace end the rest with it
             self.process.wait()
             if self.process.stderr is not None:
                 self.process.stderr.close()
@@ -98,7 +98,7 @@ class WarmParent:
                 self.folder.cleanup()
 
     def fork(self) -> Child:
-        """A fresh, locked child. A sandbox or a child that dies meanwhile is made anew, a few times."""
+        """A fresh, locked child. If the sandbox or the child dies meanwhile, it is started again, a few times."""
         for left in reversed(range(ATTEMPTS)):
             try:
                 self.start()
@@ -111,7 +111,7 @@ class WarmParent:
         raise SandboxError("The sandbox dies whenever it is asked for a child.")
 
     def _fork(self) -> Child:
-        """One child. Raises Died if that was the end of the sandbox."""
+        """Fork one child. Raises Died if the sandbox or the child dies."""
         from .child import Child  # imports torch
 
         ours, theirs = socket.socketpair()
@@ -128,7 +128,7 @@ class WarmParent:
         return Child(self, ours, descriptors[0]).greeted()
 
     def reap(self) -> dict[str, Any] | None:
-        """Wait for the child that was killed: how it ended and what it cost, or None if the parent is gone."""
+        """Wait for the child that has ended: how it ended and what it cost, or None if the parent is gone."""
         try:
             self.control.send(json.dumps({"op": "reap"}).encode())
             answer, _ = self._answer(30.0)

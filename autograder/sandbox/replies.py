@@ -1,7 +1,7 @@
-"""What comes back from the sandbox, read once: each reply is held against what was asked for.
+"""Reads the replies that come back from the sandbox, and compares each with what was asked for.
 
-A reply that is less than that, more, of another kind or with other names is refused here, by a `wire.WireError`.
-Nothing past this module touches a dict or a list that a submission's process has made.
+A reply with missing, extra, wrongly typed or wrongly named parts is refused here with a `wire.WireError`. No code
+outside this module handles a dict or a list that a submission's process has made.
 """
 
 import itertools
@@ -14,21 +14,21 @@ import torch
 from .inside import wire
 
 T = TypeVar("T")
-Shapes: TypeAlias = Mapping[str, torch.Size]  # of parameters, by name
+Shapes: TypeAlias = Mapping[str, torch.Size]  # the shapes of parameters by name
 
-MAX_NUMBERS = 2**18  # in the tensors of one answer: eight times as many as in the largest right one
-KINDS = ("class", "callable", "other")  # what a name may stand for, besides nothing
+MAX_NUMBERS = 2**18  # in the tensors of one answer: eight times as many as in the largest right answer
+KINDS = ("class", "callable", "other")  # what a name may stand for, if it is defined
 DEVICES = ("cpu", "meta", "cuda")
 
 
 @dataclass(frozen=True)
 class Call:
-    """What a call came to: its value and what was witnessed of it.
+    """The result of a call: its value, and what the submission's process witnessed.
 
-    `changed`: whether a tensor that was given was changed in place; `replaced`: whether a module that was given has
-    other parameter objects than before; `drew`: whether torch's own generator was drawn from or seeded; `products`: how
-    many products and softmaxes were computed, if these were counted. Of a call that was differentiated, `inputs` holds
-    a gradient or None for every input that asked for one, in order, and `parameters` those of a module by name.
+    `changed`: whether an input tensor was changed in place; `replaced`: whether a module that was passed now has other
+    parameter objects than before; `drew`: whether torch's own generator was used or seeded; `products`: the number of
+    products and softmaxes, if these were counted. If the call was differentiated, `inputs` holds a gradient or None for
+    each input that requires one, in order, and `parameters` holds those of a module by name.
     """
 
     value: Any
@@ -43,8 +43,9 @@ class Call:
 
 @dataclass(frozen=True)
 class SeenCall:
-    """What a stub model noted of one of its calls: the tokens (b, t), the targets if it was given any, its mode, and
-    whether a graph was recorded.
+    """What a stub model noted of one of its calls.
+
+    That is: the tokens (b, t), the targets or None, whether it was in train mode, and whether a graph was recorded.
     """
 
     idx: torch.Tensor
@@ -64,9 +65,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Failure:
-    """The error that the submission's own code raised: its type, its message, and where in the code, if that is known.
+    """The error that the submission's own code raised: its type, its message, and its place in the code, if known.
 
-    `done` says how many of the requests that went before were served.
+    `done` is the number of earlier requests that were served.
     """
 
     type: str
@@ -82,10 +83,10 @@ def call(
     differentiated: bool = False,
     named: Shapes | None = None,
 ) -> Call:
-    """The Call that a reply tells of.
+    """The Call that a reply describes.
 
-    `given` are the tensors that were sent as arguments, in order; `named` the shapes by name of parameters that the
-    module called is known to have. Raises WireError.
+    `given` are the tensors that were sent as arguments, in order; `named` are the shapes, by name, of parameters that
+    the called module is known to have. Raises WireError.
     """
     changed = _list_of(int, reply, "changed")
     if not all(0 <= place < len(given) for place in changed):
@@ -109,7 +110,7 @@ def call(
 
 
 def _of_inputs(gradients: object, given: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
-    """A gradient or None for each of the `given` tensors that asked for one."""
+    """A gradient or None for each of the `given` tensors that requires one."""
     asked = [tensor for tensor in given if tensor.requires_grad]
     if not isinstance(gradients, list) or len(gradients) != len(asked):
         raise wire.WireError(f"there is not one gradient for each of {len(asked)} inputs")
@@ -120,7 +121,7 @@ def _of_inputs(gradients: object, given: Sequence[torch.Tensor]) -> list[torch.T
 
 
 def _of_parameters(gradients: object, named: Shapes) -> dict[str, torch.Tensor | None]:
-    """A gradient or None for each parameter by name: at least for those in `named`, {name: shape}."""
+    """A gradient or None for each parameter by name, at least for those in `named`, {name: shape}."""
     if not isinstance(gradients, dict) or not gradients.keys() >= named.keys():
         raise wire.WireError("there is not one gradient for each parameter")
     for name, gradient in gradients.items():
@@ -130,7 +131,7 @@ def _of_parameters(gradients: object, named: Shapes) -> dict[str, torch.Tensor |
 
 
 def parameters(reply: wire.Message, tensors: wire.Tensors, named: Shapes) -> dict[str, torch.Tensor]:
-    """The parameters of a module by name, those in `named` ({name: shape}) among them. Raises WireError."""
+    """The parameters of a module by name, including those in `named`, {name: shape}. Raises WireError."""
     found = wire.unpack(reply.get("parameters"), tensors)
     if not isinstance(found, dict) or not found.keys() >= named.keys():
         raise wire.WireError("the parameters are not all there")
@@ -140,7 +141,7 @@ def parameters(reply: wire.Message, tensors: wire.Tensors, named: Shapes) -> dic
 
 
 def frozen(reply: wire.Message, tensors: wire.Tensors) -> set[str]:
-    """The names of the parameters that ask for no gradient. Raises WireError."""
+    """The names of the parameters that do not require a gradient. Raises WireError."""
     names = wire.unpack(reply.get("frozen"), tensors)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise wire.WireError("the names of frozen parameters are no list")
@@ -177,24 +178,24 @@ def _seen_call(call: object) -> SeenCall:
 
 
 def devices(reply: wire.Message) -> list[str]:
-    """The devices that there are. Raises WireError."""
+    """The devices that are available. Raises WireError."""
     return _list_of(str, reply, "devices", DEVICES)
 
 
 def kinds(reply: wire.Message, names: Iterable[str]) -> dict[str, str]:
-    """What each of the `names` stands for: one of KINDS, or "missing" for whatever is not said so."""
+    """What each of the `names` stands for: one of KINDS, or "missing" if the reply names none of these."""
     said = reply.get("kinds")
     said = said if isinstance(said, dict) else {}
     return {name: next((kind for kind in KINDS if kind == said.get(name)), "missing") for name in names}
 
 
 def succeeded(reply: wire.Message) -> bool:
-    """Whether a request, with all that went before it, was served without an error."""
+    """Whether a request and those sent before it were served without an error."""
     return reply.get("ok") is True
 
 
 def failure(reply: wire.Message, before: int = 0) -> Failure:
-    """The Failure in a reply to a request that `before` others went before; what is malformed in it is left out."""
+    """The Failure in a reply to a request sent with `before` earlier ones; malformed parts are left out."""
     error = reply.get("error")
     error = error if isinstance(error, dict) else {}
     where = error.get("where")
@@ -208,7 +209,7 @@ def failure(reply: wire.Message, before: int = 0) -> Failure:
 
 
 def bounded(tensors: wire.Tensors) -> wire.Tensors:
-    """The tensors of one answer, if there are no more numbers in them than may be looked at. Raises WireError."""
+    """The tensors of one answer, if they hold at most MAX_NUMBERS numbers in all. Raises WireError."""
     many = sum(tensor.numel() for tensor in tensors)
     if many > MAX_NUMBERS:
         raise wire.WireError(f"it holds {many} numbers, many times as many as a right answer")
@@ -216,7 +217,7 @@ def bounded(tensors: wire.Tensors) -> wire.Tensors:
 
 
 def split(reply: wire.Message, tensors: wire.Tensors, number: int) -> list[tuple[wire.Message, wire.Tensors]]:
-    """The replies to `number` requests that came in one: [(reply, tensors)]. Raises WireError for anything else."""
+    """The replies to `number` requests that were sent as one: [(reply, tensors)]. Raises WireError."""
     replies, shares = _list_of(dict, reply, "replies"), _list_of(int, reply, "tensors")
     if not len(replies) == len(shares) == number:
         raise wire.WireError("there are not as many replies as requests")
@@ -227,7 +228,7 @@ def split(reply: wire.Message, tensors: wire.Tensors, number: int) -> list[tuple
 
 
 def _field(kind: type[T], reply: wire.Message, name: str) -> T:
-    """The part of a reply called `name`, if it is of just that type."""
+    """The part of a reply called `name`, if it has exactly that type. Raises WireError."""
     value = reply.get(name)
     if type(value) is not kind:
         raise wire.WireError(f"a reply lacks its part {name!r}")
@@ -235,7 +236,7 @@ def _field(kind: type[T], reply: wire.Message, name: str) -> T:
 
 
 def _list_of(kind: type[T], reply: wire.Message, name: str, allowed: Iterable[T] | None = None) -> list[T]:
-    """The part of a reply called `name`, if it is a list of that type, and of `allowed` values, if these are given."""
+    """The part of a reply called `name`, if it is a list of that type, with `allowed` values only. Raises WireError."""
     values = _field(list, reply, name)
     if not all(type(value) is kind for value in values) or (allowed and not set(values) <= set(allowed)):
         raise wire.WireError(f"the part {name!r} of a reply does not hold what it should")

@@ -4,12 +4,12 @@ import tempfile
 
 import pyseccomp
 
-# What Python, torch and matplotlib need to compute, and to read and write files in their own folder. Everything else
-# is refused, above all: new processes (fork, exec), sockets, ptrace, mounts, namespaces, keyrings, io_uring, memfd,
-# signals to others, and every call that is newer than this list. So that two sandboxes that run at once cannot talk,
-# there are no locks, which lie on files that both read, and nothing that tells how much memory the machine has left
-# (sysinfo) or what is in its page cache (mincore), that sets times, which both see on /dev/null (utimensat), or that
-# passes descriptors on (sendmsg), which are counted per user.
+# The calls that Python, torch and matplotlib need to compute, and to read and write files in their own folder. All
+# others are refused, above all: new processes (fork, exec), sockets, ptrace, mounts, namespaces, keyrings, io_uring,
+# memfd, signals to others, and every call that is newer than this list. To keep two sandboxes that run at the same time
+# from communicating, these are refused too: locks, which both could set on the same readable file; calls that tell how
+# much memory is free (sysinfo) or what is in the page cache (mincore); setting times, which both could see on /dev/null
+# (utimensat); and passing descriptors on (sendmsg), since these are counted per user.
 ALLOWED_CALLS = """
     access alarm arch_prctl brk chdir clock_getres clock_gettime clock_nanosleep close close_range copy_file_range
     dup dup2 dup3 epoll_create1 epoll_ctl epoll_pwait epoll_wait eventfd2 exit exit_group
@@ -26,26 +26,26 @@ ALLOWED_CALLS = """
     write writev
 """.split()
 
-# Answered "no such call", so that the C library falls back to a call that can be filtered by its arguments: clone3 and
-# openat2, by number (the same everywhere), since an old libseccomp does not know their names.
+# clone3 and openat2 are answered "no such call", so that the C library falls back to a call that can be filtered by its
+# arguments. They are given by number, the same everywhere, because an old libseccomp does not know their names.
 ABSENT_CALLS = [435, 437]
 
 CLONE_THREAD = 0x00010000
-# F_DUPFD F_GETFD F_SETFD F_GETFL F_SETFL F_DUPFD_CLOEXEC F_GETPIPE_SZ; above all no locks and leases, not F_SETOWN and
-# F_SETSIG, with which a descriptor sends any signal to any process of the same user, nor F_SETPIPE_SZ, which takes
-# kernel memory
+# F_DUPFD F_GETFD F_SETFD F_GETFL F_SETFL F_DUPFD_CLOEXEC F_GETPIPE_SZ. Above all, no locks or leases; no F_SETOWN and
+# F_SETSIG, which make a descriptor send any signal to any process of the same user; no F_SETPIPE_SZ, which takes kernel
+# memory.
 FCNTLS = (0, 1, 2, 3, 4, 1030, 1032)
-# A futex in a file that is shown to two sandboxes lets one wake the other. What threads of one process wait for is
-# private; who asks for another is told to try again, as when its value has just changed.
+# A futex in a file that two sandboxes can see lets one wake the other, so only private futexes are allowed: these are
+# enough for the threads of one process. Shared ones are answered "try again", as if the value had just changed.
 FUTEX_PRIVATE, EAGAIN = 128, 11
-# MADV_NORMAL to MADV_DONTNEED, FREE, DONTFORK, DOFORK, HUGEPAGE to KEEPONFORK: none that takes a file's pages out of
-# memory (PAGEOUT, COLD), or finds out that somebody has the same (MERGEABLE)
+# MADV_NORMAL to MADV_DONTNEED, FREE, DONTFORK, DOFORK, HUGEPAGE to KEEPONFORK: none that evicts a file's pages from
+# memory (PAGEOUT, COLD) or reveals that another process has an equal page (MERGEABLE)
 ADVICE = (0, 1, 2, 3, 4, 8, 10, 11, 14, 15, 16, 17, 18, 19)
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX
 
 
 def compile_filter(gpu: bool = False) -> bytes:
-    """The seccomp filter as bytes of BPF, made once and loaded by every child; `gpu` lets CUDA's calls through."""
+    """The seccomp filter as BPF bytes, compiled once and loaded by each child; `gpu` lets CUDA's calls through."""
     rules = pyseccomp.SyscallFilter(pyseccomp.ERRNO(1))  # EPERM
     for name in ALLOWED_CALLS:
         if name not in ("prlimit64", "tgkill", "ioctl", "fcntl"):
@@ -54,9 +54,9 @@ def compile_filter(gpu: bool = False) -> bytes:
         _add(rules, pyseccomp.ERRNO(38), name)  # ENOSYS
     # threads, but no processes
     _add(rules, pyseccomp.ALLOW, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_THREAD, CLONE_THREAD))
-    # its own limits can be read; lowering them would be harmless, but nothing honest does it
+    # a process may read its own limits; lowering them would be harmless, but no honest code does it
     _add(rules, pyseccomp.ALLOW, "prlimit64", pyseccomp.Arg(2, pyseccomp.EQ, 0))
-    # signals to itself (abort, raise): `only_own_signals` adds the process id, which is known after the fork
+    # signals to itself (abort, raise): `only_own_signals` restricts them to the process id, once it is known
     _add(rules, pyseccomp.ALLOW, "tgkill")
     private = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, FUTEX_PRIVATE, FUTEX_PRIVATE)
     shared = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, FUTEX_PRIVATE, 0)
@@ -64,12 +64,12 @@ def compile_filter(gpu: bool = False) -> bytes:
     _add(rules, pyseccomp.ERRNO(EAGAIN), "futex", shared)
     for advice in ADVICE:
         _add(rules, pyseccomp.ALLOW, "madvise", pyseccomp.Arg(2, pyseccomp.EQ, advice))
-    # descriptors are asked whether they are terminals, and set to block or not
+    # Python asks whether descriptors are terminals, and sets them to block or not
     for command in FCNTLS:
         _add(rules, pyseccomp.ALLOW, "fcntl", pyseccomp.Arg(1, pyseccomp.EQ, command))
     for request in IOCTLS:
         _add(rules, pyseccomp.ALLOW, "ioctl", pyseccomp.Arg(1, pyseccomp.EQ, request))
-    if gpu:  # its driver is talked to by ioctl
+    if gpu:  # programs talk to its driver by ioctl
         _add(rules, pyseccomp.ALLOW, "ioctl")
     with tempfile.TemporaryFile() as file:
         rules.export_bpf(file)

@@ -1,7 +1,7 @@
-"""What of this machine's files a sandbox sees: the interpreter, its packages and the libraries they load, but no kit.
+"""The files of this machine that a sandbox sees: the interpreter, its packages and the libraries they load, no kit.
 
-What is shown is shown by its real path alone, and symbolic links lead there as they do outside. So what is hidden is
-hidden whatever name it is reached by.
+Everything is shown under its real path only, and symbolic links lead there as they do outside. So a hidden file is
+hidden under every name.
 """
 
 import glob
@@ -20,7 +20,7 @@ from ..errors import CourseError
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 INSIDE = os.path.join(PACKAGE, "sandbox", "inside")
-# what is hidden among packages: what pip and setuptools leave there of the kit, and nbgrader, which holds a course
+# hidden among packages: what pip and setuptools install there for the kit, and nbgrader, which contains a course
 AMONG_PACKAGES = ("autograder", "attention?course*", "__editable__*attention?course*", "__pycache__/*attention?course*")
 AMONG_PACKAGES += ("nbgrader",)
 OF_A_COURSE = (
@@ -34,8 +34,8 @@ OF_A_COURSE = (
     "gradebook.db",
     ".autograder",
 )
-PREFIX_PARTS = ("lib", "lib32", "lib64", "pyvenv.cfg")  # what an environment needs of its folder to run
-SYSTEM_PREFIXES = ("/usr", "/usr/local")  # whose `lib` holds much else: of them, only what Python itself names
+PREFIX_PARTS = ("lib", "lib32", "lib64", "pyvenv.cfg")  # the parts of an environment's folder that it needs to run
+SYSTEM_PREFIXES = ("/usr", "/usr/local")  # their `lib` holds much else, so only the paths that Python itself names
 PACKAGES = ("site-packages", "dist-packages")
 CACHE = "/etc/ld.so.cache"
 LIBRARY = re.compile(rb"/[\w/.+-]+/[\w.+-]+\.so[\w.+-]*(?=\0)")
@@ -43,16 +43,16 @@ LIBRARY = re.compile(rb"/[\w/.+-]+/[\w.+-]+\.so[\w.+-]*(?=\0)")
 
 @dataclass(frozen=True)
 class View:
-    """`marks`: real paths, folders first, and whether each is shown or, below one that is, hidden.
+    """`marks` maps real paths, folders first, to True if shown, False if hidden (below a path that is shown).
 
-    `links`: the symbolic links that lead to them from outside of what is shown, with their targets.
+    `links` maps the symbolic links that lead there from paths that are not shown to their targets.
     """
 
     marks: dict[str, bool]
     links: dict[str, str]
 
     def shows(self, path: str) -> bool:
-        """Whether a real path is seen inside."""
+        """Whether a real path is visible inside the sandbox."""
         around = (str(folder) for folder in (PurePath(path), *PurePath(path).parents))
         return next((self.marks[folder] for folder in around if folder in self.marks), False)
 
@@ -76,12 +76,12 @@ def of_this_machine() -> View:
 
 
 def in_order(paths: Iterable[str]) -> list[str]:
-    """Paths in an order in which folders come before what lies below them."""
+    """The paths sorted so that folders come before what lies below them."""
     return sorted(paths, key=lambda path: PurePath(path).parts)
 
 
 def _followed(path: str, links: dict[str, str]) -> str:
-    """The real path of an existing path; every symbolic link on the way is added to `links`."""
+    """The real path of an existing path. Adds every symbolic link on the way to `links`."""
     here, left = "/", list(PurePath(path).parts[1:])
     while left:
         part = left.pop(0)
@@ -95,14 +95,14 @@ def _followed(path: str, links: dict[str, str]) -> str:
     return here
 
 
-# --- what is needed -------------------------------------------------------------------------------
+# --- what is shown --------------------------------------------------------------------------------
 
 
 def _library_paths() -> list[str]:
-    """Where the dynamic loader finds shared libraries, and what they read."""
+    """The paths where the dynamic loader finds shared libraries, and the files that these read."""
     paths = ["/usr/lib/locale", "/usr/share/zoneinfo", "/usr/share/fonts", "/usr/local/nvidia"]
     paths += [CACHE, "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime"]
-    paths += glob.glob("/lib*/ld-*")  # the loader itself, by the name that programs know
+    paths += glob.glob("/lib*/ld-*")  # the loader itself, under the name that programs use
     if not os.path.exists(CACHE):
         return [*paths, "/lib", "/lib64", "/usr/lib", "/usr/lib64"]
     libraries = {os.fsdecode(path) for path in LIBRARY.findall(Path(CACHE).read_bytes())}
@@ -111,19 +111,19 @@ def _library_paths() -> list[str]:
 
 
 def _python_paths() -> list[str]:
-    """The environment, the interpreter below it, and every folder of packages that this interpreter looks into.
+    """The paths of the environment, of its base interpreter, and of each package folder that this interpreter searches.
 
-    Never their folders as a whole: a course may lie in `/usr/local`, and so may a Python.
+    A prefix is never shown as a whole: a course may lie in `/usr/local`, and so may a Python.
     """
     prefixes = {sys.prefix, sys.base_prefix} - set(SYSTEM_PREFIXES)
     paths = [os.path.join(prefix, part) for prefix in prefixes for part in PREFIX_PARTS]
     paths += [os.path.abspath(sys.executable), sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
-    user = os.path.realpath(site.getusersitepackages())  # which an isolated interpreter does not look into
+    user = os.path.realpath(site.getusersitepackages())  # an isolated interpreter does not search it
     return paths + [path for path in sys.path if os.path.basename(path) in PACKAGES and os.path.realpath(path) != user]
 
 
 def _package_folders(folder: str) -> set[str]:
-    """The folders of packages below the folder of an interpreter, or of several."""
+    """The package folders below the folder of one interpreter, or of several."""
     return {
         os.path.realpath(path)
         for packages in PACKAGES
@@ -136,15 +136,15 @@ def _package_folders(folder: str) -> set[str]:
 
 
 def _course() -> list[str]:
-    """The folder of the course, in a list, which is empty where there is none."""
+    """A list with the folder of the course; empty if there is none."""
     try:
         return [str(course.root())]
-    except (CourseError, OSError):  # there is none here, or this folder is gone
+    except (CourseError, OSError):  # there is none here, or the working directory is gone
         return []
 
 
 def _secrets() -> set[str]:
-    """Real paths of the kit, of what its installation left among packages, and of the course."""
+    """The real paths of the kit, of what its installation put among the packages, and of the course."""
     secrets = [PACKAGE, *_course()]
     among = {os.path.dirname(PACKAGE), *(path for path in sys.path if os.path.basename(path) in PACKAGES)}
     for folder, name in itertools.product(among, AMONG_PACKAGES):
@@ -153,7 +153,7 @@ def _secrets() -> set[str]:
 
 
 def secret_inodes() -> list[list[int]]:
-    """`[device, inode]` of all files of the kit that are hidden and of the parts of the course: known by any name."""
+    """`[device, inode]` of the kit's hidden files and the parts of the course; these identify them under any name."""
     paths = [os.path.join(folder, part) for folder in _course() for part in ("", *OF_A_COURSE)]
     for folder, folders, names in os.walk(PACKAGE):
         if folder == INSIDE:  # shown on purpose

@@ -1,7 +1,7 @@
-"""What lies below `submitted/`: who handed something in, and what. Opened part by part from there, following nothing.
+"""The files below `submitted/`: who handed something in, and what. Paths are opened part by part; no link is followed.
 
-A link in the place of a student's folder would get another student's points; `submitted/` itself, and the course, are
-the instructor's and may be links. Whoever reads there does it through this module.
+A link in place of a student's folder would collect another student's points. `submitted/` itself and the course belong
+to the instructor and may be links. All code that reads below `submitted/` goes through this module.
 """
 
 import contextlib
@@ -24,30 +24,30 @@ MAX_NAMES = 2_000  # of files and folders beside a notebook
 MAX_FOLDERS = 20
 MAX_COPIED = 200 * 2**20  # bytes of all files beside a notebook
 MAX_NAME = 128  # characters of a student's name: a column of the gradebook
-MAX_NAME_BYTES = 240  # with what is added for a file's name, at most 255
+MAX_NAME_BYTES = 240  # a file name made from it gets a suffix and may have at most 255
 Place: TypeAlias = tuple[str, ...]  # the parts of a path
-UNSEEN = dict.fromkeys(map(ord, "\t\r\n"))  # which browsers leave out of an address
+UNSEEN = dict.fromkeys(map(ord, "\t\r\n"))  # browsers drop these from an address
 
 
-# --- who ------------------------------------------------------------------------------------------
+# --- students -------------------------------------------------------------------------------------
 
 
 def students(submitted: StrPath, assignment: str) -> list[str]:
-    """The names of all who handed something in, in order: those too whose folder cannot be looked into."""
+    """The names of all students who handed something in, sorted, including those whose folder cannot be read."""
     return [name for name in _names_in(submitted) if _has_handed_in(os.path.join(submitted, name), assignment)]
 
 
 def strays(submitted: StrPath) -> list[str]:
-    """The names of what lies among the students' folders and is none."""
+    """The names of entries among the students' folders that are not folders."""
     shown = [name for name in _names_in(submitted) if not name.startswith(".")]
     return [name for name in shown if not _leads_to_a_folder(os.path.join(submitted, name))]
 
 
 def problem_of(student: str) -> str:
-    """Why a folder's name cannot be a student's, in one sentence; "" where it can.
+    """A sentence saying why a folder's name cannot be a student's name, or "" if it can.
 
-    Formgrader writes names into addresses as they are: what ends a part of an address there, or stands for another
-    character, would lead whoever follows a student's link to where the student wants.
+    Formgrader puts names into addresses unescaped. A character that ends a part of an address, or an escape for another
+    character, would let the student choose where the link leads.
     """
     in_address = student.translate(UNSEEN)
     if not student or not _is_text(student):
@@ -94,17 +94,17 @@ def _has_handed_in(folder: str, assignment: str) -> bool:
         os.lstat(os.path.join(folder, assignment))
         return True
     except (FileNotFoundError, NotADirectoryError):
-        return not os.path.exists(folder)  # a link that leads nowhere: nobody knows
-    except OSError:  # it may not be looked into: nobody knows
+        return not os.path.exists(folder)  # for a dangling link nobody knows, so count it
+    except OSError:  # it cannot be read, so nobody knows
         return not os.path.basename(folder).startswith(".")
 
 
 def _leads_to_a_folder(path: str) -> bool:
-    """Whether it is a folder or a link to one; a link that leads nowhere may have done so."""
+    """Whether it is a folder or a link to one; a dangling link counts, since it may have led to one."""
     return os.path.isdir(path) or (os.path.islink(path) and not os.path.exists(path))
 
 
-# --- what -----------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 
 def read_bytes(path: StrPath) -> bytes:
@@ -114,7 +114,7 @@ def read_bytes(path: StrPath) -> bytes:
 
 
 def read_submission(path: StrPath) -> tuple[list[read.SubmittedCell], str, str]:
-    """(the cells of a notebook, "", the digest of its bytes), or ([], why it cannot be read, "")."""
+    """Return (cells, "", digest of the notebook's bytes), or ([], the reason why it cannot be read, "")."""
     try:
         data = read_bytes(path)
         return read.read_notebook(data), "", hashlib.sha256(data).hexdigest()
@@ -123,7 +123,7 @@ def read_submission(path: StrPath) -> tuple[list[read.SubmittedCell], str, str]:
 
 
 def names(folder: StrPath) -> set[str]:
-    """The names of what lies in `submitted/STUDENT/ASSIGNMENT`: none where it cannot be looked into."""
+    """The names of the entries in `submitted/STUDENT/ASSIGNMENT`; empty if it cannot be read."""
     try:
         with _entered(folder) as top:
             return {name for name, _ in _entries(top, ())}
@@ -132,9 +132,9 @@ def names(folder: StrPath) -> set[str]:
 
 
 def copy(folder: StrPath, target: StrPath, exclude: Iterable[str], kept: Collection[Place] = ()) -> None:
-    """Copy what lies in `submitted/STUDENT/ASSIGNMENT` to the folder `target`: regular files, and not too much.
+    """Copy the regular files in `submitted/STUDENT/ASSIGNMENT` to the folder `target`, up to the limits above.
 
-    Left out is what matches one of the patterns `exclude`, and what would be in the way of one of the files `kept`.
+    Leaves out whatever matches a pattern in `exclude`, or would be in the way of a path in `kept`.
     """
     left, count = MAX_COPIED, 0
     waiting: list[Place] = [()]
@@ -153,7 +153,7 @@ def copy(folder: StrPath, target: StrPath, exclude: Iterable[str], kept: Collect
 
 
 def _copy_file(top: int, place: Place, target: StrPath, most: int) -> int:
-    """Copy one file, unless it has more than `most` bytes or cannot be copied; returns how many it had."""
+    """Copy one file and return its size in bytes, or 0 if it has more than `most` bytes or cannot be copied."""
     try:
         with _opened(top, place[:-1]) as folder:
             data = read.read_bytes(place[-1], folder)
@@ -170,22 +170,22 @@ def _copy_file(top: int, place: Place, target: StrPath, most: int) -> int:
     except OSError as error:
         if error.errno in DISK:
             raise
-        return 0  # a name that is too long there, for one
+        return 0  # for example, a name that is too long for the target
 
 
 def _is_in_the_way(place: Place, kept: Collection[Place]) -> bool:
-    """Whether a file or folder would stand in the place of a folder or file of `kept` (which are parts of paths)."""
+    """Whether `place` is the path of a folder that a `kept` path needs, or lies below a `kept` path."""
     return any(place == other[: len(place)] and len(place) < len(other) for other in kept) or any(
         other == place[: len(other)] and len(other) < len(place) for other in kept
     )
 
 
-# --- part by part ---------------------------------------------------------------------------------
+# --- opening paths part by part -------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def _entered(folder: StrPath) -> Iterator[int]:
-    """A descriptor of `submitted/STUDENT/ASSIGNMENT`, opened without following a link. Raises Unreadable."""
+    """Open `submitted/STUDENT/ASSIGNMENT` without following a link; yields its descriptor. Raises Unreadable."""
     top, student, assignment = str(folder).rstrip("/").rsplit("/", 2)
     try:
         submitted = os.open(top or "/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -200,7 +200,7 @@ def _entered(folder: StrPath) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _opened(top: int, parts: Place) -> Iterator[int]:
-    """A descriptor of a folder below the folder `top`. Raises Unreadable."""
+    """Open the folder `parts` below the folder `top`; yields its descriptor. Raises Unreadable."""
     held: list[int] = []
     try:
         for number, name in enumerate(parts, start=1):
@@ -220,14 +220,14 @@ def _open_folder(around: int, name: str, parts: Place) -> int:
         where = ascii("/".join(parts))[1:-1][-160:]
         if error.errno not in (errno.ENOTDIR, errno.ELOOP):
             raise Unreadable(f"Its folder {where} cannot be opened ({error.strerror}).") from None
-        with contextlib.suppress(OSError):  # it may have gone meanwhile
+        with contextlib.suppress(OSError):  # it may have been removed meanwhile
             if stat.S_ISLNK(os.stat(name, dir_fd=around, follow_symlinks=False).st_mode):
                 raise Unreadable(f"Its folder {where} is a link, which is not followed: hand in the folder.") from None
         raise Unreadable(f"Its folder {where} is no folder: hand in a folder that holds the notebook.") from None
 
 
 def _entries(top: int, parts: Place) -> list[tuple[str, int]]:
-    """(name, kind) of what lies in a folder below the folder `top`, in order; nothing where that is hidden."""
+    """The sorted (name, kind) pairs of the entries in a folder below `top`; empty if it cannot be read."""
     try:
         with _opened(top, parts) as folder:
             descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
@@ -242,7 +242,7 @@ def _entries(top: int, parts: Place) -> list[tuple[str, int]]:
 
 
 def _others(path: StrPath) -> str:
-    """Says which other notebooks lie in the folder, where the right one is missing."""
+    """A sentence naming the other notebooks in the folder if the right one is missing, else ""."""
     folder, name = os.path.split(path)
     found = names(folder)
     if name in found or not os.path.isdir(folder):

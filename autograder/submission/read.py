@@ -1,4 +1,4 @@
-"""Reads what students hand in: bounded, never trusted. What comes out is made anew from the few fields needed."""
+"""Reads what students hand in, within limits and without trust. Results are rebuilt from the few fields needed."""
 
 import errno
 import itertools
@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ..errors import Unreadable
 
 MAX_FILE = 20 * 2**20
-MAX_PARTS = 2_000_000  # strings, lists, objects and commas of a notebook; an output has two for each of its lines
+MAX_PARTS = 2_000_000  # strings, lists, objects and commas in a notebook; each line of an output counts as two
 MAX_CELLS = 2_000
 MAX_SOURCE = 1_000_000
 StrPath: TypeAlias = str | os.PathLike[str]
@@ -21,7 +21,7 @@ CELL_TYPES = ("code", "markdown", "raw")
 
 @dataclass
 class SubmittedCell:
-    """A cell as it was handed in: `grade_id` is what its metadata claims to be, or None."""
+    """A cell as it was handed in: `grade_id` is the one that its metadata claims, or None."""
 
     cell_type: str
     source: str
@@ -32,7 +32,7 @@ class SubmittedCell:
 def read_bytes(path: StrPath, folder: int | None = None, most: int = MAX_FILE) -> bytes:
     """The content of a regular file of bounded size, without following a symbolic link. Raises Unreadable.
 
-    `folder` is a descriptor of the folder that a path is relative to, `most` the largest size.
+    `folder` is a descriptor of the folder that `path` is relative to; `most` is the largest size in bytes.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
@@ -104,7 +104,7 @@ def read_notebook(data: bytes) -> list[SubmittedCell]:
 
 
 def _has_many_parts(data: bytes) -> bool:
-    """Whether JSON is made of more parts than MAX_PARTS, each of which takes memory however short it is."""
+    """Whether JSON has more than MAX_PARTS parts: each takes memory, however short it is."""
     if len(data) <= MAX_PARTS:
         return False
     unescaped = data.replace(rb"\\", b"").replace(rb"\"", b"")
@@ -133,5 +133,5 @@ def _cell(cell: object, number: int) -> SubmittedCell:
 
 
 def _encodable(text: str) -> str:
-    """Lone surrogates, which JSON can hold and UTF-8 can't, become question marks."""
+    """The text with question marks for lone surrogates, which JSON can hold and UTF-8 cannot."""
     return text.encode("utf-8", "replace").decode("utf-8")

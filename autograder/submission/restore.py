@@ -1,4 +1,4 @@
-"""Puts a submission's cells back in order: test and setup cells as they were released, missing ones added."""
+"""Restores a submission's cells: test and setup cells get their released text, and missing cells are added."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ ADDED = "This cell was missing from the submission and was put back."
 
 @dataclass
 class RestoredCell:
-    """A cell of a restored submission. `known` is the course's cell that it is, or None for one of the student's."""
+    """A cell of a restored submission. `known` is the course's cell behind it, or None for a cell of the student's."""
 
     cell_type: str
     source: str
@@ -21,7 +21,7 @@ class RestoredCell:
     known: course.Cell | None = None
     added: bool = False
     lesson: bool = False
-    copy_of: str | None = None  # of a doubled cell: the grade id that it claims as well
+    copy_of: str | None = None  # in a duplicate cell: the grade id that it claims too
 
     @property
     def exercise(self) -> str | None:
@@ -31,19 +31,19 @@ class RestoredCell:
 
     @property
     def runs(self) -> bool:
-        """Whether its code is run in the sandbox: the student's, and the setup; not tests, not lessons."""
+        """Whether its code runs in the sandbox: the student's code and the setup do, tests and lessons do not."""
         return self.cell_type == "code" and not self.lesson and not (self.known is not None and self.known.grade)
 
 
 def restore(
     submitted: Iterable[SubmittedCell], known: Sequence[course.Cell], assignment: course.Assignment | None = None
 ) -> list[RestoredCell]:
-    """The cells to grade: a list of Cell.
+    """The cells to grade, as a list of RestoredCell.
 
-    `submitted` is what was handed in, `known` the course's cells in order (from the gradebook or from the
-    source). A locked cell gets the course's text; of doubled cells the first counts, and the others lose their claim (a
-    doubled locked cell is dropped); a missing graded or locked cell is added after the last of those that should be
-    before it. `assignment` tells which cells are lessons.
+    `submitted` is what was handed in; `known` holds the course's cells in order (from the gradebook or the source).
+    A locked cell gets the course's text. Of duplicate cells the first counts and the others lose their grade id; a
+    duplicate of a locked cell is dropped. A missing graded or locked cell is added after the last cell that should
+    precede it. `assignment` says which cells are lessons.
     """
     by_id: dict[str | None, course.Cell] = {cell.grade_id: cell for cell in known}
     cells, seen = [], set()
@@ -68,7 +68,7 @@ def restore(
 
 
 def _is_lesson(cell: SubmittedCell, assignment: course.Assignment | None) -> bool:
-    """A released lesson cell, unless the student has put a definition of an exercise into it."""
+    """Whether it is a released lesson cell into which the student has put no definition of an exercise."""
     if assignment is None or cell.cell_type != "code":
         return False
     if cell.source.strip() in assignment.lesson_texts:

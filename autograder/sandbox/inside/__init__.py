@@ -1,1 +1,1 @@
-"""The modules that are bound into the sandbox. They import nothing else of the kit, and hold no secret."""
+"""The modules that are mounted inside the sandbox. They import no other part of the kit and contain no secret."""

@@ -1,4 +1,4 @@
-"""The child: serves one submission over its socket, after the lock. Everything it says is untrusted."""
+"""The child: serves one submission over its socket once it is locked down. Everything it sends is untrusted."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import time
 import warnings
 from typing import TYPE_CHECKING
 
-import IPython.core.completer  # noqa: F401  imported here, once, and not by every child
+import IPython.core.completer  # noqa: F401  imported once here, not in each child
 import numpy  # noqa: F401
 import torch
-import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first operation on meta would import it
+import torch.fx.experimental.symbolic_shapes  # noqa: F401  else the first operation on meta imports it
 import torch.optim
 import torch.testing  # noqa: F401
 import tqdm.auto  # noqa: F401
@@ -29,34 +29,34 @@ _shell: shells.Shell
 
 
 def warm_up() -> None:
-    """Make the shell that every child gets a copy of. No torch operation runs and no thread starts here."""
+    """Make the shell of which each child gets a copy. No torch operation may run and no thread may start here."""
     global _shell
     no_dynamo.put()
     _know_the_processor()
     _shell = shells.Shell.instance()
     _shell.enable_pictures()
-    _shell.run_one("pass", "nothing")  # what IPython does for its first cell, each child would do anew
+    _shell.run_one("pass", "nothing")  # IPython's work for its first cell, which each child would repeat
 
 
 def _know_the_processor() -> None:
-    """Let torch's cpuinfo read what processor this is: half precision needs it, and a child may not read it."""
+    """Let torch's cpuinfo identify the processor: half precision needs this, and a child may not read it."""
     library = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so"))
     if hasattr(library, "cpuinfo_initialize"):
         library.cpuinfo_initialize()
 
 
 def say_hello(sock: socket.socket, problem: str | None = None) -> None:
-    """The first frame: the lock is in place, or why it is not. Nothing is sent to a child before it."""
+    """Send the first frame: whether the lock is in place, and if not, why. Nothing is sent to a child before."""
     wire.send_frame(sock, {"n": 0, "ok": problem is None, "message": problem})
 
 
 def serve(sock: socket.socket) -> None:
-    """Answer requests until the socket closes: `cell`, `bind`, and what the workbench knows."""
+    """Answer requests until the socket closes: `cell`, `bind`, and those of RequestHandler."""
     say_hello(sock)
     unavailable.install()
     tempfile.tempdir = None
-    sys.argv = ["notebook"]  # for argparse; the parent's are none of a notebook's business
-    sys.path.insert(0, "")  # as in a notebook: for modules that it writes itself
+    sys.argv = ["notebook"]  # for argparse; a notebook should not see the parent's arguments
+    sys.path.insert(0, "")  # as in a notebook, which may import modules that it has written
     os.environ["MPLCONFIGDIR"] = os.getcwd()
     shell = _shell
     names: set[str] = set()
@@ -70,7 +70,7 @@ def serve(sock: socket.socket) -> None:
         except wire.Closed:
             return
         except KeyboardInterrupt:
-            continue  # an interrupt that came too late, for a cell that had just ended
+            continue  # an interrupt that came too late: the request had just ended
         out: wire.Tensors = []
         try:
             if request["op"] == "cell":
@@ -86,13 +86,13 @@ def serve(sock: socket.socket) -> None:
                 reply, out = bench.handle(request, tensors)
         except KeyboardInterrupt:
             reply, out = {"ok": False, "error": {"type": "KeyboardInterrupt", "message": "", "where": None}}, []
-        except BaseException as error:  # SystemExit, GeneratorExit: an error like others
+        except BaseException as error:  # SystemExit and GeneratorExit count as errors like others
             reply, out = {"ok": False, "error": bench.describe(error)}, []
         reply["n"] = request["n"]
         try:
             wire.send_frame(sock, reply, out)
         except KeyboardInterrupt:
-            return  # half a frame may be out: the head starts a fresh child
+            return  # half a frame may have been sent: the trusted side starts a fresh child
         except wire.Closed:
             return
         except Exception as error:
@@ -110,11 +110,11 @@ def _run_cell(shell: shells.Shell, bench: RequestHandler, request: wire.Message,
 
 
 def _level() -> None:
-    """Undo what was set for the whole process, by cells and by answers: each answer is judged by its own code."""
+    """Reset process-wide settings that cells and answers may have changed, so that no answer affects another."""
     formatter = _shell.display_formatter
-    if formatter.active_types != ["text/plain"]:  # no picture is drawn that nobody sees
+    if formatter.active_types != ["text/plain"]:  # draw no pictures that nobody sees
         formatter.active_types = ["text/plain"]
-    warnings.simplefilter("ignore")  # nobody reads them, and turned into errors they would cost points
+    warnings.simplefilter("ignore")  # nobody reads them, and as errors they would cost points
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)
     torch.set_grad_enabled(True)

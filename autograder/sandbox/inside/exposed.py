@@ -1,20 +1,20 @@
-"""Looks through all that a sandbox shows for what it must not: the kit in any copy and by any name, and courses."""
+"""Searches a sandbox for files that it must not show: any copy of the kit, under any name, and courses."""
 
 import os
 import zipfile
 
-# names that lie side by side in a copy of the kit, whatever its version and its folder's name, and in a course
-KITS = {"checks", "exercises", "mistakes"}, {"graders", "misconceptions", "reference"}  # today, and before
+# names that lie side by side in a copy of the kit, whatever its version and folder, or in a course
+KITS = {"checks", "exercises", "mistakes"}, {"graders", "misconceptions", "reference"}  # now, and in older versions
 COURSE = {"nbgrader_config.py", "source"}
 ARCHIVES = (".whl", ".egg", ".zip", ".pyz")
-NAME, SOURCES = ("attention_course-", "attention-course-"), (".gz", ".tgz", ".bz2", ".xz", ".tar")  # of the kit packed
-APART = ("/proc", "/sys", "/dev")  # the kernel's own
+NAME, SOURCES = ("attention_course-", "attention-course-"), (".gz", ".tgz", ".bz2", ".xz", ".tar")  # the kit's archives
+APART = ("/proc", "/sys", "/dev")  # file systems of the kernel
 
 
 def find(inodes: set[tuple[int, int]], root: str = "/") -> str | None:
-    """The path of something below `root` that must not be seen, or None.
+    """The path of something below `root` that must not be visible, or None.
 
-    `inodes`: `(device, inode)` of files and folders of the kit and the course, known by them under any name.
+    `inodes`: `(device, inode)` of the files and folders of the kit and the course; these identify them under any name.
     """
     numbers = {inode for _, inode in inodes}
     waiting = [root]
@@ -23,7 +23,7 @@ def find(inodes: set[tuple[int, int]], root: str = "/") -> str | None:
         try:
             with os.scandir(folder) as listed:
                 entries = list(listed)
-        except OSError:  # it cannot be listed, but what lies in it may be reached by who knows the name
+        except OSError:  # it cannot be listed, but code that knows a name may reach what lies in it
             entries, names = (
                 [],
                 {name for name in set().union(*KITS, COURSE) if os.path.lexists(os.path.join(folder, name))},

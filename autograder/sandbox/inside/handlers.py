@@ -1,4 +1,4 @@
-"""What the graders ask of a submission's names: build, call, load weights, differentiate, move.
+"""Serves the graders' requests about a submission's names: build, call, load weights, differentiate, move.
 
 The same code serves a student's namespace inside the sandbox and a trusted implementation (a reference, a
 mistake) in the grading process. Requests and replies are wire messages; see `RequestHandler.handle`.
@@ -24,14 +24,14 @@ MAX_MESSAGE = 1000
 
 
 class MixedDevices(RuntimeError):
-    """An operation got tensors from two devices; on a GPU it would fail."""
+    """An operation got tensors from two devices; it would fail on a GPU."""
 
 
 class OneDevice(TorchDispatchMode):
     """Refuses operations on tensors from different devices, as a GPU would.
 
-    The `meta` device alone lets matmul, embedding look-ups and in-place fills pass. Copies between devices, tensors
-    without dimensions, and indices on the CPU are allowed on a GPU too.
+    Without it, torch allows matmul, embedding look-ups and in-place fills with mixed devices if one of them is `meta`.
+    Copies between devices, tensors without dimensions, and indices on the CPU are allowed, as on a GPU.
     """
 
     COPIES = {"aten::_to_copy", "aten::copy_", "aten::copy", "aten::_copy_from", "aten::to"}
@@ -52,9 +52,9 @@ class OneDevice(TorchDispatchMode):
 
 
 class Products(TorchDispatchMode):
-    """Counts the operations in which attention computes: products of matrices, softmaxes and what may stand for them.
+    """Counts the operations that attention consists of: matrix products, softmaxes, and operations that replace them.
 
-    Views, copies and casts are free, so that what is counted does not depend on how tensors lie in memory.
+    Views, copies and casts do not count, so the count does not depend on the memory layout of tensors.
     """
 
     NAMES = {"mm", "bmm", "addmm", "baddbmm", "mv", "dot", "mul", "mul_", "sum", "exp", "_softmax"}
@@ -74,15 +74,16 @@ class Products(TorchDispatchMode):
 class RequestHandler:
     """Serves requests about the names in `namespace`.
 
-    `locate` gives the place in the submission that an exception came from, `explain` a sentence to head its message;
-    `level` is called after each request.
+    `locate` returns the place in the submission that an exception came from; `explain` returns a sentence to put before
+    its message; `level` is called after each request.
 
     Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `attribute`, `state`,
     `load`, `freeze`, `mode`, `training`, `seen`, `move`, `devices`. Their "target" is a name, the number of an object
-    that was built (the "handle" of that request), or `[target, name]` for a method. A request may hold others, whose
-    replies nobody wants, to be served "before" it. `all` holds several whole "requests", see `_handle_all`.
-    A reply is `{"ok": True, ...}`, or `{"ok": False, "error": {"type", "message", "where"}}` when the submission's own
-    code raised; "failed" is then the place of the request among those before, or None.
+    that was built (the "handle" in that request), or `[target, name]` for an attribute or method. The list "before"
+    holds requests to serve first, whose replies are not needed. `all` holds several "requests", see `_handle_all`.
+
+    A reply is `{"ok": True, ...}`, or `{"ok": False, "error": {"type", "message", "where"}}` if the submission's own
+    code raised an exception; "failed" is then the index of the failed request in "before", or None.
     """
 
     def __init__(
@@ -100,18 +101,18 @@ class RequestHandler:
         self.level = level or (lambda: None)
 
     def bind(self, name: str) -> None:
-        """Remember what `name` means now, whatever later cells make of it."""
+        """Remember what `name` means now, even if later cells redefine it."""
         if name in self.namespace:
             self.bound[name] = self.namespace[name]
 
     def handle(self, request: wire.Message, tensors: wire.Tensors) -> tuple[wire.Message, wire.Tensors]:
-        """Serve one request: `(reply, tensors of the reply)`. Exceptions of the submission become replies."""
+        """Serve one request; return `(reply, tensors of the reply)`. Exceptions of the submission become replies."""
         if request["op"] == "all":
             return self._handle_all(request, tensors)
         out: wire.Tensors = []
         place = None
         try:
-            for place, earlier in enumerate(request.get("before", [])):  # noqa: B007  what an error is told with
+            for place, earlier in enumerate(request.get("before", [])):  # noqa: B007  the reply to an error names it
                 self._serve(earlier, tensors, [])
             place = None
             reply = self._serve(request, tensors, out)
@@ -122,9 +123,9 @@ class RequestHandler:
         return {"ok": True, **reply}, out
 
     def _handle_all(self, request: wire.Message, tensors: wire.Tensors) -> tuple[wire.Message, wire.Tensors]:
-        """Serve several "requests", each with its share of the tensors (so many as "tensors" says), one after another.
+        """Serve several "requests" one after another; "tensors" says how many tensors belong to each.
 
-        The reply holds their "replies" and how many "tensors" belong to each.
+        The reply holds their "replies", and in "tensors" how many tensors belong to each of these.
         """
         replies, shares, out, start = [], [], [], 0
         for one, share in zip(request["requests"], request["tensors"], strict=True):
@@ -142,7 +143,7 @@ class RequestHandler:
             self.level()
 
     def describe(self, error: BaseException) -> wire.Message:
-        """An exception as plain data, with the place in the submission where it came from."""
+        """An exception as plain data, with the place in the submission that it came from."""
         try:
             message = str(error)
         except Exception:
@@ -157,7 +158,7 @@ class RequestHandler:
         }
 
     def find(self, target: Any) -> Any:
-        """The object that a request means: a handle's number, a name, or `[target, name]` for an attribute of one."""
+        """The object that a target stands for: a handle's number, a name, or `[target, name]` for an attribute."""
         if isinstance(target, list):
             owner, name = target
             return getattr(self.find(owner), name)
@@ -187,12 +188,12 @@ class RequestHandler:
         return self._keep(request, self.find(request["name"])(*args, **kwargs))
 
     def op_torch_module(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        """Build one of torch's own modules, such as `MultiheadAttention`, to be given to the submission."""
+        """Build one of torch's own modules, such as `MultiheadAttention`, to be passed to the submission."""
         kwargs = wire.unpack(request["kwargs"], tensors)
         return self._keep(request, getattr(torch.nn, request["name"])(**kwargs))
 
     def op_stub(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        """Build one of the stub models, to be given to the submission."""
+        """Build one of the stub models, to be passed to the submission."""
         return self._keep(request, STUBS[request["name"]](**wire.unpack(request["kwargs"], tensors)))
 
     def _keep(self, request: wire.Message, built: Any) -> wire.Message:
@@ -208,11 +209,11 @@ class RequestHandler:
         }
 
     def op_load(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        """Write weights into parameters by name. A name that the module lacks is an error, as is another shape.
+        """Write weights into parameters by name. A name that the module lacks is an error, as is a wrong shape.
 
-        Names among "optional" are passed over where the module lacks them.
-        Parameters without a name among the weights become 0: a bias too many then costs its own check, not all others.
-        One that never learns (a mask made a parameter) stays as it is, for the same reason.
+        Names in "optional" are skipped if the module lacks them. Parameters that get no weights become 0, so that a
+        superfluous bias costs only its own check. For the same reason, a parameter that does not require a gradient (a
+        mask stored as a parameter) stays as it is.
         """
         module = self.find(request["target"])
         weights = wire.unpack(request["state"], tensors)
@@ -236,7 +237,7 @@ class RequestHandler:
         return {}
 
     def op_freeze(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        """Parameters by name stop asking for a gradient."""
+        """Set `requires_grad` of the named parameters to False."""
         parameters = dict(self.find(request["target"]).named_parameters())
         for name in request["names"]:
             if name not in parameters:
@@ -252,7 +253,7 @@ class RequestHandler:
         return {"training": bool(self.find(request["target"]).training)}
 
     def op_seen(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        """What a stub model saw in its first calls, in order. It is forgotten then."""
+        """What a stub model noted of its first calls, in order; the model then forgets it."""
         stub = self.find(request["target"])
         reply = {"seen": wire.pack(stub.seen, out)}
         stub.seen = []
@@ -271,12 +272,12 @@ class RequestHandler:
         return {"devices": ["cpu", "meta"] + (["cuda"] if torch.cuda.is_available() else [])}
 
     def op_call(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        """Call a module or a function; with "upstream", differentiate what it returned as well.
+        """Call a module or a function; with "upstream", also differentiate what it returned.
 
-        The reply holds the value, the devices of its tensors, whether a tensor given was changed in place, the number
-        of products, whether a parameter of a module given was replaced by another, whether torch's own generator was
-        drawn from, and with "upstream" (a tree like the output, or like its first part) the gradients of every input
-        that asked for one and, for a module, of every parameter by name.
+        The reply holds the value, the devices of its tensors, the indices of input tensors that were changed in place,
+        the number of products, whether a parameter of a module among the arguments was replaced, and whether torch's
+        own generator was used. With "upstream" (a tree like the output, or like its first parts) it also holds the
+        gradients of each input that requires one and, for a module, of each parameter by name.
         """
         target = self.find(request["target"])
         args = wire.unpack(request["args"], tensors, layout=True, objects=self.objects)
@@ -333,7 +334,7 @@ class RequestHandler:
 
 
 def seed(number: int) -> None:
-    """Seed torch's generator on the CPU. `torch.manual_seed` formats a stack trace, for a GPU that is not there."""
+    """Seed torch's CPU generator. `torch.manual_seed` would also format a stack trace, for a GPU that is not there."""
     torch.default_generator.manual_seed(number)
 
 
@@ -369,7 +370,7 @@ def _same_objects(one: dict[str, torch.nn.Parameter], other: dict[str, torch.nn.
 
 
 def _pair(value: Any, upstream: Any) -> tuple[wire.Tensors, wire.Tensors]:
-    """Outputs and the upstream gradients given for them; None means that this output is not used."""
+    """The outputs in use and their upstream gradients; an output whose gradient is None is not used."""
     outputs = list(value) if isinstance(value, (list, tuple)) else [value]
     weights = list(upstream) if isinstance(upstream, (list, tuple)) else [upstream]
     if len(outputs) < len(weights):

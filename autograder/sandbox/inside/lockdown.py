@@ -1,7 +1,7 @@
-"""Locks the calling process in: no privileges, resource limits, Landlock, and a list of allowed system calls.
+"""Locks the calling process down: no privileges, resource limits, Landlock, and a list of allowed system calls.
 
-`Lockdown.apply()` is called in a child before any thread exists: Landlock and seccomp bind the calling thread and what
-it starts, and nothing else.
+`Lockdown.apply()` is called in a child before it has a second thread, because Landlock and seccomp bind only the
+calling thread and whatever that starts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _libc.prctl.restype = ctypes.c_int
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
 SECCOMP_MODE_FILTER = 2
-NICENESS = 5  # a third of the processor time of whatever else wants it, thread by thread
+NICENESS = 5  # each thread gets a third of the processor time of an ordinary competing thread
 SECCOMP_ALLOW, SECCOMP_ERRNO, EPERM = 0x7FFF0000, 0x00050000, 1
 
 
@@ -33,14 +33,14 @@ class LockdownError(Exception):
 
 
 def only_own_signals(pid: int, tgkill: int) -> bytes:
-    """A second filter, as BPF: `tgkill` reaches this process alone. Filters stack, and the strictest answer counts."""
+    """A second filter, as BPF: `tgkill` reaches only this process. Filters stack, and the strictest answer counts."""
     load, jump_equal, answer = 0x20, 0x15, 0x06
     return b"".join(
         struct.pack("=HBBI", *instruction)
         for instruction in (
             (load, 0, 0, 0),  # the call's number
             (jump_equal, 0, 3, tgkill),  # another call: to the last line
-            (load, 0, 0, 16),  # its first argument, the lower half
+            (load, 0, 0, 16),  # the lower half of its first argument
             (jump_equal, 1, 0, pid),
             (answer, 0, 0, SECCOMP_ERRNO | EPERM),
             (answer, 0, 0, SECCOMP_ALLOW),
@@ -53,7 +53,7 @@ class _SockFprog(ctypes.Structure):
 
 
 def load_filter(bpf: bytes) -> None:
-    """Install a compiled filter for this thread and all that it will start."""
+    """Install a compiled filter for this thread and all that it starts later."""
     buffer = ctypes.create_string_buffer(bpf, len(bpf))
     program = _SockFprog(len(bpf) // 8, ctypes.addressof(buffer))
     if _libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
@@ -66,22 +66,22 @@ _SYS_CREATE, _SYS_ADD_RULE, _SYS_RESTRICT = 444, 445, 446
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _READ = _READ_FILE | _READ_DIR
-# remove, make folders, regular files and links; no devices, FIFOs or sockets
+# removing, and making folders, regular files and links; no devices, FIFOs or sockets
 _WRITE = _WRITE_FILE | (1 << 4) | (1 << 5) | (1 << 7) | (1 << 8) | (1 << 12) | _REFER | _TRUNCATE
 _SCOPES = 0b11  # abstract sockets and signals
 
 
 def landlock_version() -> int:
-    """The kernel's Landlock ABI, 0 where there is none."""
+    """The kernel's Landlock ABI version, or 0 if it has no Landlock."""
     return max(0, _libc.syscall(_SYS_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
 
 
 def landlock(readable: Iterable[str], writable: Iterable[str]) -> None:
-    """Allow reading below `readable` and reading and writing below `writable`, and nothing else on any file system."""
+    """Allow reading below `readable`, reading and writing below `writable`, and nothing else on any file system."""
     version = landlock_version()
     if version < 1:
         raise LockdownError("the kernel has no Landlock")
-    handled = (1 << 13) - 1  # everything that version 1 knows
+    handled = (1 << 13) - 1  # all access rights of version 1
     handled |= _REFER if version >= 2 else 0
     handled |= _TRUNCATE if version >= 3 else 0
     handled |= _IOCTL_DEV if version >= 5 else 0
@@ -108,15 +108,16 @@ def landlock(readable: Iterable[str], writable: Iterable[str]) -> None:
     os.close(ruleset)
 
 
-# --- the whole ------------------------------------------------------------------------------------
+# --- the lockdown ---------------------------------------------------------------------------------
 
 
 class Lockdown:
-    """What a child gets: the compiled system call filter, folders to read, limits. All figures are for one child.
+    """The restrictions of a child: the compiled system call filter, the readable paths, and the limits, for one child.
 
-    `threads` counts those of the sandbox's user: the warm parent, bubblewrap where that is no root's, and eight of the
-    child, for a pool of four, a progress bar and what else a notebook starts. So many slow down who shares a processor
-    with it so many times, but for those that go first: a child is nice, to the grading process above all.
+    `threads` limits those of the sandbox's user: one for the warm parent, one for bubblewrap unless root runs it, and
+    eight for the child, enough for a pool of four, a progress bar and whatever else a notebook starts. That many
+    threads would slow down other processes on the same processor as many times, so a child is nice: others go first,
+    above all the grading process.
     """
 
     def __init__(
@@ -140,12 +141,12 @@ class Lockdown:
         self.threads = threads
 
     def apply(self, folder: str) -> None:
-        """Lock this process in for good; `folder` is the one place where it may write."""
+        """Lock this process down for good; `folder` is the only place where it may write."""
         if len(os.listdir("/proc/self/task")) != 1:
             raise LockdownError("a thread is running before the lock: it would stay outside")
         _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         _libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-        _let_others_go_first()  # now, since it has no thread that would stay as it is
+        _let_others_go_first()  # now, since threads that already run would keep their priority
         for kind, limit in (
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_AS, self.memory),
@@ -153,7 +154,7 @@ class Lockdown:
             (resource.RLIMIT_FSIZE, self.file_bytes),
             (resource.RLIMIT_NOFILE, self.open_files),
             (resource.RLIMIT_NPROC, self.threads),
-            (resource.RLIMIT_SIGPENDING, 64),  # counted per user, as threads are
+            (resource.RLIMIT_SIGPENDING, 64),  # counted per user, like threads
             (resource.RLIMIT_MEMLOCK, 0),
             (resource.RLIMIT_MSGQUEUE, 0),
         ):
@@ -165,14 +166,14 @@ class Lockdown:
 
 
 def _let_others_go_first() -> None:
-    """Be nice, and computing in batches; who has started the grader may have made it nicer still, which stays."""
+    """Be nice and use batch scheduling. If the grader was started even nicer, that stays."""
     os.setpriority(os.PRIO_PROCESS, 0, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
     if os.sched_getscheduler(0) != os.SCHED_IDLE:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def drop_user(uid: int, gid: int) -> None:
-    """Give up root for good, where this process has it; the capabilities go along with it."""
+    """Give up root for good, and its capabilities with it, if this process has it."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(gid, gid, gid)
@@ -180,6 +181,6 @@ def drop_user(uid: int, gid: int) -> None:
 
 
 def not_dumpable() -> None:
-    """No other process of the same user may trace this one or read its memory; it dies with its parent."""
+    """Keep processes of the same user from tracing this one or reading its memory, and have it die with its parent."""
     _libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     _libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)

@@ -1,7 +1,7 @@
-"""A stand-in for torch._dynamo, for processes that compile nothing: to import it takes more than half as long as torch.
+"""A stand-in for torch._dynamo in processes that compile nothing: importing it takes over half as long as torch itself.
 
-torch asks for it in every optimiser, and in operations on `meta`, only to say that they are not to be compiled. Whoever
-asks for more of it gets the real one.
+torch imports it in every optimiser, and in operations on `meta`, only to mark code as not to be compiled. Any other use
+gets the real module.
 """
 
 import importlib
@@ -15,7 +15,7 @@ NAME = "torch._dynamo"
 
 
 class StandIn(types.ModuleType):
-    """What torch itself calls of torch._dynamo where nothing is compiled."""
+    """The parts of torch._dynamo that torch itself calls when nothing is compiled."""
 
     @staticmethod
     def disable(fn: Any, *args: Any, **kwargs: Any) -> Any:
@@ -26,19 +26,19 @@ class StandIn(types.ModuleType):
         pass
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__path__":  # whoever looks through all modules wants nothing of this one
+        if name.startswith("__") and name != "__path__":  # code that looks through all modules must not load it
             raise AttributeError(name)
         return getattr(real(), name)
 
 
 def real() -> types.ModuleType:
-    """The real torch._dynamo, from now on in its place."""
+    """The real torch._dynamo, which from now on replaces the stand-in."""
     if isinstance(sys.modules.get(NAME), StandIn):
         del sys.modules[NAME], torch._dynamo
     return importlib.import_module(NAME)
 
 
 def put() -> None:
-    """Put a stand-in where torch._dynamo will be looked for, if it is not there yet."""
+    """Put a stand-in in place of torch._dynamo, unless something is there already."""
     if NAME not in sys.modules:
         torch._dynamo = sys.modules[NAME] = StandIn(NAME)

@@ -1,8 +1,8 @@
 """The warm parent: imports what notebooks use once, then forks one locked-down child per request.
 
 It runs inside bubblewrap and knows no secret. Over its control socket it gets `{"op": "fork"}` with one end of a socket
-pair attached, forks, and answers with the child's process id and a pidfd; `{"op": "reap"}` waits for a child that
-has ended (or that the head has killed), clears its folder and answers with how it ended and what it cost.
+pair attached, forks, and answers with the child's process id and a pidfd. On `{"op": "reap"}` it waits for a child that
+has ended (or that the trusted side has killed), clears its folder, and answers how it ended and what it cost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-SOCKET = 3  # the one descriptor that a child keeps, besides /dev/null as 0, 1 and 2
+SOCKET = 3  # the only descriptor that a child keeps, apart from /dev/null as 0, 1 and 2
 
 
 def main(control_fd: int, settings: dict[str, Any]) -> None:
@@ -40,8 +40,8 @@ def main(control_fd: int, settings: dict[str, Any]) -> None:
         message = f"student code could read {found}, which is part of the kit or of a course: move it or remove it"
         _send(control, {"ok": False, "message": message})
         return
-    gc.disable()  # nothing of what is imported will ever be garbage
-    from . import child  # torch, IPython, matplotlib: the seconds that are spent only once
+    gc.disable()  # nothing that is imported here will ever be garbage
+    from . import child  # torch, IPython, matplotlib: this takes seconds, but only once
 
     lock = lockdown.Lockdown(
         bpf=base64.b64decode(settings["bpf"]),
@@ -110,7 +110,7 @@ def _keep_only(descriptor: int) -> None:
 
 
 def _settle(lock: lockdown.Lockdown, work: str) -> None:
-    """Take on the child's environment and its folder, the one place where it may write, and lock."""
+    """Set the child's environment, enter its folder, which is the only place where it may write, and lock it down."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(work)
     os.environ.clear()
@@ -119,9 +119,10 @@ def _settle(lock: lockdown.Lockdown, work: str) -> None:
 
 
 def _clear(folder: str) -> None:
-    """Remove the child's folder. What cannot be removed ends the parent; the head then starts a new sandbox.
+    """Remove the child's folder. If this fails, the parent ends and the trusted side starts a new sandbox.
 
-    A folder in it is emptied after what it holds was brought up: it may be shut, and too deep for any path or stack.
+    Each inner folder is made accessible and moved up next to `folder` before it is emptied, because it may lie too deep
+    for a path or for recursion.
     """
     waiting = [folder]
     while waiting:

@@ -1,4 +1,4 @@
-"""The IPython shell that runs a notebook's cells inside the sandbox and collects what they show, within caps."""
+"""The IPython shell that runs a notebook's cells inside the sandbox and collects their outputs, up to limits."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
     from IPython.core.formatters import DisplayFormatter
 
-MAX_TEXT = 20_000  # characters a cell may show
+MAX_TEXT = 20_000  # characters that a cell may show
 MAX_IMAGE = 500_000  # bytes of one picture
-MAX_OUTPUTS = 30  # outputs a cell may show
-MAX_NOTEBOOK = 3_000_000  # bytes a whole notebook may show
-# Where magics, shell commands and questions can stand: at the start of a line, after an equals sign, at the end.
+MAX_OUTPUTS = 30  # outputs that a cell may show
+MAX_NOTEBOOK = 3_000_000  # bytes that a whole notebook may show
+# Magics, shell commands and questions can only be at the start of a line, after an equals sign, or at its end.
 MAYBE_SPECIAL = re.compile(r"^[ \t\f]*[!?%,;/]|=[\s\\]*[%!]|\?[ \t\f\r]*$", re.MULTILINE)
-SHOWN_TYPES = ("text/plain", "image/png")  # what feedback can show without trusting it
+SHOWN_TYPES = ("text/plain", "image/png")  # the types that feedback can show without trusting them
 
 
 class Outputs:
-    """The outputs of the running cell, as in a notebook file; what goes over a cap is dropped and said once."""
+    """The outputs of the running cell, as in a notebook file. What exceeds a limit is dropped, and one line says so."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -91,7 +91,7 @@ class Outputs:
         return self.items
 
     def end_with(self, sentences: Iterable[str]) -> None:
-        """Add sentences of ours, over no cap, unless an output says them already."""
+        """Add sentences of the kit, regardless of the limits, unless an output already contains them."""
         shown = "\n".join(str(line) for item in self.items for line in (item.get("text"), item.get("evalue")))
         for sentence in sentences:
             if sentence not in shown:
@@ -122,10 +122,10 @@ class _Stream(io.TextIOBase):
         return True
 
     def fileno(self) -> int:
-        return 1 if self._name == "stdout" else 2  # /dev/null, for what insists on a descriptor
+        return 1 if self._name == "stdout" else 2  # /dev/null, for code that insists on a descriptor
 
     def close(self) -> None:
-        pass  # the next cell's are new ones, but a logger may keep this one
+        pass  # each cell has new streams, but a logger may keep this one
 
 
 class _Publisher(DisplayPublisher):
@@ -171,11 +171,11 @@ class Shell(InteractiveShell):
         self.cell_name = "<cell>"
         self.compile.get_code_name = lambda raw_code, transformed_code, number: self.cell_name
         self.user_ns.update(exit=_stay, quit=_stay)
-        self.db = {}  # what %cd and %store remember; its folder was the parent's
+        self.db = {}  # the memory of %cd and %store; IPython's lies in a folder of the parent
 
     @staticmethod
     def _without_search(transform: Callable[[list[str]], list[str]]) -> Callable[[list[str]], list[str]]:
-        """Spare most cells IPython's search for special syntax, token by token, which takes longer than to run them."""
+        """Skip IPython's token-by-token search for special syntax if there is none: it takes longer than most cells."""
         return lambda lines: transform(lines) if MAYBE_SPECIAL.search("".join(lines)) else lines
 
     def init_virtualenv(self) -> None:
@@ -188,7 +188,7 @@ class Shell(InteractiveShell):
         pass
 
     def enable_matplotlib(self, gui: Any = None) -> tuple[str, str]:
-        """Whatever window `%matplotlib` asks for, pictures go into the outputs."""
+        """Put pictures into the outputs, whatever window `%matplotlib` asks for."""
         return "inline", matplotlib.get_backend()
 
     def system(self, cmd: str) -> None:
@@ -201,9 +201,10 @@ class Shell(InteractiveShell):
         return SList() if split else LSString()
 
     async def run_code(self, code_obj: Any, result: Any = None, *, async_: bool = False) -> bool:
-        """Run one statement. A cell goes on after one that failed for what is lacking here, or in consequence.
+        """Run one statement. If it fails because something is unavailable here, the cell goes on with the next.
 
-        Where that is not lacking, the statement worked, and so did those below it: they may define an answer.
+        From then on it also goes on after other errors, which may be consequences. On the student's machine the
+        statement worked and so did those below it, which may define an answer.
         """
         first = result and result.error_in_exec
         failed = await super().run_code(code_obj, result, async_=async_)
@@ -220,8 +221,8 @@ class Shell(InteractiveShell):
     def enable_pictures(self) -> None:
         """Let matplotlib draw into the outputs, whether or not the notebook says `%matplotlib inline`."""
         matplotlib.use("module://matplotlib_inline.backend_inline")
-        matplotlib.use = lambda *args, **kwargs: None  # no window can be opened: pictures stay in the outputs
-        matplotlib.interactive(True)  # as in a notebook: what a cell leaves open is shown when it ends
+        matplotlib.use = lambda *args, **kwargs: None  # no window can be opened, so pictures stay in the outputs
+        matplotlib.interactive(True)  # as in a notebook: figures left open are shown when the cell ends
         select_figure_formats(self, {"png"})
         self.events.register("post_execute", flush_figures)
 
@@ -241,7 +242,7 @@ class Shell(InteractiveShell):
     showsyntaxerror = lambda self, filename=None, running_compiled_code=False, **kwargs: self.showtraceback()  # noqa: E731
 
     def run_one(self, source: str, name: str) -> tuple[list[dict[str, Any]], BaseException | None]:
-        """Run a cell: `(its outputs, the error it ended with or None)`. `name` is its file name in tracebacks."""
+        """Run a cell: (its outputs, the error that ended it or None). `name` is its file name in tracebacks."""
         self.outputs.start()
         unavailable.take_told()
         self.cell_name = name
@@ -257,5 +258,5 @@ class Shell(InteractiveShell):
 
 
 def _stay(code: object = None) -> None:
-    """For exit() and quit(). In a notebook, too, the cell goes on after them."""
+    """Replaces exit() and quit(). The cell goes on after them, as in a notebook."""
     unavailable.tell(unavailable.NO_EXIT)

@@ -1,9 +1,8 @@
-"""Small right language models, to be handed to a submission's `generate` and `train` in place of its own.
+"""Small correct language models, passed to a submission's `generate` and `train` in place of its own model.
 
-Each has `block_size` and `forward(idx, targets=None)` -> (logits (b, t, vocabulary), mean loss or None), refuses more
-than `block_size` tokens, and can give other logits in train mode than in eval mode, as dropout does, though not by
-chance.
-What a model saw of its first calls is in its `seen`; whoever holds the model can change that, so it is a witness only.
+Each has `block_size` and `forward(idx, targets=None)` -> (logits (b, t, vocabulary), mean loss or None). It refuses
+more than `block_size` tokens. Its logits can differ between train and eval mode, as with dropout, but not randomly.
+A model notes its first calls in `seen`. The submission's code can change that list, so checks of it are `witnessed`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ MOST_SEEN = 64
 
 
 class Stub(nn.Module):
-    """What all stubs do around `logits(idx)`, (b, t) -> (b, t, vocabulary)."""
+    """The base class of all stubs, which define `logits(idx)`, (b, t) -> (b, t, vocabulary)."""
 
     def __init__(self, block_size: int) -> None:
         super().__init__()
@@ -54,10 +53,10 @@ class Stub(nn.Module):
 
 
 class Rolled(Stub):
-    """Its logits are one `profile` (v,), turned by a sum over the tokens: logits[c] = profile[(c - s) mod v].
+    """Its logits are one `profile` (v,), rotated by a weighted sum of the tokens: logits[c] = profile[(c - s) mod v].
 
     s = weights[0] · this token + weights[1] · the one before + …, over all tokens up to this one, at most `block_size`.
-    `weights` are whole numbers, one for each token of a block. In train mode s is one more.
+    `weights` are integers, one for each token of a block. In train mode s is larger by 1.
     """
 
     weights: torch.Tensor
@@ -78,7 +77,7 @@ class Rolled(Stub):
 class Window(Stub):
     """Embeddings of the last `memory` tokens side by side, one hidden layer of tanh, then logits.
 
-    `embedding`: vocab_size + 1 rows, of which the last stands for what comes before the start; `hidden`:
+    `embedding`: vocab_size + 1 rows, the last for the positions before the first token; `hidden`:
     memory · width -> n_hidden; `out`: n_hidden -> vocab_size. In train mode the logits are `in_train` times as large as
     in eval mode.
     """

@@ -1,7 +1,7 @@
-"""What code has to do without while it is graded. Each such thing says so in one sentence, and the rest runs on.
+"""Handles what is unavailable to code while it is graded: one sentence says so, and the rest of the notebook runs on.
 
-The lock is the kernel's, and nothing here is part of it: this turns its bare "Operation not permitted" into words, and
-lets go on what can go on without (an uncompiled function, a loader without workers). `install()` is called in a child.
+The kernel enforces the lock, and nothing here is part of it. This module explains its bare "Operation not permitted",
+and lets code go on where it can (an uncompiled function, a loader without workers). `install()` is called in a child.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _ever: set[str] = set()
 
 
 def tell(sentence: str) -> None:
-    """Have the running cell's outputs end with this sentence."""
+    """Put this sentence at the end of the running cell's outputs."""
     _ever.add(sentence)
     if sentence not in _told:
         _told.append(sentence)
@@ -73,19 +73,19 @@ def take_told() -> list[str]:
 
 
 def anything() -> bool:
-    """Whether any sentence was told so far."""
+    """Whether any sentence has been told so far."""
     return bool(_ever)
 
 
 def refuse(sentence: str, error: Exception | None = None) -> NoReturn:
-    """Raise an error that says this sentence; `sentence_for` finds it however the error is wrapped."""
+    """Raise an error with this sentence; `sentence_for` finds the sentence even if the error is wrapped."""
     error = error or PermissionError(errno.EPERM, sentence)
     error.lacking = sentence  # pyright: ignore[reportAttributeAccessIssue]  # ours
     raise error
 
 
 def sentence_for(error: BaseException | None) -> str | None:
-    """The sentence about an error that comes from what is lacking here, else None."""
+    """The sentence about an error that was caused by something unavailable here, else None."""
     if error is None:
         return None
     try:
@@ -93,13 +93,13 @@ def sentence_for(error: BaseException | None) -> str | None:
             sentence = link.__dict__.get("lacking") or _of_natural(link)
             if sentence:
                 return str(sentence)[:500]
-    except Exception:  # an exception of the student's that is no plain one
+    except Exception:  # the student's exception class may misbehave
         pass
     return None
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """An exception, what caused it, and what it came after."""
+    """An exception with the exceptions that caused it or were being handled when it was raised."""
     links = [error]
     for link in links:
         later = (link.__cause__, link.__context__)
@@ -123,11 +123,11 @@ def _of_natural(error: BaseException) -> str | None:
     return None
 
 
-# --- words for what the lock refuses, and what stands in for the rest -------------------------------
+# --- explanations of what the lock refuses, and stand-ins -------------------------------------------
 
 
 def install() -> None:
-    """Put words and stand-ins in place. Only in a child: its parent starts processes and talks over sockets."""
+    """Install explanations and stand-ins. Only for a child: its parent starts processes and uses sockets."""
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr"):
         _put_into_words(socket, name, NO_NETWORK)
     _put_into_words(socket.socket, "__init__", NO_NETWORK)
@@ -135,7 +135,7 @@ def install() -> None:
         _put_into_words(os, name, NO_PROCESS)
     _put_into_words(subprocess.Popen, "__init__", NO_PROCESS)
     _put_into_words(multiprocessing.process.BaseProcess, "start", NO_PROCESS)
-    _put_into_words(multiprocessing.synchronize.SemLock, "__init__", NO_PROCESS)  # of pools and queues
+    _put_into_words(multiprocessing.synchronize.SemLock, "__init__", NO_PROCESS)  # used by pools and queues
     asyncio.create_subprocess_exec = asyncio.create_subprocess_shell = no_process
     asyncio.selector_events.BaseSelectorEventLoop._make_self_pipe = _wake_by_pipe  # pyright: ignore[reportAttributeAccessIssue]  # a private one
     os.system = no_program
@@ -151,7 +151,7 @@ def install() -> None:
 
 
 def _put_into_words(owner: Any, name: str, sentence: str) -> None:
-    """Let `owner.name` say this sentence where the system refuses what it asks for."""
+    """Let `owner.name` raise an error with this sentence if the system refuses the call."""
     real = getattr(owner, name)
 
     @functools.wraps(real)
@@ -162,7 +162,7 @@ def _put_into_words(owner: Any, name: str, sentence: str) -> None:
             if error.errno not in REFUSED and not isinstance(error, (socket.gaierror, socket.herror)):
                 raise
         if sentence == NO_NETWORK:
-            tell(sentence)  # even if the code gets along: nobody asks for a network by the way, as for processes
+            tell(sentence)  # even if the code handles the error: unlike processes, a network is never incidental
         refuse(sentence)
 
     setattr(owner, name, asking)
@@ -173,15 +173,15 @@ async def no_process(*args: Any, **kwargs: Any) -> NoReturn:
 
 
 def no_program(command: Any, _system: Callable[[Any], int] = os.system) -> int:
-    """For os.system, which raises nothing."""
+    """Replaces os.system, which raises no error when it fails."""
     status = _system(command)
-    if status == 127 << 8:  # as for a command that was not found
+    if status == 127 << 8:  # the status of a command that was not found
         tell(NO_PROCESS)
     return status
 
 
 def _with_its_times(path: Any, *args: Any, _utime: Any = os.utime, **kwargs: Any) -> None:
-    """For os.utime, which is refused: a file of one's own keeps the times that it has."""
+    """Replaces os.utime, which is refused: a file that can be written keeps its times, without an error."""
     try:
         _utime(path, *args, **kwargs)
     except PermissionError:
@@ -190,7 +190,7 @@ def _with_its_times(path: Any, *args: Any, _utime: Any = os.utime, **kwargs: Any
 
 
 def _granted(lock: Any) -> Any:
-    """For fcntl's locks, which are refused: one on a file of one's own, which nobody else has, is granted."""
+    """Replaces fcntl's locks, which are refused: on a file opened for writing, which no one else uses, they succeed."""
 
     @functools.wraps(lock)
     def locking(file: Any, *args: Any) -> None:
@@ -206,7 +206,7 @@ def _granted(lock: Any) -> Any:
 def _without_locks(
     database: Any, *args: Any, _connect: Any = sqlite3.connect, uri: bool = False, **kwargs: Any
 ) -> sqlite3.Connection:
-    """For sqlite3.connect: nobody else has the database, so it is not locked."""
+    """Replaces sqlite3.connect: no one else uses the database, so it needs no locks."""
     if not uri and database not in ("", ":memory:"):
         database, uri = f"file:{urllib.parse.quote(os.fsencode(database))}?vfs=unix-none", True
     return _connect(database, *args, uri=uri, **kwargs)
@@ -221,7 +221,7 @@ def no_debugger(*args: Any, **kwargs: Any) -> None:
 
 
 def uncompiled(model: Any = None, **options: Any) -> Any:
-    """For torch.compile: the same function or module; there is no compiler to start."""
+    """Replaces torch.compile: returns the same function or module, since no compiler can be started."""
     tell(NO_COMPILER)
     return (lambda model: model) if model is None else model
 
@@ -240,7 +240,7 @@ _adjust_thread_count = ThreadPoolExecutor._adjust_thread_count
 
 
 def _with_those_that_run(self: ThreadPoolExecutor) -> None:
-    """Where a pool gets no further thread, those that it has do the work."""
+    """If a pool can start no further thread, those that it has do the work."""
     try:
         _adjust_thread_count(self)
     except RuntimeError:
@@ -252,7 +252,7 @@ _set_num_threads, _threads_asked_for = torch.set_num_threads, [1]
 
 
 def _remember_threads(number: int) -> None:
-    """For torch.set_num_threads: torch goes on in one thread, since without those it asks for it ends the process."""
+    """Replaces torch.set_num_threads: torch keeps to one thread, since failing to start others ends the process."""
     _set_num_threads(min(number, 1))
     _threads_asked_for.append(number)
 
@@ -262,7 +262,7 @@ class _PipeEnd(io.FileIO):
 
 
 def _wake_by_pipe(loop: Any) -> None:
-    """How asyncio's event loop wakes itself up: by a pipe, since socket pairs are refused."""
+    """Let asyncio's event loop wake itself up by a pipe, since socket pairs are refused."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)

@@ -1,13 +1,13 @@
-"""The wire between the trusted process and the sandbox: capped frames of JSON and safetensors, never pickle.
+"""The wire between the trusted process and the sandbox: size-limited frames of JSON and safetensors, never pickle.
 
-A frame is `AGK1`, the length of its JSON (uint32), the length of its tensors (uint64), the JSON, the tensors
-as one safetensors file. Values travel as a small tagged tree, tensors in it as indices into that file:
+A frame consists of `AGK1`, the length of its JSON (uint32), the length of its tensors (uint64), the JSON, and the
+tensors as one safetensors file. A value is sent as a tagged tree, in which tensors are indices into that file:
 
     {"tensor": 0, ...}  {"list": [...]}  {"tuple": [...]}  {"dict": [[key, node], ...]}  {"value": 1}
     {"float": "nan"}  {"dtype": "float32"}  {"opaque": "Foo"}  {"handle": 3}  {"generator": 7}
 
-A handle names an object that the sandbox built before, a generator is a new torch.Generator of that seed. Only the
-trusted side sends these: who unpacks without a table of objects takes none.
+A handle is the number of an object that the sandbox has built; a generator is a new torch.Generator with that seed.
+Only the trusted side sends these: without a table of objects, `unpack` refuses them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
-Message = dict[str, Any]  # a request or a reply, as it stands in JSON
-Node = dict[str, Any]  # a value's, in the tree that stands for it
+Message = dict[str, Any]  # a request or a reply, as in the JSON
+Node = dict[str, Any]  # a node of the tree that stands for a value
 Tensors = list[torch.Tensor]
 
 MAGIC = b"AGK1"
@@ -40,7 +40,7 @@ MAX_TENSORS = 64 * 2**20
 MAX_NODES = 20_000
 MAX_DEPTH = 30
 MAX_RANK = 16
-MAX_SIZE = 2**40  # of one dimension: products of sizes, which torch makes of empty tensors too, must not overflow
+MAX_SIZE = 2**40  # of one dimension: products of sizes, which torch computes for empty tensors too, must not overflow
 MAX_STRING = 10_000
 MAX_INT = 2**63
 MAX_INDEX = 2 * 2**20  # bytes in which a frame may list its tensors: room for MAX_NODES of them
@@ -55,7 +55,7 @@ SHORT_NAMES = dict(
 
 
 class WireError(Exception):
-    """The other side sent something that is no valid frame or value."""
+    """The other side sent something that is not a valid frame or value."""
 
 
 class Closed(WireError):
@@ -67,7 +67,7 @@ class Late(WireError):
 
 
 class Opaque:
-    """A value of a type that does not travel: only its type's name is known."""
+    """A value of a type that cannot be sent: only the name of its type is known."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -77,14 +77,14 @@ class Opaque:
 
 
 class Handle:
-    """Stands for the object of that number on the other side, as an argument of a call."""
+    """Stands for the object with this number on the other side, as an argument of a call."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
 
 class Generator:
-    """Stands for a new `torch.Generator` of that seed on the other side, as an argument of a call."""
+    """Stands for a new `torch.Generator` with this seed on the other side, as an argument of a call."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -95,19 +95,19 @@ class Generator:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A message and its tensors as they are sent: made once, it can be sent again and again."""
+    """A message and its tensors in the form in which they are sent; it can be sent many times."""
 
     text: bytes
     blob: bytes
 
     def numbered(self, number: int) -> Encoded:
-        """The same as an answer to which `number` belongs, or that is awaited under it."""
+        """The same message with a `number`, which pairs a request with its reply."""
         return Encoded(b'%s,"n":%d}' % (self.text[:-1], number), self.blob)
 
 
 def encoded(message: Message, tensors: Sequence[torch.Tensor] = ()) -> Encoded:
-    """`message` (a JSON-able dict) and a list of tensors as an Encoded. Raises WireError if that is too much."""
-    text = _ENCODER.encode(message).encode("utf-8", "replace")  # a lone surrogate in an error's message, say
+    """Encode `message` (a dict for JSON) and a list of tensors. Raises WireError if they are too large."""
+    text = _ENCODER.encode(message).encode("utf-8", "replace")  # an error's message may contain lone surrogates
     blob = tensors_to_bytes(tensors) if tensors else b""
     if len(text) > MAX_JSON or len(blob) > MAX_TENSORS:
         raise WireError(f"the message is too large: {len(text)} bytes of JSON, {len(blob)} of tensors")
@@ -135,7 +135,7 @@ def send(sock: socket.socket, made: Encoded, deadline: float | None = None) -> N
 
 
 def receive_frame(sock: socket.socket, deadline: float | None = None) -> tuple[Message, Tensors]:
-    """Receive one frame: `(message, tensors)`. Raises Late, Closed or WireError; never reads past the caps."""
+    """Receive one frame: `(message, tensors)`. Raises Late, Closed or WireError; never reads beyond the limits."""
     magic, json_length, blob_length = HEADER.unpack(_read(sock, HEADER.size, deadline))
     if magic != MAGIC:
         raise WireError("a frame does not start as frames do")
@@ -146,12 +146,12 @@ def receive_frame(sock: socket.socket, deadline: float | None = None) -> tuple[M
     message = _parsed(rest[:json_length])
     if not blob:
         return message, []
-    if int.from_bytes(blob[:8], "little") > MAX_INDEX:  # a million empty tensors would fit, and take a gigabyte
+    if int.from_bytes(blob[:8], "little") > MAX_INDEX:  # a million empty tensors would fit and take a gigabyte
         raise WireError("a frame has too many tensors")
     try:
         by_name = tensors_from_bytes(blob)
         tensors = [by_name[str(i)] for i in range(len(by_name))]
-    except Exception:  # whatever the parser finds wrong, or a missing index
+    except Exception:  # any error of the parser, or a missing index
         raise WireError("a frame's tensors cannot be read") from None
     if any(tensor.dtype not in DTYPE_NAMES for tensor in tensors):  # `pack` sends no others
         raise WireError("a frame has a tensor of a dtype that does not travel")
@@ -161,11 +161,11 @@ def receive_frame(sock: socket.socket, deadline: float | None = None) -> tuple[M
 
 
 def _parsed(data: bytes) -> Message:
-    """The object in a frame's JSON, read as strictly as `send_frame` writes it: UTF-8, no NaN, no lone surrogates."""
+    """The object in a frame's JSON, parsed as strictly as `encoded` writes it: UTF-8, no NaN, no lone surrogates."""
     try:
         text = data.decode()
         message = json.loads(text, parse_constant=_refuse)
-        if "\\u" in text:  # only an escape can stand for half a character: written out, it cannot be encoded
+        if "\\u" in text:  # an escape can stand for a lone surrogate, which cannot be encoded when written out
             json.dumps(message, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise WireError("a frame's JSON cannot be read") from None
@@ -179,14 +179,14 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _is_possible(shape: Any) -> bool:
-    """Whether a tensor may have that shape, be it one of no elements."""
+    """Whether a tensor, even an empty one, may have this shape."""
     return len(shape) <= MAX_RANK and all(type(n) is int and 0 <= n < MAX_SIZE for n in shape)
 
 
 def tensors_to_bytes(tensors: Sequence[torch.Tensor]) -> bytes:
-    """A safetensors file of contiguous tensors on the CPU, named "0", "1" and so on.
+    """A safetensors file of contiguous CPU tensors, named "0", "1" and so on.
 
-    Made here, since safetensors' own `save` takes ten times as long for small tensors as all else on the wire.
+    It is made here because for small tensors safetensors' own `save` takes ten times as long as all else on the wire.
     """
     index: dict[str, Any] = {}
     parts, end = [], 0
@@ -206,7 +206,7 @@ def tensors_to_bytes(tensors: Sequence[torch.Tensor]) -> bytes:
 
 
 def size_of(tensors: Iterable[torch.Tensor]) -> int:
-    """The bytes that the elements of tensors take."""
+    """The number of bytes that the elements of some tensors take."""
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
@@ -243,8 +243,8 @@ def _set_timeout(sock: socket.socket, deadline: float | None) -> None:
 def pack(value: object, tensors: Tensors) -> Node:
     """Turn a value into a tree for JSON; its tensors are appended to the list `tensors`.
 
-    A tensor keeps its dtype, its `requires_grad` and, where it is not contiguous, its strides. What cannot
-    travel (other types, sparse or complex tensors, tensors over the cap) becomes `{"opaque": type name}`.
+    A tensor keeps its dtype, its `requires_grad` and, if it is not contiguous, its strides. What cannot be sent (other
+    types, sparse or complex tensors, tensors over the size limit) becomes `{"opaque": type name}`.
     """
     return _Packer(tensors).node(value, 0)
 
@@ -308,13 +308,13 @@ class _Packer:
             plain = plain.as_subclass(torch.Tensor)
         if plain.is_neg():
             plain = plain.resolve_neg()
-        # a copy: whoever gets it in this process (see `submission.Local`) must not share memory with its owner
+        # a copy: a receiver in this process (see `proxies.Local`) must not share memory with the owner
         self.tensors.append(plain.cpu().clone(memory_format=torch.contiguous_format))
         return node
 
 
 def encodable(text: str) -> str:
-    """The text with question marks for lone surrogates, which Python's strings can hold and UTF-8 can't."""
+    """The text with question marks for lone surrogates, which Python's strings can hold and UTF-8 cannot."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -388,7 +388,7 @@ def _unpack(
 
 
 def _plain(value: Any) -> Any:
-    """The value, if it is one that `pack` sends as it is."""
+    """The value, if it is one that `pack` sends unchanged. Raises WireError."""
     if value is not None and not isinstance(value, (bool, int, float, str)):
         raise WireError("a plain value is not plain")
     if isinstance(value, str) and len(value) > MAX_STRING:
