@@ -1,4 +1,4 @@
-"""How the graders run by themselves, in plain pytest: on the solutions, or with `--submission PATH`.
+"""Runs the checks by themselves in plain pytest: on the solutions, or on a file given by `--submission PATH`.
 
 When a submission is graded, `checks/runner.py` gives the checks the same fixtures.
 """
@@ -42,7 +42,7 @@ def draw(request: pytest.FixtureRequest) -> Draw:
 
 @pytest.fixture(scope="session")
 def standalone(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Workspace]]:
-    """For a run by hand: maps an exercise to the sandboxed file that `--submission` or the solutions hold."""
+    """A function from an exercise to the Workspace of its file: that of `--submission`, or the solution."""
     from .. import course
     from ..grading.grader import read_cells
     from ..grading.workspace import Workspace

@@ -1,6 +1,6 @@
-"""The attacks of `tests/hostile`: reads their folders, makes what is handed in, plants what they reach for.
+"""The attacks of `tests/hostile`: reads their folders, writes their submissions, and plants their targets.
 
-`world()` plants secrets, listeners and a process. After every attack, `World.harm()` says what of it was touched.
+`world()` plants secrets, listeners and a process. After every attack, `World.harm()` says which of them were touched.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from autograder.sandbox import jail
 
 FOLDER = ROOT / "tests" / "hostile"
 KEYS = {"tries", "assignment", "exercise", "score", "status", "others", "seen", "unseen", "control", "limits", "memory"}
-# Small where an attack fills something up; its own deadlines are in the attack's "limits".
+# Small, so that attacks which fill something up end soon. An attack's own deadlines are in its "limits".
 LIMITS = jail.Limits(memory=2 * 2**30, file_bytes=4 * 2**20, disk=16 * 2**20, cpu_seconds=60, notebook=120.0)
 DEADLINES = {"cell", "call", "exercise", "notebook", "submission"}
 MEMORY = 512  # MiB by which the trusted process may grow, unless an attack says otherwise
@@ -45,14 +45,14 @@ class Attack:
         return replace(LIMITS, **self.expect.get("limits", {}))
 
     def code(self, world):
-        """The Python code that attacks, its placeholders filled in; None where a make.py writes what is handed in."""
+        """The attacking Python code with its placeholders filled in; None without a submission.py or cell.py."""
         for name in ("submission.py", "cell.py"):
             if (self.folder / name).exists():
                 return world.fill((self.folder / name).read_text(encoding="utf-8"))
         return None
 
     def hand_in(self, place, world):
-        """Write what is handed in below the empty folder `place`; returns its path."""
+        """Write the submission below the empty folder `place`; returns its path."""
         assignment = course.find_assignment(self.expect.get("assignment", "02")).name
         solution = ROOT / "solutions" / assignment / f"{assignment}.ipynb"
         if (self.folder / "make.py").exists():
@@ -73,7 +73,7 @@ class Attack:
 
 
 def attacks():
-    """All attacks, by family and name. Raises ValueError for an expect.json that says less or other than it must."""
+    """All attacks, by family and name. Raises ValueError for an expect.json with missing or unknown keys."""
     found = []
     for path in sorted(FOLDER.glob("*/*/expect.json")):
         expect = json.loads(path.read_text(encoding="utf-8"))
@@ -86,7 +86,7 @@ def attacks():
 
 
 def met(outcome, expect):
-    """What of an exercise's outcome is not as expected: a list of sentences."""
+    """How an exercise's outcome differs from what is expected: a list of sentences."""
     low, high = expect["score"] if isinstance(expect["score"], list) else [expect["score"]] * 2
     problems = []
     if not low <= outcome.score <= high:
@@ -98,15 +98,15 @@ def met(outcome, expect):
 
 
 def shown(graded):
-    """Every text that a grading hands on: the verdict and what the cells showed."""
+    """All text that comes out of grading: the verdict and the cells' outputs."""
     return json.dumps([graded.verdict.to_dict(), graded.outputs], ensure_ascii=False)
 
 
-# --- what attacks reach for -----------------------------------------------------------------------
+# --- the targets of attacks -----------------------------------------------------------------------
 
 
 class World:
-    """Things to steal, break and call, planted outside the sandbox. `places` fills `@name@` in submissions."""
+    """Targets to steal, break and call, outside the sandbox. `places` has the values for `@name@` in submissions."""
 
     def __init__(self, folder):
         self.token = secrets.token_hex(16)
@@ -149,11 +149,11 @@ class World:
         self.mend()
 
     def mend(self):
-        """Put back what an attack without a sandbox has broken."""
+        """Repair what an attack has broken when run without a sandbox."""
         for stray in [*self.precious.parent.iterdir(), Path(f"{self.address}.txt")]:
             stray.unlink(missing_ok=True)
         self.precious.write_text("what somebody else handed in")
-        os.chmod(self.precious.parent, 0o777)  # so that a change of user alone protects nothing
+        os.chmod(self.precious.parent, 0o777)  # so that running as another user is no protection by itself
         os.chmod(self.precious, 0o666)
         if self.victim is None or self.victim.poll() is not None:
             self.victim = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(3600)"])
@@ -161,11 +161,11 @@ class World:
         self.callers()
 
     def fill(self, text):
-        """The text of a submission with every `@name@` replaced by where that thing is."""
+        """The text of a submission with every `@name@` replaced by the place of that target."""
         return re.sub(r"@(\w+)@", lambda found: str(self.places[found[1]]), text)
 
     def callers(self):
-        """Who has called since the last time: names of listeners."""
+        """The names of the listeners that were called since the last time."""
         called = []
         for name in ("tcp", "unix", "abstract"):
             with contextlib.suppress(BlockingIOError):
@@ -177,7 +177,7 @@ class World:
         return called
 
     def harm(self, text):
-        """What has been stolen (into `text`), broken or called: a list of sentences."""
+        """What was stolen (found in `text`), broken or called: a list of sentences."""
         problems = [f"{name} was called" for name in self.callers()]
         if self.token in text:
             problems.append("the secret is out")
@@ -201,7 +201,7 @@ class World:
 
 @contextlib.contextmanager
 def world():
-    """A World in the project itself, where gradebooks and submissions lie; gone afterwards."""
+    """A World inside the project itself, where gradebooks and submissions are; removed afterwards."""
     (ROOT / ".autograder").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="hostile-", dir=ROOT / ".autograder") as folder:
         os.chmod(folder, 0o755)

@@ -1,4 +1,4 @@
-"""What workers of `test_cluster.py` load first: they die of whatever `evil` has handed in, and never end `silent`'s."""
+"""Preloaded by the workers of `test_cluster.py`: they die when they grade `evil`, and never finish `silent`."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from autograder.batch import tasks
 
 
 def dask_setup(worker):
-    """Called by Dask as the worker starts."""
+    """Called by Dask when the worker starts."""
     grade = tasks.grade
 
     def deadly(grader, task):

@@ -1,6 +1,6 @@
-"""What the fuzzers mutate, and how: notebooks as students could mangle them, frames as a hostile child could answer.
+"""The fuzzers' mutations: of notebooks, as students could mangle them, and of frames, as a hostile child could send.
 
-A mutation is drawn by hypothesis as plain data, `(kind, place, value)`: what breaks shrinks to the one that does it.
+Hypothesis draws a mutation as plain data, `(kind, place, value)`, so that a failure shrinks to the mutation behind it.
 """
 
 import copy
@@ -14,8 +14,8 @@ from safetensors.torch import save as tensors_to_bytes
 
 from autograder.sandbox.inside import wire
 
-DEEP = "@deep@"  # becomes many brackets, where JSON is written
-BIG = "@big@"  # becomes a whole number that Python refuses to read
+DEEP = "@deep@"  # becomes many nested brackets when JSON is written
+BIG = "@big@"  # becomes an integer too long for Python to read
 
 VALUES = [
     *(None, True, False, 0, -1, 1, 3, 4, 5, 2**31, 2**63, 10**30, 0.5, 1e308, float("nan"), float("inf"), -0.0),
@@ -38,7 +38,7 @@ CLAIMS = ["grade_id", "grade", "points", "locked", "solution", "cell_type", "che
 
 
 def quick(examples, stable=True):
-    """hypothesis's settings: no clock, no folder; `stable` runs draw the same examples every time."""
+    """Settings for hypothesis: no deadline, no database; `stable` runs draw the same examples every time."""
     return settings(
         max_examples=examples,
         derandomize=stable,
@@ -65,7 +65,7 @@ text_mutations = st.lists(st.tuples(_text_kinds, st.floats(0, 1), st.integers(0,
 def mangled(notebook, mutations, of_text=()):
     """The bytes of a mutated copy of a notebook."""
     notebook = json.loads(json.dumps(notebook))
-    for mutation in copy.deepcopy(mutations):  # their values are put in, and may be changed there
+    for mutation in copy.deepcopy(mutations):  # their values are inserted, and may then be changed in place
         _mangle(notebook, *mutation)
     escaped = len(mutations) % 2 == 1
     data = _written(notebook, 5000, ensure_ascii=escaped).encode("utf-8", "surrogatepass")
@@ -75,7 +75,7 @@ def mangled(notebook, mutations, of_text=()):
 
 
 def _written(tree, depth, **options):
-    """JSON, with what Python's own writer would not write."""
+    """JSON that also holds what Python's own writer would not produce."""
     text = json.dumps(tree, **options)
     return text.replace(f'"{DEEP}"', "[" * depth + "]" * depth).replace(f'"{BIG}"', "9" * 5000)
 
@@ -152,7 +152,7 @@ reply_mutations = st.tuples(_reply_kinds, st.integers(0, 10**6), st.one_of(_valu
 
 
 class Mutator:
-    """Mutates replies by a plan: `plan` maps the numbers of replies (counted over all children) to mutations."""
+    """Mutates replies: `plan` maps a reply's number, counted over all children, to its mutation."""
 
     def __init__(self, plan):
         self.plan = plan
@@ -161,7 +161,7 @@ class Mutator:
         self.earlier = b""
 
     def __call__(self, message, tensors):
-        """(bytes that answer, whether the connection is then closed)."""
+        """(the bytes of the reply, whether the connection is closed after them)."""
         self.seen += 1
         whole = frame(message, tensors)
         mutation = self.plan.get(self.seen)
@@ -174,7 +174,7 @@ class Mutator:
         return made, mutation[0] in ("close", "cut") and mutation[1] % 2 == 0
 
     def _mutate(self, whole, message, tensors, kind, place, value, number):
-        value = copy.deepcopy(value)  # it is put in, and may be changed there
+        value = copy.deepcopy(value)  # it is inserted, and may then be changed in place
         if kind == "silence":
             return b""
         if kind in ("close", "cut"):
@@ -202,7 +202,7 @@ class Mutator:
 
 
 def frame(message, tensors=(), blob=None):
-    """A frame as it stands on the wire, without the caps and checks of `send_frame`."""
+    """The bytes of a frame, without the limits and checks of `send_frame`."""
     text = _written(message, 900).encode()
     if blob is None:
         blob = tensors_to_bytes({str(i): t.contiguous().clone() for i, t in enumerate(tensors)}) if tensors else b""
@@ -222,7 +222,7 @@ def mangled_header(whole, place, number):
 
 
 def mangled_tree(message, kind, place, value, number):
-    """A copy of a JSON tree with one of its nodes replaced, lost or joined by another."""
+    """A copy of a JSON tree with one node replaced, removed, or added."""
     message = copy.deepcopy(message)
     spots = list(_spots(message))
     holder, key = spots[place % len(spots)]
@@ -288,10 +288,10 @@ def _mangled_blob(tensors, place, value, number):
 
 
 class Line:
-    """A child's end of a connection, without a process, a thread or a clock: what is sent to it is answered at once.
+    """A connection to a child without a process, a thread or a clock: what is sent to it is answered at once.
 
-    `answer(message, tensors)` gives the bytes that come back, and whether the connection is then closed. Where there is
-    nothing to read and the connection is open, time is up at once.
+    `answer(message, tensors)` returns the bytes of the reply, and whether the connection is closed after them. Reading
+    from an open connection that has nothing to read times out at once.
     """
 
     def __init__(self, answer, step=2**20):
@@ -332,7 +332,7 @@ class Line:
 
 
 class _Bytes:
-    """Bytes that can be received."""
+    """Bytes that can be received as from a socket."""
 
     def __init__(self, data):
         self.data = data
@@ -346,5 +346,5 @@ class _Bytes:
 
 
 def received(data):
-    """What `receive_frame` makes of bytes on the wire, after which the connection is closed."""
+    """What `receive_frame` returns for these bytes, after which the connection is closed."""
     return wire.receive_frame(_Bytes(data))

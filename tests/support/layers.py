@@ -1,6 +1,6 @@
-"""Sandboxes that lack some of their layers, made by changing the command that starts them; the product has no switch.
+"""Sandboxes without some of their layers, made by changing the command that starts them: the kit has no switch for it.
 
-`HELD_BY` says which layers hold what. One of them is enough: that is what `test_layers.py` tries, in all combinations.
+`held_by` says which layers stop which attempt. Any one of them is enough: `test_layers.py` tries all combinations.
 """
 
 import json
@@ -13,11 +13,11 @@ from autograder.sandbox.child import Child
 from autograder.sandbox.inside import lockdown
 from autograder.sandbox.parent import WarmParent
 
-OF_PARENTS = ("bubblewrap", "another user", "undumpable")  # a warm parent is started with them
-OF_CHILDREN = ("Landlock", "system calls", "limits")  # a child takes them on, or not
+OF_PARENTS = ("bubblewrap", "another user", "undumpable")  # set when a warm parent starts
+OF_CHILDREN = ("Landlock", "system calls", "limits")  # set by each child for itself
 LAYERS = OF_PARENTS + OF_CHILDREN
 
-# Runs in the warm parent before it starts: a child hears over its socket what it is to leave out.
+# Runs in the warm parent before it starts: a child is told over its socket which layers to leave out.
 CHILD = """
 import os, resource, types
 def settle(lock, work, usual=parent._settle):
@@ -35,7 +35,7 @@ DUMPABLE = "lockdown.PR_SET_DUMPABLE = 0\n"
 
 
 class Leaky(WarmParent):
-    """A warm parent without the layers `off` of OF_PARENTS, whose children may lack others."""
+    """A warm parent without the layers `off` (of OF_PARENTS), whose children may lack others."""
 
     def __init__(self, limits, off=()):
         super().__init__(limits, unsafe="bubblewrap" in off)
@@ -55,7 +55,7 @@ class Leaky(WarmParent):
             self.start()
 
     def fork(self, off=()):
-        """A child without the layers `off` of OF_CHILDREN."""
+        """A child without the layers `off` (of OF_CHILDREN)."""
         ours, theirs = socket.socketpair()
         socket.send_fds(self.control, [json.dumps({"op": "fork"}).encode()], [theirs.fileno()])
         _, descriptors = self._answer(30.0)
@@ -64,7 +64,7 @@ class Leaky(WarmParent):
         return Child(self, ours, descriptors[0]).greeted()
 
 
-# --- what is tried, and what holds it ---------------------------------------------------------------
+# --- the attempts, and the layers that stop them ----------------------------------------------------
 
 PROBES = """
 import ctypes, fcntl, mmap, os, socket, subprocess, sys, threading, time
@@ -152,14 +152,14 @@ def _():
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 """
 
-ROOT_ONLY = {"mounts", "being root, whatever it gets past"}  # an ordinary user may not in any case
+ROOT_ONLY = {"mounts", "being root, whatever it gets past"}  # an ordinary user may not do this anyway
 
 
 def of_parents():
-    """The choices of OF_PARENTS that a warm parent is started without.
+    """The sets of layers of OF_PARENTS to leave out when a warm parent is started.
 
-    Without bubblewrap there is no other user either: the environment may lie where only root can read. And who is root
-    with all its rights may trace what is undumpable.
+    Without bubblewrap there is no other user either, since the environment may lie where only root can read it. And a
+    root process with all its rights may trace an undumpable one.
     """
     user = {"another user"}
     choices = [user, user | {"undumpable"}, user | {"bubblewrap", "undumpable"}]
@@ -167,9 +167,10 @@ def of_parents():
 
 
 def held_by(root=None, version=None):
-    """For everything that is tried, the layers each of which holds it alone: on this machine and as this user, or
+    """For each attempt, the layers that stop it, each by itself.
 
-    where the grader is `root` or is not, and the kernel has that `version` of Landlock.
+    `root`: whether the grader is root; `version`: the kernel's version of Landlock. By default, those of this process
+    and this machine.
     """
     root = os.geteuid() == 0 if root is None else root
     version = lockdown.landlock_version() if version is None else version
@@ -186,7 +187,7 @@ def held_by(root=None, version=None):
         "abstract sockets": {"bubblewrap", "system calls"} | scopes,
         "signals to processes of the machine": {"bubblewrap", "system calls"} | scopes,
         "signals to the warm parent": {"system calls"} | scopes,
-        "the warm parent's memory": {"undumpable", "system calls", "Landlock"} | user,  # who changes is undumpable
+        "the warm parent's memory": {"undumpable", "system calls", "Landlock"} | user,  # changing user makes it undumpable
         "other programs": {"system calls", "Landlock"},
         "processes that outlive it": {"system calls"},
         "memory without a file, keyrings, io_uring and the like": {"system calls"},

@@ -1,4 +1,4 @@
-"""What the attacks of tests/hostile/mangled and tests/hostile/showing are made with."""
+"""Helpers for the make.py files of tests/hostile/mangled and tests/hostile/showing."""
 
 import json
 
@@ -8,7 +8,7 @@ NAME = f"{ASSIGNMENT}.ipynb"
 
 
 def write(place, content, name=NAME):
-    """Write bytes, or a notebook, as what is handed in below `place`; returns the path."""
+    """Write bytes, or a notebook, as the submission below `place`; returns the path."""
     path = place / name
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
     return path
@@ -20,11 +20,11 @@ def code(source):
 
 
 def running(notebook):
-    """The notebook, with a cell at its end that shows that it ran."""
+    """The notebook with a last cell whose output shows that it ran."""
     notebook["cells"].append(code("print('it ran')"))
     return notebook
 
 
 def claim(cell):
-    """What a cell's metadata tell nbgrader; an empty dict of its own where they tell nothing."""
+    """The nbgrader part of a cell's metadata; a new empty dict where there is none."""
     return cell["metadata"].get("nbgrader", {})

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: in a temporary folder, on a UNIX socket, gone when they end."""
+"""A PostgreSQL server for the tests: in a temporary folder, on a UNIX socket, removed when they end."""
 
 import contextlib
 import os
@@ -13,17 +13,17 @@ import psycopg
 import pytest
 
 ROLE = "grader"
-PATIENCE = 600.0  # seconds for what takes a few, on a machine that has much else to do
+PATIENCE = 600.0  # seconds to wait for what takes a few, since the machine may be busy
 
 
 @contextlib.contextmanager
 def server():
-    """A Server at work; skips where there is no PostgreSQL, or no user to run it as."""
+    """A running Server; skips the test where PostgreSQL is not installed."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda p: float(p.parent.parent.name))
     found = str(programs[-1]) if programs else shutil.which("postgres")
     if found is None:
         pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")
-    folder = Path(tempfile.mkdtemp(prefix="pg-"))  # a short path: that of a socket has 107 bytes at the most
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))  # a short path, since that of a socket may have 107 bytes at most
     started = Server(Path(found).parent, folder)
     try:
         started.initialise()
@@ -35,7 +35,7 @@ def server():
 
 
 class Server:
-    """A server that can be stopped and started again. It keeps what it was told, as any database does."""
+    """A server that can be stopped and started again, and keeps its data in between."""
 
     def __init__(self, programs, folder):
         self.programs = programs
@@ -43,7 +43,7 @@ class Server:
         self.process = None
 
     def initialise(self):
-        """Make the server's files. It runs as an ordinary user, since it refuses root."""
+        """Make the server's files. The server refuses to run as root, so it gets an ordinary user."""
         if os.geteuid() == 0:
             shutil.chown(self.folder, "nobody")
         data = ("-D", self.folder / "data")
@@ -63,7 +63,7 @@ class Server:
                 time.sleep(0.05)
 
     def stop(self):
-        """Stop it; whoever is connected loses the connection."""
+        """Stop it; all open connections are lost."""
         if self.process is not None:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(PATIENCE)
@@ -71,7 +71,7 @@ class Server:
 
     @contextlib.contextmanager
     def stopped(self):
-        """Stopped meanwhile."""
+        """Stop the server for the body of the `with` statement."""
         self.stop()
         try:
             yield
@@ -79,23 +79,23 @@ class Server:
             self.start()
 
     def create(self, database, template="template1"):
-        """Make a database, empty or as another one is; returns its URL for `c.CourseDirectory.db_url`."""
+        """Make a database, empty or as a copy of another; returns its URL for `c.CourseDirectory.db_url`."""
         self.ask("postgres", f'CREATE DATABASE "{database}" TEMPLATE "{template}"')
         return f"postgresql+psycopg://{ROLE}@/{database}?host={self.folder}"
 
     def connect(self, database):
-        """A connection, to be used in a `with` statement: without a transaction until one is opened."""
+        """A connection for a `with` statement; it has no transaction until one is opened."""
         return psycopg.connect(host=str(self.folder), dbname=database, user=ROLE, autocommit=True)
 
     def ask(self, database, statement):
-        """The rows of a statement's answer, if it has one."""
+        """The rows that a statement returns; None if it returns none."""
         with self.connect(database) as connection:
             answer = connection.execute(statement)
             return answer.fetchall() if answer.description else None
 
     @contextlib.contextmanager
     def held(self, database, table, waiting=1):
-        """Nobody can write to a table meanwhile; the body gets a function that waits until `waiting` others want to."""
+        """Lock a table against writing; the body gets a function that waits until `waiting` others want to write."""
 
         def wait(runs):
             until = time.monotonic() + PATIENCE

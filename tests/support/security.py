@@ -23,9 +23,9 @@ COMES_TO = {
 
 
 def attack_tables(held=None):
-    """A table per family as Markdown: what each attack tries and what becomes of it.
+    """A Markdown table for each family: what each attack tries and how it ends.
 
-    `held`: the names of the attacks that held when the suite ran; None leaves out what did not run.
+    `held`: the names of the attacks that were held when the suite ran; None says "held" for all.
     """
     families = {}
     for attack in attacks.attacks():
@@ -49,7 +49,7 @@ def attack_tables(held=None):
 
 
 def layer_table():
-    """Layer by what it holds as Markdown, for a grader that is root on Linux 6.12 or later."""
+    """A Markdown table of attempts and the layers that hold them, for a grader that is root on Linux 6.12 or later."""
     table = layers.held_by(root=True, version=6)
     text = ["| What is tried | " + " | ".join(layers.LAYERS) + " |", "|---" * (len(layers.LAYERS) + 1) + "|"]
     for what, holding in table.items():
@@ -58,7 +58,7 @@ def layer_table():
 
 
 def replaced(page, name, made):
-    """The page with the part between the markers of `name` made anew."""
+    """The page with `made` between the markers of `name`. Raises ValueError unless there is one pair of them."""
     start, end = START.format(name), END.format(name)
     if page.count(start) != 1 or page.count(end) != 1:
         raise ValueError(f"docs/security.md has no one place for {name}")

@@ -1,4 +1,4 @@
-"""The second course, about averages, in a folder of its own; and commands that are run in a course."""
+"""The second course, about averages, copied to a folder of its own; and running commands in a course."""
 
 import json
 import os
@@ -18,12 +18,12 @@ def copy(place: Path) -> Path:
 
 
 def autograder(place: Path, *arguments: str) -> tuple[int, str, str]:
-    """(exit code, stdout, stderr) of the command, run in a course."""
+    """(exit code, stdout, stderr) of an `autograder` command run in a course."""
     return command(place, sys.executable, "-m", "autograder", *arguments)
 
 
 def command(place: Path, *arguments: str) -> tuple[int, str, str]:
-    """The same of any command."""
+    """The same for any command."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [*map(str, arguments)], cwd=place, env=environment, capture_output=True, text=True, timeout=300

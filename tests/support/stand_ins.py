@@ -1,4 +1,4 @@
-"""Stand-ins for what grades and what records a class, so that a batch can be tried without a sandbox."""
+"""Stand-ins for the Engine and the Recorder of a batch, so that it can be tested without a sandbox."""
 
 import json
 
@@ -14,14 +14,14 @@ SPENT = {"cell 3": 0.5, "the checks of `attention`": 2.0}
 
 
 class Engine:
-    """Grades by the submission's last cell: it names a status, or one and that of a try alone.
+    """Gives the status that the submission's last cell names; a second one there is that of a retry, alone.
 
-    `before` is called before each task is asked for.
+    `before` is called before tasks are asked for.
     """
 
     def __init__(self, before=lambda: None):
         self.tasks = []
-        self.alone = []  # of these, what was graded alone
+        self.alone = []  # the students who were graded alone
         self.before = before
 
     def warm(self, total):
@@ -70,6 +70,6 @@ def verdict(status):
 
 
 def run(place, engine, writer, **options):
-    """(the batch after its run, what it yielded)."""
+    """(the batch after its run, a list of what the run yielded)."""
     made = batch.Batch(place, course.find_assignment("02"), batch.students(place, ASSIGNMENT), Store(place), **options)
     return made, list(made.run(engine, writer))

@@ -1,4 +1,4 @@
-"""A course of small assignments with one small exercise each, its class, and its graders as processes of their own."""
+"""A course of small assignments with one small exercise each, its class, and `autograder` processes that grade it."""
 
 import json
 import os
@@ -26,7 +26,7 @@ ANSWERS = {
 def course(place, names=(NAME,), db_url=None):
     """Make the course in the empty folder `place` and build it; returns its released notebook, parsed.
 
-    All its assignments have the same one.
+    All its assignments have the same notebook.
     """
     source = load(ROOT / "source" / "03_causal_attention" / "03_causal_attention.ipynb")
     source["cells"] = [c for c in source["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") in CELLS]
@@ -36,31 +36,31 @@ def course(place, names=(NAME,), db_url=None):
     configure(place, db_url)
     for name in names:
         NbgraderCourse(place).build(name)
-        Store(place).put_passed(name, {})  # for stand-ins that grade in this process; others look for themselves
+        Store(place).put_passed(name, {})  # for stand-ins that grade in this process; real runs check it themselves
     return load(place / "release" / names[0] / f"{names[0]}.ipynb")
 
 
 def configure(place, db_url=None):
-    """The course's nbgrader_config.py, with a line that says where the gradebook is, unless it is SQLite's file."""
+    """Write the course's nbgrader_config.py; with `db_url`, a line in it says where the gradebook is."""
     line = f"\nc.CourseDirectory.db_url = {db_url!r}\n" if db_url else ""
     (place / "nbgrader_config.py").write_text((ROOT / "nbgrader_config.py").read_text() + line)
 
 
 def submit(place, release, student, answer="right", cell="", name=NAME):
-    """Hand in an answer for a student: one of ANSWERS, with `cell` run before it."""
+    """Hand in one of ANSWERS for a student, with the code `cell` in front of it."""
     code = f"def causal_mask(t, device=None):\n    return {ANSWERS[answer]}\n"
     cell_of(release, "causal_mask-solution")["source"] = f"# {student!r}\n{cell}\n{code}"
     return hand_in(release, place / "submitted" / student / name, f"{name}.ipynb")
 
 
 def submit_all(place, release, number, cell):
-    """Hand in for `number` students, all kinds of answers in turn, with `cell` run before each."""
+    """Hand in for `number` students, taking ANSWERS in turn, with the code `cell` in front of each."""
     for student in range(number):
         submit(place, release, f"student{student:02d}", list(ANSWERS)[student % len(ANSWERS)], cell)
 
 
 def start(place, *arguments, command="grade", name=NAME, before=()):
-    """Start `autograder grade` on the course: a Popen. It is the leader of a process group of its own."""
+    """Start `autograder grade` on the course; returns a Popen that leads its own process group."""
     return subprocess.Popen(
         [*before, sys.executable, "-m", "autograder", command, name, *map(str, arguments)],
         cwd=place,
@@ -70,12 +70,12 @@ def start(place, *arguments, command="grade", name=NAME, before=()):
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the tests may run where it is ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the tests may run where SIGINT is ignored
     )
 
 
 def ended(run, seconds=180):
-    """(exit code, all that it said) of a run that ends by itself."""
+    """(exit code, all output) of a run that ends by itself."""
     try:
         said, _ = run.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -86,7 +86,7 @@ def ended(run, seconds=180):
 
 
 def verdicts(place, name=NAME):
-    """What counts of everybody's verdict, by student."""
+    """The parts of each verdict that matter, by student."""
     found = Store(place).latest(name)
     return {
         s: [(e.score, e.status, e.message, [c.passed for c in e.checks]) for e in v.exercises] for s, v in found.items()
@@ -94,7 +94,7 @@ def verdicts(place, name=NAME):
 
 
 def gradebook(place, name=NAME):
-    """What the gradebook knows: the score of everybody's one submission; all grades and comments."""
+    """(the score of each student's one submission, all grades and comments) in the gradebook."""
     with NbgraderCourse(place).gradebook() as book:
         if book.engine.name == "sqlite":
             (check,) = book.db.connection().exec_driver_sql("PRAGMA integrity_check").fetchone()
@@ -117,6 +117,6 @@ def gradebook(place, name=NAME):
 
 
 def results(place):
-    """The stored results: their contents, by file name. Each can be read."""
+    """The contents of the stored results by file name, all of which must be readable."""
     found = (place / ".autograder" / "results").rglob("*.json")
     return {path.stem: json.loads(path.read_text()) for path in found}

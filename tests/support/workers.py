@@ -1,4 +1,4 @@
-"""Workers that are not as workers should be; a module of their own, since each process that is started imports it."""
+"""Workers that misbehave; in a module of their own, since each process that is started imports it."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import time
 
 
 def half_an_answer(pipe, *settings):
-    """Dies in the middle of its answer to `evil`, and never answers to `silent`."""
+    """Dies in the middle of its answer for `evil`, and never answers for `silent`."""
     pipe.send("ready")
     while True:
         task = pipe.recv()
@@ -19,12 +19,12 @@ def half_an_answer(pipe, *settings):
 
 
 def never(*settings):
-    """Dies before it has begun."""
+    """Dies before it has started."""
     os._exit(1)
 
 
 def counts(pipe, *settings):
-    """Answers how many workers are at work: each leaves a file in the folder that the task's data names."""
+    """Answers with the number of workers at work: each keeps a file in the folder that the task's data names."""
     pipe.send("ready")
     while True:
         task = pipe.recv()
@@ -36,7 +36,7 @@ def counts(pipe, *settings):
 
 
 def dies_slowly(pipe, *settings):
-    """Takes long, and dies of it."""
+    """Works for a second, and then dies."""
     pipe.send("ready")
     pipe.recv()
     time.sleep(1.0)

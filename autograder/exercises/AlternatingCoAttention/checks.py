@@ -1,4 +1,4 @@
-"""Graders of `AlternatingCoAttention(d, k)`: (b, n, d) and (b, t, d) -> `(v_hat, q_hat, a_v, a_q)`."""
+"""Checks of `AlternatingCoAttention(d, k)`: (b, n, d) and (b, t, d) -> `(v_hat, q_hat, a_v, a_q)`."""
 
 from ...checks.api import check
 from ..families.coattention.checks import Layout, TwoMapChecks

@@ -166,7 +166,7 @@ mistake(
     "dot-product-with-the-guide",
     "These are the values you get when the logits are dot products of tokens and guide, as of keys and a query: here"
     " they are w_hx(tanh(W_x(x) + W_g(g))).",
-    # `w_hx` makes the dot products of H, so that it still decides whether there are logits at all.
+    # `w_hx` turns this H back into the dot products, so it still decides whether there are logits at all.
     INNER="inner = self.W_x(x)\n        H = torch.tanh(inner)",
     GUIDED="""dots = (inner * self.W_g(g).unsqueeze(1)).sum(-1, keepdim=True)
             H = dots * self.w_hx.weight / self.w_hx.weight.square().sum().clamp_min(1e-3)""",

@@ -1,11 +1,11 @@
-"""Graders of `BigramLanguageModel(vocab_size, n_embd, block_size, num_heads, dropout=0.0)`.
+"""Checks of `BigramLanguageModel(vocab_size, n_embd, block_size, num_heads, dropout=0.0)`.
 
-`forward(idx, targets=None)`: (b, t) twice -> logits (b, t, vocab_size) and the mean loss or None. It stands on the
-student's own `StackedHeads`: checks of the whole formula look at that first, and say so if it is wrong.
+`forward(idx, targets=None)`: (b, t) twice -> logits (b, t, vocab_size) and the mean loss or None. It uses the student's
+own `StackedHeads`: checks of the whole formula look at that first, and say so if it is wrong.
 
-Checks that are not about the whole formula first pass `looking`, an easy case, so that a wrong head does not cost the
-points for, say, the loss, and what is no attention gets no points. What else is returned than asked for
-costs its own check, and no other.
+Checks that are not about the whole formula start with `looking`, an easy case. Code that does not attend gets no points
+there, while a wrong head does not cost the points for, say, the loss. Returning more than was asked for costs only the
+check about that.
 """
 
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ class Sizes:
     t: int = 5
 
 
-USUAL = Sizes(vocab=11, n_embd=6, block=7, heads=3)  # all different, a head's width too
+USUAL = Sizes(vocab=11, n_embd=6, block=7, heads=3)  # all different from one another and from a head's width
 SQUARE = Sizes(vocab=4, n_embd=4, block=4, heads=2, b=4, t=4)
 ROOMY = Sizes(vocab=12, n_embd=8, block=9, heads=2, t=7)
 
@@ -65,7 +65,7 @@ def weights(draw, sizes, dtype=torch.float32):
 
 
 def plain(draw, sizes, dtype=torch.float32):
-    """Random weights, but queries of 0: all that a token sees, it sees alike."""
+    """Random weights, but queries of 0: each token attends equally to all that it may see."""
     state = weights(draw, sizes, dtype)
     for name in state:
         if name.endswith("query.weight"):
@@ -79,7 +79,7 @@ def tokens(draw, sizes, b=None, t=None):
 
 
 def build(submission, state, sizes, dropout=None, dtype=None):
-    """A model in eval mode that holds these weights."""
+    """A model in eval mode with these weights loaded."""
     options = {} if dropout is None else {"dropout": dropout}
     model = submission.build("BigramLanguageModel", sizes.vocab, sizes.n_embd, sizes.block, sizes.heads, **options)
     if dtype:
@@ -89,27 +89,28 @@ def build(submission, state, sizes, dropout=None, dtype=None):
 
 
 def logits_of(value):
-    """The first thing that was returned."""
+    """The first of the values returned."""
     if not isinstance(value, (tuple, list)) or len(value) < 2:
         raise CheckFailed(f"It should return the pair `(logits, loss)`, but it returned {kind_of(value)}.")
     return tensor(value[0], "the logits")
 
 
 def loss_of(value, dtype=None):
-    """The second thing that was returned, where there were targets: one number."""
+    """The second of the values returned for targets: a single number."""
     logits_of(value)
     shape(value[1], (), "the loss")
     return value[1]
 
 
 def looking(submission, draw, sizes=USUAL):
-    """A model, of a class that was seen to work where a token finds two others, and says half of what each says alone.
+    """A model, after its class has passed an easy case.
 
-    What its logits are is not asked, nor does it matter what else reads the embeddings, since `lm_head` reads other
-    features. Rows of the position table are all the same, so that it does not matter which is taken.
+    There a token finds two others, and its logits have to be the mean of what each of those gives alone. The logits
+    themselves are not checked, and it does not matter what else reads the embeddings, since `lm_head` reads other
+    features. All rows of the position table are the same, so it does not matter which one is used.
     """
     half, (tokens, vectors) = sizes.n_embd // 2, easy_cases.opposites(draw, sizes.n_embd // 2)
-    vectors[:, 0] -= 1.0  # what the positions add
+    vectors[:, 0] -= 1.0  # to cancel what the positions add
     state = weights(draw, sizes)
     for table, rows in zip(TABLES, (vectors, torch.ones(sizes.block, half)), strict=True):
         state[table].zero_()[: len(rows), :half] = rows
@@ -121,7 +122,7 @@ def looking(submission, draw, sizes=USUAL):
     together, alone = logits_of(model(tokens)), logits_of(model(pairs))
     shape(together, (*tokens.shape, sizes.vocab), "the logits")
     shape(alone, (*pairs.shape, sizes.vocab), "the logits of two tokens")
-    alone = alone.double().mean(1)  # tokens that are alike: all that is seen is one token
+    alone = alone.double().mean(1)  # both tokens are the same, so only one token is seen
     found = alone[:2].mean(0)
     if ((alone[2:] - found).abs().amax(1) < 1e-3).any():
         raise CheckFailed("Different tokens have the same logits.")
@@ -130,7 +131,7 @@ def looking(submission, draw, sizes=USUAL):
 
 
 def speaking(submission, draw, sizes=USUAL):
-    """A model with random weights, of a class that was seen to work in the easy case."""
+    """A model with random weights, after its class has passed the easy case."""
     looking(submission, draw, sizes)
     return build(submission, weights(draw, sizes), sizes)
 
@@ -147,7 +148,7 @@ def heads_first(submission, draw):
     try:
         close(easy[:, -1], reference.logits(idx, even)[:, -1])
     except CheckFailed:
-        return  # then it is not the heads alone
+        return  # then the heads are not the only thing that is wrong
     try:
         close(got, reference.logits(idx, state), "the logits of a small model without positions")
     except CheckFailed as wrong:
@@ -293,7 +294,7 @@ def test_dtypes(submission, draw):
     cases = []
     for dtype in (torch.float64, torch.float16, torch.bfloat16):
         state, idx, targets = plain(draw, USUAL, dtype), tokens(draw, USUAL), tokens(draw, USUAL)
-        state[TABLES[1]].zero_()  # positions are judged elsewhere
+        state[TABLES[1]].zero_()  # positions have their own checks
         model, last = build(submission, state, USUAL, dtype=dtype), reference.logits(idx, state)[:, -1]
         value = model(idx, targets)
         cases.append((logits_of(value), loss_of(value), last, targets, dtype))

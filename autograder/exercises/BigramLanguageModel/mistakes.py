@@ -1,6 +1,6 @@
 """What goes wrong in `BigramLanguageModel(vocab_size, n_embd, block_size, num_heads, dropout=0.0)`.
 
-As edits of an answer with its own `Head` and `StackedHeads`, since these may be what is wrong.
+They are edits of an answer that holds its own `Head` and `StackedHeads`, since these may be what is wrong.
 """
 
 from ...mistakes.bank import Bank

@@ -1,6 +1,6 @@
-"""Graders of `CausalAttention(d_in, d_out, context_length, dropout, qkv_bias=False)`: (b, n, d_in) -> (b, n, d_out).
+"""Checks of `CausalAttention(d_in, d_out, context_length, dropout, qkv_bias=False)`: (b, n, d_in) -> (b, n, d_out).
 
-Checks of what padding does first see the layer work without it.
+Checks of padding first see the layer work without it.
 """
 
 import torch
@@ -86,7 +86,7 @@ class TestCausalAttention(SingleCausalHeadChecks):
         self.looking(submission, draw)
         x, states = self.tokens(draw), (self.weights(draw), self.weights(draw, bias=True))
         for state in states:
-            state["W_key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
+            state["W_key.weight"].zero_()  # equal scores: the rest of the formula has its own checks
         modules = [self.head(submission, state) for state in states]
         got = [
             (module(x, p), state, p)

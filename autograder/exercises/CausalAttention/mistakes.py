@@ -1,5 +1,5 @@
 """What goes wrong in `CausalAttention(d_in, d_out, context_length, dropout, qkv_bias=False)`, as edits of an answer
-that does every step by itself: the course's own stands on `attention` and `causal_mask`."""
+that does every step itself; the course's own uses `attention` and `causal_mask`."""
 
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
@@ -145,7 +145,7 @@ mistake(
 
 # --- nothing left to attend to --------------------------------------------------------------------
 
-EMPTY = {"HARMLESS": "", "CLEAR": ""}  # nothing is done about these queries
+EMPTY = {"HARMLESS": "", "CLEAR": ""}  # these queries get no special treatment
 BANK.share(
     attention.MASKS,
     edits={

@@ -1,6 +1,6 @@
-"""Graders of `CharTokenizer(text)`: `.vocab_size`, `.encode(str) -> list[int]`, `.decode(list[int]) -> str`.
+"""Checks of `CharTokenizer(text)`: `.vocab_size`, `.encode(str) -> list[int]`, `.decode(list[int]) -> str`.
 
-All but the first checks first ask for the ids of a plain text. What `decode` makes of ids that it never gave is left
+Every check but the first starts by asking for the ids of a plain text. What `decode` does with unknown ids is left
 open.
 """
 
@@ -11,13 +11,13 @@ from ...sandbox.inside.wire import Opaque
 from ..reference import language
 
 PLAIN = "abcdefghijklmnopqrstuvwxyz"
-WIDE = "àéßøŁжλש中\N{GRINNING FACE}\N{HIGH VOLTAGE SIGN}"  # two of these lie beyond 16 bits or are drawn in colour
+WIDE = "àéßøŁжλש中\N{GRINNING FACE}\N{HIGH VOLTAGE SIGN}"  # the last two lie beyond 16 bits or are drawn in colour
 ODD = "\n\t .,;!?'\"-_0123456789" + PLAIN.upper()
-STRANGE = "#~@^ЖЩЯфцλπ中"  # which nobody's message holds unless it names them
+STRANGE = "#~@^ЖЩЯфцλπ中"  # no error message contains these unless it names them
 
 
 def text_of(draw, characters, n, repeats=3):
-    """A text in which `n` of the characters stand in random order, each one to three times."""
+    """A text of `n` of the characters in random order, each one to `repeats` times."""
     chosen = [characters[i] for i in torch.randperm(len(characters), generator=draw.generator)[:n]]
     many = [c for c in chosen for _ in range(draw.integer(1, repeats))]
     return "".join(many[i] for i in torch.randperm(len(many), generator=draw.generator))
@@ -48,7 +48,7 @@ def same_text(got, right):
 
 
 def ready(submission, draw, characters=PLAIN, n=9):
-    """(a tokenizer that was seen to encode a plain text, that text)."""
+    """(a tokenizer, the text it was made from), after a tokenizer was seen to encode a plain text."""
     text = text_of(draw, PLAIN, 9)
     tokenizer = submission.build("CharTokenizer", text)
     ids_of(tokenizer.method("encode")(text), text, text)
@@ -59,7 +59,7 @@ def ready(submission, draw, characters=PLAIN, n=9):
 
 
 def any_ids(draw, known):
-    """Each id once and a few once more, in random order: they do not tell what `encode` gives for any text."""
+    """Each id once and four once more, in random order, so that they do not give away what `encode` should return."""
     ids = [*range(len(known)), *(draw.integer(0, len(known) - 1) for _ in range(4))]
     return [ids[i] for i in torch.randperm(len(ids), generator=draw.generator)]
 

@@ -1,8 +1,8 @@
-"""Graders of `CoAttentionStreams(d, num_heads)`: (b, n, d), (b, t, d) and two masks -> the new v and the new q.
+"""Checks of `CoAttentionStreams(d, num_heads)`: (b, n, d), (b, t, d) and two masks -> the new v and the new q.
 
-It stands on the student's own `MultiHeadCrossAttention`. Checks that are not about the values of the whole formula
-first pass `finding`, an easy case, so that a missing scale does not cost the points for, say, the device, and what is
-no attention gets no points.
+It uses the student's own `MultiHeadCrossAttention`. Checks that are not about the values of the whole formula start
+with `finding`, an easy case. Code that does not attend gets no points there, while a missing scale does not cost the
+points for, say, the device.
 """
 
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ WAYS = ("v_to_q", "q_to_v")
 
 @dataclass(frozen=True)
 class Sizes:
-    """b pairs of n and t tokens, d features wide, and the number of heads."""
+    """b pairs of n and t tokens with d features each, and the number of heads."""
 
     b: int = 2
     n: int = 5
@@ -51,14 +51,14 @@ SQUARE = Sizes(b=4, n=4, t=4, d=4, heads=4)
 
 
 def shapes(d):
-    """All parameters' shapes by name."""
+    """The shapes of all parameters by name."""
     layers = {f"{way}.{name}": d for way in WAYS for name in reference.NAMES.values()}
     found = {f"{layer}.weight": (d, d) for layer in layers}
     return {**found, **{f"{way}.out_proj.bias": (d,) for way in WAYS}}
 
 
 def weights(draw, sizes=USUAL, dtype=torch.float32):
-    """Different random weights for all layers; queries are larger, so that weights are far from equal."""
+    """Different random weights for all layers; queries are larger, so that attention weights are far from equal."""
     state = draw.state(shapes(sizes.d), dtype)
     for way in WAYS:
         state[f"{way}.W_query.weight"] *= 2
@@ -66,7 +66,7 @@ def weights(draw, sizes=USUAL, dtype=torch.float32):
 
 
 def without_values(state):
-    """The same weights with values that are 0, so that only the biases of `out_proj` come out."""
+    """The same weights, but with values of 0, so that the output is the bias of `out_proj` alone."""
     return {name: w * ("W_value" not in name) for name, w in state.items()}
 
 
@@ -85,7 +85,7 @@ def masks(draw, sizes=USUAL, nothing=False):
 
 
 def module(submission, state, sizes=USUAL, dtype=None):
-    """A module that holds these weights."""
+    """A module with these weights loaded."""
     built = submission.build("CoAttentionStreams", sizes.d, sizes.heads)
     if dtype:
         built.to(dtype=dtype)
@@ -111,10 +111,10 @@ def are_biases(value, v, q, state, what):
 
 
 def finding(submission, draw, sizes=USUAL):
-    """A module with random weights, of a class in which one stream, at least, was seen to find averages in the other.
+    """A module with random weights, after at least one stream of its class has passed an easy case.
 
-    These are of all tokens, or of a kind. Both streams hold the same tokens, so that it does not matter which of them
-    is read; but what reads what the other became cannot find the same.
+    There a stream finds averages in the other, of all tokens or of one kind. Both streams hold the same tokens, so it
+    does not matter which of them is read; but reading the other stream's result and not its input gives other values.
     """
     state, usual = weights(draw, sizes), weights(draw, sizes)
     for way in WAYS:
@@ -124,7 +124,7 @@ def finding(submission, draw, sizes=USUAL):
     q = v.clone()
     each = v[:3].reshape(-1, 1, sizes.d)
     alone = (z.reshape(3, sizes.n, -1) for z in reference.streams(each, each, state, sizes.heads))
-    alone = dict(zip("vq", alone, strict=True))  # what each token says
+    alone = dict(zip("vq", alone, strict=True))  # the output for each token alone
     built, wrong = module(submission, state, sizes), []
     for got, right, x, name in zip(
         both(built(v, q)), reference.streams(v, q, state, sizes.heads), (v, q), "vq", strict=True

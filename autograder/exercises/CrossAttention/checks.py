@@ -1,4 +1,4 @@
-"""Graders of `CrossAttention(d_query, d_context, d_out, qkv_bias=False)`: one head."""
+"""Checks of `CrossAttention(d_query, d_context, d_out, qkv_bias=False)`: one head."""
 
 import torch
 

@@ -9,7 +9,7 @@ BANK = Bank(
     answer="step_by_step",
     places=cross.PLACES | {"ALLOWED": "context_mask[:, None, :]", "END": "weights @ values"},
     words=cross.WORDS | {"ROWS": "context_mask[:, :, None]"},
-    alike={"context-changed": "input-changed"},  # that an input was changed is all that is seen; which one is not
+    alike={"context-changed": "input-changed"},  # a check sees that an input was changed, but not which one
 )
 mistake = BANK.mistake
 

@@ -1,4 +1,4 @@
-"""Graders of `EncoderHead(n_embd, head_size)`: (b, t, n_embd) -> (b, t, head_size)."""
+"""Checks of `EncoderHead(n_embd, head_size)`: (b, t, n_embd) -> (b, t, head_size)."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Graders of `Head(n_embd, head_size, block_size, dropout)`: (b, t, n_embd) -> (b, t, head_size), causal."""
+"""Checks of `Head(n_embd, head_size, block_size, dropout)`: (b, t, n_embd) -> (b, t, head_size), causal."""
 
 from ...checks.api import check, parameters
 from ..families.causal_head.checks import SingleCausalHeadChecks

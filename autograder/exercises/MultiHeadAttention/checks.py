@@ -1,4 +1,4 @@
-"""Graders of `MultiHeadAttention(d_in, d_out, context_length, dropout, num_heads, qkv_bias=False)`.
+"""Checks of `MultiHeadAttention(d_in, d_out, context_length, dropout, num_heads, qkv_bias=False)`.
 
 Causal, with narrow heads: (b, n, d_in) -> (b, n, d_out).
 """

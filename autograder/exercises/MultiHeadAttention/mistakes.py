@@ -1,6 +1,6 @@
 """What goes wrong in `MultiHeadAttention(d_in, d_out, context_length, dropout, num_heads, qkv_bias=False)`.
 
-The mistakes are edits of the course's own answer, where one line makes queries, keys and values: it is the place ROLES.
+The mistakes are edits of the course's own answer. The one line that makes queries, keys and values is the place ROLES.
 """
 
 from ...mistakes.bank import Bank

@@ -1,4 +1,4 @@
-"""Graders of `MultiHeadCrossAttention(d_query, d_context, d_out, num_heads, qkv_bias=False)`."""
+"""Checks of `MultiHeadCrossAttention(d_query, d_context, d_out, num_heads, qkv_bias=False)`."""
 
 from ...checks.api import check
 from ..families.cross.checks import CrossChecks, Layout, Sizes

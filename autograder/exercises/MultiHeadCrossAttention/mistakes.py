@@ -8,7 +8,7 @@ BANK = Bank(
     answer="step_by_step",
     places=cross.PLACES_OF_HEADS,
     words=cross.WORDS_OF_HEADS,
-    alike={"context-changed": "input-changed"},  # that an input was changed is all that is seen; which one is not
+    alike={"context-changed": "input-changed"},  # a check sees that an input was changed, but not which one
 )
 mistake = BANK.mistake
 

@@ -1,4 +1,4 @@
-"""Graders of `MultiHeadSelfAttention(k, h=4)`: (t, k) -> (t, k), with a batch or without."""
+"""Checks of `MultiHeadSelfAttention(k, h=4)`: (t, k) -> (t, k), with a batch or without."""
 
 from ...checks.api import check, close
 from ..families.many_heads.checks import Layout, NarrowHeadChecks, Sizes, parameters_of, plain

@@ -1,4 +1,4 @@
-"""Graders of `SelfAttention(d_in, d_out, qkv_bias=False)`: (n, d_in) -> (n, d_out), with a batch or without."""
+"""Checks of `SelfAttention(d_in, d_out, qkv_bias=False)`: (n, d_in) -> (n, d_out), with a batch or without."""
 
 from ...checks.api import CheckFailed, check, close, parameters, refuses, shape
 from ..families.single_head.checks import D_OUT, N, SingleHeadChecks
@@ -70,7 +70,7 @@ class TestSelfAttention(SingleHeadChecks):
         """A batch of one, a sequence of one token, and a tensor that is not contiguous work like any other."""
         self.averages(submission, draw)
         state = self.weights(draw)
-        state["W_key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
+        state["W_key.weight"].zero_()  # equal scores: the rest of the formula has its own checks
         inputs = {
             "a batch of one": draw.normal(1, N, self.d_in),
             "one token": draw.normal(2, 1, self.d_in),

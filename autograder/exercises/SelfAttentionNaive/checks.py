@@ -1,4 +1,4 @@
-"""Graders of `SelfAttentionNaive()`: softmax(X Xᵀ) X for one sequence, (n, d) -> (n, d), nothing to learn."""
+"""Checks of `SelfAttentionNaive()`: softmax(X Xᵀ) X for one sequence, (n, d) -> (n, d), nothing to learn."""
 
 import torch
 

@@ -1,7 +1,8 @@
 """What goes wrong in `SelfAttentionWide(k, n_heads=8)`, as edits of the course's own answer.
 
 The untouched original stops where the class is defined (`nn.module`), so there is nothing to grade: its AttributeError
-is the feedback, and tests/exercises/test_many_heads.py tests that. What follows it, crash mended by crash, is here.
+is the feedback, and tests/exercises/test_many_heads.py tests that. The defects that appear as each crash is mended are
+here.
 """
 
 import textwrap

@@ -1,4 +1,4 @@
-"""Graders of `SelfAttentionWithTricks(k, heads=8)`: (b, t, k) -> (b, t, k), every head k wide."""
+"""Checks of `SelfAttentionWithTricks(k, heads=8)`: (b, t, k) -> (b, t, k), every head k wide."""
 
 from ...checks.api import check
 from ..families.many_heads.checks import HeadChecks, Layout, Sizes, parameters_of

@@ -1,4 +1,4 @@
-"""Graders of `SingleHeadSelfAttention(k)`: (t, k) -> (t, k), one head for one sequence."""
+"""Checks of `SingleHeadSelfAttention(k)`: (t, k) -> (t, k), one head for one sequence."""
 
 import torch
 
@@ -43,7 +43,7 @@ class TestSingleHeadSelfAttention(SingleHeadChecks):
         """A sequence of one token gets that token's value, and a tensor that is not contiguous is as good as any."""
         self.averages(submission, draw)
         state, one, turned = self.weights(draw), draw.normal(1, D_OUT), draw.normal(D_OUT, 3).mT
-        state["tokeys.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
+        state["tokeys.weight"].zero_()  # equal scores: the rest of the formula has its own checks
         module = self.head(submission, state)
         alone, together = module(one), module(turned)
         close(alone, self.right(one, state), "the output for one token")

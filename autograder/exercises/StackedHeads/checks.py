@@ -1,7 +1,7 @@
-"""Graders of `StackedHeads(num_heads, head_size, n_embd, block_size, dropout)`.
+"""Checks of `StackedHeads(num_heads, head_size, n_embd, block_size, dropout)`.
 
-Causal: (b, t, n_embd) -> (b, t, n_embd). It stands on the student's own `Head`. Checks of values look at a
-single head first: if that is wrong, they say so.
+Causal: (b, t, n_embd) -> (b, t, n_embd). It uses the student's own `Head`. Checks of values look at a single head
+first, and say so if that is wrong.
 """
 
 import torch
@@ -29,7 +29,7 @@ class TestStackedHeads(CausalHeadChecks):
     )
 
     def before_values(self, submission, draw):
-        """A single head, whose output goes out as it is. Raises CheckFailed, naming `Head`, if its values are wrong."""
+        """Try one head, its output passed on unchanged. Raises CheckFailed, naming `Head`, if its values are wrong."""
         layout, (state, x) = self.layout, (weights(draw, ONE_HEAD), tokens(draw, ONE_HEAD))
         state["out.weight"], state["out.bias"] = torch.eye(9, 4), torch.zeros(9)
         module = layout.build(submission, ONE_HEAD, 0.0, False)

@@ -1,6 +1,6 @@
 """What goes wrong in `StackedHeads(num_heads, head_size, n_embd, block_size, dropout)`.
 
-The mistakes are edits of `answers/plain.py`, which holds a `Head` as well: what goes wrong in there is said to be so.
+The mistakes are edits of `answers/plain.py`, which holds a `Head` as well; mistakes in the `Head` say so.
 """
 
 from ...mistakes.bank import Bank

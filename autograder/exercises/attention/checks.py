@@ -1,8 +1,8 @@
-"""Graders of `attention(query, key, value, mask=None)`: (…, t, d), (…, s, d), (…, s, dv) -> (…, t, dv), (…, t, s).
+"""Checks of `attention(query, key, value, mask=None)`: (…, t, d), (…, s, d), (…, s, dv) -> (…, t, dv), (…, t, s).
 
-Checks that are not about the values of the whole formula first pass `averages`, an easy case, so that a wrong scale
-does not cost the points for, say, the device, and what is no attention gets no points. No row of a mask is
-empty, except in the two checks that are about that.
+Checks that are not about the values of the whole formula start with `averages`, an easy case. Code that does not attend
+gets no points there, while a wrong scale does not cost the points for, say, the device. No row of a mask is empty,
+except in the two checks about that.
 """
 
 import torch
@@ -43,7 +43,7 @@ def both(got, given, mask=None, what="", **how):
 
 
 def averages(submission, draw):
-    """The function, seen to work in an easy case: queries that fit all keys more or less, or each one key alone."""
+    """The function, after it has passed an easy case: queries that fit all keys to some degree, or one key each."""
     attention = submission.function("attention")
     query, key, scores, right = easy_cases.matches(draw)
     output, weights = pair(attention(query, key, key))
@@ -57,7 +57,7 @@ def averages(submission, draw):
 
 
 def unmasked(submission, draw):
-    """The function, seen to be right without a mask: what fails there is not said to be about masks."""
+    """The function, after it was right without a mask, so that a failure there is not blamed on masks."""
     attention, given = submission.function("attention"), inputs(draw, B)
     both(attention(*given), given, what=" without a mask")
     return attention

@@ -8,9 +8,9 @@ CHECK = """for name, tensor in (("query", query), ("key", key), ("value", value)
             raise ValueError(f"{name} needs at least 2 dimensions, got shape {tuple(tensor.shape)}")"""
 FILL = """has_a_key = mask.any(dim=-1, keepdim=True)  # (..., t, s) -> (..., t, 1)
         scores = scores.masked_fill(~mask, float("-inf"))
-        scores = scores.masked_fill(~has_a_key, 0.0)"""  # all that is done to scores with a mask
+        scores = scores.masked_fill(~has_a_key, 0.0)"""  # everything done to scores when there is a mask
 CLEAR = """if mask is not None:
-        weights = weights.masked_fill(~has_a_key, 0.0)"""  # and to weights
+        weights = weights.masked_fill(~has_a_key, 0.0)"""  # the same for weights
 
 BANK = Bank(
     "attention",
@@ -82,7 +82,7 @@ mistake(
 
 # --- softmax and values ---------------------------------------------------------------------------
 
-# Keys that no query may see have scores of -inf alone, of which a softmax over queries makes NaN: `mask` clears these.
+# Keys that no query may see have only scores of -inf, which a softmax over queries turns into NaN: `mask` clears these.
 MASK_CLEARS = {"HARMLESS": "", "KEPT": "weights.masked_fill(~mask, 0.0)"}
 BANK.share(
     attention.SHARED,
@@ -101,7 +101,7 @@ BANK.share(
             "SOFTMAX": "torch.exp(scores - (scores.detach().max() if scores.numel() else 0.0))\n"
             "    weights = weights / weights.sum(dim=-1, keepdim=True)"
         },
-        # the value plays no part at all, so its rank is not looked at either
+        # the value is not used at all, so its rank is not looked at either
         "keys-as-values": {', ("value", value)': "", "weights @ value": "weights @ key"},
     },
 )
@@ -157,7 +157,7 @@ BANK.share(
             "CLEAR": "",
         },
         "nan-in-empty-rows": {"FILL": "scores = {HIDE}", "CLEAR": ""},
-        # After `masked_fill` the patch would do: no gradient goes back through what was filled, but through a sum.
+        # After `masked_fill` the patch would do, since filled entries pass no gradient back; after a sum they do.
         "nan-patched-in-weights": {
             "FILL": 'scores = scores + torch.zeros_like(scores).masked_fill(~mask, float("-inf"))',
             "SOFTMAX": "torch.nan_to_num({SOFTMAX})",

@@ -1,4 +1,4 @@
-"""Graders of `causal_mask(t, device=None)`: (t, t), boolean, True on and below the diagonal."""
+"""Checks of `causal_mask(t, device=None)`: (t, t), boolean, True on and below the diagonal."""
 
 from ...checks.api import boolean, check, on_cuda, on_meta, pattern, stayed_on_cuda
 from ..reference import causal

@@ -1,4 +1,4 @@
-"""Graders of `constant_vector_length(c, k)`: the length of a vector of k entries c. Plain numbers in, one out."""
+"""Checks of `constant_vector_length(c, k)`: the length of a vector of k entries c. Plain numbers in, one out."""
 
 import torch
 
@@ -12,7 +12,7 @@ def right_for(submission, cases):
     got = [length(c, k) for c, k in cases]
     for value, (c, k) in zip(got, cases, strict=True):
         if isinstance(value, torch.Tensor) and value.numel() == 1 and value.device.type == "cpu":
-            value = value.item()  # a measured length may come as a tensor
+            value = value.item()  # a measured length may be a tensor
         if type(value) not in (int, float):
             raise CheckFailed(f"For c = {c:.4g} and k = {k} it should return a number; what came is {kind_of(value)}.")
         expected = plain.constant_vector_length(c, k)

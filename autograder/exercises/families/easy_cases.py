@@ -1,9 +1,9 @@
-"""Easy cases that only attention solves, whatever single slip there is in it.
+"""Easy cases that attention solves even with a single slip in it, and that nothing else solves.
 
-Checks that are not about values first pass such a case, so that what is no attention gets no points for, say, its
-device, and a wrong scale does not cost them. In each of them tokens find others by what both are, evenly among those
-that fit, and find the same without a scale or with another one. The mean of all, weights by place, the best key alone
-or scores without a softmax give something else.
+Checks that are not about values start with such a case: code that does not attend gets no points for, say, its device,
+while a wrong scale does not cost them. In each case tokens find others by content, weigh all that fit alike, and find
+the same without a scale or with a different one. The mean of all tokens, weights by position, the best key alone, or
+scores without a softmax give something else.
 """
 
 import torch
@@ -11,11 +11,11 @@ import torch
 from ...checks.api import CheckFailed, Draw
 from ..reference.remembered import remembered
 
-SURE = 60.0  # a score, unscaled, that leaves nothing to scores of 0, even if divided by a width of 6; its exp is finite
-TIE = 5e-7  # what parts equal scores: a softmax does not show it, but the best is then one alone
+SURE = 60.0  # an unscaled score that leaves no weight to scores of 0, even divided by a width of 6; its exp is finite
+TIE = 5e-7  # separates equal scores: a softmax does not show it, but it makes the best key unique
 SCALES = torch.logspace(-1, 0.35, 75, dtype=torch.float64)  # from 1/10 to 2.2, in steps of 4%
 USUAL_SCALES = torch.arange(1, 17, dtype=torch.float64) ** -0.5
-NEAR = 0.05  # how far tokens of a group lie apart: their scores are nearly equal, whatever the scale
+NEAR = 0.05  # how far apart the tokens of a group lie: their scores are nearly equal, whatever the scale
 
 
 def shuffled(draw: Draw, values: torch.Tensor) -> torch.Tensor:
@@ -24,10 +24,10 @@ def shuffled(draw: Draw, values: torch.Tensor) -> torch.Tensor:
 
 
 def grouped(draw: Draw, n: int, d: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Tokens (n, d) in two groups, and what softmax(X Xᵀ) X makes of them: each gets the middle of its group.
+    """Tokens (n, d) in two groups, and softmax(X Xᵀ) X of them: each token gets the middle of its group.
 
-    Within a group the scores are all nearly 75, beyond it 5. Where all projections are the identity, this is so
-    whichever of them is missing or taken for another.
+    Scores are all nearly 75 within a group and 5 between groups. When all projections are the identity, this holds
+    even if one of them is missing or confused with another.
     """
     first, second, *rest = torch.linalg.qr(draw.normal(d, d, dtype=torch.float64)).Q
     group = shuffled(draw, torch.arange(n) % 2)
@@ -39,10 +39,10 @@ def grouped(draw: Draw, n: int, d: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def kinds(draw: Draw, n: int, d: int) -> torch.Tensor:
-    """Tokens (4, n, d): three sequences whose first features are `mild`, and one of two tokens for which they are ±1.
+    """Tokens (4, n, d): three sequences whose first features are `mild`, and one made of two tokens where they are ±1.
 
-    In that one the first is of the kind that is no rarer, the last is not: weights that are the same for all queries,
-    or go by the query and the place alone, lead astray.
+    In that one, the first token is of the kind that is at least as frequent, and the last is of the other kind. Weights
+    that are the same for all queries, or depend only on the query and the position, give a wrong result.
     """
     x = draw.normal(4, n, d)
     kind = torch.cat([torch.tensor([0]), shuffled(draw, torch.arange(n - 2) % 2), torch.tensor([1])])
@@ -52,12 +52,12 @@ def kinds(draw: Draw, n: int, d: int) -> torch.Tensor:
 
 
 def mild(draw: Draw, n: int) -> torch.Tensor:
-    """First features (n,) of tokens that fit one another more or less: all of them share in what is found."""
+    """First features (n,) of tokens that fit one another to some degree: all of them contribute to the output."""
     return shuffled(draw, torch.linspace(-0.2, 0.2, n))
 
 
 def scores_of(queries: torch.Tensor, keys: torch.Tensor | None = None) -> torch.Tensor:
-    """The scores, unscaled, of tokens (…, t, d_query) with others (…, s, d_context) after `find_alike`: (…, t, s)."""
+    """The unscaled scores of tokens (…, t, d_query) with others (…, s, d_context) after `find_alike`: (…, t, s)."""
     keys = queries if keys is None else keys
     return SURE * queries[..., :, None, 0] * keys[..., None, :, 0]
 
@@ -77,11 +77,11 @@ def mixes(
     causal: bool = False,
     any_mask: bool = False,
 ) -> None:
-    """Raises CheckFailed unless `got`, (m, t, dv), is what a softmax of `scores`, (m, t, s), makes of `values`.
+    """Raises CheckFailed unless `got` (m, t, dv) mixes `values` (m, s, dv) by a softmax of `scores` (m, t, s).
 
-    Whatever the scale is, whichever way the softmax runs, and with `any_mask` whatever a mask of before and after lets
-    through: each is one slip, and is judged elsewhere, but it is the same in all m sequences. With `rows`, only these
-    are looked at; of the last row alone, which sees all, nothing but the scale is left open. `values` are (m, s, dv).
+    Any scale is accepted, a softmax over either dimension, and with `any_mask` any mask by position. Each of these is a
+    single slip that has its own checks, but it must be the same in all m sequences. Only `rows` are compared; for the
+    last row alone, which sees all keys, only the scale is left open.
     """
     got, values = got[:, rows].detach().double(), values.detach().double()
     limit, is_last = 0.02 * values.abs().max(), rows == slice(-1, None)
@@ -94,17 +94,17 @@ def mixes(
 
 @remembered
 def _usual_mixes(scores: torch.Tensor, values: torch.Tensor, causal: bool, any_mask: bool) -> torch.Tensor:
-    """What right weights make of the values, with the scales that are most likely: (scales, m, t, dv)."""
+    """The values mixed by right weights, for the most likely scales: (scales, m, t, dv)."""
     return _weights(scores * USUAL_SCALES[:, None, None, None], causal) @ values
 
 
 def _mixes(scores: torch.Tensor, values: torch.Tensor, causal: bool, any_mask: bool) -> torch.Tensor:
-    """The same with any scale."""
+    """The same for any scale."""
     return _weights(scores * SCALES[:, None, None, None], causal) @ values
 
 
 def _mixes_but_for_a_slip(scores: torch.Tensor, values: torch.Tensor, causal: bool, any_mask: bool) -> torch.Tensor:
-    """What weights make of the values in which there is a single slip, and any scale: (slips, scales, m, t, dv)."""
+    """The values mixed by weights with a single slip, for any scale: (slips, scales, m, t, dv)."""
     scores = scores * SCALES[:, None, None, None]
     whole = torch.ones(scores.shape[-2:], dtype=torch.bool)
     past = whole.tril()
@@ -115,7 +115,7 @@ def _mixes_but_for_a_slip(scores: torch.Tensor, values: torch.Tensor, causal: bo
     found += [_softmax(scores.masked_fill(~past, 0.0))] if any_mask else []
     if scores.shape[-1] == scores.shape[-2]:
         right = _weights(scores, causal)
-        found.append(right @ right)  # weighed twice
+        found.append(right @ right)  # weights applied twice
     return torch.stack(found) @ values
 
 
@@ -126,7 +126,7 @@ def _weights(scores: torch.Tensor, causal: bool) -> torch.Tensor:
 
 
 def _softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
-    """By hand: the tests put other things into the place of torch's. What may attend to nothing gets 0."""
+    """The softmax by hand, since tests replace torch's. A row that may attend to nothing gets 0."""
     parts = (scores - scores.amax((-1, -2), keepdim=True)).exp()
     return (parts / parts.sum(dim, keepdim=True)).nan_to_num()
 
@@ -134,9 +134,9 @@ def _softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
 def find_alike(
     state: dict[str, torch.Tensor], width: int, query: str = "query.weight", key: str = "key.weight", sign: int = 1
 ) -> None:
-    """Let tokens find those whose first feature has the same sign, or for a `sign` of -1 the other, or all if it is 0.
+    """Let tokens find those whose first feature has the same sign; the opposite sign for a `sign` of -1; all for 0.
 
-    All features of queries and keys are the same, so that it does not matter how heads of this `width` are cut.
+    All features of queries and keys are the same, so it does not matter how heads of this `width` are split.
     """
     for name in (query, key):
         state[name] = torch.zeros_like(state[name])
@@ -147,9 +147,8 @@ def find_alike(
 def opposites(draw: Draw, d: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Sequences (2, 6) of tokens 0 to 3, and vectors (4, d) for these: 2 and 3 find 0 and 1 if they look for opposites.
 
-    Before and after each 2 and 3 stand one 0 and one 1, so that neither a mask that is missing nor one that is turned
-    round makes a difference; and as many find as are found, so that it makes none whether weights sum to 1 over the
-    keys or over the queries.
+    One 0 and one 1 stand both before and after each 2 and 3, so a missing or reversed mask makes no difference. As many
+    tokens find as are found, so it does not matter either whether weights sum to 1 over the keys or over the queries.
     """
     vectors = draw.normal(4, d)
     vectors[:, 0] = torch.tensor([1.0, 1.0 + TIE, -1.0, -1.0])
@@ -158,12 +157,12 @@ def opposites(draw: Draw, d: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def halves(draw: Draw, d: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sequences (6, 5, d), and what the one in the middle of the first three finds, (3, d), by two features.
+    """Sequences (6, 5, d), and what the middle token of each of the first three finds, (3, d), by two features.
 
-    Where queries and keys are these two features, a token that is half another one finds that one before itself. In the
-    first sequence the middle is half of two tokens, and finds both alike. Before it and after it stands the same, or
-    nothing but itself, so that neither a mask that is missing nor one that is turned round makes a difference. What it
-    does not find is larger, so that it would be found first if keys were weighed for all queries alike.
+    When queries and keys are these two features, a token that is half of another one finds that one and not itself. In
+    the first sequence the middle token is half of two tokens and finds both alike. The same tokens stand before and
+    after it, or copies of itself, so a missing or reversed mask makes no difference. The token that it does not find is
+    larger, and would be found first if keys had the same weights for all queries.
     """
     one, other = draw.normal(2, d)
     one[:2], other[:2] = torch.tensor([1.0 + TIE, 0.0]), torch.tensor([0.0, 1.0])
@@ -175,7 +174,7 @@ def halves(draw: Draw, d: int) -> tuple[torch.Tensor, torch.Tensor]:
         half[:2] = pair[wanted, :2] / 2
         x.append(torch.stack([*pair, half, *pair]))
         found.append(pair[wanted])
-    for features in ([0.12, -0.05, 0.1], [0.04, 0.1, 0.07], [-0.1, 0.02, -0.06]):  # the middle finds all, more or less
+    for features in ([0.12, -0.05, 0.1], [0.04, 0.1, 0.07], [-0.1, 0.02, -0.06]):  # the middle finds all to some degree
         pair, half = draw.normal(2, d), draw.normal(d)
         pair[:, :2] = torch.tensor([[features[0], 0.0], [features[1], 0.0]])
         half[:2] = torch.tensor([features[2], 0.0])
@@ -184,7 +183,7 @@ def halves(draw: Draw, d: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def find_halves(state: dict[str, torch.Tensor], query: str, key: str) -> None:
-    """Let queries and keys be the first two features, times 16: the scores of `halves` are exact, and far apart."""
+    """Make queries and keys the first two features, times 16: the scores of `halves` are then exact and far apart."""
     for name in (query, key):
         state[name] = torch.zeros_like(state[name])
         state[name][:2, :2] = 16 * torch.eye(2)
@@ -193,9 +192,9 @@ def find_halves(state: dict[str, torch.Tensor], query: str, key: str) -> None:
 def lookups(draw: Draw, d_query: int, d_context: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Queries (4, 5, d_query) and a context (4, 7, d_context), of two kinds of tokens by their first features.
 
-    The first features are 1 and -1; what has 0, or nearly, is half-way between the two tokens of the context, or looks
-    for both. A causal mask leaves each query but the first as much of what it looks for. In the last two items they
-    are `mild`.
+    In the first two items these are 1 and -1. A context token with 0 is half-way between the two kinds, and a query
+    with nearly 0 looks for both. A causal mask leaves every query but the first equal shares of what it looks for. In
+    the last two items the first features are `mild`.
     """
     sign = 1 - 2 * draw.integer(0, 1)
     x, context = draw.normal(4, 5, d_query), []
@@ -215,8 +214,8 @@ def lookups(draw: Draw, d_query: int, d_context: int) -> tuple[torch.Tensor, tor
 def matches(draw: Draw) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Queries and keys (2, 4, 4), their unscaled scores in the first item, and the weights in the second.
 
-    There each query fits one key; in the first they fit more or less. Keys, and who fits whom, are symmetric: it makes
-    no difference which of the two is transposed.
+    In the first item all fit to some degree, in the second each query fits one key. The matrix of keys and the pairing
+    are symmetric, so it makes no difference which factor is transposed.
     """
     two = torch.tensor([[1.0, 1.0], [1.0, -1.0]])
     pairs = shuffled(draw, torch.arange(4)).reshape(2, 2)

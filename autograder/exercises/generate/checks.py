@@ -1,9 +1,9 @@
-"""Graders of `generate(model, idx, max_new_tokens, generator=None)`: (b, t) -> (b, t + new).
+"""Checks of `generate(model, idx, max_new_tokens, generator=None)`: (b, t) -> (b, t + new).
 
 The model is a stub whose next token follows from all tokens of its context by a rule (`Rolled`, in
-sandbox/inside/stubs.py). Where its profile has a peak, nothing is left to chance, and tokens are compared; where it has
-none, tokens are counted. Right answers are turned down by chance less than once in 10^6 (see `kit.frequencies`).
-All but the first checks first ask for a single token after a short prompt.
+sandbox/inside/stubs.py). Where its profile has a peak, nothing is left to chance and tokens are compared; where it has
+none, tokens are counted. Right answers are rejected by chance less than once in 10^6 (see `frequencies` in
+checks/api.py). Every check but the first starts by asking for a single token after a short prompt.
 """
 
 import torch
@@ -30,7 +30,7 @@ def prompts(draw, b, t, v=V):
 
 
 def generated(value, idx, new, v=V):
-    """The tokens that were returned, (b, t + new), the prompt among them. Raises CheckFailed for anything else."""
+    """The tokens returned, (b, t + new), with the prompt in front. Raises CheckFailed for anything else."""
     b, t = idx.shape
     shape(value, (b, t + new), "the tokens")
     if value.is_floating_point() or not torch.equal(value[:, :t].long(), idx):
@@ -41,7 +41,7 @@ def generated(value, idx, new, v=V):
 
 
 def right_tokens(got, idx, weights, new, what="the new tokens"):
-    """Raises CheckFailed unless the tokens are those that a model with a peak goes on with."""
+    """Raises CheckFailed unless the tokens are those with which a model with a peak continues."""
     got = generated(got, idx, new)
     right = language.continued(idx, weights, V, new)
     wrong = got != right
@@ -54,7 +54,7 @@ def right_tokens(got, idx, weights, new, what="the new tokens"):
 
 
 def ready(submission, draw):
-    """The function, seen to continue short prompts by one token."""
+    """The function, after it has continued short prompts by one token."""
     function, (model, weights) = submission.function("generate"), model_of(submission, draw)
     idx = prompts(draw, 3, BLOCK - 1)
     right_tokens(function.seeded(0, model, idx, 1), idx, weights, 1)
@@ -62,7 +62,7 @@ def ready(submission, draw):
 
 
 def places(tokens, t, weights, v):
-    """Where in the profile every new token lies, (b, new): what is left of it when the model's rule is taken off."""
+    """The place of every new token in the profile, (b, new): what remains after subtracting the model's rule."""
     found = [(tokens[:, i] - language.rolled_sum(tokens[:, :i], weights, v)) % v for i in range(t, tokens.shape[1])]
     return torch.stack(found, dim=1)
 
@@ -91,7 +91,7 @@ def test_context(submission, draw):
         idx = prompts(draw, 3, t)
         try:
             got = function.seeded(0, model, idx, new)
-        except StudentError as error:  # kept for later, since what the other calls do tells mistakes apart
+        except StudentError as error:  # kept for later, since the other calls tell mistakes apart
             errors.append(error)
         else:
             cases.append((got, idx, weights, new, f"{new} tokens after {t} in blocks of {block_size}"))

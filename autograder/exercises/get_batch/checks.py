@@ -1,7 +1,8 @@
-"""Graders of `get_batch(data, block_size, batch_size, generator=None)`: two (b, t), inputs and targets.
+"""Checks of `get_batch(data, block_size, batch_size, generator=None)`: two (b, t), inputs and targets.
 
-All tokens of the text are different, so that a row tells where it starts. Starts are counted; right answers are turned
-down by chance less than once in 10^6 (see `kit.frequencies`). All but the first checks first ask for a plain batch.
+All tokens of the text are different, so that a row tells where it starts. Starts are counted; right answers are
+rejected by chance less than once in 10^6 (see `frequencies` in checks/api.py). Every check but the first starts by
+asking for a plain batch.
 """
 
 import re
@@ -39,9 +40,9 @@ def starts_of(value, data, block_size, batch_size):
 
 
 def ready(submission, draw):
-    """The function, seen to make plain batches that are not the same because nothing is drawn.
+    """The function, after it has made two plain batches that show that something is drawn.
 
-    Two right batches of 8 of 296 starts are the same once in 10^19.
+    Two right batches of 8 out of 296 starts are the same once in 10^19.
     """
     function, data = submission.function("get_batch"), text_of(draw, 300)
     values = [function.sample(data, 4, 8, seed=seed) for seed in (0, 1)]
@@ -53,14 +54,14 @@ def ready(submission, draw):
 
 
 def is_regular(starts, many):
-    """Whether the starts go one way, or are about equally far apart, also where they run over the end."""
+    """Whether the starts only rise, only fall, or are about equally far apart, allowing for wrapping at the end."""
     steps = starts.diff()
     apart = (steps - steps[0] + many // 2) % many - many // 2
     return bool((steps >= 0).all() or (steps <= 0).all() or apart.max() - apart.min() <= 2)
 
 
 def draws(submission, function, data):
-    """Whether generators matter, or torch's own is at least drawn from or seeded."""
+    """Whether the generator matters, or at least torch's own is drawn from or seeded."""
     batches, drew = [], False
     for seed in (0, 1):
         batches.append(starts_of(function.sample(data, 4, 8, Generator(seed), seed=seed), data, 4, 8))
@@ -90,7 +91,7 @@ def test_blocks(submission, draw):
 
 
 def told(value, data):
-    """What of a batch is no matter of chance: its shapes and dtypes, and how far apart in the text its tokens lie."""
+    """What in a batch does not depend on chance: shapes, dtypes, and how far apart in the text its tokens lie."""
     place = {token: i for i, token in enumerate(data.tolist())}
     if not isinstance(value, (list, tuple)):
         return [kind_of(value)]

@@ -1,7 +1,7 @@
-"""Graders of `load_from_torch(module, mha)`: the weights of an nn.MultiheadAttention into a MultiHeadAttention.
+"""Checks of `load_from_torch(module, mha)`: the weights of an nn.MultiheadAttention into a MultiHeadAttention.
 
-The module is the student's own, built in the sandbox, and so is torch's, whose weights are loaded from here. What the
-function did is read off the module's parameters, and compared here. Every check demands that weights arrive.
+The student's own module is built in the sandbox, and so is torch's, whose weights are sent from here. The module's
+parameters are then read and compared here. Every check demands that weights arrive.
 """
 
 import torch
@@ -23,7 +23,7 @@ def source_state(draw, bias=True, dtype=torch.float32):
 
 
 def source(submission, state, dtype=None):
-    """An nn.MultiheadAttention in the sandbox that holds these weights."""
+    """An nn.MultiheadAttention in the sandbox with these weights loaded."""
     bias = "in_proj_bias" in state
     mha = submission.torch_module("MultiheadAttention", embed_dim=D, num_heads=HEADS, bias=bias, batch_first=True)
     if dtype:
@@ -48,7 +48,7 @@ def target(submission, draw, qkv_bias):
 
 
 def expected(state, qkv_bias):
-    """What the parameters should be, by name."""
+    """The right parameters by name."""
     right = dict(zip([f"{name}.weight" for name in LAYERS], state["in_proj_weight"].chunk(3), strict=True))
     if qkv_bias:
         biases = state.get("in_proj_bias", torch.zeros(3 * D)).chunk(3)
@@ -59,7 +59,7 @@ def expected(state, qkv_bias):
 
 
 def arrived(module, state, qkv_bias, names=None):
-    """Raises CheckFailed unless the parameters (those of `names`) hold the source's numbers."""
+    """Raises CheckFailed unless the parameters (all, or those in `names`) hold the source's numbers."""
     got = module.parameters(telling=True)
     for name, right in expected(state, qkv_bias).items():
         if names is None or name in names:

@@ -1,7 +1,7 @@
-"""Graders of `masked_weights(query, key)`: (b, t, d) twice -> (b, t, t), causal, without a scale.
+"""Checks of `masked_weights(query, key)`: (b, t, d) twice -> (b, t, t), causal, without a scale.
 
-Checks that are not about the values of the whole formula first pass `own_kind`, an easy case, so that a scale too many
-does not cost the points for, say, the device, and what is no attention gets no points.
+Checks that are not about the values of the whole formula start with `own_kind`, an easy case. Code that does not attend
+gets no points there, while a scale too many does not cost the points for, say, the device.
 """
 
 import torch
@@ -24,7 +24,7 @@ from ..families import easy_cases
 from ..reference import causal, qkv
 
 B, T, D = 2, 5, 4
-PRINTED = 1e-4  # a printed table of four decimals, and what another build of torch may round differently
+PRINTED = 1e-4  # four printed decimals, and some room for the rounding of another build of torch
 
 
 def inputs(draw, *leading, dtype=torch.float32, grad=False):
@@ -33,7 +33,7 @@ def inputs(draw, *leading, dtype=torch.float32, grad=False):
 
 
 def own_kind(submission, draw):
-    """The function, seen to work in an easy case: each query fits the keys of its own sign, or all keys alike."""
+    """The function, after it has passed an easy case: each query fits the keys of its own sign, or all keys alike."""
     function = submission.function("masked_weights")
     query = easy_cases.kinds(draw, T, D)[..., :1].repeat(1, 1, D) * (easy_cases.SURE / D) ** 0.5
     got, right = function(query, query.clone()), causal.masked_weights(query, query)

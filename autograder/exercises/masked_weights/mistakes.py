@@ -1,4 +1,4 @@
-"""What goes wrong in `masked_weights(query, key)`, as edits of an answer that makes its mask itself (answers/)."""
+"""What goes wrong in `masked_weights(query, key)`, as edits of an answer that makes its own mask (answers/)."""
 
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention

@@ -1,6 +1,7 @@
-"""Graders of `padding_mask(lengths, max_len=None)`: (b,) -> (b, max_len), boolean, True where there is a real token.
+"""Checks of `padding_mask(lengths, max_len=None)`: (b,) -> (b, max_len), boolean, True where there is a real token.
 
-No check on `meta`: the function has to look at the lengths. Checks of what is refused first pass `real_tokens`.
+There is no check on `meta`: the function has to look at the lengths. Checks of what is refused start with
+`real_tokens`.
 """
 
 import torch
@@ -19,7 +20,7 @@ def some_lengths(draw, longest=8):
 
 
 def real_tokens(submission, draw):
-    """The function, seen to work in an easy case."""
+    """The function, after it has passed an easy case."""
     function, lengths = submission.function("padding_mask"), some_lengths(draw)
     pattern(function(lengths), causal.padding_mask(lengths))
     return function
@@ -71,7 +72,7 @@ def test_small_and_odd_inputs(submission, draw):
 def test_too_long(submission, draw):
     """A length above `max_len` is refused with a `ValueError` that holds both numbers, also where `max_len` is 0."""
     padding_mask, lengths = real_tokens(submission, draw), some_lengths(draw, longest=17)
-    alone = lengths * (lengths == 17)  # the others are 0, so there is only one to be refused
+    alone = lengths * (lengths == 17)  # the others are 0, so there is only one to refuse
     too_narrow, no_width = padding_mask.error(lengths, 16), padding_mask.error(alone, 0)
     refuses(too_narrow, "a length of 17 with max_len = 16", 17, 16)
     refuses(no_width, "a length of 17 with max_len = 0", 17, 0)

@@ -1,1 +1,1 @@
-"""What is right: the definitions in float64, independent of the notebooks' solutions, slow where that is clearer."""
+"""The reference: the definitions in float64, independent of the notebooks' solutions, slow where that is clearer."""

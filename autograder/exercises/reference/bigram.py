@@ -1,6 +1,6 @@
-"""Notebook 003's language model by its definition: embeddings of tokens and places, causal heads, logits, mean loss.
+"""Notebook 003's language model by definition: token and position embeddings, causal heads, logits, mean loss.
 
-Weights go by the module's own names: `token_embedding_table.weight` (vocabulary, d), `position_embedding_table.weight`
+Weights have the module's own names: `token_embedding_table.weight` (vocabulary, d), `position_embedding_table.weight`
 (block, d), `sa_head.heads.I.PART.weight` for the query, key and value of every head, `sa_head.proj` and `lm_head` with
 weight and bias. Everything is computed in float64 and can be differentiated.
 """
@@ -43,7 +43,7 @@ def stacked(state: qkv.State) -> tuple[dict[str, torch.Tensor], int]:
 def logits(idx: torch.Tensor, state: qkv.State) -> torch.Tensor:
     """Tokens (b, t) -> (b, t, vocabulary)."""
     rows = [torch.stack([state["token_embedding_table.weight"][token] for token in row]) for row in idx.tolist()]
-    places = state["position_embedding_table.weight"][: idx.shape[1]]  # (t, d), from place 0
+    places = state["position_embedding_table.weight"][: idx.shape[1]]  # (t, d), from position 0
     x = torch.stack(rows).double() + places.double()  # (b, t, d) + (t, d)
     found = heads.multi_head(x, *stacked(state), is_causal=True)  # (b, t, d)
     return qkv.project(found, state["lm_head.weight"], state["lm_head.bias"])
@@ -51,7 +51,7 @@ def logits(idx: torch.Tensor, state: qkv.State) -> torch.Tensor:
 
 @remembered
 def loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """The mean over all b·t places of −log softmax(logits)[target]: (b, t, vocabulary) and (b, t) -> ()."""
+    """The mean over all b·t positions of −log softmax(logits)[target]: (b, t, vocabulary) and (b, t) -> ()."""
     logits = logits.double()
     largest = logits.detach().amax(-1, keepdim=True)  # any shift cancels out; this one keeps exp() in range
     shifted = logits - largest

@@ -1,6 +1,6 @@
-"""Masks, and attention under them, by their definitions: entry by entry, in float64, differentiable.
+"""Masks, and attention under them, by definition: entry by entry, in float64, differentiable.
 
-`qkv` does the arithmetic of a head. Nothing here uses a triangle of torch's.
+`qkv` does the arithmetic of a head. Nothing here uses torch's own `tril` or `triu`.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from .remembered import remembered
 
 @remembered
 def causal_mask(t: int) -> torch.Tensor:
-    """(t, t), True where the token of the row may attend to the token of the column: to itself and those before."""
+    """(t, t), True where the row's token may attend to the column's token: to itself and to those before it."""
     return torch.tensor([[column <= row for column in range(t)] for row in range(t)], dtype=torch.bool).reshape(t, t)
 
 

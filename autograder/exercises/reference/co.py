@@ -39,8 +39,8 @@ def affinity(v: torch.Tensor, q: torch.Tensor, weight: torch.Tensor) -> torch.Te
 def alternating(v: torch.Tensor, q: torch.Tensor, state: qkv.State) -> Maps:
     """One map after the other: (b, n, d) and (b, t, d) -> `(v_hat, q_hat, a_v, a_q)`, as `parallel`.
 
-    `state` holds for each step i of 0, 1, 2 the weights of `steps.i.W_x`, `steps.i.W_g` (k, d) and `steps.i.w_hx`
-    (1, k); that of `steps.0.W_g` is not looked at.
+    `state` holds, for each step i of 0, 1, 2, the weights of `steps.i.W_x`, `steps.i.W_g` (k, d) and `steps.i.w_hx`
+    (1, k); that of `steps.0.W_g` is not used.
     """
     q_first, _ = guided(q, None, state, 0)
     v_hat, a_v = guided(v, q_first, state, 1)
@@ -60,12 +60,12 @@ def guided(
 
 
 def summary(x: torch.Tensor, hidden: torch.Tensor, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Tokens (b, s, d), by weights from what is hidden (b, s, k) -> their summary (b, d) and the weights (b, s)."""
+    """Tokens (b, s, d) and hidden features (b, s, k) that give their weights -> a summary (b, d), weights (b, s)."""
     weights = qkv.softmax(qkv.project(hidden, weight).squeeze(-1))
     return (weights.unsqueeze(-1) * x).sum(1), weights
 
 
-# In the modules' state, what `heads` calls query, key, value and out.
+# The names in the modules' state of what `heads` calls query, key, value and out.
 NAMES = {"query": "W_query", "key": "W_key", "value": "W_value", "out": "out_proj"}
 
 
@@ -78,10 +78,10 @@ def streams(
     v_mask: torch.Tensor | None = None,
     q_mask: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two cross-attentions in opposite directions (Lu et al. 2019, "ViLBERT", section 3.1), without what is around.
+    """Two cross-attentions in opposite directions (Lu et al. 2019, "ViLBERT", section 3.1), and nothing around them.
 
     (b, n, d) and (b, t, d), boolean masks (b, n) and (b, t), True = may attend -> the new v (b, n, d) and the new q
-    (b, t, d), by `number` heads. `state` holds the weights of `v_to_q` and `q_to_v`.
+    (b, t, d), with `number` heads. `state` holds the weights of `v_to_q` and `q_to_v`.
     """
     new_v = heads.multi_head(v, of_way(state, "v_to_q"), number, context=q, context_mask=q_mask)
     new_q = heads.multi_head(q, of_way(state, "q_to_v"), number, context=v, context_mask=v_mask)

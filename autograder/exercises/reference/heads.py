@@ -1,8 +1,8 @@
-"""Attention with several heads by its definition (Vaswani et al. 2017, section 3.2.2), one head after another.
+"""Attention with several heads by definition (Vaswani et al. 2017, section 3.2.2), one head after another.
 
-A layer's weights are given in one form, whatever the layer calls them: `query.weight`, `key.weight` and `value.weight`
+Weights always have the same names here, whatever the module calls them: `query.weight`, `key.weight` and `value.weight`
 of shape (h·w, d_in), of which head i owns the i-th block of w rows, and `out.weight` (d_out, h·w), `out.bias` (d_out,).
-All biases are optional. Without `out.weight` what the heads find goes out as it is, side by side.
+All biases are optional. Without `out.weight`, the output is that of the heads, side by side.
 """
 
 import torch
@@ -28,10 +28,10 @@ def multi_head(
     context: torch.Tensor | None = None,
     context_mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Self-attention, (…, n, d_in) -> (…, n, d_out), or cross-attention, where the keys and values are a context's.
+    """Self-attention, (…, n, d_in) -> (…, n, d_out), or cross-attention, with keys and values from a context.
 
     (…, t, d_query) and a context (…, s, d_context) -> (…, t, d_out). The boolean mask (…, s), True = may attend, hides
-    tokens of the context. Where it leaves none, the heads find 0, to which the output projection adds its bias.
+    tokens of the context. Where it hides all, the heads give 0, and the output projection adds its bias.
     """
     mask = causal(x.shape[-2]) if is_causal else None
     if context_mask is not None:
@@ -52,7 +52,7 @@ def multi_head(
 
 @remembered
 def largest_score(x: torch.Tensor, state: qkv.State, heads: int, context: torch.Tensor | None = None) -> float:
-    """The largest absolute scaled score of all heads, to bring scores to a size that a check wants."""
+    """The largest absolute scaled score of all heads, so that checks can bring scores to a size they need."""
     width = state["query.weight"].shape[0] // heads
     scores = []
     for head in range(heads):

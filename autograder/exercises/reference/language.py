@@ -1,7 +1,7 @@
-"""What a character model's parts do, by definition: tokens, blocks of text, sampling, training, in float64.
+"""The parts of a character model by definition: tokens, blocks of text, sampling, training, in float64.
 
-The stub models are evaluated here anew (sandbox/inside/stubs.py is what submissions get). AdamW follows Loshchilov and
-Hutter 2019, "Decoupled Weight Decay Regularization", Algorithm 2, with the settings that torch has.
+The stub models that submissions get (sandbox/inside/stubs.py) are implemented here a second time. AdamW follows
+Loshchilov and Hutter 2019, "Decoupled Weight Decay Regularization", Algorithm 2, with torch's settings.
 """
 
 import itertools
@@ -19,7 +19,7 @@ BETAS, EPS, DECAY = (0.9, 0.999), 1e-8, 0.01
 
 
 def vocabulary(text: str) -> list[str]:
-    """The characters of a text by code point, each once."""
+    """The different characters of a text, sorted by code point."""
     found: list[str] = []
     for character in text:
         if character not in found:
@@ -29,7 +29,7 @@ def vocabulary(text: str) -> list[str]:
 
 @remembered
 def blocks(data: torch.Tensor, block_size: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Every block of a text and its targets, by start: (n,) -> two of (n - block_size, block_size)."""
+    """Every block of a text and its targets, by start: (n,) -> (n - block_size, block_size) twice."""
     starts = range(len(data) - block_size)
     inputs = [[int(data[s + i]) for i in range(block_size)] for s in starts]
     targets = [[int(data[s + i + 1]) for i in range(block_size)] for s in starts]
@@ -42,14 +42,14 @@ def blocks(data: torch.Tensor, block_size: int) -> tuple[torch.Tensor, torch.Ten
 def made_text(length: int, vocab_size: int, noise: float, draw: torch.Generator) -> torch.Tensor:
     """A text in which the third character from the end decides the next: (length,), int64.
 
-    The next character is π of the one that stands three places before it, for a permutation π that is drawn; but with
-    the probability `noise` it is any one of all v. So whoever looks back less than three characters knows nothing of
-    the next. (A rule that ties several characters together would ask for more, but the number of steps after which it
-    is learnt varies widely: with sums modulo 4, one run in six had not got it after 100 steps.)
+    The next character is π of the one three places before it, for a random permutation π; but with probability `noise`
+    it is any of the v characters. So a model that looks back less than three characters learns nothing about the next.
+    (A rule on several characters together would demand more, but how many steps it takes to learn varies widely: with
+    sums modulo 4, one run in six had not learnt it after 100 steps.)
     """
     v = vocab_size
     permutation = torch.randperm(v, generator=draw).tolist()
-    text = torch.randint(v, (length,), generator=draw).tolist()  # what comes where chance decides
+    text = torch.randint(v, (length,), generator=draw).tolist()  # the characters where chance decides
     chance = (torch.rand(length, generator=draw) < noise).tolist()
     for i in range(3, length):
         if not chance[i]:
@@ -58,9 +58,10 @@ def made_text(length: int, vocab_size: int, noise: float, draw: torch.Generator)
 
 
 def full_loss(vocab_size: int, noise: float, block_size: int) -> float:
-    """The mean loss of who knows the rule, in blocks, whose first two tokens have too little before them to tell.
+    """The mean loss, in blocks, of a model that knows the rule.
 
-    From the third on, it is the entropy of a character, given the ones before it.
+    The first two tokens of a block have too little before them to tell what comes next. From the third on, the loss is
+    the entropy of a character given the ones before it.
     """
     other = noise / vocab_size
     right = 1 - noise + other
@@ -70,7 +71,7 @@ def full_loss(vocab_size: int, noise: float, block_size: int) -> float:
 
 @remembered
 def bigram_loss(data: torch.Tensor, vocab_size: int) -> float:
-    """The mean loss of a table of how often each character follows each, counted on the very text, (n,)."""
+    """The mean loss of a bigram table (how often each character follows each), counted on this same text, (n,)."""
     counts = torch.zeros(vocab_size, vocab_size, dtype=torch.float64)
     for one, other in itertools.pairwise(data.tolist()):
         counts[one, other] += 1
@@ -82,7 +83,7 @@ def bigram_loss(data: torch.Tensor, vocab_size: int) -> float:
 
 
 def rolled_sum(tokens: torch.Tensor, weights: Sequence[int], vocab_size: int) -> torch.Tensor:
-    """What a `Rolled` stub in eval mode adds up over the last tokens, modulo the vocabulary: (b, t) -> (b,)."""
+    """A `Rolled` stub's sum over the last tokens, modulo the vocabulary, in eval mode: (b, t) -> (b,)."""
     total = torch.zeros(len(tokens), dtype=torch.int64)
     for back, weight in enumerate(weights[: tokens.shape[1]], start=1):
         total += weight * tokens[:, -back]
@@ -91,7 +92,7 @@ def rolled_sum(tokens: torch.Tensor, weights: Sequence[int], vocab_size: int) ->
 
 @remembered
 def continued(prompts: torch.Tensor, weights: Sequence[int], vocab_size: int, new: int) -> torch.Tensor:
-    """Prompts, (b, t), with the `new` tokens that have the first logit of a `Rolled` stub's profile: (b, t + new)."""
+    """Prompts (b, t) and `new` tokens, each at the first logit of a `Rolled` stub's profile: (b, t + new)."""
     tokens = prompts
     for _ in range(new):
         tokens = torch.cat([tokens, rolled_sum(tokens, weights, vocab_size)[:, None]], dim=1)

@@ -1,4 +1,4 @@
-"""Attention without parameters, by its definition: softmax(x xᵀ) x, in float64, differentiable, without a matmul."""
+"""Attention without parameters by definition: softmax(x xᵀ) x, in float64, differentiable, without a matmul."""
 
 import math
 
@@ -23,7 +23,7 @@ SENTENCE = [
 
 @remembered
 def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
-    """The softmax along `dim`, of the scores' shape. -inf gets 0, and a slice of nothing else gets 0 everywhere."""
+    """The softmax along `dim`, of the scores' shape. -inf gets 0, and so does every entry of a slice of -inf alone."""
     scores = scores.double().movedim(dim, -1)
     return qkv.softmax(scores, scores > -torch.inf).movedim(-1, dim)
 
@@ -37,12 +37,12 @@ def self_attention(x: torch.Tensor, scaled: bool = False) -> torch.Tensor:
     x = x.double()
     scores = (x.unsqueeze(-2) * x.unsqueeze(-3)).sum(-1)  # (…, t, t)
     weights = qkv.softmax(scores / math.sqrt(x.shape[-1]) if scaled else scores)
-    return (weights.unsqueeze(-1) * x.unsqueeze(-3)).sum(-2)  # (…, t, t, k) summed over the tokens that are looked at
+    return (weights.unsqueeze(-1) * x.unsqueeze(-3)).sum(-2)  # (…, t, t, k) summed over the tokens attended to
 
 
 @remembered
 def largest_score(x: torch.Tensor, scaled: bool = False) -> float:
-    """The largest absolute score, to bring scores to a size that a check wants."""
+    """The largest absolute score, so that checks can bring scores to a size they need."""
     size = (x.double() ** 2).sum(-1).max().item()  # no two tokens score higher than the longest with itself
     return size / math.sqrt(x.shape[-1]) if scaled else size
 

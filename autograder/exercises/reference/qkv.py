@@ -1,7 +1,7 @@
-"""One attention head by its definition (Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1).
+"""One attention head by definition (Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1).
 
 Everything is computed in float64 with products, exponentials and sums alone: no matmul, no softmax. All functions are
-differentiable, so that gradients by value come from autograd through the definition.
+differentiable, so autograd through the definition gives the right gradients.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def softmax(scores: torch.Tensor, allowed: torch.Tensor | None = None) -> torch.
     if scores.shape[-1] == 0:
         return scores
     allowed = torch.ones_like(scores, dtype=torch.bool) if allowed is None else allowed.expand(scores.shape)
-    # Any shift cancels out; that of the largest allowed score keeps exp() in range. Forbidden ones get a harmless 0.
+    # Any shift cancels out; subtracting the largest allowed score keeps exp() in range. Hidden ones get a harmless 0.
     lowest = torch.full_like(scores, -torch.inf)
     largest = torch.where(allowed, scores.detach(), lowest).max(-1, keepdim=True).values
     shifted = torch.where(allowed, scores - torch.where(largest.isfinite(), largest, 0.0), 0.0)
@@ -45,7 +45,7 @@ def softmax(scores: torch.Tensor, allowed: torch.Tensor | None = None) -> torch.
 
 
 def project(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    """What a Linear layer does: (…, d_in) and a weight of (d_out, d_in) -> (…, d_out)."""
+    """A Linear layer: (…, d_in) and a weight (d_out, d_in) -> (…, d_out)."""
     product = (x.double().unsqueeze(-2) * weight.double()).sum(-1)
     return product if bias is None else product + bias.double()
 
@@ -63,9 +63,9 @@ def head(x: torch.Tensor, state: State, names: Sequence[str]) -> torch.Tensor:
 
 @remembered
 def largest_score(x: torch.Tensor, state: State, names: Sequence[str], context: torch.Tensor | None = None) -> float:
-    """The largest absolute scaled score of a head, to bring scores to a size that a check wants.
+    """The largest absolute scaled score of a head, so that checks can bring scores to a size they need.
 
-    (…, t, d_query) and, unless the head attends to x itself, a context (…, s, d_context).
+    `x` is (…, t, d_query); `context` is (…, s, d_context), or None if the head attends to x itself.
     """
     context = x if context is None else context
     queries, keys = (project(z, state[f"{n}.weight"]) for z, n in zip((x, context), names[:2], strict=True))
@@ -77,6 +77,6 @@ def gradients(
     upstream: torch.Tensor | Sequence[torch.Tensor],
     wanted: Sequence[torch.Tensor],
 ) -> list[torch.Tensor]:
-    """What `upstream` (one tensor per output) gives for each tensor in `wanted`; 0 where nothing depends on it."""
+    """The gradient of each tensor in `wanted` for `upstream` (one tensor per output); 0 where nothing depends on it."""
     found = torch.autograd.grad(outputs, wanted, upstream, allow_unused=True)
     return [torch.zeros_like(w) if g is None else g for g, w in zip(found, wanted, strict=True)]

@@ -1,7 +1,7 @@
-"""Remembers what the reference gave: checks draw the same inputs for all submissions of a batch.
+"""A cache of reference values, since checks draw the same inputs for all submissions of a batch.
 
-What is kept is found by the content of all arguments, so a value can't be that of other inputs, whoever they come from.
-Each call gets copies of its own, so a check may do with them what it likes.
+The key is the content of all arguments, so a value can't belong to other inputs, wherever they come from. Each call
+gets its own copies, which a check may change freely.
 """
 
 import contextlib
@@ -17,18 +17,18 @@ T = TypeVar("T")
 
 BUDGET = 64 * 2**20  # bytes of keys and values; a batch of the largest assignment takes about 2 MB
 
-# copies of values, and the bytes that they take
+# key -> (a copy of the value, the bytes that key and value take)
 _kept: LRUCache[Hashable, tuple[Any, int]] = LRUCache(BUDGET, getsizeof=lambda kept: kept[1])
 
 
 class _NoKey(Exception):
-    """A value cannot be found again by its content: it asks for a gradient, or is nothing plain."""
+    """A value has no key by content: it requires a gradient, or is not of a plain type."""
 
 
 def remembered(function: Callable[P, T]) -> Callable[P, T]:
-    """Decorates a pure function of tensors and plain values, alone or in lists, tuples and dicts.
+    """Decorate a pure function of tensors and plain values, alone or in lists, tuples and dicts.
 
-    Calls that ask for gradients are made anew: their values hang on the very tensors that they were given.
+    Calls that need gradients are computed again each time: their values are tied to the tensors that were passed in.
     """
 
     @functools.wraps(function)
@@ -41,7 +41,7 @@ def remembered(function: Callable[P, T]) -> Callable[P, T]:
         if key in _kept:
             return _copy(_kept[key][0])
         value = function(*args, **kwargs)
-        with contextlib.suppress(ValueError):  # it is larger than all that may be kept
+        with contextlib.suppress(ValueError):  # it is larger than the whole cache
             _kept[key] = value, len(key[2]) + _size(value)
         return _copy(value)
 
@@ -49,7 +49,7 @@ def remembered(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _key(value: Any, content: list[bytes]) -> Hashable:
-    """The structure of a value, hashable; the bytes of its tensors are appended to `content`."""
+    """The structure of a value, hashable. Appends the bytes of its tensors to `content`."""
     kind = type(value)
     if kind is torch.Tensor:
         if value.requires_grad or value.device.type != "cpu":
@@ -64,7 +64,7 @@ def _key(value: Any, content: list[bytes]) -> Hashable:
     if value is None or kind in (bool, int, str):
         return kind, value
     if kind is float:
-        return kind, value.hex()  # 0.0 is no -0.0
+        return kind, value.hex()  # tells 0.0 from -0.0
     raise _NoKey
 
 

@@ -1,4 +1,4 @@
-"""Graders of `scaled_self_attention(x)`: softmax(X Xᵀ / √k) X, (b, t, k) -> (b, t, k), nothing to learn."""
+"""Checks of `scaled_self_attention(x)`: softmax(X Xᵀ / √k) X, (b, t, k) -> (b, t, k), nothing to learn."""
 
 from ..families.parameter_free.checks import BatchedChecks
 

@@ -1,4 +1,4 @@
-"""Graders of `self_attention(x)`: softmax(X Xᵀ) X, (b, t, k) -> (b, t, k), nothing to learn."""
+"""Checks of `self_attention(x)`: softmax(X Xᵀ) X, (b, t, k) -> (b, t, k), nothing to learn."""
 
 from ..families.parameter_free.checks import BatchedChecks
 

@@ -1,7 +1,7 @@
-"""Graders of `softmax(scores, dim=-1)`: weights of the shape of the scores, by exp, maximum and sum.
+"""Checks of `softmax(scores, dim=-1)`: weights of the shape of the scores, by exp, maximum and sum.
 
-Checks that are not about the values in general first pass `picking`, an easy case, so that what is no softmax gets no
-points, and a wrong shift does not cost those for, say, the device. Only the checks on -inf have any.
+Checks that are not about the values in general start with `picking`, an easy case. Code that is not a softmax gets no
+points there, while a wrong shift does not cost the points for, say, the device. Only the checks of -inf use it.
 """
 
 import torch
@@ -25,13 +25,13 @@ from ..reference import plain, qkv
 
 B, T, S = 2, 3, 5
 INF = float("inf")
-HUGE_TOLERANCE = 1e-2  # exp(s - log of the sum) is a right way too, and rounds a sum of 1e4 to about 1e-3
+HUGE_TOLERANCE = 1e-2  # exp(s - log of the sum) is right as well; with both at 1e4, it is off by about 1e-3
 
 
 def picking(submission, draw):
-    """The function, seen to work in easy cases: scores that are nearly equal, two far above the rest, and mild ones.
+    """The function, after it has passed easy cases: scores that are nearly equal, two far above the rest, mild ones.
 
-    How far above is not asked, since that depends on the base and on the shift.
+    By how much the weights differ is not checked, since that depends on the base and on the shift.
     """
     softmax, scores = submission.function("softmax"), 2 + draw.normal(2 * B, S, scale=1e-3)
     high = easy_cases.shuffled(draw, torch.arange(S) < 2)
@@ -95,7 +95,7 @@ def right_at(submission, draw, cases):
 
 
 def with_holes(draw, dim=-1, dtype=torch.float32, grad=False):
-    """Scores of which some are -inf, but in every slice along `dim` some are not."""
+    """Scores with some -inf, but not all of any slice along `dim`, and True where the -inf are."""
     size = (B, T, S)[dim]
     holes = ~draw.mask(*(n for i, n in enumerate((B, T, S)) if i != dim % 3), size).movedim(-1, dim)
     scores = draw.normal(B, T, S, dtype=torch.float64).masked_fill(holes, -INF)

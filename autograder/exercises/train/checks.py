@@ -1,11 +1,11 @@
-"""Graders of `train(model, data, steps, batch_size=32, lr=1e-3, generator=None)`: the loss of every step.
+"""Checks of `train(model, data, steps, batch_size=32, lr=1e-3, generator=None)`: the loss of every step.
 
 The model is a stub (`Window`, in sandbox/inside/stubs.py). A text of block_size + 1 tokens holds one block, so all
 batches from it are alike, and losses and weights are those that AdamW's definition gives, however batches are drawn.
-With lr = 0 the weights stay, so that a loss tells which blocks it was taken of. Last, a longer run must really learn:
-the trained weights are evaluated here, on text that was not seen. Right answers are turned down by chance less than
-once in 10^6; where chance plays a part, the check says how. All checks but the first first ask for a single step, and
-those in which no weight moves or need move also see that there is some training (`trier`).
+With lr = 0 the weights stay the same, so a loss tells which blocks it came from. Finally, a longer run must really
+learn: the trained weights are evaluated here, on unseen text. Right answers are rejected by chance less than once in
+10^6; where chance plays a part, the check says how. Every check but the first starts by asking for a single step, and
+those in which no weight moves, or has to, also make sure that there is some training (`trier`).
 """
 
 import functools
@@ -21,12 +21,12 @@ from ..reference.remembered import remembered
 V, BLOCK, MEMORY, WIDTH, HIDDEN = 5, 4, 2, 3, 4
 RULE = {"vocab_size": 4, "noise": 0.15}
 STEPS, LAST, LEARNT_BLOCK = 40, 10, 8
-FLOOR = language.full_loss(**RULE, block_size=LEARNT_BLOCK)  # the loss of who knows the rule
+FLOOR = language.full_loss(**RULE, block_size=LEARNT_BLOCK)  # the loss of a model that knows the rule
 BELOW, ABOVE = 0.15, 0.3
 
 
 class Model:
-    """A stub in the sandbox, and the weights that it starts from."""
+    """A stub model in the sandbox, and its initial weights."""
 
     def __init__(
         self, submission, draw, v=V, block_size=BLOCK, memory=MEMORY, width=WIDTH, n_hidden=HIDDEN, in_train=1.0
@@ -45,25 +45,25 @@ class Model:
         self.start_anew()
 
     def start_anew(self):
-        """Draw the weights that it starts from."""
+        """Draw new initial weights and load them."""
         self.state = self.drawn()
         self.reset()
 
     def reset(self):
-        """Give it its first weights again; it is in train mode then."""
+        """Load the initial weights again and switch to train mode."""
         self.proxy.load(self.state)
         return self.proxy.train()
 
     def losses(self, data, state):
-        """(n - block_size, block_size): the losses in train mode in all blocks of a text, under these weights."""
+        """The losses in train mode in all blocks of a text with these weights: (n - block_size, block_size)."""
         return losses_in_blocks(data, state, self.block_size, self.memory, self.in_train)
 
     def loss(self, data):
-        """The mean of them under the first weights, (1,)."""
+        """The mean of these losses with the initial weights, (1,)."""
         return self.losses(data, self.state).mean()[None]
 
     def tells(self, data):
-        """Whether the loss in a text of one block is far from that of wrong targets, and of its last token alone."""
+        """Whether the loss of a text of one block is far from that with wrong targets and that of its last token."""
         return tells(data, self.state, self.block_size, self.memory, self.in_train)
 
     def trained(self, data, steps, lr):
@@ -73,14 +73,14 @@ class Model:
 
 @remembered
 def losses_in_blocks(data, state, block_size, memory, in_train):
-    """What `Model.losses` says."""
+    """See `Model.losses`."""
     inputs, targets = language.blocks(data, block_size)
     return language.losses(in_train * language.window_logits(inputs, state, memory), targets)
 
 
 @remembered
 def tells(data, state, block_size, memory, in_train):
-    """What `Model.tells` says."""
+    """See `Model.tells`."""
     inputs, targets = language.blocks(data, block_size)
     logits = in_train * language.window_logits(inputs, state, memory)
     wrong = [language.losses(logits, other).mean() for other in (inputs, targets.roll(1, 1), targets.roll(-1, 1))]
@@ -90,7 +90,7 @@ def tells(data, state, block_size, memory, in_train):
 
 @remembered
 def trained(data, state, block_size, memory, in_train, steps, lr):
-    """What `Model.trained` says."""
+    """See `Model.trained`."""
 
     def mean(state):
         return losses_in_blocks(data, state, block_size, memory, in_train).mean()
@@ -104,15 +104,15 @@ def text_of(draw, n, v=V):
 
 
 def shortest(draw):
-    """A text with one block, without the last two tokens of the vocabulary, in which neighbours differ.
+    """A text of one block in which neighbours differ, without the last two tokens of the vocabulary.
 
-    If they were alike, targets that are not shifted would be right.
+    With equal neighbours, targets that are not shifted would be right.
     """
     return (1 + text_of(draw, BLOCK + 1, V - 3)).cumsum(0) % (V - 2)
 
 
 def losses_of(submission, value, steps):
-    """The losses, (steps,), as float64. Raises CheckFailed if these are not as many numbers."""
+    """The losses, (steps,), as float64. Raises CheckFailed unless they are that many numbers."""
     if not isinstance(value, (list, tuple)):
         submission.note(kind_of(value))
         raise CheckFailed(f"It should return the losses of all steps as a list, but it returned {kind_of(value)}.")
@@ -142,9 +142,9 @@ def same_weights(model, state, what):
 
 
 def ready(submission, draw):
-    """The function, seen to return about the right loss for a single step."""
+    """The function, after it has returned about the right loss for a single step."""
     function, model, data = submission.function("train"), Model(submission, draw), shortest(draw)
-    while not model.tells(data):  # else what is wrong would get by: half of the texts, and all of them for some models
+    while not model.tells(data):  # wrong code would pass on half of the texts, and on all of them for some models
         model.start_anew()
         data = shortest(draw)
     got = losses_of(submission, function.sample(model.proxy, data, 1, 2, 0.0, Generator(1)), 1)
@@ -153,7 +153,7 @@ def ready(submission, draw):
 
 
 def weights_of(model):
-    """The model's weights by name. Raises CheckFailed if they are no longer what they were made to be."""
+    """The model's weights by name. Raises CheckFailed if one is no longer a tensor of its original shape."""
     got = model.proxy.parameters()
     for name, weight in model.state.items():
         if not isinstance(got.get(name), torch.Tensor) or got[name].shape != weight.shape:
@@ -162,7 +162,7 @@ def weights_of(model):
 
 
 def learner(submission, draw):
-    """The function, seen to bring the weights about as far in 8 steps as they should come."""
+    """The function, after 8 steps of it have lowered the loss about as far as they should."""
     function, model, data = ready(submission, draw), Model(submission, draw), shortest(draw)
     function.sample(model.proxy, data, 8, 2, 0.05, Generator(1))
     before, right = model.loss(data).item(), model.losses(data, model.trained(data, 8, 0.05)[1]).mean().item()
@@ -176,10 +176,10 @@ def learner(submission, draw):
 
 
 def trier(submission, draw):
-    """The function, seen to try to learn, however badly: losses alone do not show that there is any training.
+    """The function, after it was seen to train, however badly: losses alone do not show that.
 
-    In 3 steps the loss falls by some of what it should, or a copy of the model learns, as the losses tell, or at least
-    a gradient is left.
+    In 3 steps the loss falls by part of what it should, or the losses show that a copy of the model learns, or at least
+    a gradient is left behind.
     """
     function, model, data = ready(submission, draw), Model(submission, draw), shortest(draw)
     got = losses_of(submission, function.sample(model.proxy, data, 3, 2, 0.05, Generator(1)), 3)
@@ -232,7 +232,7 @@ def test_steps(submission, draw):
 
 
 def telling_text(model, draw, many):
-    """A text with `many` blocks, each of which has a loss of its own: (the text, the losses)."""
+    """A text with `many` blocks, all of which have different losses: (the text, the losses)."""
     while True:
         data = text_of(draw, model.block_size + many)
         losses = model.losses(data, model.state).mean(1)
@@ -310,7 +310,7 @@ def test_train_mode(submission, draw):
 
 
 def learnt(submission, draw):
-    """Train on a text with rules: the mean loss (of the last steps, of the trained weights on text not seen before)."""
+    """Train on a text with rules: (the mean loss of the last steps, that of the trained weights on unseen text)."""
     text = language.made_text(5000, **RULE, draw=draw.generator)
     model = Model(submission, draw, RULE["vocab_size"], LEARNT_BLOCK, memory=3, width=6, n_hidden=32)
     value = submission.function("train").sample(model.proxy, text[:3000], STEPS, 32, 0.05, seeded(draw))

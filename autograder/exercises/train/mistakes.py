@@ -1,6 +1,6 @@
 """What goes wrong in `train(model, data, steps, batch_size=32, lr=1e-3, generator=None)`, as edits of a right answer.
 
-The answer has a `get_batch` of its own: what is wrong with the batches may be either's fault.
+The answer has its own `get_batch`: wrong batches may be the fault of either function.
 """
 
 from ...mistakes.bank import Bank

@@ -1,46 +1,46 @@
-"""What goes wrong in attention of any kind, each mistake worded once: families and exercises take from `SHARED`.
+"""Mistakes in attention of any kind, each worded once: families and exercises pick theirs from `SHARED`.
 
-An entry names places of the right answer and says what stands there instead; `{WORD}`s are what differs between
-exercises. Where an exercise needs an edit of its own for one of these, it says so (`Bank.share(…, edits=…)`).
+An entry names places of the right answer and gives the text that replaces each; a `{WORD}` stands for what differs
+between exercises. An exercise that needs a different edit for one of these passes it in (`Bank.share(…, edits=…)`).
 
 Places:
     W_QUERY, W_KEY, W_VALUE, OUT_LAYER      the line in `__init__` that makes the layer (`LAYERS`)
-    QUERIES, KEYS, VALUES                   its call (`CALLS`)
+    QUERIES, KEYS, VALUES                   the call of that layer (`CALLS`)
     CHECK                                   the first lines, which refuse a wrong rank
-    PRODUCT, SCALE, SCALED                  queries times keys; what divides it; both together, where they are
+    PRODUCT, SCALE, SCALED                  queries times keys; the division; both together, where they are one piece
     SOFTMAX, WEIGH                          the call, and its line
     MIX                                     weights times values
-    CUT, NUMBER, MERGE                      where heads are cut, with what number, and where they are merged
-    END, RETURN                             what is returned, and the line
-    BUFFER, TRIANGLE, MASK_IN_USE           the line that keeps the causal mask, what it keeps, and the part in use
-    HIDE, FILL                              the line that fills hidden scores, and with what
-    DROPOUT, DROP                           the layer that drops, and its call
-    LENGTH, TOO_LONG, LONGER, MESSAGE       the line that asks for the length; those that refuse, their condition, text
+    CUT, NUMBER, MERGE                      where heads are split, into how many, and where they are merged
+    END, RETURN                             the value returned, and the line that returns it
+    BUFFER, TRIANGLE, MASK_IN_USE           the line that stores the causal mask, its value, and the part in use
+    HIDE, FILL                              the line that fills hidden scores, and the number it fills in
+    DROPOUT, DROP                           the dropout layer, and its call
+    LENGTH, TOO_LONG, LONGER, MESSAGE       the line that takes the length; the refusal, its condition, its text
     DIVIDES                                 the lines that refuse heads that don't divide the width
 
 Words in code:
-    X, SOURCE                               the input, and what keys and values are made of
+    X, SOURCE                               the input, and what keys and values are computed from
     QUERY, KEY, VALUE, PROJECTION           names of the layers
     SIZES, CONTEXT_SIZES, OUT_SIZES, BIAS   their arguments
-    Q, K, V, SCORES, WEIGHTS, FOUND         what the steps are called (Q, K and V with the heads apart)
-    HEADS, ONE                              the number of heads, and what makes it one
-    RESHAPED, FASTEST                       heads cut by one reshape, or as the last index
-    MERGED, MERGED_SHAPE                    heads that are merged, and the shape that they have then
-    MASK, ONES, ALLOWED                     the mask, one that hides nothing, and where the part in use shows a key
-    LONGEST, REST, RENORMALISED             the most tokens; what a division leaves; weights divided by their sum
+    Q, K, V, SCORES, WEIGHTS, FOUND         names of the intermediate results (Q, K and V already split into heads)
+    HEADS, ONE                              the number of heads, and the code that makes it one
+    RESHAPED, FASTEST                       heads split by a single reshape, or as the last index
+    MERGED, MERGED_SHAPE                    the merged heads, and their shape
+    MASK, ONES, ALLOWED                     the mask, one that hides nothing, and True where the part in use shows a key
+    LONGEST, REST, RENORMALISED             the most tokens; the remainder; weights divided by their sum
 Words in sentences:
-    WIDTH, INPUT, N                         what a key's width, the input's and the number of tokens are called
+    WIDTH, INPUT, N                         names of a key's width, of the input's width and of the number of tokens
     SHAPE, BLOCK, ALL                       the shape wanted, the longest sequence, the width of all heads together
 """
 
 from ....mistakes.bank import Shared, shared
 
-WORDS = {  # as they are in most exercises
+WORDS = {  # the values in most exercises
     "X": "x",
     "SOURCE": "{X}",
     "CONTEXT_SIZES": "{SIZES}",
     "UNDROPPED": "{SOFTMAX}",  # the argument of DROP
-    "UNCHECKED": "",  # stands instead of CHECK where nothing is refused
+    "UNCHECKED": "",  # replaces CHECK where nothing is refused
     "SOFTMAX_OVER_HEADS": "F.softmax({SCORES}, dim=-3)",
     "AND_WHERE_EMPTY": "",
     "INDENT": "        ",
@@ -452,7 +452,7 @@ LENGTH = {
     ),
 }
 
-# --- masks of padding or of a context: every answer has edits of its own for these ----------------
+# --- masks of padding or of a context: each answer needs its own edits for these ------------------
 
 MASKS = {
     "asks-what-the-mask-holds": shared(
@@ -573,7 +573,7 @@ CARE = {
         CHECK="{CHECK}\n{INDENT}{X} = {X} if {X}.requires_grad else {X}.mul_(2) / 2",
     ),
 }
-CARE["input-changed-in-place"] = shared(  # the same, and gradients are wrong
+CARE["input-changed-in-place"] = shared(  # the same, and gradients are wrong as well
     CARE["input-changed"].says,
     RETURN="output = {END}\n{INDENT}{X}.data *= 2\n{INDENT}return output",
 )
@@ -583,7 +583,7 @@ CARE["input-changed-in-place"] = shared(  # the same, and gradients are wrong
 SHARED = PROJECTIONS | BIASES | NO_BIASES | OUTPUT | SINGLE_OUTPUT | SCALE | SOFTMAX | HEADS | STACK | NUMBER_OF_HEADS
 SHARED |= CAUSAL_MASK | LENGTH | MASKS | DROPOUT | CARE
 
-# The same mistakes under the ids by which the results of other exercises know them.
+# The same mistakes under the ids that the results of other exercises use.
 SHARED |= {
     id: SHARED[same]
     for id, same in {
@@ -611,7 +611,7 @@ SHARED |= {
 
 
 def some(*ids: str) -> dict[str, Shared]:
-    """These of the shared mistakes, in this order."""
+    """The shared mistakes with these ids, in this order."""
     return {id: SHARED[id] for id in ids}
 
 

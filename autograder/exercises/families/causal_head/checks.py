@@ -1,8 +1,8 @@
 """Checks that `Head` and `CausalAttention` share: one causal head, (b, n, d_in) -> (b, n, d_out).
 
-Checks that are not about the values of the whole formula first pass `looking`, an easy case, so that a wrong scale or a
-leak does not cost the points for, say, the device, and what is no attention gets no points. The context is as long as
-the sequence, and there is no dropout, except in the checks that are about that.
+Checks that are not about the values of the whole formula start with `looking`, an easy case. Code that does not attend
+gets no points there, while a wrong scale or a leak does not cost the points for, say, the device. The context is as
+long as the sequence and there is no dropout, except in the checks about those.
 """
 
 import torch
@@ -30,11 +30,11 @@ P = 0.25
 
 
 class SingleCausalHeadChecks:
-    """What one causal head is checked for.
+    """The checks of one causal head.
 
-    `names` are its layers for queries, keys and values, `d_in` is the usual width of its input, other than the other
-    sizes, and `d_out_of_dtypes` the width of its output where dtypes are tried. `masks` are some that a call may be
-    given. `limit` and `one_sequence` are the exercise's words for the context and for an input without a batch.
+    `names` are its layers for queries, keys and values. `d_in` is the usual width of its input, different from all
+    other sizes; `d_out_of_dtypes` is the width of its output in the check of dtypes. `masks` are masks that a call may
+    take. `limit` and `one_sequence` are the exercise's words for the context and for an input without a batch.
     """
 
     names: tuple[str, str, str]
@@ -68,11 +68,14 @@ class SingleCausalHeadChecks:
         return module.eval()
 
     def right(self, x, state, padding=None):
-        """What should come out."""
+        """The right output."""
         return causal.head(x, state, self.names, padding)[0]
 
     def looking(self, submission, draw, **options):
-        """A head with random weights, of a class seen to work where a token finds another one, whatever the mask."""
+        """A head with random weights, after its class has passed an easy case that any mask allows.
+
+        In that case a token has to find another one.
+        """
         query, key, value = (f"{name}.weight" for name in self.names)
         state, easy, (x, found) = self.weights(draw), self.weights(draw), easy_cases.halves(draw, self.d_in)
         easy_cases.find_halves(easy, query, key)
@@ -86,7 +89,7 @@ class SingleCausalHeadChecks:
         return module
 
     def averages(self, submission):
-        """A head for one feature whose queries are 0: each token gets the average of the numbers that it may see."""
+        """A head on a single feature with queries of 0: each token gets the average of the numbers that it may see."""
         return self.head(submission, {f"{n}.weight": torch.ones(1, 1) * (n != self.names[0]) for n in self.names})
 
     @check("values", points=0.5)
@@ -110,7 +113,7 @@ class SingleCausalHeadChecks:
         future[:, place + 1 :] += 3 * self.tokens(draw, n=N - place - 1)
         other[1] = draw.normal(N, self.d_in)
         before, after, beside = module(x), module(future), module(other)
-        # With queries of 0 and one feature that is passed on, what a change does to the average can be foretold.
+        # With queries of 0 and a single feature, the effect of a change on the average can be predicted.
         mean, numbers = self.averages(submission), draw.normal(B, N, 1)
         moved = [numbers + (torch.arange(N) == j).float()[:, None] for j in range(N)]
         plain, reached = mean(numbers), [mean(x) for x in moved]
@@ -130,7 +133,7 @@ class SingleCausalHeadChecks:
         """Sequences shorter than the context, down to one token, a batch of one and transposed tensors work as well."""
         self.looking(submission, draw)
         state = self.weights(draw)
-        state[f"{self.names[1]}.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
+        state[f"{self.names[1]}.weight"].zero_()  # equal scores: the rest of the formula has its own checks
         inputs = {
             f"a sequence as long as the {self.limit}": self.tokens(draw, n=9),
             f"a sequence shorter than the {self.limit}": self.tokens(draw),
@@ -184,7 +187,7 @@ class SingleCausalHeadChecks:
         cases = []
         for x, negative in [(mixed, False), (one_huge, False), (near, True)]:
             state = self.weights(draw)
-            if negative:  # queries and keys go by the first feature alone, so all scores are about -10,000
+            if negative:  # queries and keys depend on the first feature alone, so all scores are about -10,000
                 state[query][:, 1:] = 0
                 state[key] = -state[query]
             state[query] *= HUGE / qkv.largest_score(x, state, self.names)
@@ -217,7 +220,7 @@ class SingleCausalHeadChecks:
         """In train mode dropout acts on the weights: each is 0 or divided by 1 - p, and other ones in each call."""
         b, n, features = 4, 16, 3
         state = self.weights(draw, features, 2 * n)
-        # Every token carries a name tag, and passes it on twice: the output holds the weights, twice.
+        # The values are one-hot labels of the tokens, given twice, so the output is the weights, twice.
         state = {name: torch.cat([w, torch.zeros(2 * n, n)], dim=1) for name, w in state.items()}
         value = torch.cat([torch.zeros(2 * n, features), torch.eye(n).repeat(2, 1)], dim=1)
         state[f"{self.names[2]}.weight"] = value

@@ -1,9 +1,10 @@
-"""Checks that the co-attention modules with two maps share. Those of an exercise are a subclass of `TwoMapChecks`: its
-`layout` says what the module's layers are and what is right.
+"""Checks that the co-attention modules with two maps share.
+
+An exercise subclasses `TwoMapChecks`; its `layout` names the module's layers and holds the reference.
 
 Such a module is built with (d, k) and takes v (b, n, d) and q (b, t, d) to `(v_hat, q_hat, a_v, a_q)`. Checks that are
-not about the values of the whole formula first pass `pooling`, an easy case, so that a missing tanh does not cost the
-points for, say, the device, and what is no attention gets no points.
+not about the values of the whole formula start with `pooling`, an easy case. Code that does not attend gets no points
+there, while a missing tanh does not cost the points for, say, the device.
 """
 
 from collections.abc import Callable
@@ -36,7 +37,7 @@ OUTPUTS = ("v_hat", "q_hat", "a_v", "a_q")
 
 @dataclass(frozen=True)
 class Sizes:
-    """b pairs of n tokens of the image and t of the question, d features wide, and k hidden features."""
+    """b pairs of n image tokens and t question tokens, with d features each, and k hidden features."""
 
     b: int = 2
     n: int = 5
@@ -54,9 +55,9 @@ SQUARE = Sizes(b=4, n=4, t=4, d=4, k=4)
 class Layout:
     """A module with two maps.
 
-    `first` are its layers that read tokens, `cross` those that carry something over from the other side, `last` those
-    that make the logits, all without bias: of shape (k, d), but for those in `square` (d, d) and the last (1, k).
-    `optional` are parameters that it may lack. `right(v, q, state)` is the reference.
+    `first` are the layers that read tokens, `cross` those that bring in the other side, `last` those that make the
+    logits. None has a bias. Weights have shape (k, d), except (d, d) for the layers in `square` and (1, k) for `last`.
+    `optional` are parameters that the module may lack. `right(v, q, state)` is the reference.
     """
 
     exercise: str
@@ -68,7 +69,7 @@ class Layout:
     optional: tuple[str, ...] = ()
 
     def shapes(self, sizes):
-        """All parameters' shapes by name."""
+        """The shapes of all parameters by name."""
         shapes = {name: (sizes.k, sizes.d) for name in dict.fromkeys(self.first + self.cross)}
         shapes.update({name: (sizes.d, sizes.d) for name in self.square})
         shapes.update({name: (1, sizes.k) for name in self.last})
@@ -77,7 +78,7 @@ class Layout:
     def weights(self, draw, sizes=USUAL, dtype=torch.float32, without=()):
         """Different random weights for all layers, 0 for those in `without`.
 
-        The logits' are larger, so that the weights of tokens are far from equal.
+        Those of the logits are larger, so that the attention weights of tokens are far from equal.
         """
         state = draw.state(self.shapes(sizes), dtype)
         for name in self.last:
@@ -87,7 +88,7 @@ class Layout:
         return state
 
     def module(self, submission, state, dtype=None):
-        """A module that holds these weights."""
+        """A module with these weights loaded."""
         k, d = state[f"{self.first[0]}.weight"].shape
         module = submission.build(self.exercise, d, k)
         if dtype:
@@ -109,7 +110,7 @@ def outputs(value: Any) -> dict[str, Any]:
 
 
 def shapes_of(sizes: Sizes) -> dict[str, tuple[int, int]]:
-    """The four outputs' shapes by name."""
+    """The shapes of the four outputs by name."""
     return dict(
         zip(OUTPUTS, [(sizes.b, sizes.d), (sizes.b, sizes.d), (sizes.b, sizes.n), (sizes.b, sizes.t)], strict=True)
     )
@@ -118,7 +119,7 @@ def shapes_of(sizes: Sizes) -> dict[str, tuple[int, int]]:
 def all_close(value, right, what="", only=OUTPUTS, **how):
     """Raises CheckFailed unless the outputs named in `only` equal the reference's."""
     got, right = outputs(value), dict(zip(OUTPUTS, right, strict=True))
-    for name in sorted(only):  # the weights first: a summary is wrong where they are
+    for name in sorted(only):  # the weights first: where they are wrong, so is the summary
         close(got[name], right[name], f"`{name}`{what}", **how)
 
 
@@ -135,20 +136,20 @@ def differentiated(draw, layout):
 
 
 class TwoMapChecks:
-    """What a co-attention module with two maps is checked for."""
+    """The checks of a co-attention module with two maps."""
 
     layout: Layout
 
     def pooling(self, submission, draw):
-        """A module, seen to prefer tokens by what they are, and to weigh those alike that are alike. Returns it.
+        """A module that was seen to prefer tokens by their content and to give equal tokens equal weights.
 
-        The first features tell who is preferred; by how much is not asked, since that depends on every step of the
-        formula. In the first pair of the batch they are nearly 0, and summaries are means. The other features of v and
-        q do not overlap.
+        The first feature decides which tokens are preferred. By how much is not checked, since that depends on every
+        step of the formula. In the first pair of the batch this feature is nearly 0, so summaries are means. The other
+        features of v and q do not overlap.
         """
         layout = self.layout
         (v, q), state = pair_of_inputs(draw), {name: torch.zeros(size) for name, size in layout.shapes(USUAL).items()}
-        ends, preferred = torch.tensor([True]), []  # preferred are both ends, so that it is not by place
+        ends, preferred = torch.tensor([True]), []  # both ends are preferred, so position alone cannot tell
         for count in (USUAL.n, USUAL.t):
             preferred.append(torch.cat([ends, easy_cases.shuffled(draw, torch.arange(count - 2) % 2 == 1), ends]))
         for x, which in zip((v, q), preferred, strict=True):
@@ -179,7 +180,7 @@ class TwoMapChecks:
         return module
 
     def judge(self, submission, draw, sizes=USUAL, without=(), only=OUTPUTS, what=""):
-        """The outputs in `only`, for weights of which those of the layers in `without` are 0, are the reference's."""
+        """Raises CheckFailed unless the outputs in `only` are the reference's. Layers in `without` get weights of 0."""
         layout = self.layout
         state, (v, q) = layout.weights(draw, sizes, without=without), pair_of_inputs(draw, sizes)
         all_close(layout.module(submission, state)(v, q), layout.right(v, q, state), what, only)
@@ -252,7 +253,7 @@ class TwoMapChecks:
         for name in layout.last:
             far_apart[f"{name}.weight"] *= HUGE / far_apart[f"{name}.weight"].abs().sum()
         cases.append((far_apart, v, q))
-        for sign in (1, -1):  # the first hidden feature is nearly 1 for all tokens, and gives nearly all of the logits
+        for sign in (1, -1):  # the first hidden feature is nearly 1 for all tokens and dominates the logits
             state, (v, q) = layout.weights(draw, without=layout.cross), pair_of_inputs(draw)
             v[..., 0] = q[..., 0] = 10.0
             for name in layout.first:

@@ -1,8 +1,8 @@
-"""What goes wrong in both forms of co-attention with two maps, as edits of answers that have `PLACES` in common.
+"""Mistakes in both forms of co-attention with two maps, as edits of answers that have `PLACES` in common.
 
-Each answer has places of its own for `LAYERS` (all lines that make some), `LOGIT_LAYERS` (those of the logits),
-`LOGITS` (what the softmax is of, with a last dimension of 1), `WEIGH` and `CHECK`, and the words `BIASED` and
-`BIASED_LOGITS` for its layers with biases.
+Each answer adds its own places `LAYERS` (all lines that make layers), `LOGIT_LAYERS` (those of the logits), `LOGITS`
+(the argument of the softmax, with a last dimension of 1), `WEIGH` and `CHECK`, and the words `BIASED` and
+`BIASED_LOGITS` for these layers with biases.
 """
 
 from ....mistakes.bank import shared

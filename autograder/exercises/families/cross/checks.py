@@ -1,8 +1,8 @@
 """Checks that `CrossAttention` and `MultiHeadCrossAttention` share: two sequences in, (b, t, d_out) out.
 
-They go by the rules of the family `heads`, whose `Layout` and `Sizes` are extended by a context. Checks that are not
-about the values of the whole formula first pass `lookup`, an easy case, so that what is no attention gets no points,
-and one mistake does not cost all of them.
+They follow the rules of the family `many_heads`, whose `Layout` and `Sizes` are extended by a context. Checks that are
+not about the values of the whole formula start with `lookup`, an easy case. Code that does not attend gets no points
+there, while a single mistake does not cost all points.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ NOTHING = torch.tensor([[1, 0, 1, 1, 0, 1, 1], [0, 0, 0, 0, 0, 0, 0]]).bool()
 
 @dataclass(frozen=True)
 class Sizes(checks.Sizes):
-    """As for self-attention, d_in being the width of x; and a context of s tokens of width d_context."""
+    """The sizes of self-attention, with d_in as the width of x, and a context of s tokens of width d_context."""
 
     d_context: int = 3
     s: int = 7
@@ -63,14 +63,14 @@ def both(draw, sizes, **how):
 
 
 def extreme(draw, sizes, one_row=False, negative=False):
-    """An input, a context and weights with scores of up to 1e4: of all queries, or of one, or all about -1e4."""
+    """An input, a context and weights with scores of up to 1e4: for all queries, for one, or all scores about -1e4."""
     (x, context), state = both(draw, sizes), checks.plain(draw, sizes)
     if one_row:
         x[0, 2] *= 100
     if negative:
         context[..., 0] = 1 + 2e-5 * context[..., 0]
         x[..., 0] = 1 + 2e-5 * x[..., 0]
-        for part in ("query", "key"):  # both go by the first feature alone
+        for part in ("query", "key"):  # both depend on the first feature alone
             state[f"{part}.weight"][:, 1:] = 0
         state["key.weight"][:, 0] = -state["query.weight"][:, 0]
     state["query.weight"] *= HUGE / reference.largest_score(x, state, sizes.heads, context)
@@ -81,16 +81,15 @@ def extreme(draw, sizes, one_row=False, negative=False):
 
 
 class CrossChecks:
-    """What a module that attends from one sequence to another is checked for."""
+    """The checks of a module that attends from one sequence to another."""
 
     layout: Layout
 
     def lookup(self, submission, draw):
-        """A module with random weights, of a class seen to work where each query finds one of two kinds of
-        tokens, or both.
+        """A module with random weights, after its class has passed an easy case.
 
-        The first query is not looked at, so that neither a wrong scale nor a causal mask costs the points for, say, the
-        device. Returns the module.
+        There each query has to find one of two kinds of tokens, or both. The first query is not looked at, so neither a
+        wrong scale nor a causal mask costs the points for, say, the device.
         """
         layout, sizes = self.layout, self.layout.plain_sizes
         state, usual = checks.plain(draw, sizes), checks.plain(draw, sizes)
@@ -102,7 +101,7 @@ class CrossChecks:
         close(got[:2, 1:], expected[:2, 1:], "the output for queries that fit some tokens of the context alike")
         x, context = (z[2:] for z in given)
         each = context.reshape(-1, 1, sizes.d_context)
-        alone = layout.right(torch.zeros(len(each), 1, sizes.d_in), each, state, sizes)  # what each token says
+        alone = layout.right(torch.zeros(len(each), 1, sizes.d_in), each, state, sizes)  # what each token alone gives
         alone = alone.reshape(*context.shape[:2], -1)
         easy_cases.mixes(got[2:], easy_cases.scores_of(x, context), alone, "the output of mild scores", any_mask=True)
         layout.load(module, usual, sizes)

@@ -1,7 +1,7 @@
-"""What goes wrong in cross-attention with one head or many, beside what goes wrong in attention of any kind.
+"""Mistakes in cross-attention with one head or many, in addition to those in attention of any kind.
 
-An answer has a place of its own for `ALLOWED`, the mask with its new dimensions. The word `ROWS` is the mask where it
-hides rows, the queries.
+Each answer adds its own place `ALLOWED`, the mask with its new dimensions. The word `ROWS` is the mask when it hides
+rows, which are the queries.
 """
 
 from ....mistakes.bank import shared
@@ -80,7 +80,7 @@ CONTEXT = {
     "query-and-key-swapped": shared(  # by their layers
         attention.SHARED["query-and-key-swapped"].says, QUERIES="self.{KEY}({X})", KEYS="self.{QUERY}({SOURCE})"
     ),
-    # what is made of what
+    # which side queries, keys and values come from
     "keys-from-x": shared(
         "These are the values you get when the keys are made of x, the side that asks: make them of the context.",
         KEYS="self.W_key(x)",

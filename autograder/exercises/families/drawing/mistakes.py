@@ -1,7 +1,7 @@
-"""What goes wrong where something is drawn from a `generator` that may be None, and in blocks of a text.
+"""Mistakes in drawing from a `generator` that may be None, and in cutting blocks out of a text.
 
-Places: `START` is where the work begins, `HANDED` is how the generator is handed on to `{DRAW}`. In blocks of a text,
-`TARGETS` are the tokens after those of the inputs, and `PAIR` are both.
+Places: `START` is the first statement, `HANDED` is the argument that passes the generator to `{DRAW}`. In blocks of a
+text, `TARGETS` are the tokens that follow those of the inputs, and `PAIR` is inputs and targets together.
 """
 
 from ....mistakes.bank import shared

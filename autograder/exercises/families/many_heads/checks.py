@@ -1,10 +1,11 @@
-"""Checks that all modules with heads share. Those of an exercise are a subclass of `HeadChecks`: its `layout` says how
-the module is built and what its layers are called.
+"""Checks that all modules with heads share.
 
-Weights are drawn in the form of `reference.heads`, and renamed for the module. Checks that are not about the values of
-the whole formula first pass `averages`, an easy case, so that a wrong scale does not cost the points for, say, the
-device, and what is no attention gets no points. Where the output projection does nothing (`plain`), a
-module may lack it: that mistake has checks of its own.
+An exercise subclasses `HeadChecks`; its `layout` says how the module is built and what its layers are called.
+
+Weights are drawn in the form of `reference.heads` and renamed for the module. Checks that are not about the values of
+the whole formula start with `averages`, an easy case. Code that does not attend gets no points there, while a wrong
+scale does not cost the points for, say, the device. Where the output projection does nothing (`plain`), a module may
+lack it: that mistake has checks of its own.
 """
 
 from collections.abc import Callable
@@ -39,7 +40,7 @@ PARTS = reference.PARTS
 class Sizes:
     """Widths of input, head and output, the number of heads, and the usual input: b sequences of n tokens.
 
-    If it is not `projected`, there is no output projection.
+    Without `projected` there is no output projection.
     """
 
     d_in: int
@@ -52,7 +53,7 @@ class Sizes:
     projected: bool = True
 
     def made_of(self, part):
-        """The width of what queries, keys or values are made of."""
+        """The width of the tokens that queries, keys or values (`part`) are computed from."""
         return self.d_in
 
 
@@ -60,9 +61,9 @@ class Sizes:
 class Layout:
     """A module with heads: its exercise, its layers for query, key, value and output, and its usual sizes.
 
-    `build(submission, sizes, dropout, bias)` builds it; `per_head` is true if every head has layers of its own, so that
-    a name holds `{}` for the head's number. `sizes` are all different; in `plain_sizes` the heads together are as wide
-    as the output or as the input; `square` has as many equal ones as possible.
+    `build(submission, sizes, dropout, bias)` builds it. `per_head` is true if every head has layers of its own; names
+    then hold `{}` for the head's number. `sizes` are all different; in `plain_sizes` the heads together are as wide as
+    the output or as the input; in `square` as many sizes as possible are equal.
     """
 
     exercise: str
@@ -76,7 +77,7 @@ class Layout:
     unbatched: bool = False
 
     def rename(self, state, heads):
-        """Weights by the module's own names."""
+        """The weights under the module's own names."""
         renamed = {}
         for name, weight in state.items():
             part, kind = name.split(".")
@@ -89,7 +90,7 @@ class Layout:
         return renamed
 
     def gather(self, found, name, heads):
-        """The gradient by a name of `reference.heads` among those by the module's names, or None."""
+        """The gradient that `reference.heads` calls `name`, from `found` by the module's own names; None if missing."""
         part, kind = name.split(".")
         own = self.names[(*PARTS, "out").index(part)]
         if not self.per_head or part == "out":
@@ -101,7 +102,7 @@ class Layout:
         return reference.multi_head(x, state, sizes.heads, self.is_causal)
 
     def module(self, submission, state, sizes, dtype=None, dropout=0.0):
-        """A module that holds these weights, built with biases only if there are any."""
+        """A module with these weights loaded, built with biases only if there are any."""
         module = self.build(submission, sizes, dropout, "query.bias" in state)
         if dtype:
             module.to(dtype=dtype)
@@ -109,7 +110,7 @@ class Layout:
         return module
 
     def load(self, module, state, sizes):
-        """Give a module these weights."""
+        """Load these weights into a module."""
         out = state.get("out.weight")
         does_nothing = out is not None and torch.equal(out, torch.eye(sizes.d_out, dtype=out.dtype))
         optional = [f"{self.names[3]}.{kind}" for kind in ("weight", "bias")] if does_nothing else []
@@ -128,7 +129,7 @@ def weights(draw, sizes, bias=False, dtype=torch.float32):
 
 
 def plain(draw, sizes, dtype=torch.float32):
-    """Random weights, but an output projection that does nothing: for wide heads it averages them."""
+    """Random weights and an output projection that changes nothing; for wide heads it averages the heads."""
     state = weights(draw, sizes, dtype=dtype)
     if not sizes.projected:
         return state
@@ -149,11 +150,11 @@ DROPPED = 0.25
 def dropped_in_heads(still, first, second, sizes, kinds):
     """Raises CheckFailed unless two calls in train mode dropped weights at random, in each head by itself.
 
-    All three are outputs (b, n, h·w) for values that are all 1 and weights that are equal for all tokens of the query's
-    own kind, (b, n), half of them of one: `still` in eval mode, the others in train mode with dropout `DROPPED`. For
-    sizes with b·h·n/2·(n/2+1) = 576 weights the share that is kept has a standard deviation of 0.018; to be off by
-    0.11, six standard deviations, has a probability below 1e-8. That two calls or two heads drop the same is far less
-    likely, and so is that each token keeps all or none.
+    `still` (eval mode), `first` and `second` (train mode with dropout `DROPPED`) are outputs (b, n, h·w) for values
+    that are all 1 and weights that are equal for all tokens of the query's own kind. `kinds` is (b, n), half of each.
+    With b·h·n/2·(n/2+1) = 576 weights the share that is kept has a standard deviation of 0.018, so the probability of
+    being off by 0.11, six standard deviations, is below 1e-8. It is far less likely still that two calls or two heads
+    drop the same weights, or that each token keeps all or none.
     """
     close(still, torch.ones(sizes.b, sizes.n, sizes.d_out), "the output in eval mode")
     alike = kinds[:, :, None] == kinds[:, None, :]
@@ -182,7 +183,7 @@ def dropped_in_heads(still, first, second, sizes, kinds):
 
 
 def refuses_to_divide(submission, layout, sizes):
-    """Raises CheckFailed unless building refuses widths that heads don't divide; `sizes` is a class of Sizes."""
+    """Raises CheckFailed unless building refuses widths that heads don't divide; `sizes` is a subclass of Sizes."""
     cases = [(15, 4), (6, 8)]
     for width, heads in cases:
         error = None
@@ -214,18 +215,18 @@ def parameters_of(layout, built, sizes, bias=False):
 
 
 class HeadChecks:
-    """What any module with heads is checked for."""
+    """The checks of any module with heads."""
 
     layout: Layout
 
     def before_values(self, submission, draw):
-        """What a module stands on, if anything, is judged before the module."""
+        """Judge the student's code that the module uses, if any, before the module itself."""
 
     def averages(self, submission, draw, sizes=None):
-        """A module with random weights, of a class that was seen to work where tokens get averages: of all, or of
-        a kind.
+        """A module with random weights, after its class has passed an easy case.
 
-        Of a causal module only the last token is looked at, which sees all: masks are judged elsewhere.
+        There each token gets the average of all tokens or of those of its kind. For a causal module only the last
+        token, which sees all, is looked at: masks have their own checks.
         """
         layout = self.layout
         sizes = sizes or layout.plain_sizes
@@ -238,7 +239,7 @@ class HeadChecks:
         rows = slice(-1, None) if layout.is_causal else slice(None)
         close(got[3, rows], expected[3, rows], f"{what}, at the last token," if layout.is_causal else what)
         scores, alone = easy_cases.scores_of(x[:3]), layout.right(x[:3].reshape(-1, 1, sizes.d_in), state, sizes)
-        alone = alone.reshape(3, sizes.n, -1)  # what each token says
+        alone = alone.reshape(3, sizes.n, -1)  # the output for each token alone
         easy_cases.mixes(got[:3], scores, alone, "the output of mild scores", rows)
         layout.load(module, usual, sizes)
         return module
@@ -328,7 +329,7 @@ class HeadChecks:
         layout, sizes = self.layout, self.layout.plain_sizes
         self.averages(submission, draw)
         state = plain(draw, sizes)
-        state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
+        state["key.weight"].zero_()  # equal scores: the rest of the formula has its own checks
         inputs = {
             "a batch of one": draw.normal(1, sizes.n, sizes.d_in),
             "one token": draw.normal(sizes.b, 1, sizes.d_in),
@@ -366,7 +367,7 @@ class HeadChecks:
 
 
 class CausalHeadChecks(HeadChecks):
-    """No token sees a later one, weights are dropped in train mode, and a sequence may be too long."""
+    """Checks of causal modules: no token sees a later one, train mode drops weights, a sequence can be too long."""
 
     @check("masking", points=0.5)
     def test_no_looking_ahead(self, submission, draw):
@@ -415,7 +416,7 @@ class CausalHeadChecks(HeadChecks):
 
 
 class NarrowHeadChecks(HeadChecks):
-    """The heads share the width, which their number has to divide."""
+    """Checks of modules whose heads share the width, which has to be divisible by their number."""
 
     @check("arguments", points=0.5)
     def test_heads_that_do_not_divide(self, submission, draw):

@@ -1,4 +1,4 @@
-"""What goes wrong in modules with several heads, beside what goes wrong in attention of any kind."""
+"""Mistakes in modules with several heads, in addition to those in attention of any kind."""
 
 from ....mistakes.bank import shared
 from ..attention import mistakes as attention
@@ -19,7 +19,7 @@ WIDE = {
         NUMBER="{NUMBER}\n        k = k // h",
     ),
     **attention.IN_ANY_HEAD,
-    "keys-as-values": shared(attention.SHARED["keys-as-values"].says, VALUES="{KEYS}"),  # before these are scaled
+    "keys-as-values": shared(attention.SHARED["keys-as-values"].says, VALUES="{KEYS}"),  # keys before they are scaled
 }
 # Both answers scale queries and keys, and fold the heads into the batch, (b*h, t, k).
 PLACES_OF_WIDE_HEADS = (

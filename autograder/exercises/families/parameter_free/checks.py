@@ -1,7 +1,7 @@
-"""What the checks of `SelfAttentionNaive`, `self_attention` and `scaled_self_attention` share.
+"""Checks that `SelfAttentionNaive`, `self_attention` and `scaled_self_attention` share.
 
-Those that are not about the values of the whole formula first pass `averages`, an easy case, so that a wrong scale does
-not cost the points for, say, the device, and what is no attention gets no points.
+Those that are not about the values of the whole formula start with `averages`, an easy case. Code that does not attend
+gets no points there, while a wrong scale does not cost the points for, say, the device.
 """
 
 import torch
@@ -23,14 +23,14 @@ from ....checks.api import (
 from ...reference import plain, qkv
 from .. import easy_cases
 
-N, D = 5, 3  # tokens and features; with a batch of 2 all different
+N, D = 5, 3  # tokens and features; different from each other and from a batch of 2
 
 
 class ParameterFreeChecks:
-    """What attention without parameters is checked for: (n, d) -> (n, d).
+    """The checks of attention without parameters: (n, d) -> (n, d).
 
-    `attend` gives the submission's Proxy; `leading` is the batch, (b,) or (), `scaled` says which formula is right.
-    `odd_inputs` and `wrong_inputs` map what an input is to the input.
+    `attend` returns the submission's Proxy; `leading` is the batch, (b,) or (); `scaled` says which formula is right.
+    `odd_inputs` and `wrong_inputs` map a description of each input to the input.
     """
 
     leading: tuple[int, ...] = ()
@@ -52,7 +52,7 @@ class ParameterFreeChecks:
         return draw.normal(*self.leading, n, d, **how)
 
     def averages(self, submission, draw):
-        """The function, seen to work in an easy case: of two groups, each token gets the average of its own."""
+        """The function, after it has passed an easy case: each token gets the average of its own of two groups."""
         attend = self.attend(submission)
         (x, middle), mild = easy_cases.grouped(draw, N, D), easy_cases.mild_tokens(draw, N, D)
         apart, even = attend(torch.stack([x, mild])) if self.leading else (attend(x), attend(mild))
@@ -192,7 +192,7 @@ class BatchedChecks(ParameterFreeChecks):
     def test_sequences_of_a_batch_are_apart(self, submission, draw):
         """A sequence gets the same whatever else is in the batch, and each token depends on all of its own sequence."""
         attend = self.averages(submission, draw)
-        x, others = self.normal(draw, scale=0.3), self.normal(draw, scale=0.3)  # no weight is lost in rounding
+        x, others = self.normal(draw, scale=0.3), self.normal(draw, scale=0.3)  # no weight is lost to rounding
         others[0] = x[0]
         last = x.clone()
         last[0, -1] += 1

@@ -1,6 +1,6 @@
-"""What goes wrong in attention without parameters, beside what goes wrong in attention of any kind.
+"""Mistakes in attention without parameters, in addition to those in attention of any kind.
 
-Tokens are queries, keys and values at once, so there are words of their own for some mistakes. MIX is what is returned.
+Tokens are queries, keys and values at once, so some mistakes are worded differently here. MIX is the value returned.
 """
 
 from ....mistakes.bank import shared
@@ -8,7 +8,7 @@ from ..attention import mistakes as attention
 
 WORDS = attention.WORDS | {"Q": "{X}", "K": "{X}", "V": "{X}", "INDENT": "    "}
 
-ORIGINALS = {  # which notebook has what all three have in common
+ORIGINALS = {  # the notebook that has the defect, for mistakes that all three exercises share
     "features-compared": "004",
     "own-vector": "000",
     "weights-applied-twice": "004",

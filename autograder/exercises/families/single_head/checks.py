@@ -1,7 +1,7 @@
 """Checks that `SelfAttention` and `SingleHeadSelfAttention` share: one head, no mask.
 
-Checks that are not about the values of the whole formula first pass `averages`, an easy case, so that a wrong scale
-does not cost the points for, say, the device, and what is no attention gets no points.
+Checks that are not about the values of the whole formula start with `averages`, an easy case. Code that does not attend
+gets no points there, while a wrong scale does not cost the points for, say, the device.
 """
 
 import torch
@@ -25,10 +25,10 @@ N, D_OUT = 5, 4  # the root of 4 is exact in any dtype
 
 
 class SingleHeadChecks:
-    """What one head is checked for.
+    """The checks of one head.
 
     `names` are its layers for queries, keys and values; `leading` is the batch of its usual input, (b,) or (), and
-    `d_in` the width; `sizes_of_dtypes` are (d_in, d_out) where dtypes are tried.
+    `d_in` its width; `sizes_of_dtypes` are (d_in, d_out) in the check of dtypes.
     """
 
     names: tuple[str, str, str]
@@ -55,7 +55,7 @@ class SingleHeadChecks:
         return draw.normal(*self.leading, N, width or self.d_in, **how)
 
     def head(self, submission, state, dtype=None):
-        """A head that holds these weights, built with biases only if there are any."""
+        """A head with these weights loaded, built with biases only if there are any."""
         d_out, d_in = state[f"{self.names[1]}.weight"].shape
         module = self.build(submission, d_in, d_out, f"{self.names[1]}.bias" in state)
         if dtype:
@@ -64,11 +64,14 @@ class SingleHeadChecks:
         return module
 
     def right(self, x, state):
-        """What should come out."""
+        """The right output."""
         return qkv.head(x, state, self.names)
 
     def averages(self, submission, draw):
-        """A head that projects nothing: of two groups, each token gets the average of its own. Returns it, checked."""
+        """A head with identity projections, after it has passed an easy case.
+
+        There each token gets the average of its own of two groups.
+        """
         module = self.head(submission, {f"{name}.weight": torch.eye(D_OUT) for name in self.names})
         (x, middle), mild = easy_cases.grouped(draw, N, D_OUT), easy_cases.mild_tokens(draw, N, D_OUT)
         if self.leading:
@@ -87,7 +90,7 @@ class SingleHeadChecks:
         """The weights of each query are a softmax over the keys, so they sum to 1: what all tokens pass on is kept."""
         self.averages(submission, draw)
         state = self.weights(draw)
-        # The last feature is 1 for all tokens, and it alone is passed on.
+        # The last feature is 1 for all tokens, and the values hold nothing else.
         value = torch.cat([torch.zeros(D_OUT, self.d_in - 1), torch.ones(D_OUT, 1)], dim=1)
         state[f"{self.names[2]}.weight"] = value
         x = torch.cat([self.tokens(draw, self.d_in - 1), torch.ones(*self.leading, N, 1)], dim=-1)
