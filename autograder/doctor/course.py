@@ -68,7 +68,7 @@ def _hints(assignment):
             if known["grade_id"] in names and hints < HINTS:
                 yield (
                     f"{names[known['grade_id']]} has {hints} of {HINTS} hints: <details><summary>Hint 1: …</summary> …"
-                    f" </details>, in text before its check in {assignment.name}"
+                    f" </details>, without a TODO, in text before its check in {assignment.name}"
                 )
             hints = 0
 
