@@ -187,7 +187,7 @@ def held_by(root=None, version=None):
         "abstract sockets": {"bubblewrap", "system calls"} | scopes,
         "signals to processes of the machine": {"bubblewrap", "system calls"} | scopes,
         "signals to the warm parent": {"system calls"} | scopes,
-        "the warm parent's memory": {"undumpable", "system calls", "Landlock"} | user,  # changing user makes it undumpable
+        "the warm parent's memory": {"undumpable", "system calls", "Landlock"} | user,  # a new user is undumpable
         "other programs": {"system calls", "Landlock"},
         "processes that outlive it": {"system calls"},
         "memory without a file, keyrings, io_uring and the like": {"system calls"},
