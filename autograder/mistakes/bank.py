@@ -73,7 +73,7 @@ class Bank(Mapping[str, Mistake]):
     They are edits of the course's own solution, or of `answers/ANSWER.py` where that stands on other exercises.
     `places` names pieces of it, each of which must stand there exactly once; `words` are what is called by another name
     in every exercise. `beside` names exercises whose solutions a notebook holds as well. `alike` maps ids to others
-    that no check can tell from them.
+    that no check can tell from them; `seen_on_a_gpu` is a mistake that the checks for a GPU reject.
     """
 
     exercise: str
@@ -82,6 +82,7 @@ class Bank(Mapping[str, Mistake]):
     answer: str | None = None
     beside: tuple[str, ...] = ()
     alike: Mapping[str, str] = field(default_factory=dict)
+    seen_on_a_gpu: str = "no-scale"
 
     def __post_init__(self) -> None:
         self.mistakes: dict[str, Mistake] = {}

@@ -10,6 +10,8 @@ from torch import nn
 from ...checks.api import CheckFailed, check, close, refuses
 from ...checks.proxies import StudentError
 
+NO_DEVICE = "It writes into parameters, wherever they are."  # why no check is made on a GPU
+
 D, HEADS, N = 6, 2, 5
 LAYERS = ("W_query", "W_key", "W_value")
 
