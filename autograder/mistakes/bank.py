@@ -73,7 +73,8 @@ class Bank(Mapping[str, Mistake]):
     They are edits of the course's own solution, or of `answers/ANSWER.py` if the solution builds on other exercises.
     `places` names pieces of that answer, each of which must occur exactly once; `words` names terms that differ from
     exercise to exercise. `beside` names exercises whose solutions are also in the notebook. `alike` maps the id of a
-    mistake to that of another from which no check can distinguish it.
+    mistake to that of another from which no check can distinguish it. `seen_on_a_gpu` is a mistake that the checks
+    for a GPU reject.
     """
 
     exercise: str
@@ -82,6 +83,7 @@ class Bank(Mapping[str, Mistake]):
     answer: str | None = None
     beside: tuple[str, ...] = ()
     alike: Mapping[str, str] = field(default_factory=dict)
+    seen_on_a_gpu: str = "no-scale"
 
     def __post_init__(self) -> None:
         self.mistakes: dict[str, Mistake] = {}

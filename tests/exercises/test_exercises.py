@@ -199,20 +199,11 @@ STUBS = {
     "zeros": lambda x, *args, **kwargs: torch.zeros_like(x),
     "not a number": lambda *args, **kwargs: float("nan"),
 }
-# Plain numbers, or values looked at: no check for a GPU.
-NO_DEVICE = {"constant_vector_length", "load_from_torch", "CharTokenizer", "get_batch", "generate", "train"}
-METHODS = {"CharTokenizer": ("encode", "decode", "vocab_size")}  # what a class is asked for, if not `forward`
-# A mistake that the checks for a GPU reject, where an exercise has no scale.
-SEEN_ON_A_GPU = {
-    "softmax": "base-two",
-    "self_attention": "scaled-already",
-    "SelfAttentionNaive": "scaled-already",
-    "causal_mask": "inverted",
-    "padding_mask": "inverted",
-    "masked_weights": "scaled",
-    "ParallelCoAttention": "no-cross-term",
-    "AlternatingCoAttention": "never-guided",
-}
+
+
+def declared(exercise, field, otherwise=None):
+    """What an exercise's checks.py says of itself: `NO_DEVICE`, `METHODS`."""
+    return getattr(course.module_of(exercise, "checks"), field, otherwise)
 
 
 @pytest.mark.parametrize("stub", STUBS)
@@ -223,7 +214,8 @@ def test_what_computes_nothing_gets_nothing(graders, exercise, stub):
     right = namespace[exercise]
     wrong = STUBS[stub]
     if isinstance(right, type):
-        says = {name: lambda self, *args, **kwargs: STUBS[stub](*args, **kwargs) for name in METHODS.get(exercise, ())}
+        methods = declared(exercise, "METHODS", ())
+        says = {name: lambda self, *args, **kwargs: STUBS[stub](*args, **kwargs) for name in methods}
         says |= {"__init__": lambda self, *args: None} if says else {}
         says |= {"forward": lambda self, *args, **kwargs: STUBS[stub](*args, **kwargs)}
         wrong = type(exercise, (right,), says)
@@ -251,7 +243,7 @@ class PretendedGpu(Local):
         return reply, tensors
 
 
-@pytest.mark.parametrize("exercise", [e for e in EXERCISES if e not in NO_DEVICE])
+@pytest.mark.parametrize("exercise", [e for e in EXERCISES if not declared(e, "NO_DEVICE")])
 def test_a_gpu_adds_a_check_and_no_points(graders, diagnostician, exercise):
     path = an_honest_one(exercise)
     without = graders.run(exercise, Local(runpy.run_path(str(path))), 0)
@@ -260,7 +252,7 @@ def test_a_gpu_adds_a_check_and_no_points(graders, diagnostician, exercise):
     assert "test_cuda" in {check.name for check in run.checks}
     assert score(run) == score(without)
     # A mistake is named on a machine with a GPU as on one without.
-    wrong = bank(exercise)[SEEN_ON_A_GPU.get(exercise, "no-scale")]
+    wrong = bank(exercise)[bank(exercise).seen_on_a_gpu]
     run = graders.run(exercise, PretendedGpu(wrong.namespace()), SEEDS[0])  # for which the bank is known already
     assert "test_cuda" in {check.name for check in run.failed()}
     assert [d.id for d in diagnostician.diagnose(run)] == [wrong.id]

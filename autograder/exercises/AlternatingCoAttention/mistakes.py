@@ -29,6 +29,7 @@ BANK = Bank(
         "BIASED": LAYERS.replace(", bias=False", ""),
         "BIASED_LOGITS": LOGIT_LAYERS.replace(", bias=False", ""),
     },
+    seen_on_a_gpu="never-guided",
 )
 mistake = BANK.mistake
 

@@ -10,6 +10,11 @@ from ...checks.api import CheckFailed, check, kind_of, length, numbers, refuses
 from ...sandbox.inside.wire import Opaque
 from ..reference import language
 
+METHODS = ("encode", "decode", "vocab_size")  # what is asked of it, in place of `forward`
+
+NO_DEVICE = "It takes and gives text and lists."  # why no check is made on a GPU
+NO_TENSORS = "It gives lists and text."  # why it is not tried with other tensors of the right shapes
+
 PLAIN = "abcdefghijklmnopqrstuvwxyz"
 WIDE = "àéßøŁжλש中\N{GRINNING FACE}\N{HIGH VOLTAGE SIGN}"  # the last two lie beyond 16 bits or are drawn in colour
 ODD = "\n\t .,;!?'\"-_0123456789" + PLAIN.upper()

@@ -32,6 +32,7 @@ BANK = Bank(
         "BIASED": LAYERS.replace(", bias=False", ""),
         "BIASED_LOGITS": LOGIT_LAYERS.replace(", bias=False", ""),
     },
+    seen_on_a_gpu="no-cross-term",
 )
 mistake = BANK.mistake
 

@@ -24,6 +24,7 @@ BANK = Bank(
         "SCORE": "plain dot product",
         "INDENT": "        ",
     },
+    seen_on_a_gpu="scaled-already",
 )
 mistake = BANK.mistake
 

@@ -8,6 +8,7 @@ BANK = Bank(
         "EVERYTHING": "everything = torch.ones(t, t, dtype=torch.bool, device=device)",
         "TRIANGLE": "torch.tril(everything)",
     },
+    seen_on_a_gpu="inverted",
 )
 mistake = BANK.mistake
 

@@ -13,6 +13,8 @@ from ...checks.proxies import Counts, StudentError
 from ...sandbox.inside.wire import Generator
 from ..reference import language
 
+NO_DEVICE = "Its checks look at the values that are drawn."  # why no check is made on a GPU
+
 V, BLOCK = 7, 4
 PEAK = [60.0, 2.0, -1.0, 0.0, 1.0, -2.0, 0.5]  # the next token is the sum itself, as sure as 1 - e^-57
 MILD = [1.2, -0.3, 0.6, -0.9, 0.3]

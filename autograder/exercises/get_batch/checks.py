@@ -14,6 +14,8 @@ from ...checks.proxies import Counts
 from ...sandbox.inside.wire import Generator
 from ..reference import language
 
+NO_DEVICE = "Its checks look at the values that are drawn."  # why no check is made on a GPU
+
 
 def text_of(draw, n):
     """(n,) tokens, each one different."""

@@ -10,6 +10,11 @@ from torch import nn
 from ...checks.api import CheckFailed, check, close, refuses
 from ...checks.proxies import StudentError
 
+NO_DEVICE = "It writes into parameters, wherever they are."  # why no check is made on a GPU
+NO_TENSORS = (
+    "It gives nothing, and writes into parameters."  # why it is not tried with other tensors of the right shapes
+)
+
 D, HEADS, N = 6, 2, 5
 LAYERS = ("W_query", "W_key", "W_value")
 

@@ -27,6 +27,7 @@ BANK = Bank(
         "ONES": "torch.ones(t, t, device=query.device)",
         "ALLOWED": "(tril != 0)",
     },
+    seen_on_a_gpu="scaled",
 )
 mistake = BANK.mistake
 

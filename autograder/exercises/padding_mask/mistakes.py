@@ -19,6 +19,7 @@ BANK = Bank(
     """,
         "MASK": "places[None, :] < lengths[:, None]",
     },
+    seen_on_a_gpu="inverted",
 )
 mistake = BANK.mistake
 

@@ -23,6 +23,7 @@ BANK = Bank(
         "WEIGHTS": "row_weights",
         "SCORE": "plain dot product",
     },
+    seen_on_a_gpu="scaled-already",
 )
 
 BANK.share(family.WEIGHTS)

@@ -13,6 +13,7 @@ BANK = Bank(
         "TOTAL": "powers.sum(dim=dim, keepdim=True)",
         "WEIGHTS": "powers / total.masked_fill(total == 0, 1.0)",
     },
+    seen_on_a_gpu="base-two",
 )
 mistake = BANK.mistake
 
