@@ -13,7 +13,7 @@ from ..reference import language
 METHODS = ("encode", "decode", "vocab_size")  # what is asked of it, in place of `forward`
 
 NO_DEVICE = "It takes and gives text and lists."  # why no check is made on a GPU
-NO_TENSORS = "It gives lists and text."  # why it is not tried with other tensors of the right shapes
+NO_TENSORS = "It gives lists and text."  # why it is not tried with tensors of random values
 
 PLAIN = "abcdefghijklmnopqrstuvwxyz"
 WIDE = "àéßøŁжλש中\N{GRINNING FACE}\N{HIGH VOLTAGE SIGN}"  # the last two lie beyond 16 bits or are drawn in colour

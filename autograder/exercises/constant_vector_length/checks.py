@@ -6,7 +6,7 @@ from ...checks.api import CheckFailed, check, kind_of
 from ..reference import plain
 
 NO_DEVICE = "It takes and gives plain numbers."  # why no check is made on a GPU
-NO_TENSORS = "It gives a plain number."  # why it is not tried with other tensors of the right shapes
+NO_TENSORS = "It gives a plain number."  # why it is not tried with tensors of random values
 
 
 def right_for(submission, cases):

@@ -11,9 +11,7 @@ from ...checks.api import CheckFailed, check, close, refuses
 from ...checks.proxies import StudentError
 
 NO_DEVICE = "It writes into parameters, wherever they are."  # why no check is made on a GPU
-NO_TENSORS = (
-    "It gives nothing, and writes into parameters."  # why it is not tried with other tensors of the right shapes
-)
+NO_TENSORS = "It gives nothing, and writes into parameters."  # why it is not tried with tensors of random values
 
 D, HEADS, N = 6, 2, 5
 LAYERS = ("W_query", "W_key", "W_value")

@@ -19,7 +19,7 @@ from ..reference import language
 from ..reference.remembered import remembered
 
 NO_DEVICE = "Its checks look at losses."  # why no check is made on a GPU
-NO_TENSORS = "It gives a list of losses."  # why it is not tried with other tensors of the right shapes
+NO_TENSORS = "It gives a list of losses."  # why it is not tried with tensors of random values
 
 V, BLOCK, MEMORY, WIDTH, HIDDEN = 5, 4, 2, 3, 4
 RULE = {"vocab_size": 4, "noise": 0.15}
