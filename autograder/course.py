@@ -177,6 +177,18 @@ def original_of(source: str) -> str | None:
     return "\n".join(line[2:] for line in lines)
 
 
+def source_of(cell: Mapping[str, Any]) -> str:
+    """The text of a cell of a parsed notebook."""
+    return "".join(cell["source"])
+
+
+def write_notebook(path: Path, notebook: Mapping[str, Any]) -> None:
+    """Write a parsed source notebook as JupyterLab would, so that its diffs stay small; one that is the same is left."""
+    text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    if text != path.read_text(encoding="utf-8"):
+        path.write_text(text, encoding="utf-8")
+
+
 def find_assignment(name: str, course: str | Path | None = None) -> Assignment:
     """The assignment with this name or number ("02"). Raises CourseError."""
     known = assignments(course)
@@ -210,7 +222,7 @@ def parse(notebook: Mapping[str, Any], path: str | Path) -> Assignment:
     name = Path(path).stem
     found, cells, lesson_ids, lesson_texts = [], [], set(), set()
     for cell in notebook["cells"]:
-        source = "".join(cell["source"])
+        source = source_of(cell)
         if "lesson" in cell["metadata"].get("tags", []) and cell["cell_type"] == "code":
             lesson_ids.add(cell["id"])
             lesson_texts.add(source.strip())

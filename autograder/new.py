@@ -59,7 +59,7 @@ def exercise(name: str, assignment: str | None = None) -> str:
         _fill(path, "NAME", name)
     if folder.parent == courses.EXERCISES:
         (folder / "__init__.py").touch()
-    wanted.path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    courses.write_notebook(wanted.path, notebook)
     courses.forget()
     written = [f"{_near(wanted.path, root)} (cells at its end)"]
     written += [_near(path, root) for path in sorted(folder.rglob("*.py"))]
@@ -95,7 +95,7 @@ def _append(notebook, name):
     cells = notebook["cells"]
     texts = [cell for cell in cells if cell["cell_type"] == "markdown"]
     graded = sum(bool(cell["metadata"].get("nbgrader", {}).get("grade")) for cell in cells)
-    headings = sum(len(HEADING.findall("".join(cell["source"]))) for cell in texts)
+    headings = sum(len(HEADING.findall(courses.source_of(cell))) for cell in texts)
     for cell in texts:
         _add_row(cell, name, graded + 1)
     text = (TEMPLATES / "exercise" / "cells.json").read_text(encoding="utf-8")
@@ -110,7 +110,7 @@ def _append(notebook, name):
 
 def _add_row(cell, name, number):
     """Add a row for the exercise to the cell's table, if it has one, and its minutes to the total."""
-    source = "".join(cell["source"])
+    source = courses.source_of(cell)
     rows, total = list(ROW.finditer(source)), TOTAL.search(source)
     if not rows or not total:
         return

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .. import course
-from ..course import Assignment, original_of
+from ..course import Assignment, original_of, source_of
 from ..errors import CourseError, KitError
 from ..mistakes.bank import BankError, bank
 from .finding import Finding
@@ -264,7 +264,3 @@ def answers_of(exercise: str) -> list[Path]:
 def cells_of(path: Path) -> list:
     """The cells of a notebook of the course, parsed."""
     return json.loads(path.read_text(encoding="utf-8"))["cells"]
-
-
-def source_of(cell: dict) -> str:
-    return "".join(cell["source"])

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..course import EXERCISE
+from ..course import EXERCISE, source_of, write_notebook
 from ..errors import CourseError
 
 HEADING = re.compile(r"^\*\*(?P<points>[\d.]+) points?(?= · )", re.MULTILINE)  # **6 points · 20 minutes · easy**
@@ -41,12 +41,9 @@ def write(path: Path, worth: Mapping[str, float], wanted: Mapping[str, float]) -
     `worth` maps exercises to the total of their checks, `wanted` maps some of them to the points that the configuration
     gives them. Raises CourseError if somebody has changed a cell's points by hand.
     """
-    text = path.read_text(encoding="utf-8")
-    notebook = json.loads(text)
+    notebook = json.loads(path.read_text(encoding="utf-8"))
     said = renew(notebook, path.stem, worth, wanted)
-    new = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
-    if new != text:
-        path.write_text(new, encoding="utf-8")
+    write_notebook(path, notebook)
     return said
 
 
@@ -54,7 +51,7 @@ def renew(notebook: dict, name: str, worth: Mapping[str, float], wanted: Mapping
     """Do what `write` does on a parsed notebook, in place."""
     graded = [cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader", {}).get("grade")]
     texts = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
-    headings = [float(m["points"]) for cell in texts for m in HEADING.finditer(_source(cell))]
+    headings = [float(m["points"]) for cell in texts for m in HEADING.finditer(source_of(cell))]
     if headings and len(headings) != len(graded):
         raise CourseError(
             f"{name}: {len(graded)} cells are graded, and {len(headings)} headings such as '**6 points · 20 minutes ·"
@@ -63,7 +60,7 @@ def renew(notebook: dict, name: str, worth: Mapping[str, float], wanted: Mapping
     said, points = [], []
     for number, cell in enumerate(graded):
         meta = cell["metadata"]["nbgrader"]
-        declared = EXERCISE.search(_source(cell))
+        declared = EXERCISE.search(source_of(cell))
         exercise = declared[1] if declared else None
         before = float(meta.get("points", 0))
         now = wanted.get(exercise, worth.get(exercise, before)) if exercise else before
@@ -75,7 +72,7 @@ def renew(notebook: dict, name: str, worth: Mapping[str, float], wanted: Mapping
             said.append(f"{name}: {exercise} is worth {now:g} points now, and was worth {before:g}")
         points.append(now)
     _write_numbers(texts, HEADING, points, lambda m, n: f"**{n:g} point{'' if n == 1 else 's'}")
-    if any(ROW.search(_source(cell)) for cell in texts):
+    if any(ROW.search(source_of(cell)) for cell in texts):
         _write_numbers(texts, ROW, points, lambda m, n: f"{m['before']}{n:g}{m['after']}", name)
         _write_numbers(texts, TOTAL, [sum(points)], lambda m, n: f"{m['before']}{n:g}{m['after']}", name)
     for cell, number in zip(graded, points, strict=True):
@@ -106,7 +103,7 @@ def write_readme(path: Path, totals: Mapping[str, float]) -> None:
 
 def _write_numbers(cells, pattern, numbers, made, name=None):
     """Replace the n-th match of a pattern in the cells by what `made` returns for it and the n-th number."""
-    found = sum(len(pattern.findall(_source(cell))) for cell in cells)
+    found = sum(len(pattern.findall(source_of(cell))) for cell in cells)
     if name and found != len(numbers):
         raise CourseError(
             f"{name}: the table at the start has {found} rows for {len(numbers)} graded cells: it needs one for each,"
@@ -114,14 +111,10 @@ def _write_numbers(cells, pattern, numbers, made, name=None):
         )
     left = iter(numbers)
     for cell in cells:
-        source = _source(cell)
+        source = source_of(cell)
         new = pattern.sub(lambda m: made(m, next(left)), source)
         if new != source:
             cell["source"] = new.splitlines(keepends=True)
-
-
-def _source(cell):
-    return "".join(cell["source"])
 
 
 def _number(points):
