@@ -183,7 +183,7 @@ def source_of(cell: Mapping[str, Any]) -> str:
 
 
 def write_notebook(path: Path, notebook: Mapping[str, Any]) -> None:
-    """Write a parsed source notebook as JupyterLab would, so that its diffs stay small; one that is the same is left."""
+    """Write a parsed source notebook as JupyterLab would, so that diffs stay small, unless it is there already."""
     text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
     if text != path.read_text(encoding="utf-8"):
         path.write_text(text, encoding="utf-8")
