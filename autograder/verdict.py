@@ -61,16 +61,22 @@ def printable(text: str) -> str:
 
 @dataclass
 class Check:
-    """The result of one named check of an exercise. `message` is the sentence that the student reads."""
+    """The result of one named check of an exercise.
+
+    `message` is what the student reads: the check's own sentence and, if it failed, the `reason`. Checks that failed
+    for one reason have the same `reason`.
+    """
 
     name: str
     category: str
     points: float
     passed: bool
     message: str
+    reason: str = ""
 
-    def __post_init__(self) -> None:
-        self.message = printable(self.message)  # it may quote the submission
+    def __post_init__(self) -> None:  # they may quote the submission
+        self.message = printable(self.message)
+        self.reason = printable(self.reason)
 
 
 @dataclass

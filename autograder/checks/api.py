@@ -21,10 +21,11 @@ Checks that several exercises share are methods of a class, the family; an exerc
 A check takes `submission`, `draw` or both, and nothing else: pytest collects it, but `runner` calls it.
 """
 
+import contextlib
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -49,6 +50,23 @@ MOST_NUMBERS = 12  # in an error message that should say which numbers are wrong
 
 class CheckFailed(AssertionError):
     """The submission did not do what it should; the message is one or two sentences for the student."""
+
+
+class GateFailed(CheckFailed):
+    """An easier case is wrong already, so the check's own question was not asked; the message says what is wrong."""
+
+
+@contextlib.contextmanager
+def gate() -> Iterator[None]:
+    """Turns a CheckFailed into a GateFailed: for the easy cases that a check tries before its own question.
+
+    Use it as `with gate():` or as the decorator `@gate()`. What failed there is told once, in its own words, and not
+    under the sentence of each check that stands on it.
+    """
+    try:
+        yield
+    except CheckFailed as failure:
+        raise GateFailed(str(failure)) from None
 
 
 def check(category: str, points: float, witnessed: bool = False) -> Callable[[Test], Test]:
@@ -126,14 +144,17 @@ def close(
 ) -> None:
     """Raises CheckFailed unless the value equals the reference within rounding.
 
-    `expected` is the reference in float64. `dtype` is the one that the value must have (float32 by default). It sets
-    the tolerance, which is relative to the reference's largest value.
+    `expected` is the reference in float64. `dtype` is the one that the value must have; give it in checks that are
+    about dtypes, since elsewhere another dtype should cost nothing. It sets the tolerance (without it, that of
+    float32), which is relative to the reference's largest value.
     """
-    dtype = dtype or torch.float32
     shape(value, expected.shape, what)
-    if value.dtype != dtype:
+    if dtype is not None and value.dtype != dtype:
         got = name_of(value.dtype)
         raise CheckFailed(f"The dtype of {what} should be the input's, {name_of(dtype)}, but it is {got}.")
+    if not value.dtype.is_floating_point:
+        raise CheckFailed(f"The dtype of {what} should be a floating one, but it is {name_of(value.dtype)}.")
+    dtype = dtype or torch.float32
     expected = expected.detach().double()
     if expected.numel() == 0:
         return

@@ -17,7 +17,7 @@ from .. import course
 from ..errors import GraderError
 from ..sandbox.inside import no_dynamo, wire
 from ..verdict import Check
-from .api import CheckFailed, Draw
+from .api import CheckFailed, Draw, GateFailed
 from .proxies import JoinedTransport, StudentError, Submission, Transcript
 from .replay import NotForeseen, RecordingTransport, ReplayedTransport, RequestLog
 
@@ -226,17 +226,24 @@ def judge(check: GradedCheck, outcome: BaseException | None) -> Outcome:
         return outcome
     if isinstance(outcome, pytest.skip.Exception):
         return {"name": check.name, "message": f"Skipped: {outcome}."}
+    reason = _reason(outcome)
+    message = f"{check.sentence} {reason}".strip()
+    return Check(check.name, check.category, check.points, outcome is None, message, reason)
+
+
+def _reason(outcome: BaseException | None) -> str:
+    """What the student reads of the exception that ended a check; empty if there was none."""
     if outcome is None:
-        message = check.sentence
-    elif isinstance(outcome, CheckFailed):
-        message = f"{check.sentence} {outcome}"
-    elif isinstance(outcome, StudentError):
-        message = f"{check.sentence} {outcome.sentence()}"
-    elif isinstance(outcome, wire.WireError):
-        message = f"{check.sentence} What your code returned cannot be used: {outcome}."
-    else:
-        message = f"{check.sentence} It could not be judged, by a mistake of the check: your instructor looks at it."
-    return Check(check.name, check.category, check.points, outcome is None, message)
+        return ""
+    if isinstance(outcome, GateFailed):
+        return f"Not tried, since an easier case is wrong already: {outcome}"
+    if isinstance(outcome, CheckFailed):
+        return str(outcome)
+    if isinstance(outcome, StudentError):
+        return outcome.sentence()
+    if isinstance(outcome, wire.WireError):
+        return f"What your code returned cannot be used: {outcome}."
+    return "It could not be judged, by a mistake of the check: your instructor looks at it."
 
 
 def exercise_of(item: pytest.Item) -> str:
