@@ -142,6 +142,7 @@ class Submission:
         # requests, each with the entry for the transcript if it succeeds
         self.waiting: list[tuple[wire.Message, tuple[Any, ...]]] = []
         self.tensors: wire.Tensors = []  # of the waiting requests and of the next one
+        self.kept: list[bool] = []  # of each request that was answered: whether the transcript keeps its value
 
     def build(self, name: str, *args: Any, **kwargs: Any) -> Proxy:
         """Construct the class `name`: a `Proxy` of the module. Raises StudentError now or when it is next used."""
@@ -190,8 +191,12 @@ class Submission:
         if self.waiting:
             self.ask({"op": "nothing"})
 
-    def ask(self, message: wire.Message) -> Answer:
-        """Send all waiting requests and this one; return its reply and the reply's tensors. Raises StudentError."""
+    def ask(self, message: wire.Message, keep: bool = True) -> Answer:
+        """Send all waiting requests and this one; return its reply and the reply's tensors. Raises StudentError.
+
+        `keep`: whether its value will be the same for all right answers.
+        """
+        self.kept.append(keep)
         waiting, tensors = self.waiting, self.tensors
         self.waiting, self.tensors = [], []
         reply, answer = self.transport.ask({**message, "before": [earlier for earlier, _ in waiting]}, tensors)
@@ -202,19 +207,19 @@ class Submission:
         if failure is None:
             return reply, replies.bounded(answer)
         error = StudentError(failure)
-        self.transcript.add("error", error.type, _told(error))
+        self.transcript.add("error", error.type, told(error.type, error.message))
         raise error
 
 
-def _told(error: StudentError) -> str | list[str]:
+def told(type: str, message: str) -> str | list[str]:
     """The part of an error's message that distinguishes one mistake from another.
 
     For a ValueError, which everybody words differently, these are the numbers. For other errors it is the message
     without the name of the function that got wrong arguments.
     """
-    if error.type == "ValueError":
-        return re.findall(r"\d+", error.message)
-    return re.sub(r"^[\w.<>]+\(\) ", "", error.message)
+    if type == "ValueError":
+        return re.findall(r"\d+", message)
+    return re.sub(r"^[\w.<>]+\(\) ", "", message)
 
 
 class Proxy:
@@ -376,7 +381,7 @@ class Proxy:
         }
         if upstream is not None:
             message["upstream"] = pack(upstream)
-        reply, tensors = self.submission.ask(message)
+        reply, tensors = self.submission.ask(message, keep)
         made = replies.call(reply, tensors, tensors_in((args, kwargs)), upstream is not None, self.named)
         self.submission.last = made
         transcript = self.submission.transcript

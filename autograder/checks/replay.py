@@ -110,6 +110,7 @@ class ReplayedTransport:
 
     def __init__(self, transport: Transport, asked: RecordingTransport, answers: Sequence[Answer]) -> None:
         self.transport = transport
+        self.answers = answers
         self.waiting = iter([(*request, *answer) for request, answer in zip(asked.requests, answers, strict=True)])
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:

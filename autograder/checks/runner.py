@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +18,7 @@ from ..errors import GraderError
 from ..sandbox.inside import no_dynamo, wire
 from ..verdict import Check
 from .api import CheckFailed, Draw, GateFailed
-from .proxies import JoinedTransport, StudentError, Submission, Transcript
+from .proxies import Answer, JoinedTransport, StudentError, Submission, Transcript
 from .replay import NotForeseen, RecordingTransport, ReplayedTransport, RequestLog
 
 TAKES = ("submission", "draw")  # the fixtures that a check may take, see `exercises/conftest.py`
@@ -48,6 +48,7 @@ class ExerciseRun:
     checks: list[Check] = field(default_factory=list)
     skipped: list[dict[str, str]] = field(default_factory=list)  # the fields of Skipped
     transcripts: dict[str, Transcript] = field(default_factory=dict)  # by the names of checks
+    answers: dict[str, Sequence[Answer]] = field(default_factory=dict)  # those that were fetched ahead, by check
     unjudged: list[str] = field(default_factory=list)  # checks with errors of their own, for the instructor
     stopped: Stopped | None = None
 
@@ -97,17 +98,25 @@ class Graders:
         }
 
     def run(
-        self, exercise: str, transport: JoinedTransport, seed: int, only: str | None = None, learning: bool = False
+        self,
+        exercise: str,
+        transport: JoinedTransport,
+        seed: int,
+        only: str | None = None,
+        learning: bool = False,
+        foreseen: Mapping[str, ReplayedTransport] | None = None,
     ) -> ExerciseRun:
         """Grade one exercise with all its checks, or only the one named `only`.
 
-        `transport` serves the requests. With `learning`, the requests of the checks are remembered and sent as one from
-        then on: use it for the course's own solutions only.
+        `transport` serves the requests; `foreseen` are answers that are there already, by check. With `learning`, the
+        requests of the checks are remembered and sent as one from then on: use it for the course's own solutions only.
         """
         if exercise not in self.checks:
             raise LookupError(f"there is no grader for {exercise}")
         run = ExerciseRun(exercise, transport, seed, only)
-        foreseen = self.foresight.answers(exercise, seed, transport) if only is None else {}
+        if foreseen is None:
+            foreseen = self.foresight.answers(exercise, seed, transport) if only is None else {}
+        run.answers = {name: replayed.answers for name, replayed in foreseen.items()}
         for check in self.checks[exercise]:
             if only not in (None, check.name):
                 continue

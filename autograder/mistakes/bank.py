@@ -46,7 +46,7 @@ class Mistake:
 
     def namespace(self) -> dict[str, object]:
         """The namespace of a notebook with this mistake."""
-        return _run(f"{self.exercise}/{self.id}", self.beside, self.source)
+        return namespace_of(f"{self.exercise}/{self.id}", self.beside, self.source)
 
     def local(self) -> Local:
         """The same, behind the interface of a submission."""
@@ -194,7 +194,7 @@ def right_answer(exercise: str, style: str | None = None) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def _run(name: str, *sources: str) -> dict[str, object]:
+def namespace_of(name: str, *sources: str) -> dict[str, object]:
     """The namespace after running some cells; it starts with what the notebooks' setup cell imports."""
     import torch
 

@@ -1,37 +1,47 @@
 """Names the mistakes behind a student's failed checks: those that give the same values as the student's code.
 
-A mistake is graded like a submission, on the same inputs. It is named if the student fails every check that the mistake
-fails, with the same returned values and the same errors in each. A wrong sentence is therefore very unlikely: as far as
-the checks can see, the student's code does what the mistake does.
+A mistake is graded like a submission, on the same inputs. It explains a failed check if it fails that check in the same
+way: with the same returned values, which no right answer gives, and the same errors. It is ruled out by a check that
+it fails and the student passed.
 
-A second mistake of the same student can hide part of this: with no scale and the mask ignored as well, only unmasked
-calls give the values of "no scale". Then partial agreement is enough: the student must still fail every check that the
-mistake fails, but the values need to agree only in at least a share `SHARE` of them. A mistake that fails a check which
-the student passed is never named.
+First each mistake is tried alone. If none explains all that failed, several are tried at once: mistakes are edits of a
+right answer, so their edits are made together (`hypotheses.composed`). Which ones may go together follows from what
+each does alone: where only one of them acts, the student's code must do what that one does. If several combinations
+explain everything, only what they have in common is named.
+
+If something stays unexplained, because nobody has written down that mistake, what explains the rest is named, as long
+as the student does all that it does wherever it acts.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-import torch
 from cachetools import LRUCache
-from torch.utils._pytree import tree_leaves
 
-from ..checks.proxies import Transcript, same
+from ..checks.api import CATEGORIES
+from ..checks.proxies import Transcript
+from ..checks.runner import Stopped
+from ..sandbox.inside import wire
 from ..verdict import Check, Diagnosis
-from .bank import Mistake, bank
+from .bank import Bank, Mistake, bank
+from .evidence import Likeness, likeness
+from .hypotheses import Behaviour, Behaviours, without_numbers
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, Graders
 
-Explained: TypeAlias = list[tuple[Mistake, set[str]]]  # mistakes, and the checks that each explains
+Comparison: TypeAlias = Callable[[Behaviour, str], bool]  # whether the student is like it in that check
 
-MOST = 3
-SHARE = 0.2
-KEPT = 32
+MOST = 3  # mistakes named at once
+KEPT = 32  # banks, each with the behaviour of its mistakes on the inputs of one seed
+PAIRS = 600  # combinations of two that are tried, at most, before the search is given up
+TRIPLES = 300
+DOUBTS = 2  # failed checks that two mistakes may explain only by what the one does to the other
 
 
 class Diagnostician:
@@ -39,22 +49,31 @@ class Diagnostician:
 
     def __init__(self, graders: Graders) -> None:
         self.graders = graders
-        self.known: LRUCache[tuple[str, int], list[Behaviour]] = LRUCache(KEPT)
+        self.known: LRUCache[tuple[str, int], Behaviours] = LRUCache(KEPT)
         self.odds = Odds()
 
     def diagnose(self, run: ExerciseRun) -> list[Diagnosis]:
-        """The mistakes in a finished ExerciseRun, at most `MOST`, the best first."""
+        """The mistakes in a finished ExerciseRun, at most `MOST`, in the order in which to mend them."""
         if run.stopped or not run.failed():
             return []
-        return _names(self._bank(run.exercise, run.seed), run)
+        behaviours = self._behaviours(run.exercise, run.seed)
+        if behaviours is None:
+            return []
+        return [Diagnosis(m.id, m.says) for m in Search(run, behaviours, self.odds).mistakes()]
 
-    def _bank(self, exercise: str, seed: int) -> list[Behaviour]:
-        """The Behaviour of every mistake of the exercise, as far as it is known."""
-        known = self.known.get((exercise, seed))
-        if known is None:
-            known = [Behaviour(m, self.graders, seed, self.odds) for m in bank(exercise).values()]
-            self.known[exercise, seed] = known
-        return known
+    def _behaviours(self, exercise: str, seed: int) -> Behaviours | None:
+        """The behaviour of all mistakes of the exercise, as far as it is known; None if it has no bank."""
+        if (exercise, seed) not in self.known:
+            of = bank(exercise)
+            if not isinstance(of, Bank):
+                return None
+            self.known[exercise, seed] = Behaviours(of, self.graders, seed)
+        return self.known[exercise, seed]
+
+
+def diagnose(run: ExerciseRun, graders: Graders) -> list[Diagnosis]:
+    """The diagnosis of a single run, by a Diagnostician that is not kept."""
+    return Diagnostician(graders).diagnose(run)
 
 
 class Odds:
@@ -78,134 +97,217 @@ class Odds:
         self.ruled_out[of] += ruled_out
 
 
-class Behaviour:
-    """What a mistake does under the checks: each check is run when it is first needed, and its result is kept.
+@dataclass(frozen=True)
+class Explanation:
+    """An answer with a mistake, and the failed checks that it explains, by name."""
 
-    Checks that were skipped for the student (no GPU in the sandbox) do not count.
+    behaviour: Behaviour
+    checks: frozenset[str]
+
+
+class Search:
+    """The search for the mistakes of one run. Checks that were skipped for the student (no GPU) do not count.
+
+    A student's code can be compared in two ways: by what the checks saw until they ended, or, which is stricter, also
+    by its `answers` to all that the checks ask of a right one.
     """
 
-    def __init__(self, mistake: Mistake, graders: Graders, seed: int, odds: Odds) -> None:
-        self.mistake = mistake
-        self.graders = graders
-        self.seed = seed
+    def __init__(self, run: ExerciseRun, behaviours: Behaviours, odds: Odds) -> None:
+        self.run = run
+        self.behaviours = behaviours
         self.odds = odds
-        self.found: dict[str, tuple[bool, Transcript]] = {}
+        self.failed = {check.name: check for check in run.failed()}
+        self.passed = [check for check in run.checks if check.passed]
+        self.ranks = {check.name: CATEGORIES.index(check.category) for check in run.checks}
+        self.seen: dict[tuple[Behaviour, str], Likeness] = {}
+        self.same: dict[tuple[Behaviour, str], bool] = {}
+        self.answers: dict[str, Transcript] | None = {}  # by check, as far as they are known; None: there are none
 
-    def fails_alike(self, run: ExerciseRun) -> set[str]:
-        """The checks that the mistake fails, if the student fails them too, with the same transcript in each.
+    def mistakes(self) -> list[Mistake]:
+        """The mistakes to name, in the order in which to mend them."""
+        return sorted(self._found(), key=self._urgency)[:MOST]
 
-        Otherwise the empty set, as soon as one check has ruled the mistake out.
-        """
-        fails: set[str] = set()
-        for check in sorted(run.checks, key=self._likely_to_rule_out):
-            is_new = check.name not in self.found
-            failed, transcript = self._at(check.name)
-            ruled_out = failed and (check.passed or not _alike(run.transcripts[check.name], transcript))
+    def _urgency(self, mistake: Mistake) -> int:
+        """The rank of the first category in which the mistake acts."""
+        found = self.behaviours.of([mistake])
+        fails = [self.ranks[name] for name in self.failed if found and name in found.found and found.found[name].failed]
+        return min(fails, default=len(CATEGORIES))
+
+    def _found(self) -> list[Mistake]:
+        alone = self._alone()
+        whole = [e for e in alone if e.checks == self.failed.keys()]
+        if whole and self._answers_alike(whole[0].behaviour):
+            return [whole[0].behaviour.mistake]
+        together = self._together(self._answers_alike_in) if self._has_answers() else []
+        if together or whole:
+            return together or [whole[0].behaviour.mistake]
+        return self._together(self._is_alike) or self._best(alone)
+
+    # --- comparing ------------------------------------------------------------------------------------
+
+    def _likeness(self, one: Behaviour, name: str) -> Likeness:
+        """How what a failed check saw of the student compares with what it sees of this answer."""
+        if (one, name) not in self.seen:
+            seen, right = one.at(name), self.behaviours.right.at(name)
+            found = likeness(self.run.transcripts[name], seen.transcript, right.transcript)
+            if found.alike and not found.telling:  # nothing that it saw is wrong, so what counts is what it says
+                found = Likeness(without_numbers(self.failed[name].reason) == seen.reason, telling=False)
+            self.seen[one, name] = found
+        return self.seen[one, name]
+
+    def _is_alike(self, one: Behaviour, name: str) -> bool:
+        return self._likeness(one, name).alike
+
+    def _has_answers(self) -> bool:
+        return all(self._answers(name) is not None for name in self.failed)
+
+    def _answers(self, name: str) -> Transcript | None:
+        """The student's answers to all that a check asks of a right answer; None if they cannot be had."""
+        if self.answers is None or name in self.answers:
+            return self.answers and self.answers[name]
+        questions = self.behaviours.questions(name)
+        try:
+            known = self.run.answers.get(name)
+            if known is None or len(known) != len(questions.kept):
+                known = [self.run.transport.ask(*request) for request in questions.asked.requests]
+            self.answers[name] = questions.compared(known)
+        except (Stopped, wire.WireError):
+            self.answers = None
+            return None
+        return self.answers[name]
+
+    def _answers_alike(self, one: Behaviour) -> bool:
+        """Whether the student's answers are this one's in all failed checks, as far as the student's can be had."""
+        return not self._has_answers() or all(self._answers_alike_in(one, name) for name in self.failed)
+
+    def _answers_alike_in(self, one: Behaviour, name: str) -> bool:
+        if (one, name) not in self.same:
+            self.same[one, name] = self._is_alike(one, name) and self._answers_as(one, name)
+        return self.same[one, name]
+
+    def _answers_as(self, one: Behaviour, name: str) -> bool:
+        if not any(self.behaviours.questions(name).kept):  # what was drawn by chance says nothing
+            return True
+        answers, right = self._answers(name), self.behaviours.right.answers(name)
+        return answers is not None and likeness(answers, one.answers(name), right).alike
+
+    # --- one mistake at a time ------------------------------------------------------------------------
+
+    def _alone(self) -> list[Explanation]:
+        """Single mistakes that explain all that they fail; that one alone which explains all failures and answers."""
+        found = []
+        for one in self.behaviours.singles:
+            explanation = self._explained_by(one)
+            if explanation:
+                found.append(explanation)
+                if explanation.checks == self.failed.keys() and self._answers_alike(one):
+                    return [explanation]
+        return found
+
+    def _explained_by(self, one: Behaviour) -> Explanation | None:
+        """What it explains, if the student fails all that it fails in the same way; None once it is ruled out."""
+        explained = set()
+        for check in sorted(self.run.checks, key=lambda check: self._promise(one, check)):
+            is_new = check.name not in one.found
+            fails = one.at(check.name).failed
+            ruled_out = fails and (check.passed or not self._is_alike(one, check.name))
             if is_new:
-                self.odds.note(self.mistake.exercise, check, ruled_out)
+                self.odds.note(self.run.exercise, check, ruled_out)
             if ruled_out:
-                return set()
-            if failed:
-                fails.add(check.name)
-        return fails
+                return None
+            if fails:
+                explained.add(check.name)
+        return Explanation(one, frozenset(explained)) if explained else None
 
-    def fails_partly_alike(self, run: ExerciseRun, wanted: Collection[str]) -> tuple[set[str], set[str]]:
-        """The checks that the mistake fails, and those of them in which the student's transcript is the same.
+    def _promise(self, one: Behaviour, check: Check) -> tuple[bool, float]:
+        """Sort key for trying checks: first those already run, then those that have ruled out most."""
+        return check.name not in one.found, -self.odds(self.run.exercise, check)
 
-        Both sets are empty if the mistake fails a check that the student passed, or if the second set holds none of the
-        checks `wanted`.
-        """
-        passed = [check for check in run.checks if check.passed]
-        if any(self.found[check.name][0] for check in passed if check.name in self.found):
-            return set(), set()
-        fails: set[str] = set()
-        explains: set[str] = set()
-        for check in sorted(run.failed(), key=lambda check: (check.name not in wanted, check.name not in self.found)):
-            if check.name not in wanted and not explains:
-                return set(), set()
-            failed, transcript = self._at(check.name)
-            if failed:
-                fails.add(check.name)
-                if _alike(run.transcripts[check.name], transcript):
-                    explains.add(check.name)
-        if not explains or any(self._at(check.name)[0] for check in passed):
-            return set(), set()
-        return fails, explains
+    def _best(self, found: Iterable[Explanation]) -> list[Mistake]:
+        """Choose greedily what explains most failed checks; each must explain one that no earlier choice does."""
+        chosen: list[Mistake] = []
+        explained: set[str] = set()
+        for one in sorted(found, key=lambda e: -len(e.checks)):
+            if len(chosen) < MOST and one.checks - explained:
+                chosen.append(one.behaviour.mistake)
+                explained |= one.checks
+        return chosen
 
-    def _likely_to_rule_out(self, check: Check) -> tuple[bool, float]:
-        """Sort key for trying checks: first those already run, then those that have ruled out mistakes most often."""
-        return check.name not in self.found, -self.odds(self.mistake.exercise, check)
+    # --- several at once ------------------------------------------------------------------------------
 
-    def _at(self, check: str) -> tuple[bool, Transcript]:
-        """Whether the mistake fails this check, and its transcript of it."""
-        if check not in self.found:
-            run = self.graders.run(self.mistake.exercise, self.mistake.local(), self.seed, only=check)
-            self.found[check] = bool(run.failed()), run.transcripts[check]
-        return self.found[check]
-
-
-def diagnose(run: ExerciseRun, graders: Graders) -> list[Diagnosis]:
-    """The diagnosis of a single run, by a Diagnostician that is not kept."""
-    return Diagnostician(graders).diagnose(run)
-
-
-def _names(known: Iterable[Behaviour], run: ExerciseRun) -> list[Diagnosis]:
-    """The diagnoses of a run, chosen from the `known` mistakes."""
-    whole = _those_that_explain_all_they_fail(known, run)
-    explained = {check for _, explains in whole for check in explains}
-    parts = _those_that_explain_a_part(known, run, explained)
-    return [Diagnosis(m.id, m.says) for m in _best(whole, parts)]
-
-
-def _those_that_explain_all_they_fail(known: Iterable[Behaviour], run: ExerciseRun) -> Explained:
-    """Mistakes that agree with the run in every check they fail; ends with the first that explains all failures."""
-    every = {check.name for check in run.failed()}
-    found = []
-    for one in known:
-        if explains := one.fails_alike(run):
-            found.append((one.mistake, explains))
-            if explains == every:
-                break
-    return found
-
-
-def _those_that_explain_a_part(known: Iterable[Behaviour], run: ExerciseRun, explained: set[str]) -> Explained:
-    """Mistakes that agree with the run in some of the checks they fail, and explain one that is not `explained` yet."""
-    telling = {check.name for check in run.failed() if _is_telling(run.transcripts[check.name])}
-    wanted = telling - explained
-    if len(telling) < 2 or not wanted:
+    def _together(self, is_alike: Comparison) -> list[Mistake]:
+        """What all combinations of two mistakes that explain everything have in common; else the same for three."""
+        acts = {one: self._acts(one, is_alike) for one in self.behaviours.singles if not self._is_ruled_out(one)}
+        candidates = [one for one, where in acts.items() if where]
+        for many, most in ((2, PAIRS), (3, TRIPLES)):
+            tried = itertools.islice(self._fitting(candidates, acts, many), most)
+            found = [group for group in tried if self._explain_everything(group, is_alike)]
+            if found:
+                return [one.mistake for one in found[0] if self._is_needed(one, found, candidates, is_alike)]
         return []
-    found = []
-    for one in known:
-        fails, explains = one.fails_partly_alike(run, wanted)
-        seen = explains & telling
-        if explains != fails and len(seen) >= max(2, SHARE * len(fails)):
-            found.append((one.mistake, seen))
-    return found
 
+    def _is_needed(
+        self,
+        one: Behaviour,
+        found: Sequence[Sequence[Behaviour]],
+        candidates: Sequence[Behaviour],
+        is_alike: Comparison,
+    ) -> bool:
+        """Whether nothing is explained without it: not by another combination, nor by another mistake in its place."""
+        if not all(one in group for group in found):
+            return False
+        others = [other for other in found[0] if other is not one]
+        return not any(
+            self._explain_everything([*others, other], is_alike) for other in candidates if other not in found[0]
+        )
 
-def _alike(one: Transcript, other: Transcript) -> bool:
-    """Whether two transcripts hold the same observations."""
-    return same(one.entries, other.entries)
+    def _is_ruled_out(self, one: Behaviour) -> bool:
+        """Whether it fails a check that the student passed."""
+        known = (check for check in self.passed if check.name in one.found)
+        if any(one.found[check.name].failed for check in known):
+            return True
+        new = sorted((c for c in self.passed if c.name not in one.found), key=lambda c: self._promise(one, c))
+        for check in new:
+            fails = one.at(check.name).failed
+            self.odds.note(self.run.exercise, check, fails)
+            if fails:
+                return True
+        return False
 
+    def _acts(self, one: Behaviour, is_alike: Comparison) -> dict[str, bool]:
+        """The failed checks in which it is not like a right answer, and whether the student is like it there."""
+        return {name: is_alike(one, name) for name in self.failed if not self._is_idle(one, name)}
 
-def _is_telling(transcript: Transcript) -> bool:
-    """Whether a check saw a tensor with at least two different numbers: any code may return a tensor of zeros."""
-    values = [entry[1] for entry in transcript.entries if entry[0] == "value"]
-    tensors = [t for t in tree_leaves(values) if isinstance(t, torch.Tensor)]
-    return any(t.device.type != "meta" and len(t.nan_to_num().unique()) > 1 for t in tensors)
+    def _is_idle(self, one: Behaviour, name: str) -> bool:
+        """Whether a mistake makes no difference in a check."""
+        seen, right = one.at(name), self.behaviours.right.at(name)
+        return not seen.failed and likeness(seen.transcript, right.transcript, right.transcript).alike
 
+    def _fitting(
+        self, candidates: Sequence[Behaviour], acts: Mapping[Behaviour, Mapping[str, bool]], many: int
+    ) -> Iterator[tuple[Behaviour, ...]]:
+        """Groups of `many` that may explain everything, judged by what each does alone: the most promising first."""
+        doubts = {
+            group: self._doubts([acts[one] for one in group]) for group in itertools.combinations(candidates, many)
+        }
+        groups = [group for group, number in doubts.items() if number <= (DOUBTS if many == 2 else 0)]
+        yield from sorted(groups, key=lambda group: (doubts[group], -sum(sum(acts[one].values()) for one in group)))
 
-def _best(*rounds: Explained) -> list[Mistake]:
-    """Choose greedily the mistakes that explain most failed checks; each must explain one that no earlier choice does.
+    def _doubts(self, acts: Sequence[Mapping[str, bool]]) -> int:
+        """In how many failed checks none of them acts, or a single one, and the student does something else."""
+        alike = ([act[name] for act in acts if name in act] for name in self.failed)
+        return sum(where in ([], [False]) for where in alike)
 
-    Earlier rounds take precedence.
-    """
-    chosen: list[Mistake] = []
-    explained: set[str] = set()
-    for candidates in rounds:
-        for mistake, explains in sorted(candidates, key=lambda c: -len(c[1])):
-            if len(chosen) < MOST and explains - explained:
-                chosen.append(mistake)
-                explained |= explains
-    return chosen
+    def _explain_everything(self, group: Sequence[Behaviour], is_alike: Comparison) -> bool:
+        """Whether an answer with all these mistakes can be made, and does what the student's does."""
+        together = self.behaviours.of([one.mistake for one in group])
+        return together is not None and self._explains_everything(together, is_alike)
+
+    def _explains_everything(self, one: Behaviour, is_alike: Comparison) -> bool:
+        """Whether it fails exactly what the student failed, each check in the same way."""
+        for check in sorted(self.run.checks, key=lambda check: (check.passed, self._promise(one, check))):
+            if one.at(check.name).failed is check.passed:
+                return False
+            if not check.passed and not is_alike(one, check.name):
+                return False
+        return True

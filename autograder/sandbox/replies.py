@@ -208,6 +208,27 @@ def failure(reply: wire.Message, before: int = 0) -> Failure:
     return Failure(str(error.get("type", "an error"))[:100], str(error.get("message", ""))[:1000], where, done)
 
 
+def compared(reply: wire.Message, tensors: wire.Tensors, values: bool, before: int) -> tuple[Any, ...]:
+    """All that a reply says, in a form that can be compared with another's; of values only the kind, if not `values`.
+
+    It was asked with `before` other requests. Parameters count by their shapes, since they may be random. Raises
+    WireError.
+    """
+    if not succeeded(reply):
+        error = failure(reply, before)
+        return "error", error.type, error.message, error.done
+    bounded(tensors)
+    gradients = reply.get("gradients")
+    gradients = gradients if isinstance(gradients, dict) else {}
+    value, inputs, parameters, state = (
+        None if part is None else wire.unpack(part, tensors)
+        for part in (reply.get("value"), gradients.get("inputs"), gradients.get("parameters"), reply.get("parameters"))
+    )
+    shapes = {n: list(p.shape) for n, p in state.items() if _is_tensor(p)} if isinstance(state, dict) else None
+    seen = [value, inputs, parameters] if values else type(value).__name__
+    return "answer", seen, shapes, bool(reply.get("changed")), reply.get("training") is True
+
+
 def bounded(tensors: wire.Tensors) -> wire.Tensors:
     """The tensors of one answer, if they hold at most MAX_NUMBERS numbers in all. Raises WireError."""
     many = sum(tensor.numel() for tensor in tensors)

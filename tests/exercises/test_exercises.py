@@ -13,7 +13,7 @@ from torch import nn
 from autograder import course
 from autograder.checks import api
 from autograder.checks.proxies import Local, Submission, same
-from autograder.checks.runner import ExerciseRun, Graders, Stopped
+from autograder.checks.runner import Graders, Stopped
 from autograder.errors import UsageError
 from autograder.mistakes import matrix
 from autograder.mistakes.bank import bank
@@ -30,24 +30,9 @@ def graders():
     return Graders()
 
 
-class Remembering:
-    """Stands in for the graders where mistakes are graded again and again: each is run once per seed."""
-
-    def __init__(self, runs):
-        self.runs = runs
-
-    def run(self, exercise, transport, seed, only):
-        code = transport.bench.namespace[exercise]
-        whole = self.runs(
-            exercise, next(id for id, m in bank(exercise).items() if m.namespace()[exercise] is code), seed
-        )
-        checks = [check for check in whole.checks if check.name == only]
-        return ExerciseRun(exercise, transport, seed, only, checks, transcripts=whole.transcripts)
-
-
 @pytest.fixture(scope="module")
-def diagnostician(runs):
-    return Diagnostician(Remembering(runs))
+def diagnostician(graders):
+    return Diagnostician(graders)
 
 
 @pytest.fixture(scope="module")
@@ -155,10 +140,9 @@ def test_a_run_that_was_stopped_is_not_diagnosed(runs, diagnostician):
 
 def test_the_diagnostician_keeps_a_bounded_number_of_banks(graders, monkeypatch):
     monkeypatch.setattr("autograder.mistakes.diagnosis.KEPT", 1)
-    monkeypatch.setattr("autograder.mistakes.diagnosis.bank", lambda exercise: {})
     diagnostician = Diagnostician(graders)
     for seed in (1, 2):
-        diagnostician._bank("attention", seed)
+        diagnostician._behaviours("attention", seed)
     assert list(diagnostician.known) == [("attention", 2)]
 
 

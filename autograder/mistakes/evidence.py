@@ -1,0 +1,126 @@
+"""Compares what a check saw of a student's code with what it saw of a mistake, and of the right answer."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+
+from ..checks.proxies import Counts, Transcript, largest
+from ..sandbox.inside import wire
+
+# Rounding, relative to the largest value: values that differ by less may come from the same formula, written otherwise.
+ROUNDING = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3, torch.float64: 1e-9}
+VISIBLE = 0.1  # of ROUNDING: a mistake that changes values by less does not act there
+NEARER = 0.2  # the student's values may be this far from the mistake's, relative to the mistake's from the right ones
+
+NOTHING = object()  # stands for what the right answer has no counterpart of
+
+
+class Likeness(NamedTuple):
+    """Whether two observations are `alike`, and whether that is `telling`: a right answer gives something else."""
+
+    alike: bool
+    telling: bool
+
+
+DIFFERENT = Likeness(alike=False, telling=False)
+
+
+def likeness(student: Transcript, mistake: Transcript, right: Transcript) -> Likeness:
+    """How a student's transcript compares with a mistake's, given the right answer's."""
+    if len(student.entries) != len(mistake.entries):
+        return DIFFERENT
+    return _of_all(student.entries, mistake.entries, right.entries)
+
+
+def _of_all(students: Any, mistakes: Any, rights: Any) -> Likeness:
+    telling = False
+    for index, (student, mistake) in enumerate(zip(students, mistakes, strict=True)):
+        one = _compared(student, mistake, rights[index] if index < len(rights) else NOTHING)
+        if not one.alike:
+            return DIFFERENT
+        telling = telling or one.telling
+    return Likeness(True, telling)
+
+
+def _compared(student: Any, mistake: Any, right: Any) -> Likeness:
+    if isinstance(student, torch.Tensor) and isinstance(mistake, torch.Tensor):
+        return _tensors(student, mistake, right)
+    if type(student) is not type(mistake):
+        return DIFFERENT
+    if isinstance(student, (list, tuple)):
+        if len(student) != len(mistake):
+            return DIFFERENT
+        fits = type(right) is type(mistake) and len(right) == len(mistake)
+        inside = _of_all(student, mistake, right if fits else ())
+        return inside if fits or not inside.alike else Likeness(True, True)
+    if isinstance(student, dict):
+        if student.keys() != mistake.keys():
+            return DIFFERENT
+        fits = isinstance(right, dict) and right.keys() == mistake.keys()
+        keys = list(student)
+        inside = _of_all(
+            [student[k] for k in keys], [mistake[k] for k in keys], [right[k] for k in keys] if fits else ()
+        )
+        return inside if fits or not inside.alike else Likeness(True, True)
+    if isinstance(student, wire.Opaque):
+        is_right = isinstance(right, wire.Opaque) and right.name == mistake.name
+        return Likeness(student.name == mistake.name, not is_right)
+    if isinstance(student, Counts):
+        is_right = isinstance(right, Counts) and right.like(mistake)
+        return Likeness(student.like(mistake), not is_right)
+    return Likeness(student == mistake, type(right) is not type(mistake) or right != mistake)
+
+
+def _tensors(student: torch.Tensor, mistake: torch.Tensor, right: Any) -> Likeness:
+    """Alike up to rounding, and, where the mistake changes values, far nearer to its values than to the right ones."""
+    if _form(student) != _form(mistake):
+        return DIFFERENT
+    comparable = isinstance(right, torch.Tensor) and _form(right) == _form(mistake)
+    if student.device.type == "meta":
+        return Likeness(True, not comparable)
+    if not student.dtype.is_floating_point:
+        return Likeness(torch.equal(student, mistake), not (comparable and torch.equal(right, mistake)))
+    rounding = ROUNDING.get(student.dtype, 1e-9)
+    error, size = _distance(student, mistake), _size(mistake)
+    if not error <= rounding * size + 1e-12:
+        return DIFFERENT
+    if not comparable:
+        return Likeness(True, _is_varied(mistake))
+    effect = _distance(mistake, right)
+    if effect <= VISIBLE * rounding * max(size, _size(right)) + 1e-12:
+        return Likeness(True, False)
+    if error <= NEARER * effect:
+        return Likeness(True, _is_varied(mistake) or _is_varied(right))
+    return DIFFERENT if effect > rounding * size else Likeness(True, False)
+
+
+def _form(tensor: torch.Tensor) -> tuple[torch.Size, torch.dtype, torch.device]:
+    return tensor.shape, tensor.dtype, tensor.device
+
+
+def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
+    """The largest difference; infinite if one has a NaN or an infinity where the other has none."""
+    one, other = one.double(), other.double()
+    error = largest(one - other)
+    if math.isfinite(error):
+        return error
+    odd = ~torch.isfinite(other)
+    if not torch.equal(~torch.isfinite(one), odd) or not torch.equal(
+        one[odd].nan_to_num(0.5), other[odd].nan_to_num(0.5)
+    ):
+        return math.inf
+    return largest(one[~odd] - other[~odd])
+
+
+def _size(tensor: torch.Tensor) -> float:
+    """The largest finite absolute value."""
+    size = largest(tensor.double())
+    return size if math.isfinite(size) else largest(tensor[torch.isfinite(tensor)].double())
+
+
+def _is_varied(tensor: torch.Tensor) -> bool:
+    """Whether a tensor holds different numbers: any code may return one of zeros."""
+    return tensor.numel() > 1 and len(tensor.nan_to_num().unique()) > 1

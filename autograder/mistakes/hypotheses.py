@@ -1,0 +1,174 @@
+"""What may be wrong with an answer: one mistake, several at once, or none; and what such an answer does."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..checks.proxies import Answer, Local, Submission, Transcript, told
+from ..checks.replay import RecordingTransport
+from ..sandbox import replies
+from . import bank as banks
+from .bank import Bank, BankError, Mistake
+
+if TYPE_CHECKING:
+    from ..checks.runner import GradedCheck, Graders
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """The `mistakes` that an answer may have, and the whole `source` of such an answer. Without any it is right."""
+
+    exercise: str
+    mistakes: tuple[Mistake, ...]
+    source: str
+    beside: str = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(mistake.id for mistake in self.mistakes)
+
+    def local(self) -> Local:
+        """An answer with these mistakes, behind the interface of a submission."""
+        return Local(banks.namespace_of(f"{self.exercise}/{'+'.join(self.ids)}", self.beside, self.source), self.source)
+
+
+def right(bank: Bank) -> Hypothesis:
+    """The right answer, which the mistakes of the bank edit."""
+    return Hypothesis(bank.exercise, (), bank.right, bank.around)
+
+
+def composed(right: Hypothesis, *mistakes: Mistake) -> Hypothesis | None:
+    """The right answer with all these mistakes; None if their edits do not fit together.
+
+    The edits are made one mistake after another, in the first order in which each finds its text once.
+    """
+    if len(mistakes) == 1:
+        return Hypothesis(right.exercise, mistakes, mistakes[0].source, right.beside)
+    if any(mistake.edits is None for mistake in mistakes):
+        return None
+    for order in itertools.permutations(mistakes):
+        source = right.source
+        try:
+            for mistake in order:
+                source = banks.edited(source, mistake.edits or {}, mistake.id)
+            compile(source, "<composed>", "exec")
+        except (BankError, SyntaxError):
+            continue
+        return Hypothesis(right.exercise, mistakes, source, right.beside)
+    return None
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a check found out about an answer: whether it `failed`, what it saw, and the `reason` that it gave."""
+
+    failed: bool
+    transcript: Transcript
+    reason: str  # see `without_numbers`
+
+
+def without_numbers(reason: str) -> str:
+    """A check's reason without the numbers in it, which change with the inputs and with rounding."""
+    return re.sub(r"-?\d+(\.\d+)?(e[-+]?\d+)?%?", "#", reason)
+
+
+class Questions:
+    """The requests that a check makes of a right answer, and which of them have values that are always the same."""
+
+    def __init__(self, check: GradedCheck, right: Hypothesis, seed: int) -> None:
+        self.asked = RecordingTransport(right.local())
+        submission = Submission(self.asked)
+        check.call(submission, seed)
+        self.kept = submission.kept
+
+    def compared(self, answers: Sequence[Answer]) -> Transcript:
+        """The answers in a form that can be compared, up to one that could not be prepared. Raises WireError."""
+        found = []
+        for (message, _), (reply, tensors), kept in zip(self.asked.requests, answers, self.kept, strict=True):
+            before = len(message["before"])
+            seen = replies.compared(reply, tensors, kept, before)
+            if seen[0] == "error":
+                _, kind, message, done = seen
+                found.append(("error", kind, told(kind, message), done))
+                if done < before:  # what follows would be about an object that is not there
+                    break
+            else:
+                found.append(seen)
+        return Transcript(found)
+
+
+class Behaviour:
+    """What an answer does under the checks: each check is run when it is first needed, and its result is kept."""
+
+    def __init__(self, hypothesis: Hypothesis, behaviours: Behaviours) -> None:
+        self.hypothesis = hypothesis
+        self.behaviours = behaviours
+        self.found: dict[str, Observation] = {}
+        self.answered: dict[str, Transcript] = {}
+
+    @property
+    def mistake(self) -> Mistake:
+        """Its only mistake."""
+        (mistake,) = self.hypothesis.mistakes
+        return mistake
+
+    def at(self, check: str) -> Observation:
+        """What this check finds out."""
+        if check not in self.found:
+            self.found[check] = self._observed(check)
+        return self.found[check]
+
+    def _observed(self, check: str) -> Observation:
+        local, seed = self.hypothesis.local(), self.behaviours.seed
+        run = self.behaviours.graders.run(self.hypothesis.exercise, local, seed, only=check)
+        failed = run.failed()
+        reason = without_numbers(failed[0].reason) if failed else ""
+        return Observation(bool(failed), run.transcripts[check], reason)
+
+    def answers(self, check: str) -> Transcript:
+        """What it answers to all that the check asks of a right answer; the check itself ends where it fails."""
+        if check not in self.answered:
+            questions, local = self.behaviours.questions(check), self.hypothesis.local()
+            answers = [local.ask(*request) for request in questions.asked.requests]
+            self.answered[check] = questions.compared(answers)
+        return self.answered[check]
+
+
+class Behaviours:
+    """The behaviour of all answers that one may think of, on the inputs of one seed: right, wrong once, wrong twice."""
+
+    def __init__(self, bank: Bank, graders: Graders, seed: int) -> None:
+        self.graders = graders
+        self.seed = seed
+        self.checks = {check.name: check for check in graders.checks[bank.exercise]}
+        self.asked: dict[str, Questions] = {}
+        self.right = Behaviour(right(bank), self)
+        self.known: dict[tuple[str, ...], Behaviour | None] = {}
+        self.singles = [one for one in (self.of([mistake]) for mistake in bank.values()) if one]
+
+    def of(self, mistakes: Sequence[Mistake]) -> Behaviour | None:
+        """The behaviour of an answer with all these mistakes; None if their edits do not fit together."""
+        ids = tuple(mistake.id for mistake in mistakes)
+        if ids not in self.known:
+            hypothesis = composed(self.right.hypothesis, *mistakes)
+            self.known[ids] = Behaviour(hypothesis, self) if hypothesis and _makes_sense(hypothesis) else None
+        return self.known[ids]
+
+    def questions(self, check: str) -> Questions:
+        """What this check asks of a right answer."""
+        if check not in self.asked:
+            self.asked[check] = Questions(self.checks[check], self.right.hypothesis, self.seed)
+        return self.asked[check]
+
+
+def _makes_sense(hypothesis: Hypothesis) -> bool:
+    """Whether its text runs: edits that fit together as texts may still contradict each other."""
+    try:
+        hypothesis.local()
+    except Exception:
+        return False
+    return True
