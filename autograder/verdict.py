@@ -81,10 +81,14 @@ class Check:
 
 @dataclass
 class Diagnosis:
-    """A named mistake that gives the same values as the student's code."""
+    """A named mistake that gives the same values as the student's code. `line` is the student's, if it is certain."""
 
     id: str
     message: str
+    line: str = ""
+
+    def __post_init__(self) -> None:  # it quotes the submission
+        self.line = printable(self.line)
 
 
 @dataclass

@@ -16,6 +16,7 @@ import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first check on m
 from .. import course
 from ..errors import GraderError
 from ..sandbox.inside import no_dynamo, wire
+from ..sandbox.replies import Place
 from ..verdict import Check
 from .api import CheckFailed, Draw, GateFailed
 from .proxies import Answer, JoinedTransport, StudentError, Submission, Transcript
@@ -49,6 +50,7 @@ class ExerciseRun:
     skipped: list[dict[str, str]] = field(default_factory=list)  # the fields of Skipped
     transcripts: dict[str, Transcript] = field(default_factory=dict)  # by the names of checks
     answers: dict[str, Sequence[Answer]] = field(default_factory=dict)  # those that were fetched ahead, by check
+    places: dict[str, Place] = field(default_factory=dict)  # where in the submission's code an error ended a check
     unjudged: list[str] = field(default_factory=list)  # checks with errors of their own, for the instructor
     stopped: Stopped | None = None
 
@@ -146,6 +148,8 @@ class Graders:
         return self._judged(check, outcome, run), transcript
 
     def _judged(self, check: GradedCheck, outcome: BaseException | None, run: ExerciseRun) -> Outcome:
+        if isinstance(outcome, StudentError) and outcome.where:
+            run.places[check.name] = outcome.where
         if problem := mistake(check, outcome):
             run.unjudged.append(problem)
         return judge(check, outcome)

@@ -93,6 +93,19 @@ def reaches(source: Source, names: Collection[str]) -> list[str]:
     return sorted(found)
 
 
+def definition(source: Source) -> str:
+    """The text of the definition that counts. Raises NoDefinition."""
+    cells = list(_within(source.cells))
+    found: dict[bool, str] = {}  # by whether it had run before the exercise was looked up
+    for index, cell in enumerate(cells):
+        node = _defined(_parse(cell)).get(source.name)
+        if node is not None:
+            found[index < source.before] = ast.get_source_segment(cell, node) or ""
+    if not found:
+        raise NoDefinition(source.name)
+    return found.get(True) or found[False]
+
+
 def names_in(text: str) -> set[str]:
     """All names that a cell reads or assigns (not attributes); none if it can't be parsed."""
     return {node.id for node in ast.walk(_parse(text)) if isinstance(node, ast.Name)}

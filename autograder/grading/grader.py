@@ -222,16 +222,34 @@ class Grader:
             return []
 
     def _diagnosis(self, workspace: Workspace, exercise: course.Exercise, run: ExerciseRun) -> list[Diagnosis]:
-        """The diagnosis of a run that failed, headed by any exercise it builds on that is wrong itself."""
-        known = course.exercises()
-        bases = [b for b in course.assignments()[exercise.assignment].bases if b in known]
+        """The diagnosis of a run that failed, headed by the exercises it builds on whose mistakes made it fail.
+
+        If something still fails with right ones in their place, the mistakes that are named are the ones behind that.
+        """
+        shaky = self._shaky_bases(workspace, exercise, run.seed)
+        to_blame = [base for base in shaky if self._mends(base, workspace, run)]
+        if not to_blame:
+            return self.diagnostician.diagnose(run)
+        says = "`{}`, on which this stands, is not right either: mend that first."
+        found = [Diagnosis(f"stands-on-{base}", says.format(base)) for base in to_blame]
+        with workspace.with_right(to_blame) as mended:
+            rest = self.graders.run(run.exercise, mended, run.seed)
+            if rest.failed():
+                return found + self.diagnostician.diagnose(rest)
+        return found + self.diagnostician.diagnose(run)
+
+    def _shaky_bases(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> list[str]:
+        """The exercises that this one uses and that are not right."""
+        bases = [b for b in course.assignments()[exercise.assignment].bases if b in course.exercises()]
         used = workspace.names_used_by(exercise.name) if bases else set()
-        shaky = []
-        for base in bases:
-            if base in used and self._is_shaky(workspace, base, run.seed):
-                says = f"`{base}`, on which this stands, is not right either: mend that first."
-                shaky.append(Diagnosis(f"stands-on-{base}", says))
-        return shaky + self.diagnostician.diagnose(run)
+        return [base for base in bases if base in used and self._is_shaky(workspace, base, seed)]
+
+    def _mends(self, base: str, workspace: Workspace, run: ExerciseRun) -> bool:
+        """Whether some of the checks that failed pass with a right `base`, and no others fail."""
+        with workspace.with_right([base]) as mended:
+            tried = self.graders.run(run.exercise, mended, run.seed)
+        failed = {check.name for check in run.failed()}
+        return not tried.stopped and {check.name for check in tried.failed()} < failed
 
     def _is_shaky(self, workspace: Workspace, base: str, seed: int) -> bool:
         """Whether a base fails a check of its own; this is found out only once per submission."""

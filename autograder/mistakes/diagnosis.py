@@ -26,11 +26,13 @@ from cachetools import LRUCache
 from ..checks.api import CATEGORIES
 from ..checks.proxies import Transcript
 from ..checks.runner import Stopped
+from ..checks.source_text import NoDefinition, definition
 from ..sandbox.inside import wire
 from ..verdict import Check, Diagnosis
 from .bank import Bank, Mistake, bank
 from .evidence import Likeness, likeness
 from .hypotheses import Behaviour, Behaviours, without_numbers
+from .lines import line_of
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, Graders
@@ -59,7 +61,8 @@ class Diagnostician:
         behaviours = self._behaviours(run.exercise, run.seed)
         if behaviours is None:
             return []
-        return [Diagnosis(m.id, m.says) for m in Search(run, behaviours, self.odds).mistakes()]
+        search = Search(run, behaviours, self.odds)
+        return [Diagnosis(m.id, m.says, search.line_of(m)) for m in search.mistakes()]
 
     def _behaviours(self, exercise: str, seed: int) -> Behaviours | None:
         """The behaviour of all mistakes of the exercise, as far as it is known; None if it has no bank."""
@@ -132,6 +135,17 @@ class Search:
         found = self.behaviours.of([mistake])
         fails = [self.ranks[name] for name in self.failed if found and name in found.found and found.found[name].failed]
         return min(fails, default=len(CATEGORIES))
+
+    def line_of(self, mistake: Mistake) -> str:
+        """The student's line that this mistake points to; empty if none is certain."""
+        one = self.behaviours.of([mistake])
+        alike = [name for name in self.failed if one and one.at(name).failed and self._is_alike(one, name)]
+        places = [self.run.places.get(name) for name in alike]
+        try:
+            text = definition(self.run.transport.source(self.run.exercise))
+            return line_of(mistake.source, self.behaviours.right.hypothesis.source, text, places)
+        except (NoDefinition, SyntaxError, ValueError, RecursionError, MemoryError):
+            return ""
 
     def _found(self) -> list[Mistake]:
         alone = self._alone()

@@ -1,0 +1,78 @@
+"""Finds the line of a student's code to which a named mistake points, where it can be found with certainty.
+
+Two ways are certain. If all failures that a mistake explains are errors raised at one line, it is that line. Else the
+texts are compared: a statement or a call that the mistake has and the right answer lacks, and that occurs exactly once
+in the student's code, whatever its variables are called.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from ..sandbox.replies import Place
+
+MODULES = frozenset({"torch", "nn", "F", "math", "np", "numpy", "self", "super"})  # names that mean the same everywhere
+LEAST = 6  # nodes of a statement that is compared: shorter ones may stand anywhere
+LONGEST = 160  # characters of a line that is shown
+
+
+def line_of(mistake: str, right: str, student: str, places: Collection[Place | None]) -> str:
+    """The student's line, without its indentation; empty if none is certain.
+
+    `mistake` and `right` are the texts of an answer with and without the mistake, `student` that of the student's
+    definition. `places` are where the failures that the mistake explains were raised, None for those without an error.
+    """
+    raised = {place.code.strip() if place else "" for place in places}
+    if len(raised) == 1 and raised != {""}:
+        return raised.pop()[:LONGEST]
+    trees = [ast.parse(textwrap.dedent(text)) for text in (mistake, right, student)]
+    for forms in (_statements, _calls):
+        wrong, correct, theirs = (list(forms(tree)) for tree in trees)
+        typical = {form for form, _ in wrong} - {form for form, _ in correct}
+        found = [node for form, node in theirs if form in typical]
+        if len(found) == 1:
+            return textwrap.dedent(student).splitlines()[found[0].lineno - 1].strip()[:LONGEST]
+    return ""
+
+
+def _statements(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    """The simple statements of a text that are long enough to mean something, each with its form."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)):
+            if sum(1 for _ in ast.walk(node)) >= LEAST and not _is_text(node):
+                yield _form(node), node
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _form(node: ast.stmt) -> str:
+    """A statement's structure, with its variables numbered in the order in which they occur."""
+    numbers: dict[str, str] = {}
+
+    class Renamed(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.Name:  # noqa: N802
+            new = name.id if name.id in MODULES else numbers.setdefault(name.id, f"v{len(numbers)}")
+            return ast.Name(id=new, ctx=ast.Load())
+
+    return ast.dump(Renamed().visit(ast.parse(ast.unparse(node)).body[0])).replace("Store()", "Load()")
+
+
+def _calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+    """The calls of a text that have constants among their arguments: the function's last name and the constants."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+            constants = Counter(ast.unparse(argument) for argument in arguments if _is_constant(argument))
+            if name and constants:
+                yield f"{name} {sorted(constants.items())}", node
+
+
+def _is_constant(node: ast.expr) -> bool:
+    node = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(node, ast.Constant)
