@@ -15,7 +15,7 @@ import functools
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 
 from .. import course
@@ -34,6 +34,7 @@ class Mistake:
 
     `source` is the whole text that a student would have typed. `edits` maps old texts of the right answer to new ones,
     or is None if the mistake is written out in full. `beside` is the text of what else such a notebook defines.
+    `variant` counts the other ways to make the same mistake.
     """
 
     id: str
@@ -43,10 +44,16 @@ class Mistake:
     edits: Mapping[str, str] | None = None
     original: str | None = None
     beside: str = ""
+    variant: int = 0
 
     def namespace(self) -> dict[str, object]:
         """The namespace of a notebook with this mistake."""
         return namespace_of(f"{self.exercise}/{self.id}", self.beside, self.source)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What tells it from all others of its exercise."""
+        return self.id, self.variant
 
     def local(self) -> Local:
         """The same, behind the interface of a submission."""
@@ -87,6 +94,7 @@ class Bank(Mapping[str, Mistake]):
 
     def __post_init__(self) -> None:
         self.mistakes: dict[str, Mistake] = {}
+        self.variants: list[Mistake] = []
         self.right = right_answer(self.exercise, self.answer)
         self.around = "\n\n".join(right_answer(name) for name in self.beside)
         self.places = {name: self.fill(text) for name, text in self.places.items()}
@@ -108,11 +116,21 @@ class Bank(Mapping[str, Mistake]):
         `{SCALE}` stands for the text at that place and `{WIDTH}` for that word, both in `says` and in the new texts.
         Raises BankError.
         """
-        where = {self.places[place]: new for place, new in changes.items()} | dict(edits or {})
-        where = {self.fill(old): self.fill(new) for old, new in where.items()}
+        where = self._where(edits, changes)
         if not where:
             raise BankError(f"{self.exercise}: {id} has no edit")
         self._add(id, says, edited(self.right, where, f"{self.exercise}: {id}"), where, original)
+
+    def variant(self, id: str, edits: Mapping[str, str] | None = None, /, **changes: str) -> None:
+        """Add another way to make the mistake `id`, which behaves differently; the arguments are those of `mistake`.
+
+        Raises BankError.
+        """
+        where = self._where(edits, changes)
+        of = self.mistakes[id]
+        number = 1 + sum(other.id == id for other in self.variants)
+        source = edited(self.right, where, f"{self.exercise}: variant {number} of {id}")
+        self.variants.append(replace(of, source=source, edits=where, variant=number))
 
     def rewritten(self, id: str, says: str, source: str, /, original=None) -> None:
         """Add a mistake whose text is written out in full."""
@@ -154,6 +172,11 @@ class Bank(Mapping[str, Mistake]):
     def fill(self, text: str) -> str:
         """Replace the names of places and words in a text by what they stand for; a word may contain such names."""
         return NAME.sub(self._named, text)
+
+    def _where(self, edits: Mapping[str, str] | None, changes: Mapping[str, str]) -> dict[str, str]:
+        """New texts by old ones, for edits by place and by text."""
+        where = {self.places[place]: new for place, new in changes.items()} | dict(edits or {})
+        return {self.fill(old): self.fill(new) for old, new in where.items()}
 
     def _named(self, found: re.Match[str]) -> str:
         name = found[1]

@@ -251,7 +251,9 @@ class Search:
 
     def _together(self, is_alike: Comparison) -> list[Mistake]:
         """What all combinations of two mistakes that explain everything have in common; else the same for three."""
-        acts = {one: self._acts(one, is_alike) for one in self.behaviours.singles if not self._is_ruled_out(one)}
+        # A variant may be there for its company alone, which makes up for what it fails by itself.
+        left = [one for one in self.behaviours.singles if one.mistake.variant or not self._is_ruled_out(one)]
+        acts = {one: self._acts(one, is_alike) for one in left}
         candidates = [one for one, where in acts.items() if where]
         for many, most in ((2, PAIRS), (3, TRIPLES)):
             tried = itertools.islice(self._fitting(candidates, acts, many), most)
@@ -268,12 +270,12 @@ class Search:
         is_alike: Comparison,
     ) -> bool:
         """Whether nothing is explained without it: not by another combination, nor by another mistake in its place."""
-        if not all(one in group for group in found):
+        if not all(one.mistake.id in [other.mistake.id for other in group] for group in found):
             return False
         others = [other for other in found[0] if other is not one]
-        return not any(
-            self._explain_everything([*others, other], is_alike) for other in candidates if other not in found[0]
-        )
+        ids = [member.mistake.id for member in found[0]]
+        instead = [other for other in candidates if other.mistake.id not in ids]
+        return not any(self._explain_everything([*others, other], is_alike) for other in instead)
 
     def _is_ruled_out(self, one: Behaviour) -> bool:
         """Whether it fails a check that the student passed."""

@@ -147,16 +147,16 @@ class Behaviours:
         self.checks = {check.name: check for check in graders.checks[bank.exercise]}
         self.asked: dict[str, Questions] = {}
         self.right = Behaviour(right(bank), self)
-        self.known: dict[tuple[str, ...], Behaviour | None] = {}
-        self.singles = [one for one in (self.of([mistake]) for mistake in bank.values()) if one]
+        self.known: dict[tuple[tuple[str, int], ...], Behaviour | None] = {}
+        self.singles = [one for one in (self.of([mistake]) for mistake in [*bank.values(), *bank.variants]) if one]
 
     def of(self, mistakes: Sequence[Mistake]) -> Behaviour | None:
         """The behaviour of an answer with all these mistakes; None if their edits do not fit together."""
-        ids = tuple(mistake.id for mistake in mistakes)
-        if ids not in self.known:
+        keys = tuple(mistake.key for mistake in mistakes)
+        if keys not in self.known:
             hypothesis = composed(self.right.hypothesis, *mistakes)
-            self.known[ids] = Behaviour(hypothesis, self) if hypothesis and _makes_sense(hypothesis) else None
-        return self.known[ids]
+            self.known[keys] = Behaviour(hypothesis, self) if hypothesis and _makes_sense(hypothesis) else None
+        return self.known[keys]
 
     def questions(self, check: str) -> Questions:
         """What this check asks of a right answer."""

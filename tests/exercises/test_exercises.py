@@ -69,6 +69,16 @@ def test_a_mistake_is_rejected_and_named(runs, diagnostician, exercise, id, seed
     assert [d.id for d in diagnostician.diagnose(run)] in ([id], [alike.get(id)])
 
 
+VARIANTS = [(exercise, of) for exercise in EXERCISES if bank(exercise) for of in bank(exercise).variants]
+
+
+@pytest.mark.parametrize("exercise, mistake", VARIANTS, ids=lambda value: getattr(value, "id", value))
+def test_another_way_to_make_a_mistake_has_its_name(graders, diagnostician, exercise, mistake):
+    run = graders.run(exercise, mistake.local(), SEEDS[0])
+    assert score(run) < full(run)
+    assert [d.id for d in diagnostician.diagnose(run)] == [mistake.id]
+
+
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_check_rejects_something(runs, exercise):
     failed, judged = set(), set()

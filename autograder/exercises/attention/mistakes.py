@@ -105,6 +105,8 @@ BANK.share(
         "keys-as-values": {', ("value", value)': "", "weights @ value": "weights @ key"},
     },
 )
+BANK.variant("softmax-over-queries", SOFTMAX="F.softmax(scores, dim=-2)")
+BANK.variant("softmax-over-dim-1", SOFTMAX="F.softmax(scores, dim=1)")
 mistake(
     "epsilon-in-the-sum",
     "A small number is added to the sum of the exponentials, so rows sum to a little less than 1: take care of the"
