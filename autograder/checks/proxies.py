@@ -118,7 +118,7 @@ class Counts:
 
 @dataclass
 class Transcript:
-    """All that a check observed of a submission, in order; it is compared with a mistake's transcript."""
+    """All that a check observed of a submission, one entry for each answer; it is compared with a mistake's."""
 
     entries: list[tuple[Any, ...]] = field(default_factory=list)
 
@@ -384,12 +384,8 @@ class Proxy:
         reply, tensors = self.submission.ask(message, keep)
         made = replies.call(reply, tensors, tensors_in((args, kwargs)), upstream is not None, self.named)
         self.submission.last = made
-        transcript = self.submission.transcript
-        if keep:
-            transcript.add("value", made.value)
-        transcript.add("changed", made.changed)
-        if upstream is not None:
-            transcript.add("gradients", made.inputs, made.parameters)
+        seen = [made.value] if keep else []
+        self.submission.transcript.add("called", seen, made.changed, made.inputs, made.parameters)
         return made
 
 

@@ -32,7 +32,22 @@ def likeness(student: Transcript, mistake: Transcript, right: Transcript) -> Lik
     """How a student's transcript compares with a mistake's, given the right answer's."""
     if len(student.entries) != len(mistake.entries):
         return DIFFERENT
-    return _of_all(student.entries, mistake.entries, right.entries)
+    telling = False
+    for index, (one, other) in enumerate(zip(student.entries, mistake.entries, strict=True)):
+        expected = right.entries[index] if index < len(right.entries) else NOTHING
+        if _refuses(expected) and not _refuses(other):  # what happens instead depends on how the rest is written
+            found = Likeness(not _refuses(one), telling=True)
+        else:
+            found = _compared(one, other, expected)
+        if not found.alike:
+            return DIFFERENT
+        telling = telling or found.telling
+    return Likeness(True, telling)
+
+
+def _refuses(entry: Any) -> bool:
+    """Whether what was asked was refused with a ValueError."""
+    return isinstance(entry, tuple) and entry[:2] == ("error", "ValueError")
 
 
 def _of_all(students: Any, mistakes: Any, rights: Any) -> Likeness:

@@ -1,0 +1,95 @@
+"""Several mistakes in one answer: all are named, in the order in which to mend them, and none that is not there."""
+
+import itertools
+import random
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from autograder.checks.proxies import Local
+from autograder.checks.runner import Graders, Stopped
+from autograder.mistakes.bank import bank
+from autograder.mistakes.diagnosis import Diagnostician, Search
+from autograder.mistakes.hypotheses import composed, right
+
+PAIRS = {"attention": 12, "softmax": 12, "Head": 8}  # how many are tried: `make matrix` tries more
+
+
+@pytest.fixture(scope="module")
+def graders():
+    return Graders()
+
+
+@pytest.fixture(scope="module")
+def diagnostician(graders):
+    return Diagnostician(graders)
+
+
+def named(graders, diagnostician, exercise, code, seed=1):
+    run = graders.run(exercise, Local({exercise: code, "torch": torch, "nn": nn, "F": F}), seed)
+    return [d.id for d in diagnostician.diagnose(run)]
+
+
+def attention(query, key, value, scale=True, fill=float("-inf"), rank=True, mask=None):
+    if rank and min(query.dim(), key.dim(), value.dim()) < 2:
+        raise ValueError("each of them needs two dimensions")
+    scores = torch.einsum("...td,...sd->...ts", query, key)
+    scores = scores / key.shape[-1] ** 0.5 if scale else scores
+    if mask is None:
+        mask = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device)
+    weights = torch.where(mask, scores, fill).softmax(-1)
+    weights = torch.where(mask.any(-1, keepdim=True), weights, 0.0) if fill == float("-inf") else weights
+    return weights @ value, weights
+
+
+@pytest.mark.parametrize(
+    "slips, names",
+    [
+        ({"scale": False, "rank": False}, ["no-scale", "rank-not-checked"]),
+        ({"scale": False, "fill": 0.0}, ["no-scale", "mask-fills-with-zero"]),
+    ],
+)
+def test_two_mistakes_in_another_style_are_both_named(graders, diagnostician, slips, names):
+    def answer(query, key, value, mask=None):
+        return attention(query, key, value, mask=mask, **slips)
+
+    assert named(graders, diagnostician, "attention", answer) == names
+
+
+@pytest.mark.parametrize("exercise", PAIRS)
+def test_of_two_mistakes_at_least_one_is_named_and_no_other(graders, diagnostician, exercise):
+    of = bank(exercise)
+    pairs = list(itertools.combinations(of.values(), 2))
+    random.Random(3).shuffle(pairs)
+    together = filter(None, (composed(right(of), *pair) for pair in pairs))
+    both = 0
+    for hypothesis in itertools.islice(together, PAIRS[exercise]):
+        run = graders.run(exercise, hypothesis.local(), 1)
+        names = {d.id for d in diagnostician.diagnose(run)}
+        assert names <= set(hypothesis.ids), hypothesis.ids
+        both += names == set(hypothesis.ids)
+    assert both >= 0.6 * PAIRS[exercise]
+
+
+def test_a_mistake_beside_one_that_nobody_has_written_down_is_named_alone(graders, diagnostician):
+    def answer(query, key, value, mask=None):
+        output, weights = attention(query, key, value, rank=False, mask=mask)
+        return output, weights if query.device.type == "cpu" else weights[..., :1]  # unknown to the bank
+
+    assert named(graders, diagnostician, "attention", answer) == ["rank-not-checked"]
+
+
+def test_without_answers_the_checks_alone_decide(graders, diagnostician):
+    """A sandbox may be gone when the diagnosis asks: what the checks saw is there all the same."""
+
+    class Gone(Local):
+        def ask(self, message, tensors):
+            raise Stopped("killed", "it is gone")
+
+    run = graders.run("attention", bank("attention")["no-scale"].local(), 1)
+    run.transport = Gone(run.transport.bench.namespace, run.transport.text)
+    assert [d.id for d in diagnostician.diagnose(run)] == ["no-scale"]
+    behaviours = diagnostician._behaviours("attention", 1)
+    assert Search(run, behaviours, diagnostician.odds)._answers("test_weights") is None

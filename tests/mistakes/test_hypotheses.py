@@ -1,0 +1,61 @@
+"""Several mistakes at once: edits of one right answer, made together."""
+
+import pytest
+
+from autograder.checks.proxies import Transcript
+from autograder.checks.runner import Graders
+from autograder.mistakes.bank import bank
+from autograder.mistakes.hypotheses import Behaviours, composed, right, without_numbers
+
+BANK = bank("attention")
+RIGHT = right(BANK)
+
+
+def test_edits_of_different_places_are_both_made():
+    both = composed(RIGHT, BANK["no-scale"], BANK["mask-ignored"])
+    assert both.ids == ("no-scale", "mask-ignored")
+    assert "** 0.5" not in both.source and "masked_fill" not in both.source
+    assert set(both.local().bench.namespace) >= {"attention"}
+
+
+def test_edits_of_one_place_do_not_fit_together():
+    assert composed(RIGHT, BANK["no-scale"], BANK["scale-without-root"]) is None
+
+
+def test_an_edit_may_be_made_within_what_another_has_put_there():
+    one, other = BANK["mask-as-padding"], BANK["mask-fills-with-zero"]
+    assert any(old in one.edits for old in BANK.places.values()) and composed(RIGHT, one, other) is not None
+
+
+def test_what_is_written_out_in_full_stands_alone():
+    head = bank("Head")
+    assert composed(right(head), head["original-003"], head["no-scale"]) is None
+    assert composed(right(head), head["original-003"]).source == head["original-003"].source
+
+
+@pytest.fixture(scope="module")
+def behaviours():
+    return Behaviours(BANK, Graders(), 1)
+
+
+def test_a_behaviour_is_kept(behaviours):
+    one = behaviours.of([BANK["no-scale"]])
+    assert one is behaviours.of([BANK["no-scale"]])
+    assert one.at("test_weights") is one.at("test_weights") and one.at("test_weights").failed
+    assert not behaviours.right.at("test_weights").failed
+
+
+def test_answers_go_on_where_a_check_ends(behaviours):
+    """What returns the output alone ends each check at its first call; its other answers are there all the same."""
+    alone = behaviours.of([BANK["output-alone"]])
+    assert alone.at("test_mask_forms").failed
+    seen, answers = alone.at("test_mask_forms").transcript, alone.answers("test_mask_forms")
+    assert len(answers.entries) > len(seen.entries)
+    masked = behaviours.of([BANK["output-alone"], BANK["mask-inverted"]])
+    assert masked.answers("test_mask_forms").entries != Transcript(answers.entries)
+
+
+def test_reasons_are_compared_without_their_numbers():
+    one = without_numbers("57% of the values are wrong (the largest difference is 3.1e-07, where values go up to 2).")
+    other = without_numbers("9% of the values are wrong (the largest difference is -1.2, where values go up to 0.5).")
+    assert one == other and "values are wrong" in one
