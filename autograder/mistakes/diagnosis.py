@@ -178,7 +178,7 @@ class Search:
     def _answers(self, name: str) -> Transcript | None:
         """The student's answers to all that a check asks of a right answer; None if they cannot be had."""
         if self.answers is None or name in self.answers:
-            return self.answers and self.answers[name]
+            return self.answers[name] if self.answers else None
         questions = self.behaviours.questions(name)
         try:
             known = self.run.answers.get(name)
