@@ -1,0 +1,6 @@
+# wrong: the square of the length
+def constant_vector_length(c, k):
+    total = 0
+    for _ in range(k):
+        total += c * c
+    return total

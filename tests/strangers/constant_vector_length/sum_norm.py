@@ -1,0 +1,3 @@
+# wrong: the sum of the entries, not the Euclidean length
+def constant_vector_length(c, k):
+    return abs(c) * k

@@ -1,0 +1,8 @@
+# wrong: features attend to features: X^T X instead of X X^T
+import torch
+
+
+def self_attention(x):
+    gram = torch.bmm(x.transpose(1, 2), x)
+    w = torch.softmax(gram, dim=-1)
+    return torch.bmm(x, w)

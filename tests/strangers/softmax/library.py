@@ -1,0 +1,6 @@
+# wrong: torch's own softmax, which the exercise does not allow
+import torch.nn.functional as F
+
+
+def softmax(scores, dim=-1):
+    return F.softmax(scores, dim=dim)
