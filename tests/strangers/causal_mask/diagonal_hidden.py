@@ -1,0 +1,7 @@
+# wrong: a token does not see itself
+import torch
+
+
+def causal_mask(t, device=None):
+    idx = torch.arange(t, device=device)
+    return idx[:, None] > idx[None, :]

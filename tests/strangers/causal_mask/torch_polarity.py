@@ -1,0 +1,7 @@
+# wrong: True where it is forbidden to look, as nn.MultiheadAttention has it
+import torch
+
+
+def causal_mask(t, device=None):
+    subsequent_mask = torch.triu(torch.ones((t, t), device=device), diagonal=1).type(torch.bool)
+    return subsequent_mask
