@@ -1,4 +1,6 @@
 # wrong: one step used three times; the order starts with the image
+# expect: one-set-three-times, image-first
+# also: rank-not-checked
 import torch
 import torch.nn as nn
 

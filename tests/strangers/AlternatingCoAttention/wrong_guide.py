@@ -1,4 +1,6 @@
 # wrong: step three is guided by the question again instead of the image; no tanh
+# expect: guided-by-itself, no-tanh-on-hidden
+# also: rank-not-checked
 import torch
 from torch import nn
 

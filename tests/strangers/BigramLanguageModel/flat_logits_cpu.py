@@ -1,4 +1,6 @@
 # wrong: the logits stay flat when there are targets; positions are made on the CPU
+# expect: logits-flattened, positions-on-the-cpu
+# also: view-of-the-targets
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,5 @@
 # wrong: the constructor still takes nothing and reads globals; device is a global
+# expect: ?
 import torch
 import torch.nn.functional as F
 from torch import nn

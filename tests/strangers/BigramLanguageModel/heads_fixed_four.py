@@ -1,4 +1,6 @@
 # wrong: always four heads, whatever num_heads says; no block_size attribute
+# expect: always-four-heads, ?
+# also: width-floored, length-not-checked
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,5 @@
 # wrong: the loss is a sum; the embedding is added to the heads (residual)
+# expect: loss-summed, residual
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,6 @@
 # wrong: no positions; the loss is shifted once more though the targets are shifted already
+# expect: no-positions, targets-shifted-again
+# also: width-floored
 import torch
 import torch.nn.functional as F
 from torch import nn

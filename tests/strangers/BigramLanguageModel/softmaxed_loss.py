@@ -1,4 +1,5 @@
 # wrong: the logits are softmaxed before they are returned, and the loss is taken of them
+# expect: softmax-in-the-model, softmax-before-cross-entropy
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,5 @@
 # wrong: -1e9 instead of -inf, so a query with nothing to attend to sees everything a little; scaled by d_in
+# expect: mask-fills-with-billion, scale-by-input-width
 import math
 
 import torch

@@ -1,4 +1,5 @@
 # wrong: nan_to_num on the output, so gradients of empty rows stay NaN; dropout on the output
+# expect: nan-patched-in-output, dropout-on-output
 import torch
 from torch import nn
 

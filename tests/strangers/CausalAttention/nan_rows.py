@@ -1,4 +1,5 @@
 # wrong: only one thing: a query with nothing to attend to gives NaN
+# expect: nan-in-empty-rows
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
 # wrong: causal or padding instead of and
+# expect: padding-or-past
 import torch
 from torch import nn
 

@@ -1,4 +1,6 @@
 # wrong: softmax over dim 1; the mask is not a buffer; no padding
+# expect: softmax-over-queries, mask-not-moved, padding-ignored
+# also: too-long-not-refused, rank-not-checked
 import torch
 import torch.nn as nn
 

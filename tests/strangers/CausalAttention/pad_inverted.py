@@ -1,4 +1,5 @@
 # wrong: the padding mask's True is taken for padding; empty rows are NaN; no scale
+# expect: padding-inverted, no-scale, nan-in-empty-rows
 import torch
 import torch.nn.functional as F
 from torch import nn

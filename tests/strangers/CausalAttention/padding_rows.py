@@ -1,4 +1,6 @@
 # wrong: the padding mask hides queries instead of keys; empty rows are NaN
+# expect: padding-masks-queries, nan-in-empty-rows
+# also: rank-not-checked
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
 # wrong: the padding mask is not used; long sequences are not refused
+# expect: padding-ignored, too-long-not-refused
 import torch
 import torch.nn as nn
 

@@ -1,4 +1,5 @@
 # wrong: an unknown character is a KeyError; decode returns a list of characters
+# expect: decode-gives-a-list, unknown-is-a-keyerror
 class CharTokenizer:
     def __init__(self, text):
         chars = sorted(list(set(text)))

@@ -1,4 +1,5 @@
 # wrong: unknown characters are skipped silently
+# expect: unknown-dropped
 class CharTokenizer:
     def __init__(self, text):
         self.alphabet = "".join(sorted(set(text)))

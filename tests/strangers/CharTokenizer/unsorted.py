@@ -1,4 +1,5 @@
 # wrong: the characters are not sorted; an unknown character is a KeyError
+# expect: order-of-appearance, unknown-is-a-keyerror
 class CharTokenizer:
     def __init__(self, text):
         self.chars = list(dict.fromkeys(text))

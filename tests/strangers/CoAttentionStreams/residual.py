@@ -1,4 +1,5 @@
 # wrong: the inputs are added (residual), and the second stream reads the first one's output
+# expect: residual-added, question-reads-the-new-image
 import torch
 from torch import nn
 

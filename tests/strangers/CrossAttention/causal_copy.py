@@ -1,4 +1,6 @@
 # wrong: a causal mask is left over from self-attention; NaN when everything is hidden
+# expect: causal, nothing-left-is-nan
+# also: rank-not-checked, context-not-checked, rank-of-the-mask-not-checked
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,6 @@
 # wrong: True is taken for hidden; filled with -1e9
+# expect: context-mask-inverted, context-mask-filled-with-1e9
+# also: rank-not-checked, context-not-checked, rank-of-the-mask-not-checked
 import torch
 from torch import nn
 

@@ -1,4 +1,6 @@
 # wrong: the mask is not used
+# expect: context-mask-ignored
+# also: rank-of-the-mask-not-checked
 import math
 
 import torch

@@ -1,4 +1,6 @@
 # wrong: the mask is put on the queries' axis (unsqueeze(2)), which fails or hides queries
+# expect: context-mask-hides-queries
+# also: rank-of-the-mask-not-checked
 import torch
 from torch import nn
 

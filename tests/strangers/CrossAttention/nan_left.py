@@ -1,4 +1,6 @@
 # wrong: NaN where the whole context is hidden; scaled by d_query
+# expect: nothing-left-is-nan, scale-by-input-width
+# also: rank-of-the-mask-not-checked
 import torch
 from torch import nn
 

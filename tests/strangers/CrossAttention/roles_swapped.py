@@ -1,4 +1,6 @@
 # wrong: the context asks and x answers
+# expect: sides-swapped, context-mask-ignored
+# also: layer-widths-swapped, rank-not-checked, context-not-checked, rank-of-the-mask-not-checked
 import torch
 import torch.nn.functional as F
 from torch import nn

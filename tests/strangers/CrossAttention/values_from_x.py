@@ -1,4 +1,6 @@
 # wrong: the values are made from x, and W_value has x's width; no scale
+# expect: values-from-x, value-layer-as-wide-as-x, no-scale
+# also: nothing-left-is-nan, rank-not-checked, context-not-checked, rank-of-the-mask-not-checked
 import torch
 from torch import nn
 

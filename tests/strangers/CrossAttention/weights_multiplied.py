@@ -1,4 +1,6 @@
 # wrong: the mask is multiplied with the weights after the softmax; softmax over the queries
+# expect: context-mask-after-softmax, softmax-over-queries
+# also: rank-not-checked, context-not-checked, rank-of-the-mask-not-checked
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
 # wrong: the future is filled with 0 instead of the mask being taken out; the scale is by C
+# expect: scale-by-input-width, ?
 import torch
 import torch.nn.functional as F
 from torch import nn

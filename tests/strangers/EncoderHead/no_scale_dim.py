@@ -1,4 +1,6 @@
 # wrong: the scale went with the mask; softmax over dim 1
+# expect: no-scale, softmax-over-queries
+# also: rank-not-checked
 import torch.nn.functional as F
 from torch import nn
 

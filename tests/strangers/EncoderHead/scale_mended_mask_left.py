@@ -1,4 +1,5 @@
 # wrong: the scale is mended, the causal mask is still there
+# expect: mask-left-in
 import torch
 import torch.nn.functional as F
 from torch import nn

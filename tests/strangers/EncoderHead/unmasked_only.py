@@ -1,4 +1,5 @@
 # wrong: the mask is out, but the scale is still by the embedding's width
+# expect: scale-by-input-width
 import torch.nn.functional as F
 from torch import nn
 

@@ -1,4 +1,6 @@
 # wrong: the mask is turned round instead of taken out
+# expect: mask-turned-round
+# also: rank-not-checked
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,5 @@
 # wrong: the layers have biases; the mask lets each token see the next one
+# expect: always-bias, one-step-ahead
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,5 @@
 # wrong: dropout on the scores, before the softmax; scaled by C, not head_size
+# expect: dropout-on-scores, scale-by-embedding-width
 import torch
 import torch.nn.functional as F
 from torch import nn

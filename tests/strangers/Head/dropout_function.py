@@ -1,4 +1,5 @@
 # wrong: F.dropout without training=, so it is active in eval mode too
+# expect: dropout-in-eval
 import torch
 import torch.nn.functional as F
 from torch import nn

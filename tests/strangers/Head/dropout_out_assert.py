@@ -1,4 +1,6 @@
 # wrong: dropout on the output instead of the weights; assert instead of ValueError
+# expect: dropout-on-output, ?
+# also: rank-not-checked
 import torch
 from torch import nn
 

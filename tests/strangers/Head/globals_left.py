@@ -1,4 +1,6 @@
 # wrong: block_size and dropout are still globals; still scaled by C
+# expect: original-003
+# also: scale-by-embedding-width, too-long-not-refused
 import torch
 import torch.nn.functional as F
 from torch import nn

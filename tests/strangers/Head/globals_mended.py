@@ -1,4 +1,5 @@
 # wrong: still scaled by the embedding's width; a sequence longer than the context is not refused
+# expect: scale-by-embedding-width, too-long-not-refused
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,6 @@
 # wrong: the mask is not cut to the sequence; no ValueError for long ones
+# expect: mask-not-cut
+# also: too-long-not-refused, rank-not-checked
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,5 @@
 # wrong: scores times tril instead of -inf; no scale; no ValueError
+# expect: mask-fills-with-zero, no-scale, too-long-not-refused
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 # wrong: tril is a plain attribute, not a buffer; no dropout at all
+# expect: mask-not-moved, dropout-missing
 import math
 
 import torch

@@ -1,4 +1,5 @@
 # wrong: assert instead of ValueError for heads; long sequences are not refused; otherwise as in the book
+# expect: assert-instead-of-an-error, length-not-checked
 import torch
 import torch.nn as nn
 

@@ -1,4 +1,5 @@
 # wrong: not causal; no output projection
+# expect: not-causal, no-output-projection
 import torch
 from torch import nn
 

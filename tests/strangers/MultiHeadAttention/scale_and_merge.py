@@ -1,4 +1,5 @@
 # wrong: scaled by d_out instead of the head's width; merged without transposing back
+# expect: scale-by-all-heads, merged-without-transposing
 import torch
 import torch.nn as nn
 

@@ -1,4 +1,5 @@
 # wrong: cut into heads by view(b, h, n, s) without a transpose, so tokens and heads mix
+# expect: reshaped-in-one-step
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,6 @@
 # wrong: NaN where nothing is left; assert instead of ValueError
+# expect: nothing-left-is-nan, assert-instead-of-an-error
+# also: context-not-checked, rank-of-the-mask-not-checked
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,6 @@
 # wrong: the mask is not given an axis for heads; scaled by d_out; the heads are not checked
+# expect: scale-by-all-heads, indivisible-floored, ?
+# also: nothing-left-is-nan, context-not-checked, rank-of-the-mask-not-checked
 import torch
 from torch import nn
 

@@ -1,4 +1,6 @@
 # wrong: no output projection; merged without transposing back; mask ignored
+# expect: no-output-projection, merged-without-transposing, context-mask-ignored
+# also: context-not-checked, rank-of-the-mask-not-checked
 import torch
 from torch import nn
 

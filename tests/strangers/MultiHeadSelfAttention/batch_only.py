@@ -1,4 +1,5 @@
 # wrong: only a batch works; scaled by the whole width; assert instead of ValueError
+# expect: only-batches, scale-by-all-heads, assert-instead-of-an-error
 import torch
 from torch import nn
 

@@ -1,4 +1,6 @@
 # wrong: the head is the fast axis; no output projection; a batch does not work: only what crashed is mended
+# expect: crashes-mended
+# also: no-output-projection, fast-head-index, no-batch, assert-instead-of-an-error
 import torch
 import torch.nn.functional as F
 from torch import nn

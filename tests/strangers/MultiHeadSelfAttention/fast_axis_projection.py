@@ -1,4 +1,5 @@
 # wrong: a projection and batches are added, the head is still the fast axis; no ValueError for indivisible widths
+# expect: fast-head-index, indivisible-floored
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,6 @@
 # wrong: each head is as the others and their outputs are averaged; python loop; values are the inputs
+# expect: heads-averaged, indivisible-floored, ?
+# also: rank-not-checked
 import torch
 from torch import nn
 

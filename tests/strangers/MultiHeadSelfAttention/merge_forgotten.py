@@ -1,4 +1,5 @@
 # wrong: merged without transposing back
+# expect: merged-without-transposing
 import torch
 from torch import nn
 

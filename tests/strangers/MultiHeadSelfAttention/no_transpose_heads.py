@@ -1,4 +1,6 @@
 # wrong: attention between the heads of one token: the head axis is not moved to the front
+# expect: ?
+# also: rank-not-checked
 import torch
 import torch.nn.functional as F
 from torch import nn

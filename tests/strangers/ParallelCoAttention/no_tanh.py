@@ -1,4 +1,6 @@
 # wrong: the affinity has no tanh
+# expect: no-tanh-on-affinity
+# also: rank-not-checked
 import torch
 from torch import nn
 

@@ -1,4 +1,6 @@
 # wrong: in the cross terms the projections are swapped: W_v of the question, W_q of the image; masks that nobody asks for
+# expect: cross-term-by-the-own-layer
+# also: rank-not-checked
 import torch
 from torch import nn
 

@@ -1,4 +1,6 @@
 # wrong: a single sequence comes back with a batch dimension; softmax over queries
+# expect: batch-added, softmax-over-dim-1
+# also: softmax-over-queries
 import torch.nn.functional as F
 from torch import nn
 

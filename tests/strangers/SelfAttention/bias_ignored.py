@@ -1,4 +1,6 @@
 # wrong: qkv_bias is not handed on, the layers always have a bias
+# expect: always-bias
+# also: rank-not-checked
 import math
 
 import torch

@@ -1,4 +1,6 @@
 # wrong: .cuda() wherever there is a GPU or not; softmax over the queries of a batch
+# expect: softmax-over-dim-1, ?
+# also: rank-not-checked
 import torch
 from torch import nn
 from torch.autograd import Variable

@@ -1,4 +1,6 @@
 # wrong: the transpose is mended, the softmax is still over dim 1 (queries in a batch)
+# expect: softmax-over-dim-1
+# also: rank-not-checked
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,6 @@
 # wrong: einsum with a fixed batch dimension refuses a single sequence; no scale
+# expect: no-scale, ?
+# also: rank-not-checked
 import torch
 from torch import nn
 

@@ -1,4 +1,6 @@
 # wrong: no scale; keys used as values
+# expect: no-scale, keys-as-values
+# also: rank-not-checked
 import torch.nn.functional as F
 from torch import nn
 

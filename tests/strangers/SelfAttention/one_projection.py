@@ -1,4 +1,6 @@
 # wrong: one projection for queries, keys and values
+# expect: one-projection
+# also: rank-not-checked
 import torch
 from torch import nn
 

@@ -1,4 +1,6 @@
 # wrong: nn.Parameter matrices instead of nn.Linear; no bias ever
+# expect: never-bias, ?
+# also: rank-not-checked
 import torch
 import torch.nn as nn
 

@@ -1,4 +1,6 @@
 # wrong: squeeze() at the end drops every dimension of size 1, a batch of one too
+# expect: squeezed
+# also: rank-not-checked
 import torch
 from torch import nn
 

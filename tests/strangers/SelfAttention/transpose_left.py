@@ -1,4 +1,6 @@
 # wrong: the softmax is mended, but transpose(1, 2) still fails on a single sequence
+# expect: transpose-from-the-front
+# also: rank-not-checked
 import torch.nn.functional as F
 from torch import nn
 

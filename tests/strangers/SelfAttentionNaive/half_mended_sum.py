@@ -1,4 +1,5 @@
 # wrong: softmax still over columns; a batch is accepted instead of refused
+# expect: softmax-over-the-wrong-tokens, rank-not-checked
 import torch
 from torch import nn
 

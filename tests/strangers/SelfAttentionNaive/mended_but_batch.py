@@ -1,4 +1,5 @@
 # wrong: the softmax is mended, but a batch is not refused
+# expect: rank-not-checked
 import torch.nn.functional as F
 from torch import nn
 

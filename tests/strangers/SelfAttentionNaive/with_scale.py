@@ -1,4 +1,5 @@
 # wrong: the scores are scaled, which this exercise does not ask for; a batch is not refused with ValueError
+# expect: scaled-already, rank-not-checked
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,6 @@
 # wrong: module and indentation are mended, keys and values still come from queries and are scrambled
+# expect: crashes-mended
+# also: keys-and-values-from-queries, folded-twice
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,5 @@
 # wrong: nn.Module is mended, forward is still inside __init__
+# expect: forward-inside-init
 import torch
 import torch.nn.functional as F
 from torch import nn

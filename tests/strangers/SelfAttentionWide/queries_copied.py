@@ -1,4 +1,6 @@
 # wrong: keys and values are still made from the queries; the rest of the original is mended
+# expect: keys-and-values-from-queries
+# also: keys-from-queries, values-from-queries
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,6 @@
 # wrong: cut into heads by view(b, h, t, k) without a transpose; merged without one too
+# expect: reshaped-both-ways
+# also: reshaped-in-one-step, merged-without-transposing
 import torch
 import torch.nn.functional as F
 from torch import nn

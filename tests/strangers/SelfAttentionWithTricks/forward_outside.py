@@ -1,4 +1,5 @@
 # wrong: the names are mended, but forward still stands outside the class
+# expect: forward-outside-of-the-class
 import torch
 import torch.nn.functional as F
 from torch import nn

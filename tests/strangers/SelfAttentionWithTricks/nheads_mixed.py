@@ -1,4 +1,5 @@
 # wrong: only neads is corrected; heads is not stored, so forward stops with an AttributeError
+# expect: heads-never-set
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,5 @@
 # wrong: queries and keys are divided by the whole root each, so the scores are divided by k; no bias in unifyheads
+# expect: scale-without-root, output-projection-without-bias
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,6 @@
 # wrong: the weights are applied to x instead of the values; only the crashes of the original are mended
+# expect: inputs-as-values
+# also: rank-not-checked
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,6 @@
 # wrong: super().init() instead of super().__init__(); still weights times x
+# expect: inputs-as-values, ?
+# also: rank-not-checked
 import torch
 import torch.nn.functional as F
 from torch import nn

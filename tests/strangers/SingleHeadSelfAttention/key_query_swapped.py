@@ -1,4 +1,6 @@
 # wrong: keys ask and queries answer; the scale is k instead of its root
+# expect: query-and-key-swapped, scale-without-root
+# also: rank-not-checked
 import torch
 import torch.nn as nn
 

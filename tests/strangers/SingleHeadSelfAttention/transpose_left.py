@@ -1,4 +1,6 @@
 # wrong: transpose() is still called without dimensions
+# expect: transpose-of-nothing
+# also: rank-not-checked
 import torch
 import torch.nn.functional as F
 from torch import nn

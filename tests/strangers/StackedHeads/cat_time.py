@@ -1,4 +1,5 @@
 # wrong: the heads are summed instead of concatenated
+# expect: heads-added
 import torch
 from torch import nn
 

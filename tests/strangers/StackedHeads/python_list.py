@@ -1,4 +1,6 @@
 # wrong: a Python list instead of a ModuleList; no projection at all
+# expect: plain-list, no-output-projection
+# also: rank-not-checked
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,5 @@
 # wrong: one head n times; the projection is without bias
+# expect: the-same-head-many-times, projection-without-bias
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,6 @@
 # wrong: -1e9 instead of -inf: a query with nothing to attend to gets equal weights
+# expect: mask-fills-with-billion
+# also: rank-not-checked
 import math
 
 import torch

@@ -1,4 +1,6 @@
 # wrong: a query with nothing to attend to gives NaN
+# expect: nan-in-empty-rows
+# also: rank-not-checked
 import torch
 import torch.nn.functional as F
 

@@ -1,4 +1,6 @@
 # wrong: the mask is multiplied with the weights after the softmax; the rows no longer sum to 1
+# expect: mask-after-softmax
+# also: rank-not-checked
 import torch
 import torch.nn.functional as F
 

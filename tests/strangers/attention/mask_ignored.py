@@ -1,4 +1,6 @@
 # wrong: the mask is not used; the scale is the root of the number of keys
+# expect: mask-ignored, scale-by-number-of-keys
+# also: rank-not-checked
 import torch
 
 

@@ -1,4 +1,6 @@
 # wrong: -1e20 as a fill: empty rows are uniform, half precision raises; divided by the width, not its root
+# expect: scale-without-root, ?
+# also: mask-fills-with-billion, rank-not-checked
 import torch
 import torch.nn.functional as F
 

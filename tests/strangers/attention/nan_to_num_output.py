@@ -1,4 +1,6 @@
 # wrong: nan_to_num mends the output only: the weights and the gradients stay NaN
+# expect: nan-patched-in-output
+# also: rank-not-checked
 import torch
 
 

@@ -1,4 +1,6 @@
 # wrong: the mask None is negated, which raises; NaN in empty rows
+# expect: nan-in-empty-rows, ?
+# also: rank-not-checked
 import torch
 
 

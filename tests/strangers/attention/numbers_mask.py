@@ -1,4 +1,6 @@
 # wrong: no scale; the mask is added as a number
+# expect: no-scale, ?
+# also: rank-not-checked
 import torch
 
 

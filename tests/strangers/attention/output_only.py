@@ -1,4 +1,6 @@
 # wrong: returns the output alone; scale of the value's width
+# expect: output-alone, scale-by-value-width
+# also: rank-not-checked
 import torch
 
 

@@ -1,4 +1,6 @@
 # wrong: True means hidden; a query with nothing to attend to gives NaN
+# expect: mask-inverted, nan-in-empty-rows
+# also: rank-not-checked
 import torch
 
 

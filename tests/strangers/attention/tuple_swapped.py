@@ -1,4 +1,6 @@
 # wrong: weights and output are returned in the wrong order; a mask of floats 0/-inf is expected and added
+# expect: pair-swapped, mask-inverted
+# also: mask-fills-with-billion, rank-not-checked
 import torch
 
 

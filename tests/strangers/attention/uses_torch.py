@@ -1,4 +1,6 @@
 # wrong: torch's own function gives the output; the weights are made without the mask
+# expect: ?
+# also: rank-not-checked
 import torch
 import torch.nn.functional as F
 

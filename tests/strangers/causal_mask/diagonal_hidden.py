@@ -1,4 +1,5 @@
 # wrong: a token does not see itself
+# expect: diagonal-missing
 import torch
 
 

@@ -1,4 +1,5 @@
 # wrong: True where it is forbidden to look, as nn.MultiheadAttention has it
+# expect: inverted
 import torch
 
 

@@ -1,4 +1,5 @@
 # wrong: ones and zeros instead of booleans; the device is not used
+# expect: numbers-not-boolean, device-ignored
 import torch
 
 

@@ -1,4 +1,5 @@
 # wrong: upper triangle, and floats instead of booleans
+# expect: inverted, numbers-not-boolean
 import torch
 
 

@@ -1,4 +1,5 @@
 # wrong: a negative c gives a negative length
+# expect: sign-kept
 import math
 
 

@@ -1,4 +1,6 @@
 # wrong: train mode afterwards, whatever it was before; argmax instead of sampling
+# expect: always-back-to-train, argmax
+# also: generator-ignored
 import torch
 
 

@@ -1,4 +1,5 @@
 # wrong: the text itself is cropped, so the beginning is lost
+# expect: cropped-for-good
 import torch
 import torch.nn.functional as F
 

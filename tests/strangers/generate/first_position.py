@@ -1,4 +1,5 @@
 # wrong: samples from the first position; logits are taken as probabilities
+# expect: first-position, logits-as-weights
 import torch
 
 

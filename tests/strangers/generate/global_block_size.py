@@ -1,4 +1,6 @@
 # wrong: the original: block_size is a global; neither eval mode nor no_grad
+# expect: block-size-a-constant, train-mode, generator-ignored
+# also: graph-recorded
 import torch
 import torch.nn.functional as F
 

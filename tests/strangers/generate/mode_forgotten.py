@@ -1,4 +1,5 @@
 # wrong: the model is left in eval mode; the generator is not used
+# expect: left-in-eval, generator-ignored
 import torch
 
 

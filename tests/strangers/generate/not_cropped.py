@@ -1,4 +1,5 @@
 # wrong: the context is not cropped; dropout stays on; no no_grad
+# expect: not-cropped, train-mode, graph-recorded
 import torch
 
 

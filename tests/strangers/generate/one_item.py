@@ -1,4 +1,5 @@
 # wrong: only the first of the batch is continued: .item() and a Python list
+# expect: batch-of-one
 import torch
 
 

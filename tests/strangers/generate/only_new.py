@@ -1,4 +1,5 @@
 # wrong: only the new tokens are returned; cropped to the first tokens instead of the last
+# expect: new-tokens-alone, first-tokens-kept
 import torch
 
 

@@ -1,4 +1,5 @@
 # wrong: a temperature of 0.6 and top-k though nobody asks for it
+# expect: sharpened, rare-tokens-cut
 import torch
 import torch.nn.functional as F
 

@@ -1,4 +1,6 @@
 # wrong: the last start is never drawn; no ValueError for a text that is too short
+# expect: last-start-missing, too-short-not-refused
+# also: last-start-missing-crash
 import torch
 
 

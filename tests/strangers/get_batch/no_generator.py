@@ -1,4 +1,5 @@
 # wrong: the generator is not used; a short text is not refused in words of its own
+# expect: generator-ignored, too-short-not-refused
 import torch
 
 

@@ -1,4 +1,5 @@
 # wrong: the targets are the inputs
+# expect: targets-not-shifted
 import torch
 
 

@@ -1,4 +1,5 @@
 # wrong: drawn with numpy, so the generator has no effect; runs past the end
+# expect: generator-ignored, targets-past-the-end, too-short-not-refused
 import numpy as np
 import torch
 

@@ -1,4 +1,5 @@
 # wrong: one start, and the blocks of the batch follow one another; the targets are one token each
+# expect: neighbouring-starts, last-target-alone, too-short-not-refused
 import torch
 
 

@@ -1,4 +1,5 @@
 # wrong: starts are drawn without replacement; targets are shifted by two
+# expect: without-replacement, shifted-twice
 import torch
 
 

@@ -1,4 +1,6 @@
 # wrong: new Parameters instead of copying in place; biases of the source that have no place are dropped silently
+# expect: parameters-replaced, biases-dropped-silently
+# also: missing-biases-stay, missing-output-bias-stays, gradient-switched-on, dtype-of-the-source
 import torch
 from torch import nn
 

@@ -1,4 +1,6 @@
 # wrong: in_proj is cut in the wrong order: keys first; biases are not copied
+# expect: key-comes-first, biases-forgotten
+# also: output-bias-forgotten, missing-biases-stay, missing-output-bias-stays, biases-dropped-silently
 import torch
 
 

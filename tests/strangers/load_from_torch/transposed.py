@@ -1,4 +1,6 @@
 # wrong: the weights are copied transposed
+# expect: transposed
+# also: missing-biases-stay, missing-output-bias-stays, biases-dropped-silently
 import torch
 
 

@@ -1,4 +1,5 @@
 # wrong: the mask is made on the CPU; softmax over the queries
+# expect: mask-on-the-cpu, softmax-over-queries
 import numpy as np
 import torch
 

@@ -1,4 +1,6 @@
 # wrong: the mask comes after the softmax, the rows are not normalised again
+# expect: mask-after-softmax
+# also: rank-not-checked
 import torch
 import torch.nn.functional as F
 

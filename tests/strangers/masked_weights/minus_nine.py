@@ -1,4 +1,6 @@
 # wrong: the future is filled with -9, a number that softmax does not make 0
+# expect: mask-fills-with-small-number
+# also: rank-not-checked
 import torch
 
 

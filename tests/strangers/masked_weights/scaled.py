@@ -1,4 +1,5 @@
 # wrong: scaled, though this table is without a scale
+# expect: scaled
 import torch
 import torch.nn.functional as F
 

@@ -1,4 +1,5 @@
 # wrong: tril of the scores leaves zeros for the future instead of -inf
+# expect: mask-fills-with-zero
 import torch
 
 

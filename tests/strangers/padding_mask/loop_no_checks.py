@@ -1,4 +1,6 @@
 # wrong: max_len is ignored; no ValueError for bad lengths
+# expect: max-len-ignored
+# also: too-long-not-refused, negative-not-refused, rank-not-checked
 import torch
 
 

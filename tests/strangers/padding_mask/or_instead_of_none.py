@@ -1,4 +1,6 @@
 # wrong: off by one, one place too many is real; no ValueError for bad lengths; made on the CPU
+# expect: one-too-many, too-long-not-refused, ?
+# also: zero-taken-for-none, negative-not-refused, rank-not-checked
 import torch
 
 

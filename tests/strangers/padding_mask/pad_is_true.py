@@ -1,4 +1,6 @@
 # wrong: True at the padding; lengths above max_len are not refused
+# expect: inverted, too-long-not-refused
+# also: negative-not-refused, rank-not-checked
 import torch
 
 

@@ -1,4 +1,6 @@
 # wrong: the scale comes after the softmax
+# expect: scale-after-softmax
+# also: rank-not-checked
 import torch
 
 

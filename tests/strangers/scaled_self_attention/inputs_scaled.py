@@ -1,4 +1,6 @@
 # wrong: both factors are divided by the root, so the scores are divided by k
+# expect: scale-without-root
+# also: rank-not-checked
 import torch
 
 

@@ -1,4 +1,5 @@
 # wrong: multiplied by the root instead of divided; softmax over the queries
+# expect: multiplied-by-the-root, softmax-over-the-wrong-tokens
 import torch
 
 

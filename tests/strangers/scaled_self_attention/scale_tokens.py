@@ -1,4 +1,6 @@
 # wrong: the scale is the root of the number of tokens
+# expect: scale-by-number-of-tokens
+# also: rank-not-checked
 import math
 
 import torch

@@ -1,4 +1,6 @@
 # wrong: x is scaled before everything, so scores are divided by k and the values are scaled as well
+# expect: scaled-input-averaged
+# also: scale-without-root, rank-not-checked
 import torch
 
 

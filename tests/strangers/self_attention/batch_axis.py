@@ -1,4 +1,5 @@
 # wrong: softmax over the batch, and scaled although that comes later
+# expect: softmax-over-dim-0, scaled-already
 import math
 
 import torch

@@ -1,4 +1,6 @@
 # wrong: cosine similarity instead of the dot product
+# expect: cosine-similarity
+# also: rank-not-checked
 import torch
 import torch.nn.functional as F
 

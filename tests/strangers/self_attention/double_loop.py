@@ -1,4 +1,5 @@
 # wrong: no softmax: the scores are divided by their sum; python loops
+# expect: divided-by-the-sum
 import torch
 
 

@@ -1,4 +1,6 @@
 # wrong: softmax over the queries
+# expect: softmax-over-the-wrong-tokens
+# also: rank-not-checked
 import torch
 import torch.nn.functional as F
 

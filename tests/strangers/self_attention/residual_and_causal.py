@@ -1,4 +1,6 @@
 # wrong: causal though nothing asks for it; the input is added to the output
+# expect: input-added, always-causal, ?
+# also: rank-not-checked
 import torch
 
 

@@ -1,4 +1,6 @@
 # wrong: the output is multiplied by the inputs once more
+# expect: multiplied-by-the-input
+# also: rank-not-checked
 import torch
 
 

@@ -1,4 +1,6 @@
 # wrong: returns the weights instead of the output
+# expect: ?
+# also: rank-not-checked
 import torch
 
 

@@ -1,4 +1,6 @@
 # wrong: always over dim 0
+# expect: ?
+# also: default-is-first-dimension, nan-in-empty-slices
 import torch
 
 

@@ -1,4 +1,5 @@
 # wrong: large scores are clamped instead of subtracting the maximum
+# expect: scores-clamped
 import torch
 
 

@@ -1,4 +1,6 @@
 # wrong: the maximum is not subtracted, so large scores overflow
+# expect: exp-without-max
+# also: textbook-formula
 import torch
 
 

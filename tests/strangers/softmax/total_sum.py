@@ -1,4 +1,6 @@
 # wrong: divided by the sum of all entries instead of the sum along dim
+# expect: sum-over-everything
+# also: nan-in-empty-slices
 import torch
 
 

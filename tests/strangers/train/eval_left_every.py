@@ -1,4 +1,5 @@
 # wrong: every tenth loss only; after the first evaluation the model stays in eval mode
+# expect: eval-after-a-look, ?
 import torch
 from tqdm import tqdm
 

@@ -1,4 +1,5 @@
 # wrong: lr and batch_size are constants in the function; the generator is not handed on
+# expect: lr-ignored, batch-size-ignored, generator-ignored
 import torch
 from tqdm import tqdm
 

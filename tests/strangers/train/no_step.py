@@ -1,4 +1,5 @@
 # wrong: optimizer.step() is forgotten; returns the mean of the losses
+# expect: no-step, ?
 import torch
 from tqdm import tqdm
 

@@ -1,4 +1,5 @@
 # wrong: zero_grad is forgotten; losses are tensors
+# expect: gradients-pile-up, tensors-kept
 import torch
 from tqdm import tqdm
 

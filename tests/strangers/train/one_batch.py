@@ -1,4 +1,5 @@
 # wrong: one batch is drawn before the loop and used in every step
+# expect: one-batch-for-all
 import torch
 from tqdm import tqdm
 

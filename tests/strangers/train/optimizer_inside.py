@@ -1,4 +1,5 @@
 # wrong: a new optimizer in every step; no progress bar
+# expect: new-optimizer-each-step
 import torch
 
 

@@ -1,4 +1,5 @@
 # wrong: SGD instead of AdamW; the mode is not set to train
+# expect: sgd, mode-left-as-it-is
 import torch
 from tqdm import tqdm
 

@@ -1,4 +1,5 @@
 # wrong: the targets are the inputs; Adam instead of AdamW; gradients are clipped
+# expect: targets-not-shifted, adam, ?
 import torch
 from tqdm import trange
 
