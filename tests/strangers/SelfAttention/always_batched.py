@@ -1,6 +1,6 @@
 # wrong: a single sequence comes back with a batch dimension; softmax over queries
 # expect: batch-added, softmax-over-dim-1
-# also: softmax-over-queries
+# also: softmax-over-queries, rank-not-checked
 import torch.nn.functional as F
 from torch import nn
 

@@ -1,5 +1,6 @@
 # wrong: the mask is made on the CPU; softmax over the queries
 # expect: mask-on-the-cpu, softmax-over-queries
+# also: key-rank-not-checked
 import numpy as np
 import torch
 

@@ -1,5 +1,6 @@
 # wrong: scaled, though this table is without a scale
 # expect: scaled
+# also: key-rank-not-checked
 import torch
 import torch.nn.functional as F
 

@@ -1,5 +1,6 @@
 # wrong: tril of the scores leaves zeros for the future instead of -inf
 # expect: mask-fills-with-zero
+# also: key-rank-not-checked
 import torch
 
 
