@@ -90,7 +90,7 @@ def test_a_script_is_graded_on_what_it_defines(checked, files):
     assert [e["exercise"] for e in checked["mine"]["exercises"]] == ["attention"]
     (outcome,) = checked["mine"]["exercises"]
     assert 0 < outcome["score"] < outcome["max_score"]
-    assert [d["id"] for d in outcome["diagnosis"]] == ["no-scale"], "though it ignores the mask as well"
+    assert [d["id"] for d in outcome["diagnosis"]] == ["no-scale", "mask-ignored", "rank-not-checked"]
     arguments = ("check", files["mine"], "--exercise", "attention", "--format", "json", "--seed", "7")
     first, second = autograder(*arguments), autograder(*arguments)
     assert first == second, "a seed makes runs alike"

@@ -207,19 +207,19 @@ class Submission:
         if failure is None:
             return reply, replies.bounded(answer)
         error = StudentError(failure)
-        self.transcript.add("error", error.type, told(error.type, error.message))
+        self.transcript.add("error", *told(failure))
         raise error
 
 
-def told(type: str, message: str) -> str | list[str]:
-    """The part of an error's message that distinguishes one mistake from another.
+def told(failure: replies.Failure) -> tuple[str, str | list[str]]:
+    """The parts of an error that distinguish one mistake from another: its type, and part of its message.
 
     For a ValueError, which everybody words differently, these are the numbers. For other errors it is the message
     without the name of the function that got wrong arguments.
     """
-    if type == "ValueError":
-        return re.findall(r"\d+", message)
-    return re.sub(r"^[\w.<>]+\(\) ", "", message)
+    if failure.type == "ValueError":
+        return failure.type, re.findall(r"\d+", failure.message)
+    return failure.type, re.sub(r"^[\w.<>]+\(\) ", "", failure.message)
 
 
 class Proxy:

@@ -204,7 +204,7 @@ class Workspace:
         cells, left_out = list(self.cells), dict(self.left_out)
         for name in exercises:
             place = max((i + 1 for i, cell in enumerate(cells) if cell.runs and _defines(cell, name)), default=0)
-            cells.insert(place, RestoredCell("code", course.answer_of(course.solution_of(name).source), ""))
+            cells.insert(place, RestoredCell("code", self._right_code(name), ""))
             left_out = {index + (index >= place): why for index, why in left_out.items()}
         workspace = Workspace(self.parent, cells, self.deadline, self.foresees)
         workspace.left_out = left_out
@@ -214,6 +214,13 @@ class Workspace:
         finally:
             workspace.close()
             self.run()
+
+    def _right_code(self, name: str) -> str:
+        """The course's solution of an exercise, after those that it stands on and that no cell defines."""
+        solution = course.answer_of(course.solution_of(name).source)
+        others = sorted(names_in(solution) & course.exercises().keys() - {name})
+        missing = [other for other in others if not any(cell.runs and _defines(cell, other) for cell in self.cells)]
+        return "\n\n\n".join([*map(self._right_code, missing), solution])
 
     # --- exercises --------------------------------------------------------------------------------
 

@@ -208,15 +208,12 @@ def failure(reply: wire.Message, before: int = 0) -> Failure:
     return Failure(str(error.get("type", "an error"))[:100], str(error.get("message", ""))[:1000], where, done)
 
 
-def compared(reply: wire.Message, tensors: wire.Tensors, values: bool, before: int) -> tuple[Any, ...]:
-    """All that a reply says, in a form that can be compared with another's; of values only the kind, if not `values`.
+def compared(reply: wire.Message, tensors: wire.Tensors, values: bool) -> tuple[Any, ...]:
+    """All that the reply to a request that succeeded says, in a form that can be compared with another's.
 
-    It was asked with `before` other requests. Parameters count by their shapes, since they may be random. Raises
+    Of values it says only the kind, if not `values`; of parameters the shapes, since they may be random. Raises
     WireError.
     """
-    if not succeeded(reply):
-        error = failure(reply, before)
-        return "error", error.type, error.message, error.done
     bounded(tensors)
     gradients = reply.get("gradients")
     gradients = gradients if isinstance(gradients, dict) else {}
