@@ -64,7 +64,9 @@ def test_the_format_is_the_designs(checked):
         for exercise in verdict["exercises"]:
             assert {"exercise", "score", "max_score", "status", "checks", "diagnosis"} <= exercise.keys()
             for check in exercise["checks"]:
-                assert {"name", "category", "points", "passed", "message"} == check.keys()
+                assert {"name", "category", "points", "passed", "message", "reason"} == check.keys()
+            for named in exercise["diagnosis"]:
+                assert {"id", "message", "line"} == named.keys()
             if exercise["status"] == "graded":
                 assert exercise["max_score"] == sum(c["points"] for c in exercise["checks"])
                 assert exercise["score"] == sum(c["points"] for c in exercise["checks"] if c["passed"])

@@ -83,12 +83,13 @@ def is_the_same(graders, hypothesis, mistakes):
 
 
 def test_a_mistake_is_named_for_most_of_what_it_explains(graders, diagnostician):
-    """Filled with 0 and not cleared: that pair is no edit of the bank's, but the missing scale shows in most checks."""
+    """Filled with 0 and not cleared: that is no edit of the bank's, but the missing scale shows in most checks."""
 
     def answer(query, key, value, mask=None):
         return attention(query, key, value, scale=False, fill=0.0, clear=False, mask=mask)
 
-    assert named(graders, diagnostician, "attention", answer) == ["no-scale"]
+    names = named(graders, diagnostician, "attention", answer)
+    assert names[0] == "no-scale" and set(names) <= {"no-scale", "mask-fills-with-zero"}
 
 
 def test_a_mistake_beside_one_that_nobody_has_written_down_is_named_alone(graders, diagnostician):
