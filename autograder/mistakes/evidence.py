@@ -117,7 +117,7 @@ def _tensors(student: torch.Tensor, mistake: torch.Tensor, right: Any) -> Likene
     if effect <= VISIBLE * rounding * max(size, _size(right)) + 1e-12:
         return Likeness(True, False)
     if error <= NEARER * effect:
-        return Likeness(True, _is_varied(mistake) or _is_varied(right))
+        return Likeness(True, _is_varied(mistake))
     return DIFFERENT if effect > rounding * size else Likeness(True, False)
 
 

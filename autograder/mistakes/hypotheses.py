@@ -72,8 +72,8 @@ class Observation:
 
 
 def without_numbers(reason: str) -> str:
-    """A check's reason without the numbers in it, which change with the inputs and with rounding."""
-    return re.sub(r"-?\d+(\.\d+)?(e[-+]?\d+)?%?", "#", reason)
+    """A check's reason without the numbers in it, which change with inputs and rounding, and without quoted code."""
+    return re.sub(r"`[^`]*`|-?\d+(\.\d+)?(e[-+]?\d+)?%?", "#", reason)
 
 
 class Questions:
