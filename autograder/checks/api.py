@@ -33,7 +33,7 @@ import torch
 
 from ..sandbox.inside import wire
 from . import source_text
-from .proxies import StudentError, Submission, largest
+from .proxies import StudentError, Submission, largest, sentence_start
 
 Test = TypeVar("Test", bound=Callable[..., None])
 
@@ -289,7 +289,7 @@ def refuses(error: StudentError | None, what: str, *words: str | int) -> None:
     """
     if error is None:
         raise CheckFailed(f"{sentence_start(what)} should raise a ValueError, but it was accepted.")
-    if error.type != "ValueError":
+    if not error.is_value_error:
         raise CheckFailed(f"{sentence_start(what)} should raise a ValueError. {error.sentence()}")
     said = re.findall(r"\d+", error.message)
     missing = [str(word) for word in words if str(word) not in (said if isinstance(word, int) else error.message)]
@@ -373,7 +373,3 @@ def numbers(value: Any, many: int) -> list[Any]:
     if length(value) != many:
         raise CheckFailed(f"There should be {many} numbers in a row; what came is {kind_of(value)}.")
     return [number(one) for one in (value.tolist() if isinstance(value, torch.Tensor) else value)]
-
-
-def sentence_start(text: str) -> str:
-    return text[:1].upper() + text[1:]

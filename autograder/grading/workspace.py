@@ -223,7 +223,7 @@ class Workspace:
             if _defines(self.cells[index], name) or (graded and start <= index < end):
                 if isinstance(error, Stopped):
                     return error.status, f"`{name}` is not defined: {error}."
-                return "error", f"`{name}` is not defined, since its code stopped. {error.sentence()}"
+                return "error", f"`{name}` is not defined, since its code stopped with {error.what()}"
         return "missing", f"`{name}` is not defined."
 
     def names_used_by(self, name: str) -> set[str]:
