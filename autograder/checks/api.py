@@ -32,12 +32,11 @@ import pytest
 import torch
 
 from ..sandbox.inside import wire
+from ..verdict import CATEGORIES
 from . import source_text
 from .proxies import StudentError, Submission, largest, sentence_start
 
 Test = TypeVar("Test", bound=Callable[..., None])
-
-CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "arguments", "mode")
 
 # Relative to the reference's largest value: far above rounding errors, far below the effect of any mistake.
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 6e-2}

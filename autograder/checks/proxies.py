@@ -22,6 +22,7 @@ import torch
 from ..sandbox import replies
 from ..sandbox.inside import wire
 from ..sandbox.inside.handlers import RequestHandler, tensors_in
+from ..verdict import RAISED, STOPPED_WITH
 from .source_text import Source
 
 Answer: TypeAlias = tuple[wire.Message, wire.Tensors]  # a reply and its tensors
@@ -75,7 +76,7 @@ class StudentError(Exception):
         """What happened and where, for the student."""
         if self.by_kit:
             return sentence_start(self.what())
-        return f"Your code raised {self.what()}" if self.where else f"It stopped with {self.what()}"
+        return (RAISED if self.where else STOPPED_WITH) + self.what()
 
     def what(self) -> str:
         """The error and its place, to be read at the end of a sentence."""
