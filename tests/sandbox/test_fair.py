@@ -140,6 +140,14 @@ def test_an_error_that_only_bears_the_name_is_not_one(grader, solution, tmp_path
     assert {c.category for c in outcome.checks if not c.passed} == {"arguments"}
 
 
+def test_an_error_that_lies_about_its_class_is_not_one(grader, solution, tmp_path):
+    cell = cell_of(solution, "attention-solution")
+    lie = "class Lie(Exception):\n    __class__ = property(lambda self: ValueError)\n\n\n"
+    cell["source"] = lie + "".join(cell["source"]).replace("raise ValueError(f", "raise Lie(f")
+    (outcome,) = grader.grade_file(hand_in(solution, tmp_path), "attention").verdict.exercises
+    assert {c.category for c in outcome.checks if not c.passed} == {"arguments"}
+
+
 def test_what_is_on_a_gpu_is_still_not_there(grader, tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(HEAD + SOFTMAX.replace("largest = scores", "largest = scores.cuda()"), encoding="utf-8")
