@@ -197,7 +197,7 @@ def _cell(outcome: Outcome | None) -> str:
     if outcome is None:
         return "-"
     text = f"{points(outcome.score)}/{points(outcome.max_score)}"
-    named = NOT_STARTED if outcome.not_started else ", ".join(d.id for d in outcome.diagnosis)
+    named = ", ".join([NOT_STARTED] * outcome.not_started + [d.id for d in outcome.diagnosis])
     return f"{text} {named or STATUS[outcome.status]}".rstrip()
 
 
