@@ -162,7 +162,8 @@ class Workspace:
         cell = self.cells[index]
         if cell.added:
             return f"the missing cell {cell.known.grade_id if cell.known else index}"
-        return f"code cell {cell.number or sum(c.cell_type == 'code' for c in self.cells[: index + 1])}"
+        before = self.cells[: index + 1]
+        return f"code cell {cell.number or sum(c.cell_type == 'code' and not c.added for c in before)}"
 
     def _lose(self) -> None:
         if self.child is not None:

@@ -12,6 +12,7 @@ from ..verdict import CATEGORIES, NOT_TRIED, RAISED, STOPPED_WITH, Check, Outcom
 
 MOST_ROWS = 100  # rows of the table on a terminal, at most
 NOT_STARTED = "not started"
+ERROR = re.compile(rf"{RAISED}|{STOPPED_WITH}")
 STATUS = {
     "graded": "",
     "missing": "not found",
@@ -113,12 +114,18 @@ def _told_together(check: Check) -> tuple[str, ...]:
 
     One error says other sizes in each check, and an easier case that fails may say other values.
     """
-    if check.reason.startswith((RAISED, STOPPED_WITH)):
-        what, _, place = check.reason.rpartition(", in ")
-        return _without_numbers(what), place
     if check.reason.startswith(NOT_TRIED):
         return (_without_numbers(check.reason),)
+    if error := _error_in(check):
+        what, _, place = error.rpartition(", in ")
+        return _without_numbers(what), place
     return (check.reason, "") if check.reason else ()
+
+
+def _error_in(check: Check) -> str:
+    """The part of a reason that tells of an error in the student's code; a check for a ValueError says more before."""
+    found = ERROR.search(check.reason)
+    return check.reason[found.start() :] if found else ""
 
 
 def _without_numbers(text: str) -> str:
@@ -129,8 +136,8 @@ def _heading(checks: Sequence[Check]) -> str:
     many, reason = len(checks), checks[0].reason
     if reason.startswith(NOT_TRIED):
         return f"{many} checks were not tried, since an easier case is wrong already: {reason.removeprefix(NOT_TRIED)}"
-    if reason.startswith((RAISED, STOPPED_WITH)):
-        return f"{many} checks stopped at the same error: {reason}"
+    if error := _error_in(checks[0]):
+        return f"{many} checks stopped at the same error: {error}"
     return f"{many} checks failed for the same reason: {reason}"
 
 

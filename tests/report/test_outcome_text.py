@@ -39,6 +39,15 @@ def test_one_error_is_told_once_though_it_says_other_sizes():
         assert text.count("Your code raised") == 2, "another line is another error"
 
 
+def test_an_error_in_place_of_a_value_error_is_told_with_the_others():
+    error = ERROR.format(4)
+    checks = [failed("values", error), failed("arguments", f"A key should raise a ValueError. {error}")]
+    for text in both(outcome(*checks)):
+        assert text.count("TypeError") == 1 and "should raise" not in text
+    for text in both(outcome(checks[1])):
+        assert "A key should raise a ValueError. Your code raised TypeError: 4 is not 3" in text
+
+
 def test_what_was_not_tried_comes_last_and_says_so_once():
     reasons = [f"{NOT_TRIED}{n}% of the values are wrong (up to {n}.5e-05)." for n in (40, 7)]
     gated = [failed("shape", reason, sentence=f"Sentence {n}.") for n, reason in enumerate(reasons)]
