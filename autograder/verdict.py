@@ -83,6 +83,11 @@ class Check:
         self.message = printable(self.message)
         self.reason = printable(self.reason)
 
+    @property
+    def sentence(self) -> str:
+        """What the check asks for: the message without the reason why it failed."""
+        return self.message.removesuffix(self.reason).strip()
+
 
 @dataclass
 class Diagnosis:

@@ -40,7 +40,7 @@ def as_text(outcome: Outcome) -> str:
     for failure in failures(outcome.checks):
         if failure.heading:
             lines.append(f"  FAIL  {failure.heading}")
-            lines += [_line("    ", check, failure.sentence(check)) for check in failure.checks]
+            lines += [_line("    ", check, check.sentence) for check in failure.checks]
         else:
             lines += [_line("FAIL", check, check.message) for check in failure.checks]
     lines += [_line("ok  ", check, check.message) for check in outcome.checks if check.passed]
@@ -67,7 +67,7 @@ def as_html(outcome: Outcome) -> str:
         parts.append("<div><strong>Points, check by check:</strong></div>")
     for failure in failures(outcome.checks):
         if failure.heading:
-            rows = [f"<li>{_check_as_html(check, failure.sentence(check))}</li>" for check in failure.checks]
+            rows = [f"<li>{_check_as_html(check, check.sentence)}</li>" for check in failure.checks]
             parts.append(f"<div>✗ {code_spans(failure.heading)}<ul>{''.join(rows)}</ul></div>")
         else:
             parts += [f"<div>✗ {_check_as_html(check, check.message)}</div>" for check in failure.checks]
@@ -87,10 +87,6 @@ class Failure:
 
     checks: list[Check]
     heading: str
-
-    def sentence(self, check: Check) -> str:
-        """What one of the checks asks, without the reason why it failed."""
-        return check.message.removesuffix(check.reason).strip()
 
 
 def failures(checks: Iterable[Check]) -> list[Failure]:
@@ -117,8 +113,8 @@ def _told_together(check: Check) -> tuple[str, ...]:
     if check.reason.startswith(NOT_TRIED):
         return (_without_numbers(check.reason),)
     if error := _error_in(check):
-        what, _, place = error.rpartition(", in ")
-        return _without_numbers(what), place
+        what, comma, place = error.rpartition(", in ")
+        return (_without_numbers(what), place) if comma else (_without_numbers(error), "")
     return (check.reason, "") if check.reason else ()
 
 

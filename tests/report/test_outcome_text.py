@@ -39,6 +39,11 @@ def test_one_error_is_told_once_though_it_says_other_sizes():
         assert text.count("Your code raised") == 2, "another line is another error"
 
 
+def test_an_error_without_a_place_is_told_once_too():
+    checks = [failed("values", f"It stopped with TypeError: {n} arguments were given.") for n in (4, 5)]
+    assert all(text.count("TypeError") == 1 for text in both(outcome(*checks)))
+
+
 def test_an_error_in_place_of_a_value_error_is_told_with_the_others():
     error = ERROR.format(4)
     checks = [failed("values", error), failed("arguments", f"A key should raise a ValueError. {error}")]
