@@ -326,8 +326,12 @@ class RequestHandler:
         watch = OneDevice() if device == "meta" else products if request.get("count") else contextlib.nullcontext()
         with watch:
             value = target(*args, **kwargs)
+        try:
+            returned = tensors_in(value)
+        except RecursionError:
+            raise Unusable("What your code returned is nested too deeply") from None
         reply = {
-            "devices": sorted({t.device.type for t in tensors_in(value)}),
+            "devices": sorted({t.device.type for t in returned}),
             "changed": [i for i, (a, b) in enumerate(zip(given, before, strict=True)) if not _same(a, b)],
             "products": products.count,
             "drew": not torch.equal(random, torch.default_generator.get_state()),
