@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..checks.proxies import Answer, Local, Submission, Transcript, told
 from ..checks.replay import RecordingTransport
@@ -87,17 +87,16 @@ class Questions:
 
     def compared(self, answers: Sequence[Answer]) -> Transcript:
         """The answers in a form that can be compared, up to one that could not be prepared. Raises WireError."""
-        found = []
+        found: list[tuple[Any, ...]] = []
         for (message, _), (reply, tensors), kept in zip(self.asked.requests, answers, self.kept, strict=True):
+            if replies.succeeded(reply):
+                found.append(replies.compared(reply, tensors, kept))
+                continue
             before = len(message["before"])
-            seen = replies.compared(reply, tensors, kept, before)
-            if seen[0] == "error":
-                _, kind, message, done = seen
-                found.append(("error", kind, told(kind, message), done))
-                if done < before:  # what follows would be about an object that is not there
-                    break
-            else:
-                found.append(seen)
+            failure = replies.failure(reply, before)
+            found.append(("error", *told(failure)))
+            if failure.done < before:  # what follows would be about an object that is not there
+                break
         return Transcript(found)
 
 
