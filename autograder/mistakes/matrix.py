@@ -8,6 +8,7 @@ from pathlib import Path
 from .. import course
 from ..checks.runner import ExerciseRun, Graders
 from ..errors import UsageError
+from . import visible
 from .bank import bank
 
 PAGE = Path("reports", "matrix.md")  # in the course's folder
@@ -15,7 +16,7 @@ SEED = 1
 HEAD = """# Which check catches which mistake
 
 Made by `make matrix`. A row is a mistake, a column a check: ✗ where the check fails. A mistake that hangs on one check
-alone is marked with •.
+alone is marked with •. The column `visible` has a ✓ where the visible check catches the mistake, too.
 """
 
 
@@ -35,12 +36,13 @@ def table(exercise: str, run: Callable[[str, str], ExerciseRun]) -> str:
     checks = [check for check in next(iter(runs.values())).checks if check.points]  # the same with and without a GPU
     lines = [f"### {exercise}\n"]
     lines += [f"{n}. `{c.name.removeprefix('test_')}` ({c.category}, {c.points:g})" for n, c in enumerate(checks, 1)]
-    lines += ["", "| mistake | " + " | ".join(str(n) for n in range(1, len(checks) + 1)) + " |"]
-    lines.append("|---|" + "---|" * len(checks))
+    lines += ["", "| mistake | " + " | ".join(str(n) for n in range(1, len(checks) + 1)) + " | visible |"]
+    lines.append("|---|" + "---|" * (len(checks) + 1))
     for id, graded in runs.items():
         failed = {check.name for check in graded.failed()}
         marks = " | ".join("✗" if check.name in failed else "" for check in checks)
-        lines.append(f"| {id}{' •' if len(failed) == 1 else ''} | {marks} |")
+        seen = "✓" if visible.catches(bank(exercise)[id]) else ""
+        lines.append(f"| {id}{' •' if len(failed) == 1 else ''} | {marks} | {seen} |")
     return "\n".join(lines) + "\n"
 
 
