@@ -35,13 +35,13 @@ def batches_of_one(x: torch.Tensor) -> Sequence[torch.Tensor]:
 class Way:
     """One way to call a function that keeps the shape of its input: with each part of it, and with `args` after that.
 
-    With `reshaped`, an output of another shape is taken for the right one if it has as many entries.
+    If `lenient`, the first part of a pair is taken for the output, and so is one of another shape with as many entries.
     """
 
     proxy: Proxy
     split: Split = whole
     args: tuple[Any, ...] = ()
-    reshaped: bool = False
+    lenient: bool = False
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """What the function gives, in the shape of `x`. Raises CheckFailed for another shape, and StudentError."""
@@ -62,18 +62,24 @@ class Way:
         return None if any(one is None for one in got) else self._together(x, got)
 
     def _gradient(self, part: torch.Tensor, upstream: torch.Tensor) -> torch.Tensor | None:
-        if self.reshaped:
-            upstream = upstream.reshape(tensor(self.proxy(part, *self.args)).shape)
+        if self.lenient:
+            upstream = upstream.reshape(self._output(self.proxy(part, *self.args), part).shape)
         return self.proxy.gradients(part, *self.args, upstream=upstream).inputs[0]
 
     def _each(self, x: torch.Tensor, ask: Callable[[torch.Tensor], Any]) -> torch.Tensor:
         return self._together(x, [ask(part) for part in self.split(x)])
 
     def _together(self, x: torch.Tensor, results: Sequence[Any]) -> torch.Tensor:
-        for part, result in zip(self.split(x), results, strict=True):
-            if not self.reshaped or tensor(result).numel() != part.numel():
-                shape(result, part.shape)
-        return torch.cat([result.reshape(-1) for result in results]).reshape(x.shape)
+        outputs = [self._output(result, part) for result, part in zip(results, self.split(x), strict=True)]
+        return torch.cat([output.reshape(-1) for output in outputs]).reshape(x.shape)
+
+    def _output(self, result: Any, part: torch.Tensor) -> torch.Tensor:
+        """The output for a part of the input, in the result of a call. Raises CheckFailed."""
+        if self.lenient and isinstance(result, (tuple, list)) and result:
+            result = result[0]
+        if not self.lenient or tensor(result).numel() != part.numel():
+            shape(result, part.shape)
+        return result
 
 
 def first_right(ways: Iterable[Way], easy: Callable[[Way], None]) -> Way:

@@ -98,7 +98,7 @@ class ParameterFreeChecks:
             looks_like_attention(x, apart, middle, mild, even)
 
         attend = self.attend(submission)
-        ways = [Way(attend), Way(attend, reshaped=True)]
+        ways = [Way(attend), Way(attend, lenient=True)]
         return first_right(ways + [Way(attend, batches_of_one)] if self.leading else ways, easy)
 
     @check("values", points=0.5)
@@ -164,9 +164,8 @@ class ParameterFreeChecks:
         distinct = torch.cat([20 * torch.eye(N, dtype=torch.float64), torch.ones(N, 1, dtype=torch.float64)], dim=1)
         found = attend.sample(distinct.expand(*self.leading, N, N + 1))
         digits.sums_to_one(submission, found[..., -1], "the weights of a token")
-        for d in (D, 4):  # the root of 4 has few digits
-            x = self.normal(draw, d=d, dtype=torch.float64)
-            digits.all_of_float64(submission, attend.sample(x), self.right(x))
+        inputs = [self.normal(draw, d=d, dtype=torch.float64) for d in (D, 4)]  # the root of 4 has few digits
+        digits.all_of_float64(submission, [attend.sample(x) for x in inputs], [self.right(x) for x in inputs])
         given = [self.normal(draw, dtype=dtype, scale=0.5) for dtype in (torch.float32, torch.float16, torch.bfloat16)]
         got = [attend(x) for x in given]
         for output, x in zip(got, given, strict=True):
