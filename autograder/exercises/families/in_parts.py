@@ -77,9 +77,10 @@ class Way:
         """The output for a part of the input, in the result of a call. Raises CheckFailed."""
         if self.lenient and isinstance(result, (tuple, list)) and result:
             result = result[0]
-        if not self.lenient or tensor(result).numel() != part.numel():
-            shape(result, part.shape)
-        return result
+        output = tensor(result)
+        if not self.lenient or output.numel() != part.numel():
+            shape(output, part.shape)
+        return output
 
 
 def first_right(ways: Iterable[Way], easy: Callable[[Way], None]) -> Way:
