@@ -38,12 +38,12 @@ def weighing(submission, draw):
     """
     softmax, scores = submission.function("softmax"), 2 + draw.normal(2 * B, S, scale=1e-3)
     high = easy_cases.shuffled(draw, torch.arange(S) < 2)
-    scores[1] += torch.where(high, 28.0, -7.0)
+    scores[1] += torch.where(high, 4.0, -3.0)
     mild = torch.tensor([-1.0, -0.6, 0.1, 0.7, 1.0])
     scores[2:] = torch.stack([size * easy_cases.shuffled(draw, mild) for size in (0.5, 2.0)])
 
     def easy(way):
-        if way.split is rows and not for_vectors_only(softmax, scores):
+        if way.split is rows and not for_vectors_only(softmax, scores[2:]):
             raise CheckFailed("The weights of a matrix are wrong.")
         looks_like_a_softmax(way(scores), scores, high)
 
@@ -51,7 +51,7 @@ def weighing(submission, draw):
 
 
 def for_vectors_only(softmax, scores):
-    """Whether it fails for a matrix, or takes all of it for one vector, so that all its weights together sum to 1."""
+    """Whether it fails for a matrix, or takes all of it for one vector, so that its weights sum to 1 altogether."""
     try:
         got = softmax(scores)
     except StudentError:

@@ -148,7 +148,8 @@ mistake(
 )
 mistake(
     "keepdim-forgotten",
-    "The sums lose the dimension that they run over, so they meet the wrong powers or none: use `keepdim=True`.",
+    "The largest scores or the sums lose the dimension that they run over, so they meet the wrong entries or none: use"
+    " `keepdim=True`.",
     TOTAL="powers.sum(dim=dim)",
 )
 mistake(
@@ -200,8 +201,8 @@ mistake(
 )
 mistake(
     "epsilon-in-the-sum",
-    "A small number is added to the sum of the powers, so weights sum to a little less than 1: with the largest power"
-    " at 1 it is needed only where all scores are -inf.",
+    "The powers are divided by a little more than their sum, as when a small number is added to it, so weights sum to"
+    " less than 1: with the largest power at 1 it is needed only where all scores are -inf.",
     WEIGHTS="powers / (total + 1e-6)",
 )
 
@@ -216,15 +217,16 @@ mistake(
 )
 mistake(
     "nan-patched-in-weights",
-    "`nan_to_num` hides the NaN of slices that are all -inf, but their gradient stays NaN: don't let the NaN arise.",
+    "The NaN of slices that are all -inf is hidden afterwards (by `nan_to_num`, `where` or `masked_fill`), but their"
+    " gradient stays NaN: don't let the NaN arise.",
     MEND="",
     MEND_TOTAL="",
     WEIGHTS="torch.nan_to_num({WEIGHTS})",
 )
 mistake(
     "uniform-in-empty-slices",
-    "Scores of -inf are taken for very low finite ones (filled in, or by `clamp`), so where all scores are -inf the"
-    " weights are all equal: they should be 0.",
+    "Where all scores are -inf the weights come out equal, since -inf is taken for a finite number there (filled in,"
+    " or by `clamp`): they should be 0.",
     START='scores = scores.masked_fill(scores == float("-inf"), torch.finfo(scores.dtype).min)\n    {START}',
 )
 mistake(

@@ -106,8 +106,8 @@ class ParameterFreeChecks:
         """The output is what the formula gives, also when all sizes are equal, and for many wide tokens."""
         attend = self.attend(submission)
         many = {
+            " when all sizes are equal": draw.normal(*[4] * (len(self.leading) + 2)),  # where nothing crashes
             "": self.normal(draw),
-            " when all sizes are equal": draw.normal(*[4] * (len(self.leading) + 2)),
             " for many wide tokens": draw.normal(*[9] * len(self.leading), 70, 24, scale=0.35),  # no token is alone
         }
         got = [attend(x) for x in many.values()]

@@ -44,8 +44,8 @@ WEIGHTS = {
     ),
     **attention.some("exp-without-max", "one-max-for-all-rows"),
     "epsilon-in-the-sum": shared(
-        "A small number is added to the sum of the exponentials, so weights sum to a little less than 1: with each"
-        " row's largest score subtracted the sum is at least 1, and nothing has to be added.",
+        "The exponentials are divided by a little more than their sum, as when a small number is added, so weights"
+        " sum to less than 1: with each row's largest score subtracted nothing has to be added.",
         SOFTMAX="({SHIFTED}).exp() / (({SHIFTED}).exp().sum(-1, keepdim=True) + 1e-6)",
     ),
     "softmax-in-float32": shared(
@@ -127,7 +127,7 @@ AVERAGE = {
 CARE = {
     **attention.some("weights-detached"),
     "input-detached": shared(
-        "The input is cut out of the graph (`torch.tensor(x)`, `.data`, `detach`), so it gets no gradient.",
+        "The graph is cut (by `detach`, `.data`, `no_grad` or `torch.tensor`), so the input gets no gradient.",
         CHECK="{X} = {X}.detach()\n{INDENT}{CHECK}",
     ),
     **attention.some("float32-comes-out", "through-float32", "squeezed", "view-of-the-input"),
