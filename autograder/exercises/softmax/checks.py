@@ -86,7 +86,7 @@ def test_any_dimension(submission, draw):
     softmax = submission.function("softmax")
     cases = [(draw.normal(B, T, S), dim) for dim in (0, 1, 2, -1, -2, -3)]
     cases += [(draw.normal(4, 4, 4), dim) for dim in (0, 1)] + [(draw.normal(S), 0), (draw.normal(B, T, 4, S), 2)]
-    cases += [(draw.normal(B, S, T).mT, 1), (draw.normal(1, S), 0), (draw.normal(1, S), 1)]
+    cases += [(draw.normal(B, S, T).mT, 1), (draw.normal(1, S), 0), (draw.normal(1, S), 1), (draw.normal(S, 1), 1)]
     cases += [(draw.normal(B, 1, T, 4, S), 3), (draw.normal(9, 33, 130), 2), (draw.normal(130, 24), 0)]
     got = [softmax(scores, dim) if dim >= 0 else softmax(scores, dim=dim) for scores, dim in cases]
     for weights, (scores, dim) in zip(got, cases, strict=True):
