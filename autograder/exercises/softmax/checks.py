@@ -219,7 +219,11 @@ def test_again(submission, draw):
 def test_made_by_hand(submission, draw):
     """It is made of exp, maximum and sum, without torch's softmax, log-softmax, logsumexp or attention functions."""
     weighing(submission, draw)
-    does_without(submission, "softmax", source_text.TORCHS_SOFTMAX)
+    try:
+        does_without(submission, "softmax", source_text.TORCHS_SOFTMAX)
+    except CheckFailed as failure:
+        submission.note("by hand", False)  # which no value shows
+        raise failure from None
 
 
 @check("device", points=0)

@@ -49,6 +49,13 @@ mistake(
     "The largest score of the whole tensor is subtracted before `exp`, so the exponentials of milder slices vanish:"
     " subtract each slice's own largest score.",
     LARGEST="scores.max()",
+    MEND_TOTAL="",
+)
+mistake(
+    "one-max-for-all-slices-and-sums-of-zero-mended",
+    "The largest score of the whole tensor is subtracted before `exp`, so the exponentials of milder slices vanish:"
+    " subtract each slice's own largest score.",
+    LARGEST="scores.max()",
 )
 mistake(
     "mean-subtracted",
