@@ -32,8 +32,14 @@ def all_of_float64(
 ) -> None:
     """Raises CheckFailed unless each of `got`, from `Way.sample`, is right in float64, with all digits."""
     for output, expected in zip(got, right, strict=True):
-        error, size = largest(output.double() - expected), largest(expected)
-        exact = "exact" if error <= EXACT * size else "nearly" if error <= NEARLY * size else "wrong"
-        submission.note(name_of(output.dtype), exact)
+        submission.note(name_of(output.dtype), _exactness(output, expected))
     for output, expected in zip(got, right, strict=True):
         close(output, expected, what, dtype=torch.float64)
+
+
+def _exactness(output: torch.Tensor, expected: torch.Tensor) -> str:
+    """In words how exact an output is; of a wrong one, whether float32 could hold all its digits."""
+    error, size = largest(output.double() - expected), largest(expected)
+    if error <= NEARLY * size:
+        return "exact" if error <= EXACT * size else "nearly"
+    return "wrong, in float32" if torch.equal(output.double(), output.float().double()) else "wrong"
