@@ -149,8 +149,9 @@ class ParameterFreeChecks:
         No score with itself is negative, so scores can't all be very negative here.
         """
         attend = self.averages(submission, draw)
-        every, one = self.normal(draw), self.normal(draw)
-        one[..., 2, :] *= 100
+        directions = torch.linalg.qr(draw.normal(N, N, dtype=torch.float64)).Q[[0, 0, 1, 2, 3]]
+        sizes = torch.tensor([[1.0, 1.1, 1.0, 1.0, 1.0], [0.2, 0.22, 1.0, 0.2, 0.2]])  # a wrong scale does not show
+        every, one = (directions * sizes.unsqueeze(-1)).float().expand(*self.leading, 2, N, N).movedim(-3, 0)
         cases = [x * (HUGE / plain.largest_score(x, self.scaled)) ** 0.5 for x in (every, one)]
         got = [attend(x) for x in cases]
         names = "all tokens are large", "one token is large among small ones"
