@@ -332,7 +332,7 @@ def test_dtypes(submission, draw):
     """float64, float32, float16 and bfloat16 in, the same out, as accurate as each allows, with a mask and without."""
     attention, dtypes = submission.function("attention"), (torch.float64, torch.float32, torch.float16, torch.bfloat16)
     given = [inputs(draw, B, dtype=dtype, d=3) for dtype in dtypes]
-    masks, one_key = [None, draw.mask(B, T, S)], [x[:, :1] for x in given[0]]
+    masks, one_key = [None, draw.mask(B, T, S)], [x[:, :1].clone() for x in given[0]]
     alone = without_mask(attention, one_key)
     got = [[without_mask(attention, each) for each in given], [attention(*each, masks[1]) for each in given]]
     for answers, mask in zip(got, masks, strict=True):
