@@ -298,10 +298,20 @@ def test_extreme_scores_with_a_mask(submission, draw):
     cases += [poles(draw, dtype) for dtype in (torch.float32, torch.float16, torch.bfloat16)]
     got = [attention(*given, mask) for given, mask in cases]
     for one, (given, mask) in zip(got, cases, strict=True):
-        both(one, given, mask, tolerance=HUGE_TOLERANCE)
         _, weights = parts(one, given)
+        if given[0].dtype is torch.float32:
+            both(one, given, mask, tolerance=HUGE_TOLERANCE)
+        elif weights is not None:  # such scores leave half precision no digits for the sum of a row
+            close(shares(weights), qkv.attention(*given, mask=mask)[1], "the weights", tolerance=HUGE_TOLERANCE)
         if weights is not None and weights[~mask].any():
             raise CheckFailed("The weights of masked keys are not 0.")
+
+
+def shares(weights):
+    """The weights, each divided by the sum of its row, where that is not 0."""
+    weights = tensor(weights, "the weights").double()
+    total = weights.sum(-1, keepdim=True)
+    return weights / torch.where(total == 0, 1.0, total)
 
 
 def poles(draw, dtype):

@@ -35,15 +35,15 @@ def some_lengths(draw, longest=8, b=B):
 def tells_lengths_apart(submission, draw):
     """The function and its mask, in whose rows as many entries are True, or False, as the length says, or one off.
 
-    The mask may be turned, or have dimensions of 1 too many. It is asked for with the right `max_len`.
+    The mask may be turned, or have dimensions of 1 too many. It is asked for with a `max_len`.
     """
     function, lengths = submission.function("padding_mask"), some_lengths(draw)
     lengths[0] = 1
-    mask = tensor(function(lengths, 8), "the mask")
+    mask = tensor(function(lengths, 9), "the mask")
     rows = (mask != 0).squeeze()
-    rows = rows.mT if tuple(rows.shape) == (8, B) else rows
-    if tuple(rows.shape) != (B, 8):
-        shape(mask, (B, 8), "the mask")
+    rows = rows.mT if tuple(rows.shape) == (9, B) else rows
+    if tuple(rows.shape) != (B, 9):
+        shape(mask, (B, 9), "the mask")
     if all(((kind.sum(-1) - lengths).abs() > 1).any() for kind in (rows, ~rows)):
         raise CheckFailed("The rows of the mask do not go by the lengths.")
     return function, mask
