@@ -339,11 +339,18 @@ for id, hide in {
 BANK.share(
     attention.MASK_BY_HAND,
     "mask-added-as-a-number",
-    "large-number-subtracted",
-    edits={
-        "mask-added-as-a-number": {"HIDE": "scores + mask"},
-        "large-number-subtracted": {"HIDE": "scores + ~mask * -1e9"},
-    },
+    edits={"mask-added-as-a-number": {"HIDE": "scores + mask"}},
+)
+mistake(
+    "mask-added-in-float32",
+    "Numbers in float32 are added to the scores to hide some, so that the weights are float32 whatever comes in: use"
+    " `masked_fill`, which leaves the dtype as it is.",
+    HIDE="scores + ~mask * -1e9",
+)
+mistake(
+    "mask-asked-whether-true",
+    "`if mask:` asks a whole tensor for one truth, which it does not have: ask `if mask is not None:`.",
+    CHECK="{CHECK}\n    if mask:\n        mask = mask.bool()",
 )
 mistake(
     "mask-by-indexing",

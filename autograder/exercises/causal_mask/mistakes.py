@@ -113,3 +113,5 @@ mistake(
     "The mask is a list of lists: make it a tensor, `torch.tensor(...)`.",
     TRIANGLE="{TRIANGLE}.tolist() if device is None else {TRIANGLE}",
 )
+for dtype in ("uint8", "int64"):
+    mistake(f"{dtype}-not-boolean", BANK["numbers-not-boolean"].says, {"dtype=torch.bool": f"dtype=torch.{dtype}"})

@@ -174,8 +174,18 @@ BANK.share(
     attention.MASK_BY_HAND,
     "mask-by-indexing",
     "mask-added-as-a-number",
-    "large-number-subtracted",
     edits={"mask-added-as-a-number": {"HIDE": "wei = wei + tril"}},
+)
+mistake(
+    "mask-added-in-float32",
+    "A mask in float32 is added to the scores, so that the weights are float32 whatever comes in: use `masked_fill`,"
+    " which leaves the dtype as it is.",
+    HIDE='wei = wei + torch.zeros(t, t, device=wei.device).masked_fill({MASK}, float("-inf"))',
+)
+mistake(
+    "size-from-the-width",
+    "The mask has the size of d, the width of a query: it hides tokens from tokens, so t is its size.",
+    LENGTH="_, _, t = query.shape",
 )
 mistake(
     "mask-of-eight-tokens",

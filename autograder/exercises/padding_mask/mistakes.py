@@ -176,3 +176,11 @@ mistake(
     "There is no `return`, so it gives None: return the mask.",
     {"return places": "places"},
 )
+mistake(
+    "rank-asserted",
+    "`lengths` with no or with two dimensions stops at an `assert`, which raises an AssertionError: raise a"
+    " `ValueError`.",
+    RANK="assert lengths.dim() == 1\n    ",
+)
+for dtype in ("uint8", "int64"):
+    mistake(f"{dtype}-not-boolean", BANK["numbers-not-boolean"].says, MASK=f"({{MASK}}).to(torch.{dtype})")
