@@ -97,9 +97,8 @@ class SingleHeadChecks:
         shape(even, (*self.leading, N, D_OUT))
         close(apart, self.twice(middle), "the average of tokens far from the others", tolerance=2e-4)
         even = even.reshape(-1, N, D_OUT)
-        easy_cases.mixes(
-            even, (mild @ mild.T).expand(len(even), N, N), mild.expand_as(even), "the output of mild scores"
-        )
+        scores = (mild @ mild.T).expand(len(even), N, N)
+        easy_cases.mixes(even, scores, mild.expand_as(even), "the output of mild scores")
         return module
 
     @check("values", points=0.5)
