@@ -54,9 +54,9 @@ class TestCausalAttention(SingleCausalHeadChecks):
     def test_parameters(self, submission, draw):
         """The parameters are those of `W_query`, `W_key` and `W_value`, with a bias each if `qkv_bias`, and no
         others."""
-        self.looking(submission, draw)
         plain = submission.build("CausalAttention", 6, 4, 9, 0.0).parameters()
         biased = submission.build("CausalAttention", 6, 4, 9, 0.0, qkv_bias=True).parameters()
+        self.looking(submission, draw)
         parameters(plain, {f"{name}.weight": (4, 6) for name in self.names})
         parameters(biased, {f"{n}.{part}": s for n in self.names for part, s in [("weight", (4, 6)), ("bias", (4,))]})
 

@@ -18,9 +18,9 @@ class TestSelfAttention(SingleHeadChecks):
     def test_parameters(self, submission, draw):
         """The parameters are those of `W_query`, `W_key` and `W_value`, with a bias each if `qkv_bias`, and no
         others."""
-        self.averages(submission, draw)
         modules = submission.build("SelfAttention", 6, 4), submission.build("SelfAttention", 6, 4, qkv_bias=True)
         plain, biased = (module.parameters() for module in modules)
+        self.averages(submission, draw)
         parameters(plain, {f"{name}.weight": (4, 6) for name in self.names})
         parameters(biased, {f"{n}.{part}": s for n in self.names for part, s in [("weight", (4, 6)), ("bias", (4,))]})
 

@@ -21,8 +21,8 @@ class TestSingleHeadSelfAttention(SingleHeadChecks):
     @check("shape", points=0.5)
     def test_parameters(self, submission, draw):
         """The parameters are the weights of `toqueries`, `tokeys` and `tovalues`, each (k, k), and nothing else."""
-        self.averages(submission, draw)
         got = submission.build("SingleHeadSelfAttention", 6).parameters()
+        self.averages(submission, draw)
         parameters(got, {f"{name}.weight": (6, 6) for name in self.names})
 
     @check("values", points=0.5)
