@@ -92,6 +92,8 @@ class TestSelfAttention(SingleHeadChecks):
     @check("arguments", points=0.5)
     @or_unbatched
     def test_wrong_rank(self, submission, draw):
-        """An input that is neither (n, d_in) nor (b, n, d_in) is refused with a `ValueError`: a single vector, say."""
+        """An input that is neither (n, d_in) nor (b, n, d_in) is refused with a `ValueError`: a vector, say."""
         module = self.averages(submission, draw)
-        refuses(module.error(draw.normal(D_OUT)), "a vector of shape (d_in,)")
+        vector, deep = module.error(draw.normal(D_OUT)), module.error(draw.normal(1, 2, N, D_OUT))
+        refuses(vector, "a vector of shape (d_in,)")
+        refuses(deep, "an input with four dimensions")
