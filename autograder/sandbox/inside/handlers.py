@@ -241,8 +241,8 @@ class RequestHandler:
         """Write weights into parameters by name. A name that the module lacks is an error, as is a wrong shape.
 
         Names in "optional" are skipped if the module lacks them. Parameters that get no weights become 0, so that a
-        superfluous bias costs only its own check. For the same reason, a parameter that does not require a gradient (a
-        mask stored as a parameter) stays as it is.
+        superfluous bias costs only its own check. For the same reason, a parameter that does not require a gradient, or
+        that may be a mask, stays as it is.
         """
         module = self._module(request["target"])
         weights = wire.unpack(request["state"], tensors)
@@ -255,7 +255,7 @@ class RequestHandler:
             raise _lacks(module, missing)
         with torch.no_grad():
             for name in parameters.keys() - weights.keys():
-                if parameters[name].requires_grad:
+                if parameters[name].requires_grad and not _may_be_a_mask(parameters[name]):
                     parameters[name].zero_()
             for name, weight in weights.items():
                 if parameters[name].shape != weight.shape:
@@ -365,6 +365,11 @@ class RequestHandler:
             "inputs": wire.pack(list(found[: len(inputs)]), out),
             "parameters": wire.pack(dict(zip(named, found[len(inputs) :], strict=True)), out),
         }
+
+
+def _may_be_a_mask(parameter: torch.Tensor) -> bool:
+    """Whether a parameter is a matrix of nothing but 0 and 1."""
+    return parameter.dim() > 1 and bool(((parameter == 0) | (parameter == 1)).all())
 
 
 def seed(number: int) -> None:
