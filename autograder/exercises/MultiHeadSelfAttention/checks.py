@@ -1,6 +1,11 @@
 """Checks of `MultiHeadSelfAttention(k, h=4)`: (t, k) -> (t, k), with a batch or without."""
 
+from dataclasses import replace
+
+import torch
+
 from ...checks.api import check, close
+from ...checks.proxies import StudentError
 from ..families.many_heads.checks import Layout, NarrowHeadChecks, Sizes, parameters_of, plain
 
 
@@ -14,10 +19,24 @@ class TestMultiHeadSelfAttention(NarrowHeadChecks):
         names=("toqueries", "tokeys", "tovalues", "unifyheads"),
         build=build,
         sizes=Sizes(d_in=12, width=4, heads=3, d_out=12),
-        plain_sizes=Sizes(d_in=12, width=6, heads=2, d_out=12),
+        plain_sizes=Sizes(d_in=12, width=3, heads=4, d_out=12),
         square=Sizes(d_in=16, width=4, heads=4, d_out=16, b=4, n=4),
+        large=(
+            Sizes(d_in=36, width=4, heads=9, d_out=36, b=9, n=33),
+            Sizes(d_in=32, width=2, heads=16, d_out=32, b=1, n=70),
+        ),
         unbatched=True,
     )
+
+    def output(self, call, x):
+        """What a call gives for a batch; if that stops with an error, for one sequence after another."""
+        try:
+            return call(x)
+        except StudentError as error:
+            sequences = [call(one) for one in x]
+            if any(not isinstance(one, torch.Tensor) or one.shape != sequences[0].shape for one in sequences):
+                raise error from None
+            return torch.stack(sequences)
 
     @check("shape", points=0.5)
     def test_parameters(self, submission, draw):
@@ -31,6 +50,9 @@ class TestMultiHeadSelfAttention(NarrowHeadChecks):
     @check("values", points=0.5)
     def test_one_sequence(self, submission, draw):
         """One sequence without a batch, (t, k), gets what it would get in a batch, and keeps its two dimensions."""
-        layout, sizes = self.layout, self.layout.plain_sizes
-        state, x = plain(draw, sizes), draw.normal(sizes.n, sizes.d_in)
-        close(layout.module(submission, state, sizes)(x), layout.right(x, state, sizes))
+        layout, sizes, cases = self.layout, self.layout.plain_sizes, []
+        for n in (sizes.n, sizes.heads, 1):
+            state, x = plain(draw, sizes), draw.normal(n, sizes.d_in)
+            cases.append((self.module(submission, state, replace(sizes, n=n))(x), layout.right(x, state, sizes)))
+        for got, expected in cases:
+            close(got, expected)
