@@ -1,7 +1,7 @@
 """Checks of `SelfAttention(d_in, d_out, qkv_bias=False)`: (n, d_in) -> (n, d_out), with a batch or without."""
 
 from ...checks.api import CheckFailed, check, close, parameters, refuses, shape
-from ..families.single_head.checks import D_OUT, N, SingleHeadChecks
+from ..families.single_head.checks import D_OUT, MANY, WIDE, N, SingleHeadChecks
 
 
 class TestSelfAttention(SingleHeadChecks):
@@ -18,23 +18,28 @@ class TestSelfAttention(SingleHeadChecks):
     def test_parameters(self, submission, draw):
         """The parameters are those of `W_query`, `W_key` and `W_value`, with a bias each if `qkv_bias`, and no
         others."""
-        self.averages(submission, draw)
         modules = submission.build("SelfAttention", 6, 4), submission.build("SelfAttention", 6, 4, qkv_bias=True)
         plain, biased = (module.parameters() for module in modules)
+        self.averages(submission, draw)
         parameters(plain, {f"{name}.weight": (4, 6) for name in self.names})
         parameters(biased, {f"{n}.{part}": s for n in self.names for part, s in [("weight", (4, 6)), ("bias", (4,))]})
 
     @check("values", points=1)
     def test_batch(self, submission, draw):
-        """For a batch, the output is softmax(Q Kᵀ / √d_out) V of each sequence."""
-        state, x = self.weights(draw), self.tokens(draw)
-        close(self.head(submission, state)(x), self.right(x, state))
+        """For a batch, the output is softmax(Q Kᵀ / √d_out) V of each sequence, be they short or long."""
+        for state, x in (
+            (self.weights(draw), self.tokens(draw)),
+            (self.weights(draw, 20, WIDE), draw.normal(9, MANY, 20)),
+        ):
+            close(self.head(submission, state)(x), self.right(x, state), f"the output for {x.shape[1]} tokens")
 
     @check("values", points=0.5)
     def test_one_sequence(self, submission, draw):
         """For one sequence without a batch, the output is softmax(Q Kᵀ / √d_out) V, of shape (n, d_out)."""
-        state, x = self.weights(draw), draw.normal(N, self.d_in)
-        close(self.head(submission, state)(x), self.right(x, state))
+        state = self.weights(draw)
+        for n in (N, 1):
+            x = draw.normal(n, self.d_in)
+            close(self.head(submission, state)(x), self.right(x, state), f"the output for n = {n}")
 
     @check("values", points=0.5)
     def test_all_sizes_equal(self, submission, draw):

@@ -3,7 +3,7 @@
 import torch
 
 from ...checks.api import check, close, parameters, refuses
-from ..families.single_head.checks import D_OUT, N, SingleHeadChecks
+from ..families.single_head.checks import D_OUT, MANY, WIDE, N, SingleHeadChecks
 
 
 class TestSingleHeadSelfAttention(SingleHeadChecks):
@@ -21,15 +21,18 @@ class TestSingleHeadSelfAttention(SingleHeadChecks):
     @check("shape", points=0.5)
     def test_parameters(self, submission, draw):
         """The parameters are the weights of `toqueries`, `tokeys` and `tovalues`, each (k, k), and nothing else."""
-        self.averages(submission, draw)
         got = submission.build("SingleHeadSelfAttention", 6).parameters()
+        self.averages(submission, draw)
         parameters(got, {f"{name}.weight": (6, 6) for name in self.names})
 
     @check("values", points=0.5)
     def test_output(self, submission, draw):
-        """The output is softmax(Q Kᵀ / √k) V, for more tokens than features."""
-        state, x = self.weights(draw), self.tokens(draw)
-        close(self.head(submission, state)(x), self.right(x, state))
+        """The output is softmax(Q Kᵀ / √k) V, for more tokens than features, be they few or many."""
+        for state, x in (
+            (self.weights(draw), self.tokens(draw)),
+            (self.weights(draw, WIDE, WIDE), draw.normal(MANY, WIDE)),
+        ):
+            close(self.head(submission, state)(x), self.right(x, state), f"the output for {len(x)} tokens")
 
     @check("values", points=0.5)
     def test_as_many_tokens_as_features(self, submission, draw):

@@ -11,6 +11,7 @@ from ....checks.api import (
     HUGE_TOLERANCE,
     check,
     close,
+    gate,
     gradient,
     on_cuda,
     on_meta,
@@ -22,6 +23,8 @@ from ...reference import qkv
 from .. import easy_cases
 
 N, D_OUT = 5, 4  # the root of 4 is exact in any dtype
+MANY, WIDE = 70, 33  # tokens and features of a larger input
+EXACT = 1e-10  # of float64, and out of reach for a scale or an epsilon that float32 would not show
 
 
 class SingleHeadChecks:
@@ -54,35 +57,48 @@ class SingleHeadChecks:
         """The usual input, (n, d_in) or (b, n, d_in)."""
         return draw.normal(*self.leading, N, width or self.d_in, **how)
 
+    def twice(self, x):
+        """One sequence (n, d_in) as the usual input: a batch holds it twice, so seeing each other changes nothing."""
+        return x.repeat(*self.leading, 1, 1)
+
     def head(self, submission, state, dtype=None):
         """A head with these weights loaded, built with biases only if there are any."""
         d_out, d_in = state[f"{self.names[1]}.weight"].shape
         module = self.build(submission, d_in, d_out, f"{self.names[1]}.bias" in state)
         if dtype:
             module.to(dtype=dtype)
-        module.load(state)
+        self.load(module, state)
         return module
+
+    def load(self, module, state):
+        """Load weights. A layer after the attention that nobody asked for gets the identity, and so changes nothing:
+        it costs the check of parameters alone."""
+        identity = torch.eye(len(state[f"{self.names[1]}.weight"]))
+        more = {f"{name}.weight": identity for name in ("unifyheads", "out_proj", "proj")}
+        module.load(state | more, optional=more)
 
     def right(self, x, state):
         """The right output."""
         return qkv.head(x, state, self.names)
 
+    def plain(self, submission):
+        """A head with identity projections."""
+        return self.head(submission, {f"{name}.weight": torch.eye(D_OUT) for name in self.names})
+
+    @gate()
     def averages(self, submission, draw):
         """A head with identity projections, after it has passed an easy case.
 
         There each token gets the average of its own of two groups.
         """
-        module = self.head(submission, {f"{name}.weight": torch.eye(D_OUT) for name in self.names})
+        module = self.plain(submission)
         (x, middle), mild = easy_cases.grouped(draw, N, D_OUT), easy_cases.mild_tokens(draw, N, D_OUT)
-        if self.leading:
-            got = module(torch.stack([x, mild]))
-            shape(got, (2, N, D_OUT))
-            apart, even = got
-        else:
-            apart, even = module(x), module(mild)
-            shape(even, (N, D_OUT))
-        close(apart, middle, "the average of tokens far from the others", tolerance=2e-4)
-        easy_cases.mixes(even[None], (mild @ mild.T)[None], mild[None], "the output of mild scores")
+        apart, even = module(self.twice(x)), module(self.twice(mild))
+        shape(even, (*self.leading, N, D_OUT))
+        close(apart, self.twice(middle), "the average of tokens far from the others", tolerance=2e-4)
+        even = even.reshape(-1, N, D_OUT)
+        scores = (mild @ mild.T).expand(len(even), N, N)
+        easy_cases.mixes(even, scores, mild.expand_as(even), "the output of mild scores")
         return module
 
     @check("values", points=0.5)
@@ -100,24 +116,23 @@ class SingleHeadChecks:
     def test_gradient_of_input(self, submission, draw):
         """The gradient reaches the input by all three ways: through queries, keys and values."""
         state, x, upstream, expected = self.differentiated(draw)
-        got = self.head(submission, state, torch.float64).gradients(x, upstream=upstream)
-        gradient(got.inputs[0], expected[0], "the input", torch.float64)
+        got = self.head(submission, state).gradients(x, upstream=upstream)
+        gradient(got.inputs[0], expected[0], "the input")
 
     @check("gradients", points=0.5)
     def test_gradients_of_weights(self, submission, draw):
         """Each of the three matrices gets its right gradient, so that training can shape it."""
         state, x, upstream, expected = self.differentiated(draw)
-        got = self.head(submission, state, torch.float64).gradients(x, upstream=upstream)
+        got = self.head(submission, state).gradients(x, upstream=upstream)
         for name, right in zip(self.names, expected[1:], strict=True):
-            gradient(got.parameters.get(f"{name}.weight"), right, f"the weight of {name}", torch.float64)
+            gradient(got.parameters.get(f"{name}.weight"), right, f"the weight of {name}")
 
     def differentiated(self, draw):
-        """Weights, an input and an upstream gradient in float64, and the gradients of the input and of the weights."""
-        state, x = self.weights(draw, dtype=torch.float64), self.tokens(draw, dtype=torch.float64, grad=True)
-        upstream = self.tokens(draw, D_OUT, dtype=torch.float64)
-        leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
-        expected = qkv.gradients([self.right(x, leaves)], [upstream], [x, *leaves.values()])
-        return state, x, upstream, expected
+        """Weights, an input and an upstream gradient, and the right gradients of the input and of the weights."""
+        state, x, upstream = self.weights(draw), self.tokens(draw, grad=True), self.tokens(draw, D_OUT)
+        leaves = [x.detach().double().requires_grad_(), *(w.double().requires_grad_() for w in state.values())]
+        output = self.right(leaves[0], dict(zip(state, leaves[1:], strict=True)))
+        return state, x, upstream, qkv.gradients([output], [upstream.double()], leaves)
 
     @check("numerics", points=0.5)
     def test_extreme_scores(self, submission, draw):
@@ -125,11 +140,11 @@ class SingleHeadChecks:
         negative."""
         self.averages(submission, draw)
         query, key, _ = (f"{name}.weight" for name in self.names)
-        mixed, one_huge = self.tokens(draw, D_OUT), self.tokens(draw, D_OUT)
-        one_huge.view(-1, D_OUT)[2] *= 100
-        alike = draw.normal(*self.leading, 1, D_OUT) + 0.1 * self.tokens(draw, D_OUT)
+        mixed, one_huge = draw.normal(N, D_OUT), draw.normal(N, D_OUT)
+        one_huge[2] *= 100
+        alike = draw.normal(1, D_OUT) + 0.1 * draw.normal(N, D_OUT)
         cases = []
-        for x, negative in [(mixed, False), (one_huge, False), (alike, True)]:
+        for x, negative in [(self.twice(mixed), False), (self.twice(one_huge), False), (self.twice(alike), True)]:
             state = self.weights_of_extreme_scores(draw)
             if negative:
                 state[key] = -state[query]
@@ -140,13 +155,13 @@ class SingleHeadChecks:
 
     @check("numerics", points=0.5)
     def test_dtypes(self, submission, draw):
-        """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
+        """Any float dtype in, from bfloat16 to float64, the same out, as accurate as each of them allows."""
         (d_in, d_out), cases = self.sizes_of_dtypes, []
-        for dtype in (torch.float64, torch.float16, torch.bfloat16):
-            state, x = self.weights(draw, d_in, d_out, dtype=dtype), self.tokens(draw, d_in, dtype=dtype)
+        for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+            state, x = self.weights(draw, d_in, d_out, dtype=dtype), self.twice(draw.normal(N, d_in, dtype=dtype))
             cases.append((self.head(submission, state, dtype)(x), self.right(x, state), dtype))
         for got, expected, dtype in cases:
-            close(got, expected, dtype=dtype)
+            close(got, expected, dtype=dtype, tolerance=EXACT if dtype is torch.float64 else None)
 
     @check("device", points=0.5)
     def test_device(self, submission, draw):
@@ -156,16 +171,22 @@ class SingleHeadChecks:
 
     @check("mode", points=0.5, witnessed=True)
     def test_again(self, submission, draw):
-        """The input stays as it was, and a second call depends on nothing but its own input."""
+        """The input stays as it was, and a second call depends on nothing but its own input and the weights."""
         module, larger = self.averages(submission, draw), [b + 1 for b in self.leading]
         x, other = self.tokens(draw, D_OUT), draw.normal(*larger, N + 2, D_OUT)
+        state = self.weights(draw, D_OUT)
         first = module(x)
         unchanged(submission)
         longer, second = module(other), module(x)
+        self.load(module, state)
+        relearned, afresh = module.eval()(x), self.head(submission, state)(x)
+        longer_afresh = self.plain(submission)(other)
         shape(first, x.shape)
         what = "a larger batch of longer sequences" if self.leading else "a longer sequence"
         shape(longer, other.shape, f"the output for {what}")
         close(second, first, "the output of the second call")
+        close(longer, longer_afresh, f"the output for {what}, after another call,")
+        close(relearned, afresh, "the output in eval mode, after a call with other weights,")
 
     @check("device", points=0)
     def test_cuda(self, submission, draw):
