@@ -53,7 +53,7 @@ class TestEncoderHead(HeadChecks):
         other = numbers.clone()
         other[1] += 1
         moved = [numbers + (torch.arange(sizes.n) == j).float()[:, None] for j in (0, draw.integer(1, 21), 22)]
-        plain, beside, *reached = [module(x) for x in (numbers, other, *moved)]
+        plain, beside, *reached = [self.output(module, x) for x in (numbers, other, *moved)]
         for got in (plain, beside, *reached):
             shape(got, (sizes.b, sizes.n, 1))
         close(beside[0], plain[0].double(), "the output after a change of another sequence")

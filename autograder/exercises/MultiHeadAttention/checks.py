@@ -28,7 +28,7 @@ class TestMultiHeadAttention(CausalHeadChecks, NarrowHeadChecks):
         names=("W_query", "W_key", "W_value", "out_proj"),
         build=build,
         sizes=Sizes(d_in=6, width=4, heads=3, d_out=12),
-        plain_sizes=Sizes(d_in=5, width=6, heads=2, d_out=12),
+        plain_sizes=Sizes(d_in=5, width=3, heads=2, d_out=6),
         square=Sizes(d_in=16, width=4, heads=4, d_out=16, b=4, n=4, context=4),
         large=(
             Sizes(d_in=24, width=4, heads=9, d_out=36, b=9, n=33, context=33),
@@ -63,7 +63,7 @@ class TestMultiHeadAttention(CausalHeadChecks, NarrowHeadChecks):
         for number in (2, 8):
             sizes = Sizes(d_in=6, width=16 // number, heads=number, d_out=16)
             module = self.averages(submission, draw, sizes)
-            got = module.counted(tokens(draw, sizes))
+            got = self.output(module.counted, tokens(draw, sizes))
             products.append(submission.last.products)
             checks.shape(got, (sizes.b, sizes.n, sizes.d_out))
         if products[1] > products[0]:

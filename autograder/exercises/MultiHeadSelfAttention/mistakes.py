@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank, edited
 from ..families.attention import mistakes as attention
+from ..families.many_heads import mistakes as family
 
 BANK = Bank(
     "MultiHeadSelfAttention",
@@ -24,6 +25,8 @@ BANK = Bank(
         "MIX": "weights @ values",
         "MERGE": "out.transpose(-3, -2).reshape(*b, t, k)",
         "END": "self.unifyheads(out)",
+        "RETURN": "return self.unifyheads(out)",
+        "SUPER": "super().__init__()",
     },
     words=attention.WORDS
     | attention.NAMES_001
@@ -85,6 +88,12 @@ mistake(
     "One sequence (t, k) without a batch is refused or fails: both should work.",
     RANK="if x.dim() != 3:",
 )
+mistake(
+    "only-batches-multiplied",
+    "The product of queries and keys takes a batch alone (`einsum` with a letter for it, `transpose(2, 3)`): write"
+    " `...` for what may come before, or count dimensions from the end.",
+    PRODUCT='torch.einsum("bhis,bhjs->bhij", queries, keys)',
+)
 BANK.share(attention.SHARED, "batch-added", "batch-flattened")
 mistake(
     "wide-heads",
@@ -113,3 +122,4 @@ BANK.share(
     attention.IN_ANY_HEAD | attention.HEADS | attention.NO_BIASES,
     originals={"fast-head-index": "001"},
 )
+BANK.share(family.WRITTEN_OUT)

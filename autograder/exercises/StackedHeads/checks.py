@@ -22,7 +22,7 @@ class TestStackedHeads(CausalHeadChecks):
         names=("heads.{}.query", "heads.{}.key", "heads.{}.value", "proj"),
         build=build,
         sizes=Sizes(d_in=6, width=4, heads=3, d_out=6),
-        plain_sizes=Sizes(d_in=12, width=6, heads=2, d_out=12),
+        plain_sizes=Sizes(d_in=6, width=3, heads=2, d_out=6),
         square=Sizes(d_in=16, width=4, heads=4, d_out=16, b=4, n=4, context=4),
         large=(
             Sizes(d_in=36, width=4, heads=9, d_out=36, b=9, n=33, context=33),
