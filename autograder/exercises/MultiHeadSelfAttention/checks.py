@@ -43,9 +43,15 @@ class TestMultiHeadSelfAttention(NarrowHeadChecks):
         """The parameters are those of the four layers, each k wide, and no others; without a second argument h is 4."""
         layout = self.layout
         self.averages(submission, draw)
+        sizes = Sizes(8, 2, 4, 8)
         usual, three = submission.build("MultiHeadSelfAttention", 8), submission.build("MultiHeadSelfAttention", 9, h=3)
-        parameters_of(layout, usual, Sizes(8, 2, 4, 8))
+        parameters_of(layout, usual, sizes)
         parameters_of(layout, three, Sizes(9, 3, 3, 9))
+        four, state, x = submission.build("MultiHeadSelfAttention", 8, 4), plain(draw, sizes), draw.normal(2, 5, 8)
+        for module in (usual, four):
+            layout.load(module.eval(), state, sizes)
+        got, expected = self.output(usual, x), self.output(four, x)
+        close(got, expected.double(), "the output without a second argument, held against that for h = 4,")
 
     @check("values", points=0.5)
     def test_one_sequence(self, submission, draw):

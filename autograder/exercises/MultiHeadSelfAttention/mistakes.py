@@ -80,6 +80,18 @@ mistake(
     original="001",
 )
 
+mistake(
+    "no-batch-unpacked",
+    "A batch (b, t, k) does not fit to `t, k = x.size()` (ValueError): one sequence and a batch should both work.",
+    {"*b, t, k = x.size()": "(t, k), b = x.size(), ()"},
+    original="001",
+)
+mistake(
+    "another-number-by-default",
+    "Without a second argument there are not four heads: the default of `h` is 4.",
+    {"h=4": "h=2"},
+)
+
 # --- others ---------------------------------------------------------------------------------------
 
 BANK.share(attention.NUMBER_OF_HEADS, originals={"assert-instead-of-an-error": "001"})

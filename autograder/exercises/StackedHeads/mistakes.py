@@ -91,6 +91,13 @@ mistake(
     "What the heads find is added: place it side by side, so that `proj` can tell the heads apart.",
     JOIN="sum(found).repeat(1, 1, len(found))",
 )
+mistake(
+    "heads-summed",
+    "What the heads find is summed, and `proj` is as narrow as one head: place it side by side, num_heads * head_size"
+    " features in all.",
+    JOIN="sum(found)",
+    OUT_LAYER="self.proj = nn.Linear(head_size, n_embd)",
+)
 BANK.share(
     attention.HEADS,
     "heads-averaged",

@@ -70,10 +70,16 @@ def arrived(module, state, qkv_bias, names=None):
             close(got.get(name), right, f"{name} after loading", tolerance=1e-6)
 
 
+def blocks_of(state):
+    """What any of the three layers may hold where it does not matter which is where: a block, or a turned one."""
+    blocks = state["in_proj_weight"].chunk(3)
+    return [*blocks, *(block.T for block in blocks)]
+
+
 @gate()
 def something_arrived(module, state):
     """Raises CheckFailed unless queries, keys and values each hold a block of the source's weights, whichever."""
-    got, blocks = module.parameters(telling=True), state["in_proj_weight"].chunk(3)
+    got, blocks = module.parameters(telling=True), blocks_of(state)
     for name in LAYERS:
         weight = got.get(f"{name}.weight")
         if weight is None or not any(torch.allclose(weight.double(), block.double(), atol=1e-6) for block in blocks):
@@ -168,7 +174,7 @@ def test_dtype_and_requires_grad_stay(submission, draw):
         mha.freeze("in_proj_bias")
         submission.function("load_from_torch").do(module, mha)
         something_arrived(module, state)
-        blocks = state["in_proj_weight"].to(ours).chunk(3)
+        blocks = [block.to(ours) for block in blocks_of(state)]
         cases.append((module.parameters(telling=True), module.frozen(), blocks, ours))
     for got, frozen, blocks, ours in cases:
         if any(value.dtype != ours for value in got.values()):

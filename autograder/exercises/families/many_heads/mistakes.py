@@ -147,6 +147,7 @@ CAUSAL = (
     }
 )
 CAUSAL_WRITTEN_OUT = {
+    "polarity-inverted": attention.SHARED["mask-inverted"],
     **{id: one for id, one in attention.MASK_BY_HAND.items() if id != "dropout-on-masked-scores"},
     "masked-in-training-only": shared(
         "The mask is applied in train mode only, so that in eval mode each token sees the future: it belongs to both.",
