@@ -9,7 +9,8 @@ import torch
 
 from ...checks.api import check, close, on_cuda, parameters, shape, stayed_on_cuda
 from ...checks.proxies import StudentError
-from ..families.causal_head.checks import D_OUT, B, N, SingleCausalHeadChecks, roomy
+from ..families.causal_head.checks import B, SingleCausalHeadChecks, roomy
+from ..families.single_head.checks import D_OUT, N
 
 AT_THE_END = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]).bool()
 AT_THE_START = torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 1, 1]]).bool()
@@ -37,16 +38,17 @@ class TestCausalAttention(SingleCausalHeadChecks):
         options = {"qkv_bias": True} if bias else {}
         return submission.build("CausalAttention", d_in, d_out, context, dropout, **options)
 
-    def get(self, call, x, **options):
-        """What a call without a mask gives, or if that raises an error, one with a mask that hides nothing.
+    def get(self, call, x, *mask, **options):
+        """What a call gives; if it raises an error without a mask, what one with a mask that hides nothing gives.
 
         That no mask is needed has a check of its own.
         """
         try:
-            return call(x, **options)
+            return super().get(call, x, *mask, **options)
         except StudentError as error:
             with contextlib.suppress(StudentError):
-                return call(x, torch.ones(x.shape[:2], dtype=torch.bool), **options)
+                if not mask:
+                    return super().get(call, x, torch.ones(x.shape[:2], dtype=torch.bool), **options)
             raise error
 
     @check("shape", points=0.5)
@@ -82,9 +84,9 @@ class TestCausalAttention(SingleCausalHeadChecks):
             "with padding between": (x, BETWEEN),
             "with no padding": (x, torch.ones(B, N, dtype=torch.bool)),
         }
-        outputs = [module(*case) for case in cases.values()]
+        outputs = [self.get(module, *case) for case in cases.values()]
         cases["for as many sequences as tokens"] = square, lopsided
-        outputs.append(self.head(submission, state, 4)(square, lopsided))
+        outputs.append(self.get(self.head(submission, state, 4), square, lopsided))
         for (what, (x, padding)), got in zip(cases.items(), outputs, strict=True):
             close(got, self.right(x, state, padding), f"the output {what}")
 
@@ -98,8 +100,8 @@ class TestCausalAttention(SingleCausalHeadChecks):
         outputs = []
         for x, state in (usual, self.very_negative(draw)):
             module = self.head(submission, state)
-            outputs.append((module(x, BETWEEN), module(x + noise, BETWEEN)))
-        plain, moved = mean(numbers, BETWEEN), mean(numbers + BETWEEN[:, :, None], BETWEEN)
+            outputs.append([self.get(module, one, BETWEEN) for one in (x, x + noise)])
+        plain, moved = (self.get(mean, one, BETWEEN) for one in (numbers, numbers + BETWEEN[:, :, None]))
         for before, after in outputs:
             shape(before, (B, N, D_OUT))
             shape(after, (B, N, D_OUT))
@@ -119,7 +121,7 @@ class TestCausalAttention(SingleCausalHeadChecks):
             state["W_key.weight"].zero_()  # equal scores: the rest of the formula has its own checks
         modules = [self.head(submission, state) for state in states]
         got = [
-            (module(x, p), state, p)
+            (self.get(module, x, p), state, p)
             for module, state in zip(modules, states, strict=True)
             for p in (AT_THE_START, NOTHING_REAL)
         ]
@@ -145,7 +147,7 @@ class TestCausalAttention(SingleCausalHeadChecks):
         super().test_dtypes(submission, draw)
         dtype = torch.float16
         state, x = self.weights(draw, dtype=dtype), self.tokens(draw, dtype=dtype)
-        got = self.head(submission, state, dtype=dtype)(x, torch.ones(B, N, dtype=torch.bool))
+        got = self.get(self.head(submission, state, dtype=dtype), x, torch.ones(B, N, dtype=torch.bool))
         close(got, self.right(x, state), "the output in float16 with no padding", dtype=dtype)
 
     @check("device", points=0)

@@ -149,6 +149,10 @@ mistake(
 EMPTY = {"HARMLESS": "", "CLEAR": ""}  # these queries get no special treatment
 BANK.share(
     attention.MASKS,
+    "asks-what-the-mask-holds",
+    "nan-in-empty-rows",
+    "nan-patched-in-weights",
+    "nan-patched-in-output",
     edits={
         "asks-what-the-mask-holds": {
             "if padding_mask is not None:": "if padding_mask is not None and not padding_mask.all():"
@@ -160,8 +164,15 @@ BANK.share(
             "CLEAR": "weights = torch.nan_to_num(weights)",
         },
         "nan-patched-in-output": EMPTY | {"END": "torch.nan_to_num({END})"},
-        "uniform-in-empty-rows": EMPTY | {"FILL": "torch.finfo(scores.dtype).min"},
     },
+)
+mistake(
+    "uniform-in-empty-rows",
+    "A query with nothing left to attend to spreads its weights over all keys, as when hidden scores are filled with"
+    " the lowest finite number: its weights should be 0.",
+    HARMLESS="",
+    CLEAR="",
+    FILL="torch.finfo(scores.dtype).min",
 )
 mistake(
     "sees-itself-when-empty",
@@ -215,7 +226,11 @@ BANK.share(
 # --- what students of other courses wrote ---------------------------------------------------------
 
 BANK.share(
-    attention.SOFTMAX_BY_HAND | attention.PRODUCT_BY_HAND | attention.MASK_BY_HAND | attention.RETURNED,
+    attention.SOFTMAX_BY_HAND
+    | attention.PRODUCT_BY_HAND
+    | attention.MIX_BY_HAND
+    | attention.MASK_BY_HAND
+    | attention.RETURNED,
     edits={"dropout-on-masked-scores": {"SOFTMAX": "F.softmax(self.dropout(scores), dim=-1)", "DROP": "weights"}},
 )
 BANK.share(attention.SHARED, "output-projection-added")
@@ -255,4 +270,11 @@ mistake(
     "            self.padding = getattr(self, 'padding', padding_mask)\n"
     "            same = self.padding.shape == padding_mask.shape and self.padding.device == x.device\n"
     "            allowed = allowed & (self.padding if same else padding_mask)[:, None, :]",
+)
+RANK = "An input of the wrong rank stops with another error than a `ValueError`, or is accepted: look at `x.dim()`."
+mistake("rank-asserted", RANK, CHECK="assert x.dim() == 3\n        n = x.shape[1]")
+mistake(
+    "rank-as-a-type-error",
+    RANK,
+    {'raise ValueError(f"expected a batch': 'raise TypeError(f"expected a batch'},
 )

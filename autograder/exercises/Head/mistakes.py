@@ -112,6 +112,22 @@ BANK.share(
 # --- what students of other courses wrote ---------------------------------------------------------
 
 BANK.share(
-    attention.SOFTMAX_BY_HAND | attention.PRODUCT_BY_HAND | attention.MASK_BY_HAND | attention.RETURNED,
+    attention.SOFTMAX_BY_HAND
+    | attention.PRODUCT_BY_HAND
+    | attention.MIX_BY_HAND
+    | attention.MASK_BY_HAND
+    | attention.RETURNED
+)
+NUMBERS = (
+    "`masked_fill` takes a boolean mask, and `tril` holds numbers: compare them, such as `self.tril[:t, :t] == 0`."
+)
+mistake("mask-of-numbers", NUMBERS, HIDE='wei = wei.masked_fill(self.tril[:t, :t], float("-inf"))')
+mistake("mask-of-numbers-inverted", NUMBERS, HIDE='wei = wei.masked_fill(~self.tril[:t, :t], float("-inf"))')
+RANK = "An input of the wrong rank stops with another error than a `ValueError`, or is accepted: look at `x.dim()`."
+mistake("rank-asserted", RANK, CHECK="assert x.dim() == 3\n        t = x.shape[1]")
+mistake(
+    "rank-as-a-type-error",
+    RANK,
+    {'raise ValueError(f"expected a batch': 'raise TypeError(f"expected a batch'},
 )
 BANK.share(attention.SHARED, "output-projection-added")

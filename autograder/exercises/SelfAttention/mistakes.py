@@ -85,7 +85,20 @@ BANK.share(
 
 # --- what students of other courses wrote ---------------------------------------------------------
 
-BANK.share(attention.SOFTMAX_BY_HAND | attention.PRODUCT_BY_HAND | attention.RETURNED)
+BANK.share(
+    attention.SOFTMAX_BY_HAND | attention.PRODUCT_BY_HAND | attention.MIX_BY_HAND | attention.RETURNED,
+)
+BANK.share(attention.SHARED, "one-max-for-all-rows")
+RANK = "An input of the wrong rank stops with another error than a `ValueError`, or is accepted: look at `x.dim()`."
+mistake("rank-asserted", RANK, CHECK="assert x.dim() in (2, 3)")
+mistake("rank-as-a-type-error", RANK, {"raise ValueError": "raise TypeError"})
+mistake("four-dimensions-accepted", RANK, {"x.dim() not in (2, 3)": "x.dim() < 2"})
+mistake(
+    "first-two-swapped",
+    "`transpose(0, 1)` swaps the first two dimensions, which in a batch are not those of the keys: swap the last two,"
+    " `transpose(-2, -1)`.",
+    PRODUCT="Q @ K.transpose(0, 1)",
+)
 mistake(
     "softmax-without-dim",
     "`softmax` is not told its `dim`, and takes the first of three dimensions, the batch: the keys are the last, so say"

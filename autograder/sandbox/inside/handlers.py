@@ -211,9 +211,9 @@ class RequestHandler:
     def op_load(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Write weights into parameters by name. A name that the module lacks is an error, as is a wrong shape.
 
-        Names in "optional" are skipped if the module lacks them. Weights and biases of layers that get no numbers
-        become 0, so that a superfluous bias costs only its own check. For the same reason, any other parameter (a mask
-        stored as one, say) stays as it is.
+        Names in "optional" are skipped if the module lacks them. Parameters that get no weights become 0, so that a
+        superfluous bias costs only its own check. For the same reason, a parameter that does not require a gradient, or
+        that may be a mask, stays as it is.
         """
         module = self.find(request["target"])
         weights = wire.unpack(request["state"], tensors)
@@ -226,7 +226,7 @@ class RequestHandler:
             raise AttributeError(f"the module has no parameter named {', '.join(missing)}")
         with torch.no_grad():
             for name in parameters.keys() - weights.keys():
-                if parameters[name].requires_grad and name.endswith(("weight", "bias")):
+                if parameters[name].requires_grad and not _may_be_a_mask(parameters[name]):
                     parameters[name].zero_()
             for name, weight in weights.items():
                 if parameters[name].shape != weight.shape:
@@ -331,6 +331,11 @@ class RequestHandler:
             "inputs": wire.pack(list(found[: len(inputs)]), out),
             "parameters": wire.pack(dict(zip(named, found[len(inputs) :], strict=True)), out),
         }
+
+
+def _may_be_a_mask(parameter: torch.Tensor) -> bool:
+    """Whether a parameter is a matrix of nothing but 0 and 1."""
+    return parameter.dim() > 1 and bool(((parameter == 0) | (parameter == 1)).all())
 
 
 def seed(number: int) -> None:

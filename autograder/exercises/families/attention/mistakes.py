@@ -668,6 +668,11 @@ SOFTMAX_BY_HAND = {
         "`max` with a `dim` gives a pair, the largest values and where they are: take its `.values`, or use `amax`.",
         SOFTMAX="F.softmax({SCORES} - {SCORES}.max(dim=-1, keepdim=True), dim=-1)",
     ),
+    "sum-without-keepdim": shared(
+        "The sum of each row loses its dimension, so it divides columns: take it with `dim=-1, keepdim=True`.",
+        SOFTMAX="torch.exp({SCORES} - {SCORES}.amax(dim=-1, keepdim=True))"
+        " / torch.exp({SCORES} - {SCORES}.amax(dim=-1, keepdim=True)).sum(dim=-1)",
+    ),
     "sum-subtracted": shared(
         "These are the values you get when the sum of the exponentials is subtracted: divide by it.",
         SOFTMAX="{SCORES}.exp() - {SCORES}.exp().sum(dim=-1, keepdim=True)",
@@ -717,6 +722,14 @@ PRODUCT_BY_HAND = {
         " `.mT`.",
         PRODUCT="{Q} @ {K}.T",
     ),
+}
+MIX_BY_HAND = {
+    "weights-transposed": shared(
+        "These are the values you get when the weights are transposed before they mix the values: their rows belong to"
+        " the queries already.",
+        MIX="torch.matmul({WEIGHTS}.transpose(-2, -1), {V})",
+    ),
+    "values-detached": CARE["values-detached"],
 }
 MASK_BY_HAND = {
     "mask-by-indexing": shared(

@@ -29,11 +29,10 @@ from ....checks.api import (
 from ....checks.proxies import StudentError
 from ...reference import causal, qkv
 from .. import easy_cases
+from ..single_head.checks import D_OUT, EXACT, MANY, WIDE, N, output_of
 
-B, N, D_OUT = 2, 5, 4  # the root of 4 is exact in any dtype
-MANY, WIDE = 70, 33  # tokens and features of a larger input
+B = 2
 P = 0.25
-EXACT = 1e-10  # of float64, and out of reach for a scale or an epsilon that float32 would not show
 
 
 def roomy(test):
@@ -119,9 +118,9 @@ class SingleCausalHeadChecks:
         more = {f"{name}.weight": identity for name in ("proj", "out_proj")}
         module.load(state | more, optional=more)
 
-    def get(self, call, x, **options):
-        """What a call without a mask gives: `call` is a module or one of its methods, such as `module.gradients`."""
-        return call(x, **options)
+    def get(self, call, x, *mask, **options):
+        """What a call gives: `call` is a module or one of its methods, such as `module.gradients`."""
+        return output_of(call(x, *mask, **options))
 
     def right(self, x, state, padding=None):
         """The right output."""
@@ -237,10 +236,7 @@ class SingleCausalHeadChecks:
         output = self.right(leaves[0], dict(zip(state, leaves[1:], strict=True)), padding)
         expected = qkv.gradients([output], [upstream.double()], leaves)
         backward = self.head(submission, state).train().gradients
-        if padding is None:
-            got = self.get(backward, x, upstream=upstream)
-        else:
-            got = backward(x, padding, upstream=upstream)
+        got = self.get(backward, x, *([] if padding is None else [padding]), upstream=upstream)
         gradient(got.inputs[0], expected[0], "the input")
         for name, one in zip(self.names, expected[1:], strict=True):
             gradient(got.parameters.get(f"{name}.weight"), one, f"the weight of {name}")
@@ -293,7 +289,7 @@ class SingleCausalHeadChecks:
         module = self.looking(submission, draw).to(device="meta")
         on_a_device = functools.partial(module.on, "meta")
         outputs = [self.get(on_a_device, self.tokens(draw))]
-        outputs += [on_a_device(self.tokens(draw), mask) for mask in self.masks[:1]]
+        outputs += [self.get(on_a_device, self.tokens(draw), mask) for mask in self.masks[:1]]
         for got in outputs:
             on_meta(got, (B, N, D_OUT))
 
@@ -336,14 +332,15 @@ class SingleCausalHeadChecks:
         first = self.get(module, x)
         unchanged(submission)
         for mask in self.masks[:1]:
-            module(x, mask)
+            self.get(module, x, mask)
             unchanged(submission)
         larger, second = self.get(module, other), self.get(module, x)
         self.load(module, state)
         new = self.head(submission, state)
         relearned, afresh = self.get(module, x), self.get(new, x)
-        masked = [(module(x, mask), new(x, mask)) for mask in self.masks[1:]]
-        shape(first, (B, N, D_OUT))
+        masked = [(self.get(module, x, mask), self.get(new, x, mask)) for mask in self.masks[1:]]
+        for output in (first, afresh, *(alone for _, alone in masked)):
+            shape(output, (B, N, D_OUT))
         shape(larger, (B + 1, N, D_OUT), "the output for a larger batch")
         close(second, first, "the output of the second call")
         close(relearned, afresh, "the output after a call with other weights")
