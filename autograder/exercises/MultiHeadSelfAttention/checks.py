@@ -1,10 +1,12 @@
 """Checks of `MultiHeadSelfAttention(k, h=4)`: (t, k) -> (t, k), with a batch or without."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import torch
 
-from ...checks.api import check, close
+from ...checks.api import check, close, tensor
 from ...checks.proxies import StudentError
 from ..families.many_heads.checks import Layout, NarrowHeadChecks, Sizes, first_of, parameters_of, plain
 
@@ -28,7 +30,7 @@ class TestMultiHeadSelfAttention(NarrowHeadChecks):
         unbatched=True,
     )
 
-    def output(self, call, x):
+    def output(self, call: Callable[[torch.Tensor], Any], x: torch.Tensor) -> Any:
         """What a call gives for a batch; if that stops with an error, for one sequence after another."""
         try:
             return first_of(call(x))
@@ -51,7 +53,7 @@ class TestMultiHeadSelfAttention(NarrowHeadChecks):
         for module in (usual, four):
             layout.load(module.eval(), state, sizes)
         got, expected = self.output(usual, x), self.output(four, x)
-        close(got, expected.double(), "the output without a second argument, held against that for h = 4,")
+        close(got, tensor(expected).double(), "the output without a second argument, held against that for h = 4,")
 
     @check("values", points=0.5)
     def test_one_sequence(self, submission, draw):

@@ -12,6 +12,7 @@ sizes, which try train mode without dropout. A sequence is as long as the contex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 
@@ -29,6 +30,7 @@ from ....checks.api import (
     refuses,
     shape,
     stayed_on_cuda,
+    tensor,
     unchanged,
 )
 from ....checks.proxies import Proxy, StudentError
@@ -155,7 +157,7 @@ def tokens(draw, sizes, **how):
 DROPPED, MOSTLY_DROPPED = 0.25, 0.8
 
 
-def first_of(value):
+def first_of(value: Any) -> Any:
     """A value, or the first of several: who returns more than was asked for loses the checks of values alone."""
     return value[0] if isinstance(value, (tuple, list)) and value else value
 
@@ -244,7 +246,7 @@ class HeadChecks:
         """A module in eval mode with these weights."""
         return self.layout.module(submission, state, sizes, dtype).eval()
 
-    def output(self, call, x):
+    def output(self, call: Callable[[torch.Tensor], Any], x: torch.Tensor) -> Any:
         """What a call gives for a batch, or the first of several things, in the checks that are not about that."""
         return first_of(call(x))
 
@@ -400,7 +402,7 @@ class HeadChecks:
         # a later call is compared with the first one of a new module
         for got, one, held, why in ((longer, larger, state, "a larger input"), (third, other, new, "new weights")):
             fresh = self.output(self.module(submission, held, sizes), one)
-            close(got, fresh.double(), f"the output of a later call, for {why},")
+            close(got, tensor(fresh).double(), f"the output of a later call, for {why},")
 
     @check("device", points=0)
     def test_cuda(self, submission, draw):
@@ -428,7 +430,7 @@ class CausalHeadChecks(HeadChecks):
             other = x.clone()
             other[:, position] = new[:, position]
             changed.append(self.output(module, other))
-        output = self.output(module, x)
+        output = tensor(self.output(module, x))
         for position, got in enumerate(changed):
             shape(got, output.shape)
             close(got[:, :position], output[:, :position].double(), "the output of tokens before the one that changed")
