@@ -16,7 +16,7 @@ import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first check on m
 from .. import course
 from ..errors import GraderError
 from ..sandbox.inside import no_dynamo, wire
-from ..verdict import Check
+from ..verdict import NOT_TRIED, Check
 from .api import CheckFailed, Draw, GateFailed
 from .proxies import JoinedTransport, StudentError, Submission, Transcript
 from .replay import NotForeseen, RecordingTransport, ReplayedTransport, RequestLog
@@ -225,7 +225,7 @@ def judge(check: GradedCheck, outcome: BaseException | None) -> Outcome:
     if isinstance(outcome, Stopped):
         return outcome
     if isinstance(outcome, pytest.skip.Exception):
-        return {"name": check.name, "message": f"Skipped: {outcome}."}
+        return {"name": check.name, "message": f"{check.sentence} Not tried: {outcome}."}
     reason = _reason(outcome)
     message = f"{check.sentence} {reason}".strip()
     return Check(check.name, check.category, check.points, outcome is None, message, reason)
@@ -236,7 +236,7 @@ def _reason(outcome: BaseException | None) -> str:
     if outcome is None:
         return ""
     if isinstance(outcome, GateFailed):
-        return f"Not tried, since an easier case is wrong already: {outcome}"
+        return f"{NOT_TRIED}{outcome}"
     if isinstance(outcome, CheckFailed):
         return str(outcome)
     if isinstance(outcome, StudentError):

@@ -57,9 +57,9 @@ def test_methods_and_attributes_of_an_object(here):
     assert box.method("upper")() == "ABC"
     assert box.attribute("size") == 3 and box.attribute("text") == "abc"
     assert box.method("fail").error().type == "KeyError"
-    with pytest.raises(StudentError, match="AttributeError"):
+    with pytest.raises(StudentError, match="has no attribute `colour`"):
         box.attribute("colour")
-    assert box.method("colour").error().type == "AttributeError"
+    assert box.method("colour").error().sentence() == "Your `Box` has no attribute `colour`."
     assert isinstance(box.attribute("upper"), wire.Opaque)
 
 
@@ -157,7 +157,7 @@ def test_it_all_works_in_the_sandbox(grader):
 
 
 def refusal(message):
-    return StudentError(Failure("ValueError", message, None, 0))
+    return StudentError(Failure("ValueError", message, None, 0, value_error=True))
 
 
 @pytest.mark.parametrize("message", ["17 tokens, at most 13", "(2, 17, 4): 13", "n=17 > m=13", "'17' of '13'"])

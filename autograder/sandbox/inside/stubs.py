@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 MOST_SEEN = 64
 
 
+class TokensRefused(ValueError):
+    """A stub model was called with tokens that it does not take."""
+
+
 class Stub(nn.Module):
     """The base class of all stubs, which define `logits(idx)`, (b, t) -> (b, t, vocabulary)."""
 
@@ -31,9 +35,9 @@ class Stub(nn.Module):
         self, idx: torch.Tensor, targets: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         if idx.dim() != 2:
-            raise ValueError(f"the model takes tokens of shape (b, t), got {tuple(idx.shape)}")
+            raise TokensRefused(f"the model takes tokens of shape (b, t), got {tuple(idx.shape)}")
         if not 1 <= idx.shape[1] <= self.block_size:
-            raise ValueError(f"the model takes 1 to block_size = {self.block_size} tokens, got {idx.shape[1]}")
+            raise TokensRefused(f"the model takes 1 to block_size = {self.block_size} tokens, got {idx.shape[1]}")
         logits = self.logits(idx)
         if len(self.seen) < MOST_SEEN:
             self.seen.append(
