@@ -244,5 +244,7 @@ BANK.share(
     "squeezed",
     "view-of-the-input",
     "input-changed",
+    # all of what beginners write but what the streams make of it in other ways, and what cannot be told from it
+    *(id for id in cross.WRITTEN if id not in ("one-max-for-all-rows", "mask-of-the-call-before")),
     within="MultiHeadCrossAttention",
 )

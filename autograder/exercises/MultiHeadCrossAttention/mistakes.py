@@ -1,12 +1,13 @@
 """What goes wrong in `MultiHeadCrossAttention(d_query, d_context, d_out, num_heads, qkv_bias=False)`."""
 
 from ...mistakes.bank import Bank
+from ..families.attention import mistakes as attention
 from ..families.cross import mistakes as cross
 
 BANK = Bank(
     "MultiHeadCrossAttention",
     answer="step_by_step",
-    places=cross.PLACES_OF_HEADS,
+    places=cross.PLACES_OF_HEADS | {"SUPER": "super().__init__()"},
     words=cross.WORDS_OF_HEADS,
     alike={"context-changed": "input-changed"},  # a check sees that an input was changed, but not which one
 )
@@ -38,4 +39,4 @@ mistake(
     OUT_LAYER="self.out_proj = nn.Linear(d_query, d_out)",
 )
 
-BANK.share(cross.OF_HEADS)
+BANK.share(cross.OF_HEADS | attention.CONSTRUCTOR)

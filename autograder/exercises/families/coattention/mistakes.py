@@ -66,7 +66,59 @@ SHARED = {
         " before `exp`, or use torch's softmax.",
         WEIGH="a = {LOGITS}.squeeze(-1).exp()\n        a = a / a.sum(-1, keepdim=True)",
     ),
+    "one-max-for-all-rows": shared(
+        "The largest of all logits is subtracted before `exp`, so the exponentials of milder inputs vanish: subtract"
+        " the largest of each input's own logits.",
+        WEIGH="""a = {LOGITS}.squeeze(-1)
+        a = (a - a.max()).exp() / (a - a.max()).exp().sum(-1, keepdim=True)""",
+    ),
+    "max-used-as-a-tensor": shared(
+        attention.MAX_AS_A_TENSOR,
+        WEIGH="""a = {LOGITS}.squeeze(-1)
+        a = (a - a.max(-1, keepdim=True)).exp()
+        a = a / a.sum(-1, keepdim=True)""",
+    ),
+    "sum-subtracted": shared(
+        attention.SUM_SUBTRACTED,
+        WEIGH="a = {LOGITS}.squeeze(-1).exp()\n        a = a - a.sum(-1, keepdim=True)",
+    ),
+    "epsilon-in-the-sum": shared(
+        attention.EPSILON,
+        WEIGH="""a = {LOGITS}.squeeze(-1)
+        a = (a - a.amax(-1, keepdim=True)).exp()
+        a = a / (a.sum(-1, keepdim=True) + 1e-6)""",
+    ),
+    "small-epsilon-in-the-sum": shared(
+        attention.EPSILON,
+        WEIGH="""a = {LOGITS}.squeeze(-1)
+        a = (a - a.amax(-1, keepdim=True)).exp()
+        a = a / (a.sum(-1, keepdim=True) + 1e-8)""",
+    ),
+    "softmax-in-float32": shared(
+        "The softmax is computed in float32 and its result turned back, so the digits of float64 are lost: leave the"
+        " logits in the dtype that they have.",
+        WEIGH="a = F.softmax({LOGITS}.squeeze(-1).float(), dim=-1).to(x.dtype)",
+    ),
+    "softmax-left-in-float32": shared(
+        "The weights are float32 whatever the tokens are (`.float()`, `dtype=torch.float32`), and a product of two"
+        " dtypes is an error: leave the logits in the dtype that they have.",
+        WEIGH="a = F.softmax({LOGITS}.squeeze(-1), dim=-1, dtype=torch.float32)",
+    ),
+    "logits-squeezed": shared(
+        "`squeeze()` without a number drops every dimension of size 1 of the logits, also a batch of one or a single"
+        " token: it is `squeeze(-1)`.",
+        WEIGH="a = F.softmax({LOGITS}.squeeze(), dim=-1)",
+    ),
     # pooling and returning
+    "weights-without-a-dimension": shared(
+        "The weights (b, n) meet the tokens (b, n, d) as they are, and don't fit: give them a last dimension of size 1"
+        " before you multiply.",
+        POOL="(a * x).sum(1)",
+    ),
+    "pooled-over-features": shared(
+        "The weighted tokens are added up over their features: the sum runs over the tokens, `sum(1)`.",
+        POOL="(a.unsqueeze(-1) * x).sum(-1)",
+    ),
     "mean-pooling": shared(
         "The summaries are plain averages of the tokens: each token counts as much as its weight says.",
         POOL="x.mean(1)",

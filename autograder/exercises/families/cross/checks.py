@@ -212,9 +212,9 @@ class CrossChecks:
         state, (x, context) = checks.weights(draw, sizes), both(draw, sizes)
         module = layout.module(submission, state, sizes)
         masks = {
+            "with a mask that hides nothing": torch.ones(sizes.b, sizes.s, dtype=torch.bool),
             "with a mask that hides the end": AT_THE_END.mT.contiguous().mT,
             "with a mask that hides some": BETWEEN,
-            "with a mask that hides nothing": torch.ones(sizes.b, sizes.s, dtype=torch.bool),
         }
         got = [module(x, context, context_mask=mask) for mask in masks.values()]
         plain, alone = output_of(module, x, context), module(x[1:], context[1:], BETWEEN[1:])
@@ -394,9 +394,9 @@ class CrossChecks:
         given_after, mask_after = both(draw, larger), draw.mask(larger.b, larger.s)
         masks[1][0] = False
         calls = {
-            "": (usual, given, None),
             " with a mask": (usual, given, masks[0]),
             " with another mask, which leaves an item nothing": (usual, given, masks[1]),
+            "": (usual, given, None),
             " for a larger batch of longer sequences": (usual, given_after, None),
             " for a larger batch of longer sequences, with a mask": (usual, given_after, mask_after),
             " with other weights": (others, given, None),
