@@ -29,6 +29,7 @@ from ...checks.api import (
 )
 from ...checks.proxies import StudentError
 from ..families import easy_cases
+from ..families.refusals import refusals
 from ..reference import co as reference
 from ..reference import heads as multi_head
 from ..reference import qkv
@@ -93,13 +94,13 @@ def masks(draw, sizes=USUAL, nothing=False):
     return both
 
 
-def module(submission, state, sizes=USUAL, dtype=None):
-    """A module with these weights loaded."""
+def module(submission, state, sizes=USUAL, dtype=None, train=False):
+    """A module with these weights loaded, in eval mode unless `train`: nothing is random here."""
     built = submission.build("CoAttentionStreams", sizes.d, sizes.heads)
     if dtype:
         built.to(dtype=dtype)
     load(built, state)
-    return built
+    return built.train(train)
 
 
 def load(built, state):
@@ -196,7 +197,7 @@ def new_stream(submission, draw, number, what):
     cases = []
     for sizes in (USUAL, LARGE):
         state, (v, q) = weights(draw, sizes), inputs(draw, sizes)
-        got = both(module(submission, state, sizes)(v, q))[number]
+        got = both(module(submission, state, sizes, train=True)(v, q))[number]
         cases.append((got, reference.streams(v, q, state, sizes.heads)[number]))
     for (got, right), size in zip(cases, ("", " of many tokens"), strict=True):
         close(got, right, what + size)
@@ -257,7 +258,7 @@ def test_gradients(submission, draw):
     """The gradients of v, q and all weights are right, without masks and with some that leave a pair nothing."""
     state, (v, q) = weights(draw, dtype=torch.float64), inputs(draw, dtype=torch.float64, grad=True)
     upstream = [draw.normal(*x.shape, dtype=torch.float64) for x in (v, q)]
-    built = module(submission, state, dtype=torch.float64)
+    built = module(submission, state, dtype=torch.float64, train=True)
     for hidden in ((), masks(draw, nothing=True)):
         leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
         right = reference.streams(v, q, leaves, USUAL.heads, *hidden)
@@ -322,7 +323,7 @@ def test_arguments(submission, draw):
     """Heads that don't divide d, and a v or q that is not three-dimensional, are refused with a `ValueError`."""
     built, (v, q) = finding(submission, draw), inputs(draw)
     wrong = {"a v without a batch": (v[0], q), "a q without a batch": (v, q[0]), "four dimensions": (v[None], q[None])}
-    errors = [built.error(*given) for given in wrong.values()]
+    errors = refusals(submission, built, wrong)
     for width, heads in [(15, 4), (6, 8)]:
         error = None
         try:
@@ -331,7 +332,7 @@ def test_arguments(submission, draw):
         except StudentError as raised:
             error = raised
         refuses(error, f"a width of {width} with {heads} heads", width, heads)
-    for what, error in zip(wrong, errors, strict=True):
+    for what, error in errors.items():
         refuses(error, what)
 
 
@@ -362,9 +363,9 @@ def test_again(submission, draw):
         both_close(streams_of(built, *given), reference.streams(*given, same, AS_MANY.heads), f" for {what}")
     first = []
     for state, given, hidden in calls.values():  # each by a module that has seen nothing else
-        first.append([x.double() for x in streams_of(module(submission, state, AS_MANY), *given, *hidden)])
+        first.append([x.double() for x in streams_of(module(submission, state, AS_MANY, train=True), *given, *hidden)])
         unchanged(submission)
-    built = module(submission, usual, AS_MANY)
+    built = module(submission, usual, AS_MANY, train=True)
     for mode in ("", ", in eval mode,"):
         for (what, (state, given, hidden)), before in zip(calls.items(), first, strict=True):
             load(built, state)

@@ -34,6 +34,7 @@ from ....checks.api import (
 from ....checks.proxies import StudentError
 from ...reference import qkv
 from .. import easy_cases
+from ..refusals import refusals
 
 OUTPUTS = ("v_hat", "q_hat", "a_v", "a_q")
 
@@ -92,14 +93,18 @@ class Layout:
             state[f"{name}.weight"] *= 0
         return state
 
-    def module(self, submission, state, dtype=None):
-        """A module with these weights loaded."""
+    def module(self, submission, state, dtype=None, train=False):
+        """A module with these weights loaded, in eval mode unless `train`.
+
+        Nothing is random here. Code that drops something in train mode all the same loses points where values,
+        gradients and later calls are the point.
+        """
         k, d = state[f"{self.first[0]}.weight"].shape
         module = submission.build(self.exercise, d, k)
         if dtype:
             module.to(dtype=dtype)
         module.load(state, self.optional)
-        return module
+        return module.train(train)
 
 
 def pair_of_inputs(draw, sizes=USUAL, **how):
@@ -258,11 +263,11 @@ class TwoMapChecks:
     def judge(self, submission, draw, sizes=USUAL, without=(), only=OUTPUTS, what="", strictly=True, scale=1.0):
         """Raises CheckFailed unless the outputs in `only` are the reference's. Layers in `without` get weights of 0.
 
-        Their order counts if `strictly`.
+        Their order counts if `strictly`, and train mode is tried.
         """
         layout = self.layout
         state, (v, q) = layout.weights(draw, sizes, without=without), pair_of_inputs(draw, sizes, scale=scale)
-        value = layout.module(submission, state)(v, q)
+        value = layout.module(submission, state, train=strictly)(v, q)
         all_close(outputs(value) if strictly else arranged(value, v, q), layout.right(v, q, state), what, only)
 
     @check("shape", points=0.5)
@@ -311,7 +316,7 @@ class TwoMapChecks:
     def test_gradients_of_inputs(self, submission, draw):
         """The gradients of v and of q are right: each matters for both maps."""
         state, (v, q), upstream, expected, _ = differentiated(draw, self.layout)
-        got = gradients_of(self.layout.module(submission, state, torch.float64), v, q, upstream)
+        got = gradients_of(self.layout.module(submission, state, torch.float64, train=True), v, q, upstream)
         for found, right, name in zip(got.inputs, expected, "vq", strict=True):
             gradient(found, right, f"{name}", torch.float64)
 
@@ -319,7 +324,7 @@ class TwoMapChecks:
     def test_gradients_of_weights(self, submission, draw):
         """The gradients of all layers' weights are right, so that each of them can learn."""
         state, (v, q), upstream, _, expected = differentiated(draw, self.layout)
-        got = gradients_of(self.layout.module(submission, state, torch.float64), v, q, upstream)
+        got = gradients_of(self.layout.module(submission, state, torch.float64, train=True), v, q, upstream)
         for name, right in expected.items():
             gradient(got.parameters.get(name), right, f"`{name}`", torch.float64)
 
@@ -377,8 +382,7 @@ class TwoMapChecks:
             "v and q without a batch": (v[0], q[0]),
             "v and q with four dimensions": (v[None], q[None]),
         }
-        errors = [module.error(*inputs) for inputs in wrong.values()]
-        for what, error in zip(wrong, errors, strict=True):
+        for what, error in refusals(submission, module, wrong).items():
             refuses(error, what)
 
     @check("shape", points=0.5)
@@ -432,9 +436,9 @@ class TwoMapChecks:
         }
         first = []
         for state, inputs, _ in calls.values():  # each by a module that has seen nothing else
-            first.append(arranged(layout.module(submission, state)(*inputs), *inputs))
+            first.append(arranged(layout.module(submission, state, train=True)(*inputs), *inputs))
             unchanged(submission)
-        module, again = layout.module(submission, usual), []
+        module, again = layout.module(submission, usual, train=True), []
         for state, inputs, _ in [*calls.values(), *calls.values()]:
             module.load(state, layout.optional)
             again.append(arranged(module(*inputs), *inputs))

@@ -142,6 +142,15 @@ SHARED = {
         "Only the summaries are returned: the weights are wanted too, as `(v_hat, q_hat, a_v, a_q)`.",
         RETURN="return v_hat, q_hat",
     ),
+    "nothing-returned": shared(
+        "It returns nothing, which is None: `forward` ends with `return v_hat, q_hat, a_v, a_q`.",
+        RETURN="v_hat, q_hat, a_v, a_q",
+    ),
+    "weights-squeezed": shared(
+        "`squeeze` without a number drops every dimension of size 1 of the weights, also a batch of one or a single"
+        " token: it is `squeeze(-1)`.",
+        RETURN="return v_hat, q_hat, a_v.squeeze(), a_q.squeeze()",
+    ),
     "question-first": shared(
         "The outputs come in another order: v's before q's, `(v_hat, q_hat, a_v, a_q)`.",
         RETURN="return q_hat, v_hat, a_q, a_v",
@@ -200,6 +209,10 @@ SHARED = {
     "rank-not-checked": shared(
         "Nothing refuses a v or a q of another rank: look at `v.dim()` and `q.dim()` and raise a `ValueError`.",
         CHECK="",
+    ),
+    "rank-refused-by-assert": shared(
+        "An assertion refuses what has a wrong rank: raise a `ValueError`, which whoever calls can tell from others.",
+        CHECK="assert v.dim() == 3 and q.dim() == 3",
     ),
     "only-v-is-checked": shared(
         "Only v's rank is looked at: a q of another rank should raise a `ValueError` as well.", RANKS="v.dim() != 3"

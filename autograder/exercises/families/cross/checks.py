@@ -31,6 +31,7 @@ from ...reference import qkv
 from .. import easy_cases
 from ..many_heads import checks
 from ..many_heads.checks import PARTS, parameters_of
+from ..refusals import refusals
 
 AT_THE_END = torch.tensor([[1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1, 0]]).bool()
 BETWEEN = torch.tensor([[0, 1, 0, 0, 1, 1, 1], [1, 1, 0, 1, 0, 1, 0]]).bool()
@@ -60,6 +61,14 @@ class Layout(checks.Layout):
     plain_sizes: Sizes
     square: Sizes
     long: tuple[Sizes, ...] = ()  # without a mask, and with one
+
+    def module(self, submission, state, sizes, dtype=None, dropout=0.0, train=False):
+        """A module with these weights, in eval mode unless `train`.
+
+        Nothing is random here. Code that drops something in train mode all the same loses points where values, masks,
+        gradients and later calls are the point.
+        """
+        return super().module(submission, state, sizes, dtype, dropout).train(train)
 
     def right(self, x, context, state, sizes, mask=None):
         return reference.multi_head(x, state, sizes.heads, context=context, context_mask=mask)
@@ -162,7 +171,8 @@ class CrossChecks:
         layout, cases = self.layout, []
         for sizes in (layout.sizes, layout.long[0]):
             state, given = checks.weights(draw, sizes), both(draw, sizes)
-            cases.append((layout.module(submission, state, sizes)(*given), layout.right(*given, state, sizes)))
+            module = layout.module(submission, state, sizes, train=True)
+            cases.append((module(*given), layout.right(*given, state, sizes)))
         for (got, expected), what in zip(cases, ("the output", "the output for many long sequences"), strict=True):
             close(got, expected, what)
 
@@ -171,7 +181,7 @@ class CrossChecks:
         """The values are right also when x and the context are equally long and wide, where a mix-up does not crash."""
         layout = self.layout
         state, given = checks.weights(draw, layout.square), both(draw, layout.square)
-        got = output_of(layout.module(submission, state, layout.square), *given)
+        got = output_of(layout.module(submission, state, layout.square, train=True), *given)
         close(got, layout.right(*given, state, layout.square))
 
     @check("values", points=0.5)
@@ -210,7 +220,7 @@ class CrossChecks:
         call anew."""
         layout, sizes, large = self.layout, self.layout.sizes, self.layout.long[1]
         state, (x, context) = checks.weights(draw, sizes), both(draw, sizes)
-        module = layout.module(submission, state, sizes)
+        module = layout.module(submission, state, sizes, train=True)
         masks = {
             "with a mask that hides nothing": torch.ones(sizes.b, sizes.s, dtype=torch.bool),
             "with a mask that hides the end": AT_THE_END.mT.contiguous().mT,
@@ -278,7 +288,7 @@ class CrossChecks:
         upstream = draw.normal(sizes.b, sizes.n, sizes.d_out, dtype=torch.float64)
         leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
         expected = qkv.gradients([layout.right(*given, leaves, sizes, mask)], [upstream], [*given, *leaves.values()])
-        module = layout.module(submission, state, sizes, torch.float64)
+        module = layout.module(submission, state, sizes, torch.float64, train=True)
 
         def call(*given):
             return module.gradients(*given, upstream=upstream)
@@ -349,15 +359,15 @@ class CrossChecks:
         module = self.lookup(submission, draw)
         sizes = self.layout.plain_sizes
         x, context = both(draw, sizes)
-        refused = {
-            "an x of shape (t, d_query)": module.error(x[0], context),
-            "a context of shape (s, d_context)": module.error(x, context[0]),
-            "an x with four dimensions": module.error(x[None], context),
-            "a context with four dimensions": module.error(x, context[None]),
-            "a mask of shape (s,)": module.error(x, context, AT_THE_END[0]),
-            "a mask of shape (b, 1, s)": module.error(x, context, AT_THE_END[:, None]),
+        wrong = {
+            "an x of shape (t, d_query)": (x[0], context),
+            "a context of shape (s, d_context)": (x, context[0]),
+            "an x with four dimensions": (x[None], context),
+            "a context with four dimensions": (x, context[None]),
+            "a mask of shape (s,)": (x, context, AT_THE_END[0]),
+            "a mask of shape (b, 1, s)": (x, context, AT_THE_END[:, None]),
         }
-        for what, error in refused.items():
+        for what, error in refusals(submission, module, wrong).items():
             refuses(error, what)
 
     @check("shape", points=0.5)
@@ -403,9 +413,9 @@ class CrossChecks:
         }
         first = []
         for state, inputs, mask in calls.values():  # each by a module that has seen nothing else
-            first.append(output_of(layout.module(submission, state, sizes), *inputs, mask))
+            first.append(output_of(layout.module(submission, state, sizes, train=True), *inputs, mask))
             unchanged(submission)
-        module, again = layout.module(submission, usual, sizes), []
+        module, again = layout.module(submission, usual, sizes, train=True), []
         for state, inputs, mask in [*calls.values(), *calls.values()]:
             layout.load(module, state, sizes)
             again.append(output_of(module, *inputs, mask))

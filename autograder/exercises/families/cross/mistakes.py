@@ -342,6 +342,23 @@ WRITTEN = {
         " hidden with minus infinity.",
         HIDE="scores = scores + allowed",
     ),
+    "mask-added-as-a-large-number": shared(
+        "-1e9 is added where the mask hides, in float32 and not in the scores' own dtype; and where all is hidden, it"
+        " averages what is hidden: use `masked_fill` with minus infinity, and let nothing left give 0.",
+        HIDE="scores = scores + (1 - allowed.float()) * -1e9",
+        CLEAR_IF_MASKED="",
+    ),
+    "zero-times-infinity": shared(
+        attention.SHARED["zero-times-infinity"].says,
+        HIDE="scores = scores + (1 - allowed.float()) * -torch.inf",
+        CLEAR_IF_MASKED="",
+    ),
+    "context-mask-after-softmax-with-an-epsilon": shared(
+        "The mask is applied after the softmax, and what is left is divided by its sum and a small number: where hidden"
+        " scores are far above the others, nothing is left. Apply it before the softmax.",
+        HIDE="",
+        CLEAR="weights = weights * allowed\n            weights = weights / (weights.sum(-1, keepdim=True) + 1e-9)",
+    ),
     # a softmax, or none
     "no-softmax": shared(
         "There is no softmax: the scores are used as weights as they are. Make weights of them by a softmax over the"
@@ -408,6 +425,16 @@ WRITTEN = {
         " number, such as `keys.shape[-1] ** 0.5`.",
         SCALE=" / torch.sqrt(torch.tensor(keys.shape[-1]))",
     ),
+    "values-before-weights": shared(
+        "The values stand before the weights in their product: rows of the weights belong to queries, so the weights"
+        " come first.",
+        MIX="values @ weights",
+    ),
+    "rank-refused-by-assert": shared(
+        "An assertion refuses what has a wrong rank: raise a `ValueError`, which whoever calls can tell from others.",
+        CHECK="assert x.dim() == 3 and context.dim() == 3",
+        CHECK_MASK="assert context_mask is None or context_mask.dim() == 2",
+    ),
     # what lasts from call to call
     "weights-kept": shared(
         "The weights of the first call are kept (copied, joined or transposed) and used again, but they change while a"
@@ -425,3 +452,20 @@ WRITTEN = {
 }
 OF_HEADS = attention.IN_ANY_HEAD | attention.HEADS | attention.BIASES | attention.OUTPUT | attention.NUMBER_OF_HEADS
 OF_HEADS |= CONTEXT | WRITTEN
+RETURNED = {
+    "nothing-returned": shared(
+        "It returns nothing, which is None: write `return` before the output, in `forward`'s last line.",
+        RETURN="{END}",
+    ),
+    "normalised": shared(
+        "A layer normalisation follows the attention: here nothing comes after it.",
+        RETURN="return F.layer_norm({END}, ({END}).shape[-1:])",
+    ),
+    "layer-sizes-swapped": shared(
+        "The arguments of the layers have changed places: `nn.Linear` takes the width that comes in first, then the one"
+        " that comes out.",
+        W_QUERY="self.W_query = nn.Linear(d_out, d_query, bias={BIAS})",
+        W_KEY="self.W_key = nn.Linear(d_out, d_context, bias={BIAS})",
+        W_VALUE="self.W_value = nn.Linear(d_out, d_context, bias={BIAS})",
+    ),
+}
