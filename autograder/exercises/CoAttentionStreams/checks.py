@@ -7,6 +7,7 @@ the module is called, masks that hide nothing may stand in for none, see `stream
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -113,7 +114,7 @@ def both(value):
     return pair(value, "`(new v, new q)`")
 
 
-def streams_of(built, v, q, *hidden, device=None, upstream=None):
+def streams_of(built, v, q, *hidden, device=None, upstream=None) -> Any:
     """The two streams, where it is not the point how the module is called; with `upstream`, Gradients.
 
     A module that stops without masks is given masks that hide nothing. That costs points in `test_new_image` and

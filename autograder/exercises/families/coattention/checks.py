@@ -132,7 +132,7 @@ def order_of(value: Any, v: torch.Tensor, q: torch.Tensor) -> list[str]:
     """
     given = [_flat(one) for one in outputs(value).values()]
     (b, n, d), t = v.shape, q.shape[1]
-    kinds = {(b, n): "a_v", (b, t): "a_q", (b, d): "hat"}
+    kinds: dict[tuple[int, ...], str] = {(b, n): "a_v", (b, t): "a_q", (b, d): "hat"}
     found = [kinds.get(tuple(one.shape), "") if isinstance(one, torch.Tensor) else "" for one in given]
     if len(kinds) < 3 or sorted(found) != ["a_q", "a_v", "hat", "hat"]:
         return list(OUTPUTS)

@@ -7,6 +7,7 @@ widths are the same, and `output_of` makes allowances.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -25,7 +26,7 @@ from ....checks.api import (
     stayed_on_cuda,
     unchanged,
 )
-from ....checks.proxies import StudentError
+from ....checks.proxies import Proxy, StudentError
 from ...reference import heads as reference
 from ...reference import qkv
 from .. import easy_cases
@@ -94,7 +95,7 @@ def extreme(draw, sizes, one_row=False, negative=False):
     return x, context, state
 
 
-def output_of(module, x, context, mask=None, device=None):
+def output_of(module: Proxy, x: torch.Tensor, context: torch.Tensor, mask=None, device: str | None = None) -> Any:
     """The output, where it is not the point how the module is called and what else it returns.
 
     A module that stops without a mask is given one that hides nothing, and of a pair the first is taken. That neither
@@ -413,12 +414,12 @@ class CrossChecks:
         }
         first = []
         for state, inputs, mask in calls.values():  # each by a module that has seen nothing else
-            first.append(output_of(layout.module(submission, state, sizes, train=True), *inputs, mask))
+            first.append(output_of(layout.module(submission, state, sizes, train=True), *inputs, mask=mask))
             unchanged(submission)
         module, again = layout.module(submission, usual, sizes, train=True), []
         for state, inputs, mask in [*calls.values(), *calls.values()]:
             layout.load(module, state, sizes)
-            again.append(output_of(module, *inputs, mask))
+            again.append(output_of(module, *inputs, mask=mask))
             if len(again) == len(calls):
                 module.eval()
         for one, (_, inputs, _) in zip(first, calls.values(), strict=True):
