@@ -324,6 +324,7 @@ def test_arguments(submission, draw):
     """Heads that don't divide d, and a v or q that is not three-dimensional, are refused with a `ValueError`."""
     built, (v, q) = finding(submission, draw), inputs(draw)
     wrong = {"a v without a batch": (v[0], q), "a q without a batch": (v, q[0]), "four dimensions": (v[None], q[None])}
+    wrong |= {"a v with four dimensions": (v[None], q), "a q with four dimensions": (v, q[None])}
     errors = refusals(submission, built, wrong)
     for width, heads in [(15, 4), (6, 8)]:
         error = None

@@ -381,6 +381,8 @@ class TwoMapChecks:
             "a q without a batch": (v, q[0]),
             "v and q without a batch": (v[0], q[0]),
             "v and q with four dimensions": (v[None], q[None]),
+            "a v with four dimensions": (v[None], q),
+            "a q with four dimensions": (v, q[None]),
         }
         for what, error in refusals(submission, module, wrong).items():
             refuses(error, what)
