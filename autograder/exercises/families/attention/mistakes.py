@@ -787,3 +787,22 @@ RETURNED = {
         RETURN="return {END}, {WEIGHTS}",
     ),
 }
+# --- the first line of a constructor: `SUPER` is its place ----------------------------------------
+
+CONSTRUCTOR = {
+    "super-not-called": shared(
+        "`super.__init__()` lacks a pair of brackets: the first line of the constructor is `super().__init__()`.",
+        SUPER="super.__init__()",
+    ),
+    "init-misspelt": shared(
+        "`super().init()` lacks the underscores: the first line of the constructor is `super().__init__()`.",
+        SUPER="super().init()",
+    ),
+}
+
+# --- a softmax by hand: sentences for answers in which it is written in different ways ------------
+
+MAX_AS_A_TENSOR = (
+    "`max` with a dimension returns two things, the largest values and where they stand: take `.values`, or use `amax`."
+)
+SUM_SUBTRACTED = "The sum of the exponentials is subtracted from them: they are divided by it."
