@@ -137,7 +137,7 @@ def test_vocab_size(submission, draw):
 
 @check("values", points=0.5)
 def test_any_character(submission, draw):
-    """All characters count as they are: capitals, spaces, line ends, accents, emoji; hundreds of them in a long text."""
+    """All characters count as they are: capitals, spaces, line ends, accents, emoji; also hundreds, in a long text."""
     ready(submission, draw)
     strange = "".join(chr(0x4E00 + 7 * i + draw.integer(0, 6)) for i in range(300))
     texts = [

@@ -31,7 +31,7 @@ class CharTokenizer:
         self.vocab_size = len(self.tables.to_character)
         print(f"{self.vocab_size} characters found in {time.perf_counter() - start:.6f} s")
 
-    def encode(self, string: str) -> List[Int[int, "n"]]:  # noqa: F821  names of a package that is not there
+    def encode(self, string: str) -> List[Int[n]]:  # noqa: F821  names of a package that is not there
         if unknown := unknown_in(string, self.tables):
             raise ValueError(f"not in the text: {unknown[0]}")
         return [self.tables.to_id[c] for c in string]
