@@ -25,6 +25,7 @@ from ...checks.api import (
 )
 from ...checks.proxies import Counts
 from ...sandbox.inside.wire import Generator
+from ..families.drawing.checks import generator_told
 
 NO_DEVICE = "Its checks look at the values that are drawn."  # why no check is made on a GPU
 
@@ -224,22 +225,15 @@ def test_generator(submission, draw):
     another = drawn(generator=Generator(other), seed=1)
     one, next_one = drawn(seed=seed), drawn()  # the second goes on where the first has left torch's own generator
     two, next_two, repeated = drawn(seed=other), drawn(), drawn(seed=seed)
-    seen = {
-        "Two generators of one seed gave different batches.": not torch.equal(first, again),
-        "Generators of different seeds gave the same batch.": torch.equal(first, another),
-        "Without a generator, the batch was the same twice, though torch's own was in another state.": torch.equal(
-            one, two
-        ),
-        "Without a generator, the batch was another one, though torch's own was in the same state.": not torch.equal(
-            one, repeated
-        ),
-        "Without a generator, the next batch was the same again: torch's own was seeded.": torch.equal(one, next_one)
-        or torch.equal(next_one, next_two),
-    }
-    submission.note(*seen.values())
-    for says, is_wrong in seen.items():
-        if is_wrong:
-            raise CheckFailed(says)
+    generator_told(
+        submission,
+        "rows",
+        not torch.equal(first, again),
+        torch.equal(first, another),
+        torch.equal(one, two),
+        not torch.equal(one, repeated),
+        torch.equal(one, next_one) or torch.equal(next_one, next_two),
+    )
 
 
 @check("arguments", points=0.5)
