@@ -142,15 +142,14 @@ mistake(
 )
 mistake(
     "top-k",
-    "Only the 50 likeliest tokens or so are drawn from (top-k): all of the vocabulary has its chance.",
+    "Only the likeliest tokens are drawn from (top-k, nucleus or the like): all of the vocabulary has its chance.",
     SOFTMAX="""{SOFTMAX}
             likeliest = probabilities.topk(min(50, probabilities.shape[-1])).values
             probabilities[probabilities < likeliest[:, -1:]] = 0""",
 )
 mistake(
     "nucleus",
-    "Only the likeliest tokens that make up nine tenths or so are drawn from (nucleus, top-p): all of the vocabulary"
-    " has its chance.",
+    "Only the likeliest tokens are drawn from (top-k, nucleus or the like): all of the vocabulary has its chance.",
     SOFTMAX="""{SOFTMAX}
             sorted_ones, order = probabilities.sort(descending=True)
             sorted_ones[sorted_ones.cumsum(-1) - sorted_ones > 0.9] = 0
