@@ -102,6 +102,16 @@ def test_what_a_stub_saw(here):
         model.seen()
 
 
+def test_a_stub_notes_that_a_gradient_came_back():
+    model, idx = stubs.Window(vocab_size=3, block_size=4, memory=2, width=2, n_hidden=3), torch.tensor([[0, 1, 2]])
+    loss = model(idx, idx)[1]
+    assert model.differentiated == 0
+    loss.backward()
+    assert model.differentiated == 1
+    with torch.no_grad():
+        model(idx, idx)
+
+
 def test_a_stub_remembers_a_bounded_number_of_calls():
     model = stubs.Rolled([0.0, 1.0], [1])
     for _ in range(stubs.MOST_SEEN + 5):
