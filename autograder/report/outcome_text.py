@@ -36,7 +36,9 @@ def as_text(outcome: Outcome) -> str:
     lines = [heading]
     if outcome.message:
         lines.append(f"  {STATUS[outcome.status]}: {outcome.message}")
-    lines += [f"  What went wrong: {d.message}" for d in outcome.diagnosis]
+    for named in outcome.diagnosis:
+        lines.append(f"  What went wrong: {named.message}")
+        lines += [f"    in your line: {named.line}"] if named.line else []
     for failure in failures(outcome.checks):
         if failure.heading:
             lines.append(f"  FAIL  {failure.heading}")
@@ -62,7 +64,9 @@ def as_html(outcome: Outcome) -> str:
         return parts[0]
     if outcome.message:
         parts.append(f"<div><strong>It {STATUS[outcome.status]}.</strong> {code_spans(outcome.message)}</div>")
-    parts += [f"<div><strong>What went wrong:</strong> {code_spans(d.message)}</div>" for d in outcome.diagnosis]
+    for named in outcome.diagnosis:
+        line = f"<br>In your line: <code>{escape(named.line)}</code>" if named.line else ""
+        parts.append(f"<div><strong>What went wrong:</strong> {code_spans(named.message)}{line}</div>")
     if outcome.checks:
         parts.append("<div><strong>Points, check by check:</strong></div>")
     for failure in failures(outcome.checks):
