@@ -106,6 +106,7 @@ class Explanation:
 
     behaviour: Behaviour
     checks: frozenset[str]
+    loosely: bool  # whether in some of them it is alike only in what it accepts
 
 
 class Search:
@@ -149,7 +150,7 @@ class Search:
 
     def _found(self) -> list[Mistake]:
         alone = self._alone()
-        whole = [e for e in alone if e.checks == self.failed.keys()]
+        whole = sorted((e for e in alone if e.checks == self.failed.keys()), key=lambda e: e.loosely)
         if whole and self._answers_alike(whole[0].behaviour):
             return [whole[0].behaviour.mistake]
         together = self._together(self._answers_alike_in) if self._has_answers() else []
@@ -214,7 +215,8 @@ class Search:
             explanation = self._explained_by(one)
             if explanation:
                 found.append(explanation)
-                if explanation.checks == self.failed.keys() and self._answers_alike(one):
+                complete = explanation.checks == self.failed.keys() and not explanation.loosely
+                if complete and self._answers_alike(one):
                     return [explanation]
         return found
 
@@ -231,7 +233,8 @@ class Search:
                 return None
             if fails:
                 explained.add(check.name)
-        return Explanation(one, frozenset(explained)) if explained else None
+        loosely = any(self._likeness(one, name).loosely for name in explained)
+        return Explanation(one, frozenset(explained), loosely) if explained else None
 
     def _promise(self, one: Behaviour, check: Check) -> tuple[bool, float]:
         """Sort key for trying checks: first those already run, then those that have ruled out most."""
@@ -241,7 +244,7 @@ class Search:
         """Choose greedily what explains most failed checks; each must explain one that no earlier choice does."""
         chosen: list[Mistake] = []
         explained: set[str] = set()
-        for one in sorted(found, key=lambda e: -len(e.checks)):
+        for one in sorted(found, key=lambda e: (e.loosely, -len(e.checks))):
             if len(chosen) < MOST and one.checks - explained:
                 chosen.append(one.behaviour.mistake)
                 explained |= one.checks

@@ -23,6 +23,7 @@ class Likeness(NamedTuple):
 
     alike: bool
     telling: bool
+    loosely: bool = False  # only in that both accept what should be refused
 
 
 DIFFERENT = Likeness(alike=False, telling=False)
@@ -32,17 +33,18 @@ def likeness(student: Transcript, mistake: Transcript, right: Transcript) -> Lik
     """How a student's transcript compares with a mistake's, given the right answer's."""
     if len(student.entries) != len(mistake.entries):
         return DIFFERENT
-    telling = False
+    telling = loosely = False
     for index, (one, other) in enumerate(zip(student.entries, mistake.entries, strict=True)):
         expected = right.entries[index] if index < len(right.entries) else NOTHING
-        if _refuses(expected) and not _refuses(other):  # what happens instead depends on how the rest is written
-            found = Likeness(not _refuses(one), telling=True)
-        else:
-            found = _compared(one, other, expected)
+        found = _compared(one, other, expected)
+        if not found.alike and _refuses(expected) and not _refuses(other) and not _refuses(one):
+            # what happens in place of the refusal depends on how the rest is written
+            found = Likeness(True, telling=True, loosely=True)
         if not found.alike:
             return DIFFERENT
         telling = telling or found.telling
-    return Likeness(True, telling)
+        loosely = loosely or found.loosely
+    return Likeness(True, telling, loosely)
 
 
 def _refuses(entry: Any) -> bool:
