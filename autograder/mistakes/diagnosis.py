@@ -145,7 +145,7 @@ class Search:
         try:
             text = definition(self.run.transport.source(self.run.exercise))
             return line_of(mistake.source, self.behaviours.right.hypothesis.source, text, places)
-        except (NoDefinition, SyntaxError, ValueError, RecursionError, MemoryError):
+        except (NoDefinition, OSError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError):
             return ""
 
     def _found(self) -> list[Mistake]:

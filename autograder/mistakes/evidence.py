@@ -15,6 +15,8 @@ ROUNDING = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3, torc
 VISIBLE = 0.1  # of ROUNDING: a mistake that changes values by less does not act there
 NEARER = 0.2  # the student's values may be this far from the mistake's, relative to the mistake's from the right ones
 
+OF_TORCH = ("RuntimeError", "IndexError")  # errors that torch raises for sizes that do not fit
+
 NOTHING = object()  # stands for what the right answer has no counterpart of
 
 
@@ -37,8 +39,8 @@ def likeness(student: Transcript, mistake: Transcript, right: Transcript) -> Lik
     for index, (one, other) in enumerate(zip(student.entries, mistake.entries, strict=True)):
         expected = right.entries[index] if index < len(right.entries) else NOTHING
         found = _compared(one, other, expected)
-        if not found.alike and _refuses(expected) and not _refuses(other) and not _refuses(one):
-            # what happens in place of the refusal depends on how the rest is written
+        if not found.alike and _refuses(expected) and _goes_on(other) and _goes_on(one):
+            # what becomes of it depends on how the rest is written
             found = Likeness(True, telling=True, loosely=True)
         if not found.alike:
             return DIFFERENT
@@ -50,6 +52,11 @@ def likeness(student: Transcript, mistake: Transcript, right: Transcript) -> Lik
 def _refuses(entry: Any) -> bool:
     """Whether what was asked was refused with a ValueError."""
     return isinstance(entry, tuple) and entry[:2] == ("error", "ValueError")
+
+
+def _goes_on(entry: Any) -> bool:
+    """Whether nothing refused what was asked: there is a result, or torch could not go on with it."""
+    return isinstance(entry, tuple) and (entry[0] != "error" or entry[1] in OF_TORCH)
 
 
 def _of_all(students: Any, mistakes: Any, rights: Any) -> Likeness:
