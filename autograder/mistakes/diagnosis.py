@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 Comparison: TypeAlias = Callable[[Behaviour, str], bool]  # whether the student is like it in that check
 
+LEAST, SHARE = 3, 0.6  # how many failed checks, and which share of its own, a mistake must explain at the least
 MOST = 3  # mistakes named at once
 KEPT = 32  # banks, each with the behaviour of its mistakes on the inputs of one seed
 PAIRS = 600  # combinations of two that are tried, at most, before the search is given up
@@ -156,7 +157,7 @@ class Search:
         together = self._together(self._answers_alike_in) if self._has_answers() else []
         if together or whole:
             return together or [whole[0].behaviour.mistake]
-        return self._together(self._is_alike) or self._best(alone)
+        return self._together(self._is_alike) or self._best(alone) or self._best(self._partly())
 
     # --- comparing ------------------------------------------------------------------------------------
 
@@ -250,6 +251,23 @@ class Search:
                 explained |= one.checks
         return chosen
 
+    def _partly(self) -> list[Explanation]:
+        """Single mistakes that explain most of what they fail, where the student has one more that is not known.
+
+        The student must do what the mistake does, and no right answer, in at least LEAST checks and a share of SHARE.
+        Of two mistakes that explain the same, neither is certain.
+        """
+        found = []
+        for one in self.behaviours.singles:
+            if self._is_ruled_out(one):
+                continue
+            fails = [name for name in self.failed if one.at(name).failed]
+            alike = frozenset(name for name in fails if self._likeness(one, name)[:2] == (True, True))
+            if len(alike) >= max(LEAST, SHARE * len(fails)):
+                found.append(Explanation(one, alike, loosely=False))
+        explained = Counter(e.checks for e in found)
+        return [e for e in found if explained[e.checks] == 1]
+
     # --- several at once ------------------------------------------------------------------------------
 
     def _together(self, is_alike: Comparison) -> list[Mistake]:
@@ -262,22 +280,16 @@ class Search:
             tried = itertools.islice(self._fitting(candidates, acts, many), most)
             found = [group for group in tried if self._explain_everything(group, is_alike)]
             if found:
-                return [one.mistake for one in found[0] if self._is_needed(one, found, candidates, is_alike)]
+                return [one.mistake for one in found[0] if self._is_needed(one, found, is_alike)]
         return []
 
-    def _is_needed(
-        self,
-        one: Behaviour,
-        found: Sequence[Sequence[Behaviour]],
-        candidates: Sequence[Behaviour],
-        is_alike: Comparison,
-    ) -> bool:
+    def _is_needed(self, one: Behaviour, found: Sequence[Sequence[Behaviour]], is_alike: Comparison) -> bool:
         """Whether nothing is explained without it: not by another combination, nor by another mistake in its place."""
         if not all(one.mistake.id in [other.mistake.id for other in group] for group in found):
             return False
         others = [other for other in found[0] if other is not one]
         ids = [member.mistake.id for member in found[0]]
-        instead = [other for other in candidates if other.mistake.id not in ids]
+        instead = [other for other in self.behaviours.singles if other.mistake.id not in ids]
         return not any(self._explain_everything([*others, other], is_alike) for other in instead)
 
     def _is_ruled_out(self, one: Behaviour) -> bool:
