@@ -1,0 +1,31 @@
+# wrong: one step used three times; the order starts with the image
+# expect: one-set-three-times, image-first
+# also: rank-not-checked
+import torch
+import torch.nn as nn
+
+
+class Step(nn.Module):
+    def __init__(self, d, k):
+        super().__init__()
+        self.W_x = nn.Linear(d, k, bias=False)
+        self.W_g = nn.Linear(d, k, bias=False)
+        self.w_hx = nn.Linear(k, 1, bias=False)
+
+    def forward(self, x, g):
+        H = torch.tanh(self.W_x(x) + self.W_g(g)[:, None, :])
+        a = torch.softmax(self.w_hx(H), dim=1)
+        return torch.sum(a * x, dim=1), a[:, :, 0]
+
+
+class AlternatingCoAttention(nn.Module):
+    def __init__(self, d, k):
+        super().__init__()
+        self.steps = nn.ModuleList([Step(d, k)] * 3)
+
+    def forward(self, v, q):
+        zero = torch.zeros_like(v[:, 0])
+        v0, _ = self.steps[0](v, zero)
+        q_hat, a_q = self.steps[1](q, v0)
+        v_hat, a_v = self.steps[2](v, q_hat)
+        return v_hat, q_hat, a_v, a_q

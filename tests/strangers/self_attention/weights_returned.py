@@ -1,0 +1,11 @@
+# wrong: returns the weights instead of the output
+# expect: ?
+# also: rank-not-checked
+import torch
+
+
+def self_attention(x):
+    scores = torch.bmm(x, x.permute(0, 2, 1))
+    weights = scores.softmax(-1)
+    out = torch.bmm(weights, x)
+    return weights

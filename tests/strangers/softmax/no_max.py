@@ -1,0 +1,9 @@
+# wrong: the maximum is not subtracted, so large scores overflow
+# expect: exp-without-max
+# also: textbook-formula
+import torch
+
+
+def softmax(scores, dim=-1):
+    e = torch.exp(scores)
+    return e / torch.sum(e, dim=dim, keepdim=True)

@@ -1,0 +1,27 @@
+# wrong: SGD instead of AdamW; the mode is not set to train
+# expect: sgd, mode-left-as-it-is
+import torch
+from tqdm import tqdm
+
+
+def get_batch(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError(f"{len(data)} tokens, {block_size + 1} are needed")
+    ix = torch.randint(len(data) - block_size, (batch_size,), generator=generator)
+    x = torch.stack([data[i : i + block_size] for i in ix.tolist()])
+    y = torch.stack([data[i + 1 : i + 1 + block_size] for i in ix.tolist()])
+    return x, y
+
+
+
+def train(model, data, steps, batch_size=32, lr=1e-3, generator=None):
+    opt = torch.optim.SGD(model.parameters(), lr=lr)
+    history = []
+    for i in tqdm(range(steps)):
+        x, y = get_batch(data, model.block_size, batch_size, generator=generator)
+        _, loss = model(x, y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        history.append(loss.item())
+    return history
