@@ -50,6 +50,12 @@ class Cell:
     points: float
     blank: str = ""
 
+    @property
+    def exercise(self) -> str | None:
+        """The exercise that this cell grades, or None."""
+        declared = EXERCISE.search(self.source) if self.grade else None
+        return declared[1] if declared else None
+
 
 @dataclass(frozen=True)
 class Assignment:
@@ -240,9 +246,8 @@ def parse(notebook: Mapping[str, Any], path: str | Path) -> Assignment:
                 points=float(meta.get("points", 0)),
             )
         )
-        declared = EXERCISE.search(source)
-        if declared and meta["grade"]:
-            found.append(Exercise(declared[1], name, meta["grade_id"], float(meta["points"])))
+        if graded := cells[-1].exercise:
+            found.append(Exercise(graded, name, meta["grade_id"], float(meta["points"])))
     defined = {n for c in cells if c.solution for n in re.findall(r"^(?:class|def) (\w+)", c.source, re.MULTILINE)}
     bases = tuple(sorted(defined - {e.name for e in found}))
     lessons = frozenset(lesson_ids), frozenset(lesson_texts)

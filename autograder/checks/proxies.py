@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import math
 import re
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -392,30 +391,3 @@ class Proxy:
 def largest(tensor: torch.Tensor) -> float:
     """The largest absolute value in a tensor: NaN if it contains one, 0 if it is empty."""
     return torch.linalg.vector_norm(tensor, torch.inf).item() if tensor.numel() else 0.0
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two observations are equal up to rounding: the same structure, dtypes and shapes, and close values."""
-    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
-        if a.shape != b.shape or a.dtype != b.dtype or a.device != b.device:
-            return False
-        if a.device.type == "meta" or not a.dtype.is_floating_point:
-            return a.device.type == "meta" or torch.equal(a, b)
-        digits = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3}.get(a.dtype, 1e-9)
-        a, b = a.double(), b.double()
-        error, size = largest(a - b), largest(b)
-        if math.isfinite(error) and math.isfinite(size):  # nearly always so, and far faster than the general case below
-            return error <= digits * size + 1e-12
-        size = largest(b[torch.isfinite(b)])
-        return torch.allclose(a, b, rtol=0, atol=digits * size + 1e-12, equal_nan=True)
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
-    if isinstance(a, wire.Opaque):
-        return a.name == b.name
-    if isinstance(a, Counts):
-        return a.like(b)
-    return a == b

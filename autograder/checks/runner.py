@@ -106,18 +106,16 @@ class Graders:
         seed: int,
         only: str | None = None,
         learning: bool = False,
-        foreseen: Mapping[str, ReplayedTransport] | None = None,
     ) -> ExerciseRun:
         """Grade one exercise with all its checks, or only the one named `only`.
 
-        `transport` serves the requests; `foreseen` are answers that are there already, by check. With `learning`, the
-        requests of the checks are remembered and sent as one from then on: use it for the course's own solutions only.
+        `transport` serves the requests. With `learning`, the requests of the checks are remembered and sent as one from
+        then on: use it for the course's own solutions only.
         """
         if exercise not in self.checks:
             raise LookupError(f"there is no grader for {exercise}")
         run = ExerciseRun(exercise, transport, seed, only)
-        if foreseen is None:
-            foreseen = self.foresight.answers(exercise, seed, transport) if only is None else {}
+        foreseen = self.foresight.answers(exercise, seed, transport) if only is None else {}
         run.answers = {name: replayed.answers for name, replayed in foreseen.items()}
         for check in self.checks[exercise]:
             if only not in (None, check.name):

@@ -6,7 +6,7 @@ Otherwise a slip in the course could give everybody full marks, or cost everybod
 from collections.abc import Callable, Mapping
 
 from .. import course
-from ..course import EXERCISE, Assignment
+from ..course import Assignment
 from ..errors import CourseError
 from ..verdict import Verdict
 from .store import Store
@@ -39,17 +39,16 @@ def require_graders(assignment: Assignment) -> None:
     for cell in assignment.cells:
         if not cell.grade or cell.solution or cell.cell_type != "code":
             continue  # written answers, and code that is graded by hand
-        declared = EXERCISE.search(cell.source)
-        if declared is None:
+        if cell.exercise is None:
             raise CourseError(
                 f"{name}: the graded cell {cell.grade_id!r} belongs to no exercise, so nobody would be asked for it."
                 " Its source should end with the three lines '### BEGIN HIDDEN TESTS', '# exercise: NAME' and"
                 " '### END HIDDEN TESTS'; a cell that only students run should not be graded."
             )
-        if course.file_of(declared[1], "checks") is None:
+        if course.file_of(cell.exercise, "checks") is None:
             raise CourseError(
-                f"{name}: there are no checks for the exercise {declared[1]!r} of the cell {cell.grade_id!r}: they"
-                f" belong into exercises/{declared[1]}/checks.py."
+                f"{name}: there are no checks for the exercise {cell.exercise!r} of the cell {cell.grade_id!r}: they"
+                f" belong into exercises/{cell.exercise}/checks.py."
             )
 
 

@@ -228,14 +228,15 @@ class Grader:
         """
         shaky = self._shaky_bases(workspace, exercise, run.seed)
         to_blame = [base for base in shaky if self._mends(base, workspace, run)]
-        if not to_blame:
-            return self.diagnostician.diagnose(run)
         says = "`{}`, on which this stands, is not right either: mend that first."
         found = [Diagnosis(f"stands-on-{base}", says.format(base)) for base in to_blame]
-        with workspace.with_right(to_blame) as mended:
-            rest = self.graders.run(run.exercise, mended, run.seed)
-            if rest.failed():
-                return found + self.diagnostician.diagnose(rest)
+        if to_blame:
+            with workspace.with_right(to_blame) as mended:
+                rest = self.graders.run(run.exercise, mended, run.seed)
+                if rest.failed():
+                    return found + self.diagnostician.diagnose(rest)
+        if shaky:  # then its child had to give way
+            workspace.run()
         return found + self.diagnostician.diagnose(run)
 
     def _shaky_bases(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> list[str]:

@@ -198,7 +198,7 @@ class Workspace:
     def with_right(self, exercises: Collection[str]) -> Iterator[Workspace]:
         """A workspace with the same cells in which these exercises are replaced by the course's own solutions.
 
-        Only one child can run at a time, so this one's ends, and is there again afterwards. Raises ChildGone.
+        Only one child can run at a time, so this one's ends; `run` starts it again. Raises ChildGone.
         """
         self._lose()
         cells, left_out = list(self.cells), dict(self.left_out)
@@ -213,7 +213,6 @@ class Workspace:
             yield workspace
         finally:
             workspace.close()
-            self.run()
 
     def _right_code(self, name: str) -> str:
         """The course's solution of an exercise, after those that it stands on and that no cell defines."""

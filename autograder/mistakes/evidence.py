@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -35,18 +37,34 @@ def likeness(student: Transcript, mistake: Transcript, right: Transcript) -> Lik
     """How a student's transcript compares with a mistake's, given the right answer's."""
     if len(student.entries) != len(mistake.entries):
         return DIFFERENT
+    return _of_all(student.entries, mistake.entries, right.entries, _entries)
+
+
+def _of_all(
+    students: Sequence[Any],
+    mistakes: Sequence[Any],
+    rights: Sequence[Any],
+    compare: Callable[[Any, Any, Any], Likeness],
+) -> Likeness:
+    """How rows of equal length compare, one by one; `rights` may be shorter."""
     telling = loosely = False
-    for index, (one, other) in enumerate(zip(student.entries, mistake.entries, strict=True)):
-        expected = right.entries[index] if index < len(right.entries) else NOTHING
-        found = _compared(one, other, expected)
-        if not found.alike and _refuses(expected) and _goes_on(other) and _goes_on(one):
-            # what becomes of it depends on how the rest is written
-            found = Likeness(True, telling=True, loosely=True)
+    for student, mistake, right in itertools.zip_longest(
+        students, mistakes, rights[: len(students)], fillvalue=NOTHING
+    ):
+        found = compare(student, mistake, right)
         if not found.alike:
             return DIFFERENT
         telling = telling or found.telling
         loosely = loosely or found.loosely
     return Likeness(True, telling, loosely)
+
+
+def _entries(student: Any, mistake: Any, right: Any) -> Likeness:
+    found = _compared(student, mistake, right)
+    if not found.alike and _refuses(right) and _goes_on(mistake) and _goes_on(student):
+        # what becomes of it depends on how the rest is written
+        return Likeness(True, telling=True, loosely=True)
+    return found
 
 
 def _refuses(entry: Any) -> bool:
@@ -59,16 +77,6 @@ def _goes_on(entry: Any) -> bool:
     return isinstance(entry, tuple) and (entry[0] != "error" or entry[1] in OF_TORCH)
 
 
-def _of_all(students: Any, mistakes: Any, rights: Any) -> Likeness:
-    telling = False
-    for index, (student, mistake) in enumerate(zip(students, mistakes, strict=True)):
-        one = _compared(student, mistake, rights[index] if index < len(rights) else NOTHING)
-        if not one.alike:
-            return DIFFERENT
-        telling = telling or one.telling
-    return Likeness(True, telling)
-
-
 def _compared(student: Any, mistake: Any, right: Any) -> Likeness:
     if isinstance(student, torch.Tensor) and isinstance(mistake, torch.Tensor):
         return _tensors(student, mistake, right)
@@ -78,17 +86,15 @@ def _compared(student: Any, mistake: Any, right: Any) -> Likeness:
         if len(student) != len(mistake):
             return DIFFERENT
         fits = type(right) is type(mistake) and len(right) == len(mistake)
-        inside = _of_all(student, mistake, right if fits else ())
+        inside = _of_all(student, mistake, right if fits else (), _compared)
         return inside if fits or not inside.alike else Likeness(True, True)
     if isinstance(student, dict):
         if student.keys() != mistake.keys():
             return DIFFERENT
         fits = isinstance(right, dict) and right.keys() == mistake.keys()
         keys = list(student)
-        inside = _of_all(
-            [student[k] for k in keys], [mistake[k] for k in keys], [right[k] for k in keys] if fits else ()
-        )
-        return inside if fits or not inside.alike else Likeness(True, True)
+        expected = [right[key] for key in keys] if fits else NOTHING
+        return _compared([student[key] for key in keys], [mistake[key] for key in keys], expected)
     if isinstance(student, wire.Opaque):
         is_right = isinstance(right, wire.Opaque) and right.name == mistake.name
         return Likeness(student.name == mistake.name, not is_right)

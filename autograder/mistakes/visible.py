@@ -47,17 +47,11 @@ def catches(mistake: Mistake) -> bool:
 
 def text_of(exercise: str) -> str:
     """The text of an exercise's visible check."""
-    cells = _cells(exercise)
-    return next(cell.source for cell in cells if _declares(cell, exercise)).split(HIDDEN)[0]
+    return next(cell.source for cell in _cells(exercise) if cell.exercise == exercise).split(HIDDEN)[0]
 
 
-def _cells(exercise):
+def _cells(exercise: str) -> tuple[course.Cell, ...]:
     return course.assignments()[course.exercises()[exercise].assignment].cells
-
-
-def _declares(cell, exercise):
-    found = course.EXERCISE.search(cell.source)
-    return cell.grade and found is not None and found[1] == exercise
 
 
 @functools.lru_cache(maxsize=64)

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .. import course
-from ..course import EXERCISE
 from .read import SubmittedCell
 
 ADDED = "This cell was missing from the submission and was put back."
@@ -26,8 +25,7 @@ class RestoredCell:
     @property
     def exercise(self) -> str | None:
         """The exercise that this cell grades, or None."""
-        declared = self.known is not None and self.known.grade and EXERCISE.search(self.known.source)
-        return declared[1] if declared else None
+        return self.known.exercise if self.known else None
 
     @property
     def runs(self) -> bool:

@@ -7,10 +7,11 @@ import torch
 from conftest import ROOT
 
 from autograder.checks import api
-from autograder.checks.proxies import Counts, Local, StudentError, Submission, same
+from autograder.checks.proxies import Counts, Local, StudentError, Submission, Transcript
 from autograder.checks.runner import Graders
 from autograder.grading.grader import Workspace
 from autograder.mistakes.diagnosis import diagnose
+from autograder.mistakes.evidence import likeness
 from autograder.sandbox.inside import stubs, wire
 from autograder.sandbox.replies import Failure
 from autograder.submission.restore import RestoredCell
@@ -248,6 +249,9 @@ def test_the_bound_of_even_draws_is_one(chances, draws):
 
 
 def test_counts_are_the_same_but_for_chance():
+    def same(a, b):
+        return likeness(Transcript([("noted", a)]), Transcript([("noted", b)]), Transcript()).alike
+
     one, two, other = (Counts(torch.tensor(c)) for c in ([480, 320, 200], [510, 300, 190], [300, 300, 400]))
     assert same([one], [two]) and same(one, one)
     assert not same(one, other) and not same(one, Counts(torch.tensor([500, 500])))
