@@ -78,6 +78,11 @@ class Assignment:
         """The points of all graded cells, including those graded by hand."""
         return sum(cell.points for cell in self.cells if cell.grade)
 
+    @property
+    def points_by_hand(self) -> float:
+        """The points of the graded cells that a person grades."""
+        return sum(cell.points for cell in self.cells if cell.grade and not EXERCISE.search(cell.source))
+
 
 def root() -> Path:
     """The course's folder: the working directory or the nearest one above it that is a course, else the kit's own."""

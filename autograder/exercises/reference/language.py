@@ -20,11 +20,7 @@ BETAS, EPS, DECAY = (0.9, 0.999), 1e-8, 0.01
 
 def vocabulary(text: str) -> list[str]:
     """The different characters of a text, sorted by code point."""
-    found: list[str] = []
-    for character in text:
-        if character not in found:
-            found.append(character)
-    return sorted(found, key=ord)
+    return sorted(dict.fromkeys(text), key=ord)
 
 
 @remembered
