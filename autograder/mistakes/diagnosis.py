@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cachetools import LRUCache
 
@@ -42,8 +42,8 @@ Comparison: TypeAlias = Callable[[Behaviour, str], bool]  # whether the student 
 LEAST, SHARE = 3, 0.6  # how many failed checks, and which share of its own, a mistake must explain at the least
 MOST = 3  # mistakes named at once
 KEPT = 32  # banks, each with the behaviour of its mistakes on the inputs of one seed
-PAIRS = 600  # combinations of two that are tried, at most, before the search is given up
-TRIPLES = 300
+PAIRS = 200  # combinations of two that are tried, at most, before the search is given up
+TRIPLES = 60
 DOUBTS = 2  # failed checks that two mistakes may explain only by what the one does to the other
 
 
@@ -110,6 +110,13 @@ class Explanation:
     loosely: bool  # whether in some of them it is alike only in what it accepts
 
 
+class Effect(NamedTuple):
+    """What a mistake does in the failed checks, one bit for each of them."""
+
+    acts: int  # where it is not like a right answer
+    alike: int  # where it acts, and the student is like it
+
+
 class Search:
     """The search for the mistakes of one run. Checks that were skipped for the student (no GPU) do not count.
 
@@ -152,12 +159,11 @@ class Search:
     def _found(self) -> list[Mistake]:
         alone = self._alone()
         whole = sorted((e for e in alone if e.checks == self.failed.keys()), key=lambda e: e.loosely)
-        if whole and self._answers_alike(whole[0].behaviour):
-            return [whole[0].behaviour.mistake]
+        if whole:
+            first = whole[0].behaviour
+            return self._beside(first) or [first.mistake]
         together = self._together(self._answers_alike_in) if self._has_answers() else []
-        if together or whole:
-            return together or [whole[0].behaviour.mistake]
-        return self._together(self._is_alike) or self._best(alone) or self._best(self._partly())
+        return together or self._together(self._is_alike) or self._best(alone) or self._best(self._partly())
 
     # --- comparing ------------------------------------------------------------------------------------
 
@@ -270,18 +276,30 @@ class Search:
 
     # --- several at once ------------------------------------------------------------------------------
 
+    def _beside(self, one: Behaviour) -> list[Mistake]:
+        """A mistake that explains all that the checks saw, with the one that it hides; none if it hides none.
+
+        What is hidden shows in the answers to what comes after the point where a check ended.
+        """
+        if self._answers_alike(one):
+            return []
+        odd = [name for name in self.failed if not self._answers_alike_in(one, name)]
+        others = [other for other in self.behaviours.singles if not all(self._is_idle(other, name) for name in odd)]
+        return self._in_common([(one, other) for other in others if other is not one], self._answers_alike_in)
+
     def _together(self, is_alike: Comparison) -> list[Mistake]:
         """What all combinations of two mistakes that explain everything have in common; else the same for three."""
         # A variant may be there for its company alone, which makes up for what it fails by itself.
         left = [one for one in self.behaviours.singles if one.mistake.variant or not self._is_ruled_out(one)]
-        acts = {one: self._acts(one, is_alike) for one in left}
-        candidates = [one for one, where in acts.items() if where]
-        for many, most in ((2, PAIRS), (3, TRIPLES)):
-            tried = itertools.islice(self._fitting(candidates, acts, many), most)
-            found = [group for group in tried if self._explain_everything(group, is_alike)]
-            if found:
-                return [one.mistake for one in found[0] if self._is_needed(one, found, is_alike)]
-        return []
+        effects = {one: self._effect(one, is_alike) for one in left}
+        candidates = {one: effect for one, effect in effects.items() if effect.acts}
+        pairs = self._fitting(candidates, 2)[:PAIRS]
+        return self._in_common(pairs, is_alike) or self._in_common(self._fitting(candidates, 3)[:TRIPLES], is_alike)
+
+    def _in_common(self, groups: Iterable[tuple[Behaviour, ...]], is_alike: Comparison) -> list[Mistake]:
+        """The mistakes that are in all of those groups that explain everything, and that nothing can stand for."""
+        found = [group for group in groups if self._explain_everything(group, is_alike)]
+        return [one.mistake for one in found[0] if self._is_needed(one, found, is_alike)] if found else []
 
     def _is_needed(self, one: Behaviour, found: Sequence[Sequence[Behaviour]], is_alike: Comparison) -> bool:
         """Whether nothing is explained without it: not by another combination, nor by another mistake in its place."""
@@ -305,29 +323,39 @@ class Search:
                 return True
         return False
 
-    def _acts(self, one: Behaviour, is_alike: Comparison) -> dict[str, bool]:
-        """The failed checks in which it is not like a right answer, and whether the student is like it there."""
-        return {name: is_alike(one, name) for name in self.failed if not self._is_idle(one, name)}
+    def _effect(self, one: Behaviour, is_alike: Comparison) -> Effect:
+        """In which failed checks it is not like a right answer, and in which of them the student is like it."""
+        acts = alike = 0
+        for place, name in enumerate(self.failed):
+            if not self._is_idle(one, name):
+                acts |= 1 << place
+                alike |= is_alike(one, name) << place
+        return Effect(acts, alike)
 
     def _is_idle(self, one: Behaviour, name: str) -> bool:
         """Whether a mistake makes no difference in a check."""
         seen, right = one.at(name), self.behaviours.right.at(name)
         return not seen.failed and likeness(seen.transcript, right.transcript, right.transcript).alike
 
-    def _fitting(
-        self, candidates: Sequence[Behaviour], acts: Mapping[Behaviour, Mapping[str, bool]], many: int
-    ) -> Iterator[tuple[Behaviour, ...]]:
+    def _fitting(self, candidates: Mapping[Behaviour, Effect], many: int) -> list[tuple[Behaviour, ...]]:
         """Groups of `many` that may explain everything, judged by what each does alone: the most promising first."""
-        doubts = {
-            group: self._doubts([acts[one] for one in group]) for group in itertools.combinations(candidates, many)
-        }
-        groups = [group for group, number in doubts.items() if number <= (DOUBTS if many == 2 else 0)]
-        yield from sorted(groups, key=lambda group: (doubts[group], -sum(sum(acts[one].values()) for one in group)))
+        most = DOUBTS if many == 2 else 0
+        found = []
+        for group in itertools.combinations(candidates.items(), many):
+            doubts = self._doubts([effect for _, effect in group])
+            if doubts <= most:
+                promise = sum(effect.alike.bit_count() for _, effect in group)
+                found.append((doubts, -promise, tuple(one for one, _ in group)))
+        return [group for _, _, group in sorted(found, key=lambda rated: rated[:2])]
 
-    def _doubts(self, acts: Sequence[Mapping[str, bool]]) -> int:
+    def _doubts(self, effects: Iterable[Effect]) -> int:
         """In how many failed checks none of them acts, or a single one, and the student does something else."""
-        alike = ([act[name] for act in acts if name in act] for name in self.failed)
-        return sum(where in ([], [False]) for where in alike)
+        once = more = alike = 0
+        for effect in effects:
+            more |= once & effect.acts
+            once |= effect.acts
+            alike |= effect.alike
+        return len(self.failed) - (more | alike).bit_count()
 
     def _explain_everything(self, group: Sequence[Behaviour], is_alike: Comparison) -> bool:
         """Whether an answer with all these mistakes can be made, and does what the student's does."""
