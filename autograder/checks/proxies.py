@@ -134,6 +134,11 @@ class Transcript:
 
     entries: list[tuple[Any, ...]] = field(default_factory=list)
 
+    @property
+    def by_chance(self) -> bool:
+        """Whether it has counts of what chance did."""
+        return any(isinstance(part, Counts) for entry in self.entries for part in entry)
+
     def add(self, *entry: Any) -> None:
         self.entries.append(entry)
 

@@ -233,12 +233,14 @@ class Search:
         for check in sorted(self.run.checks, key=lambda check: self._promise(one, check)):
             is_new = check.name not in one.found
             fails = one.at(check.name).failed
-            ruled_out = fails and (check.passed or not self._is_alike(one, check.name))
+            ruled_out = (
+                self._is_ruled_out_by(check, one) if check.passed else fails and not self._is_alike(one, check.name)
+            )
             if is_new:
                 self.odds.note(self.run.exercise, check, ruled_out)
             if ruled_out:
                 return None
-            if fails:
+            if fails and not check.passed:
                 explained.add(check.name)
         loosely = any(self._likeness(one, name).loosely for name in explained)
         return Explanation(one, frozenset(explained), loosely) if explained else None
@@ -313,15 +315,22 @@ class Search:
     def _is_ruled_out(self, one: Behaviour) -> bool:
         """Whether it fails a check that the student passed."""
         known = (check for check in self.passed if check.name in one.found)
-        if any(one.found[check.name].failed for check in known):
+        if any(self._is_ruled_out_by(check, one) for check in known):
             return True
         new = sorted((c for c in self.passed if c.name not in one.found), key=lambda c: self._promise(one, c))
         for check in new:
-            fails = one.at(check.name).failed
+            fails = self._is_ruled_out_by(check, one)
             self.odds.note(self.run.exercise, check, fails)
             if fails:
                 return True
         return False
+
+    def _is_ruled_out_by(self, check: Check, one: Behaviour) -> bool:
+        """Whether it fails this check, which the student passed, and not by chance alone."""
+        if not one.at(check.name).failed:
+            return False
+        seen, right = one.at(check.name).transcript, self.behaviours.right.at(check.name).transcript
+        return not seen.by_chance or not likeness(self.run.transcripts[check.name], seen, right).alike
 
     def _effect(self, one: Behaviour, is_alike: Comparison) -> Effect:
         """In which failed checks it is not like a right answer, and in which of them the student is like it."""
@@ -365,8 +374,9 @@ class Search:
     def _explains_everything(self, one: Behaviour, is_alike: Comparison) -> bool:
         """Whether it fails exactly what the student failed, each check in the same way."""
         for check in sorted(self.run.checks, key=lambda check: (check.passed, self._promise(one, check))):
-            if one.at(check.name).failed is check.passed:
-                return False
-            if not check.passed and not is_alike(one, check.name):
+            if check.passed:
+                if self._is_ruled_out_by(check, one):
+                    return False
+            elif not one.at(check.name).failed or not is_alike(one, check.name):
                 return False
         return True

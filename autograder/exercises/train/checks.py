@@ -314,7 +314,7 @@ def test_blocks(submission, draw):
     far, starts = (got[:, None] - losses).abs().min(1)
     counts = torch.bincount(starts, minlength=2)
     strange = ~(far < (losses[0] - losses[1]).abs() / 4)  # what else is wrong with the losses has its own checks
-    submission.note(bool(strange.any()), bool(strange.all()), Counts(counts))
+    submission.note(bool(strange.any()), bool(strange.double().mean() > 0.5), Counts(counts))
     if strange.any():
         raise CheckFailed("With lr = 0 and batches of one block, there are losses that no block of the text has.")
     frequencies(counts, torch.full((2,), 0.5), "blocks", [f"those from start {i} of 2" for i in range(2)])
