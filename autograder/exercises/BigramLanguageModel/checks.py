@@ -36,7 +36,6 @@ from ..families import easy_cases
 from ..families.many_heads.checks import DROPPED, dropped_in_heads
 from ..families.many_heads.checks import Sizes as HeadSizes
 from ..reference import bigram as reference
-from ..reference import qkv
 
 TABLES = ("token_embedding_table.weight", "position_embedding_table.weight")
 
@@ -56,7 +55,7 @@ class Sizes:
 USUAL = Sizes(vocab=11, n_embd=12, block=7, heads=4)  # all different from one another and from a head's width
 SQUARE = Sizes(vocab=4, n_embd=4, block=4, heads=2, b=4, t=4)
 ROOMY = Sizes(vocab=13, n_embd=8, block=9, heads=4, t=7)
-LARGE = Sizes(vocab=50, n_embd=36, block=80, heads=9, b=9, t=33)
+LARGE = Sizes(vocab=50, n_embd=36, block=80, heads=9, b=2, t=66)
 
 
 def weights(draw, sizes, dtype=torch.float32):
@@ -130,12 +129,13 @@ def looking(submission, draw, sizes=USUAL):
     for head in range(sizes.heads):
         names = (f"sa_head.heads.{head}.{part}.weight" for part in ("query", "key"))
         easy_cases.find_alike(state, sizes.n_embd // sizes.heads, *names, sign=-1)
-    model, pairs = build(submission, state, sizes), torch.arange(4)[:, None].repeat(1, 2)
-    together, alone = logits_of(model(tokens)), logits_of(model(pairs))
-    shape(together, (*tokens.shape, sizes.vocab), "the logits")
-    shape(alone, (*pairs.shape, sizes.vocab), "the logits of two tokens")
-    together, alone = (comparable(logits) for logits in (together, alone))
-    alone = alone.mean(1)  # both tokens are the same, so only one token is seen
+    model = build(submission, state, sizes)
+    same = torch.tensor([0, 1, 2, 3, 0])[:, None].repeat(1, tokens.shape[1])  # five, for b to differ from t
+    idx = torch.cat([tokens, same])
+    logits = logits_of(model(idx))
+    shape(logits, (*idx.shape, sizes.vocab), "the logits")
+    together, alone = comparable(logits).split((len(tokens), len(same)))
+    alone = alone[:4].mean(1)  # all tokens are the same, so only one token is seen
     found = alone[:2].mean(0)
     if ((alone[2:] - found).abs().amax(1) < 1e-3).any():
         raise CheckFailed("Different tokens have the same logits.")
@@ -196,12 +196,12 @@ def test_parameters(submission, draw):
 def test_logits(submission, draw):
     """The logits are those of the formula: embeddings of token and place, added, through the heads and `lm_head`."""
     heads_first(submission, draw)
-    state, idx = weights(draw, USUAL), tokens(draw, USUAL)
+    state, idx = weights(draw, USUAL), tokens(draw, USUAL, b=9)
     close(logits_of(build(submission, state, USUAL).train()(idx)), reference.logits(idx, state), "the logits")
-    state = weights(draw, LARGE)
-    model = build(submission, state, LARGE)
-    for idx in (tokens(draw, LARGE), tokens(draw, LARGE, b=1, t=70)):
-        close(logits_of(model(idx)), reference.logits(idx, state), f"the logits of {idx.shape[1]} tokens")
+    state, idx = weights(draw, LARGE), tokens(draw, LARGE)
+    close(
+        logits_of(build(submission, state, LARGE)(idx)), reference.logits(idx, state), f"the logits of {LARGE.t} tokens"
+    )
 
 
 @check("values", points=0.5)
@@ -227,10 +227,14 @@ def test_positions(submission, draw):
     got = [logits_of(model(idx)) for idx in inputs]
     alone = {**state, "token_embedding_table.weight": torch.zeros(sizes.vocab, sizes.n_embd)}
     model.load(alone)
-    without = [logits_of(model(idx)) for idx in inputs]
-    for found, held, what in ((got, state, ""), (without, alone, ", when all tokens' embeddings are 0,")):
-        for t, (one, idx) in enumerate(zip(found, inputs, strict=True), 1):
-            expected = reference.logits(idx, held)
+    few = [inputs[0], inputs[2], inputs[-1]]
+    without = [logits_of(model(idx)) for idx in few]
+    for found, given, held, what in (
+        (got, inputs, state, ""),
+        (without, few, alone, ", when all tokens' embeddings are 0,"),
+    ):
+        for one, idx in zip(found, given, strict=True):
+            expected, t = reference.logits(idx, held), idx.shape[1]
             shape(one, expected.shape, f"the logits of {t} tokens")
             close(one[:, -1], expected[:, -1], f"the logits at the last of {t} tokens{what}")
 
@@ -240,17 +244,17 @@ def test_no_looking_ahead(submission, draw):
     """The logits at a place depend on the tokens up to there, on each of them, and on no later or other sequence's."""
     sizes = ROOMY
     model, idx = speaking(submission, draw, sizes), tokens(draw, sizes)
-    before, changed = logits_of(model(idx)), []
-    for place in range(sizes.t):
-        other = idx.clone()
-        other[0, place] = (other[0, place] + 1 + draw.integer(0, sizes.vocab - 2)) % sizes.vocab
-        changed.append(logits_of(model(other)))
-    shape(before, (sizes.b, sizes.t, sizes.vocab), "the logits")
-    for place, got in enumerate(changed):
-        shape(got, before.shape, "the logits")
-        close(got[:, :place], before[:, :place].double(), "the logits before the token that changed")
-        close(got[1], before[1].double(), "the logits of a sequence in which nothing changed")
-        if ((got - before)[0, place:].abs().amax(-1) < 1e-6).any():
+    others = torch.cat([idx[:1].repeat(sizes.t, 1), idx[1:]])  # of the first sequence, one token changed in each
+    shifts = torch.randint(1, sizes.vocab, (sizes.t,), generator=draw.generator)
+    others[: sizes.t] += torch.diag(shifts)
+    others %= sizes.vocab
+    before, changed = logits_of(model(idx)), logits_of(model(others))
+    shape(before, (*idx.shape, sizes.vocab), "the logits")
+    shape(changed, (*others.shape, sizes.vocab), "the logits")
+    for place, got in enumerate(changed[: sizes.t]):
+        close(got[:place], before[0, :place].double(), "the logits before the token that changed")
+        close(changed[-1], before[-1].double(), "the logits of a sequence in which nothing changed")
+        if ((got - before[0])[place:].abs().amax(-1) < 1e-6).any():
             raise CheckFailed("There is a place whose logits stay the same when a token up to there changes.")
 
 
@@ -290,15 +294,12 @@ def test_gradients(submission, draw):
     idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
     upstream = draw.normal(USUAL.b, USUAL.t, USUAL.vocab, dtype=torch.float64)
     half = torch.tensor(0.5, dtype=torch.float64)
-    leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
-    logits = reference.logits(idx, leaves)
-    of_logits = qkv.gradients([logits], [upstream], list(leaves.values()))
-    of_loss = qkv.gradients([reference.loss(reference.logits(idx, leaves), targets)], [half], list(leaves.values()))
+    of_logits, of_loss = reference.gradients(idx, targets, state, upstream, half)
     model = build(submission, state, USUAL, dtype=torch.float64)
     first = model.gradients(idx, upstream=(upstream,)).parameters
     second = model.train().gradients(idx, targets, upstream=(None, half)).parameters
     for found, right, what in ((first, of_logits, "the logits"), (second, of_loss, "the loss")):
-        for name, one in zip(leaves, right, strict=True):
+        for name, one in right.items():
             gradient(found.get(name), one, f"{name}, from {what},", torch.float64)
 
 
@@ -340,8 +341,10 @@ def test_device(submission, draw):
     model = looking(submission, draw)
     idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
     model.to(device="meta")
-    on_meta(logits_of(model.on("meta", idx)), (*idx.shape, USUAL.vocab), "the logits")
-    on_meta(loss_of(model.on("meta", idx, targets)), (), "the loss")
+    told = model.on("meta", idx, targets)
+    logits = logits_of(told)
+    on_meta(logits, logits.shape, "the logits")
+    on_meta(loss_of(told), (), "the loss")
 
 
 @check("mode", points=0.5)
@@ -413,12 +416,14 @@ def test_small_and_odd_inputs(submission, draw):
         "tokens and targets cut from one text": (text[:, :-1], text[:, 1:]),
     }
     whole, alone = logits_of(model(idx)), logits_of(model(idx[:1]))
-    odd = [(model(i), model(i, t), model(i.contiguous(), t.contiguous())) for i, t in cases.values()]
+    odd = [(model(i), model(i, t)) for i, t in cases.values()]
+    first, whole_told = (model(i.contiguous(), t.contiguous()) for i, t in (cases["one token"], (idx, targets)))
+    usual = [first, odd[1][1], whole_told, whole_told]  # a batch of one token has no other form
     close(alone, whole[:1].double(), "the logits of a batch of one")
-    for (what, (i, _)), (untold, told, usual) in zip(cases.items(), odd, strict=True):
+    for (what, (i, _)), (untold, told), right in zip(cases.items(), odd, usual, strict=True):
         shape(logits_of(untold), (*i.shape, sizes.vocab), f"the logits for {what}")
-        close(logits_of(told), logits_of(usual).double(), f"the logits for {what}")
-        close(loss_of(told), loss_of(usual).double(), f"the loss for {what}")
+        close(logits_of(told), logits_of(right).double(), f"the logits for {what}")
+        close(loss_of(told), loss_of(right).double(), f"the loss for {what}")
 
 
 @check("mode", points=0.5, witnessed=True)

@@ -166,7 +166,7 @@ def test_dtype_and_requires_grad_stay(submission, draw):
     """Parameters keep their dtype, also where the source has another, and whether they ask for a gradient."""
     cases = []
     single, double = torch.float32, torch.float64
-    for theirs, ours in [(double, single), (single, double), (double, double), (single, single)]:
+    for theirs, ours in [(double, single), (single, double), (double, double)]:
         state, module = source_state(draw, dtype=theirs), target(submission, draw, qkv_bias=True)
         module.to(dtype=ours)
         mha = source(submission, state, theirs)
