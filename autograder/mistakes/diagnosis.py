@@ -33,6 +33,7 @@ from .bank import Bank, Mistake, bank
 from .evidence import Likeness, likeness
 from .hypotheses import Behaviour, Behaviours, without_numbers
 from .lines import line_of
+from .places import place
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, Graders
@@ -56,14 +57,17 @@ class Diagnostician:
         self.odds = Odds()
 
     def diagnose(self, run: ExerciseRun) -> list[Diagnosis]:
-        """The mistakes in a finished ExerciseRun, at most `MOST`, in the order in which to mend them."""
+        """The mistakes in a finished ExerciseRun, at most `MOST`, in the order in which to mend them.
+
+        If there is none that is known, it is said where the answer goes wrong, if that is certain.
+        """
         if run.stopped or not run.failed():
             return []
         behaviours = self._behaviours(run.exercise, run.seed)
-        if behaviours is None:
-            return []
-        search = Search(run, behaviours, self.odds)
-        return [Diagnosis(m.id, m.says, search.line_of(m)) for m in search.mistakes()]
+        search = behaviours and Search(run, behaviours, self.odds)
+        named = [Diagnosis(m.id, m.says, search.line_of(m)) for m in search.mistakes()] if search else []
+        where = None if named else place(run)
+        return [where] if where else named
 
     def _behaviours(self, exercise: str, seed: int) -> Behaviours | None:
         """The behaviour of all mistakes of the exercise, as far as it is known; None if it has no bank."""
@@ -335,10 +339,10 @@ class Search:
     def _effect(self, one: Behaviour, is_alike: Comparison) -> Effect:
         """In which failed checks it is not like a right answer, and in which of them the student is like it."""
         acts = alike = 0
-        for place, name in enumerate(self.failed):
+        for bit, name in enumerate(self.failed):
             if not self._is_idle(one, name):
-                acts |= 1 << place
-                alike |= is_alike(one, name) << place
+                acts |= 1 << bit
+                alike |= is_alike(one, name) << bit
         return Effect(acts, alike)
 
     def _is_idle(self, one: Behaviour, name: str) -> bool:
