@@ -13,11 +13,11 @@ CLEARED = "weights = weights.masked_fill(~has_a_key, 0.0)"
     "old, new, places",
     [
         (CLEARED, CLEARED.replace("0.0", "0.7"), [("place-masking", "")]),
-        ("scaled_query @ key", "scaled_queries @ key", [("place-line", "scores = scaled_queries @ key.transpose(-2, -1)")]),
+        ("@ key.tr", "@ keys.tr", [("place-line", "scores = scaled_query @ keys.transpose(-2, -1)")]),
         ("@ value, weights", "@ (value * value.abs().log()), weights", []),
     ],
     ids=["masks", "one line", "values"],
-)  # fmt: skip
+)
 def test_a_place(grader, tmp_path, old, new, places):
     assert old in RIGHT
     written = tmp_path / "attention.py"
