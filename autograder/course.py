@@ -188,6 +188,11 @@ def original_of(source: str) -> str | None:
     return "\n".join(line[2:] for line in lines)
 
 
+def defined_in(source: str) -> set[str]:
+    """The names of the classes and functions that a cell defines."""
+    return set(re.findall(r"^(?:class|def) (\w+)", source, re.MULTILINE))
+
+
 def source_of(cell: Mapping[str, Any]) -> str:
     """The text of a cell of a parsed notebook."""
     return "".join(cell["source"])
@@ -253,7 +258,7 @@ def parse(notebook: Mapping[str, Any], path: str | Path) -> Assignment:
         )
         if graded := cells[-1].exercise:
             found.append(Exercise(graded, name, meta["grade_id"], float(meta["points"])))
-    defined = {n for c in cells if c.solution for n in re.findall(r"^(?:class|def) (\w+)", c.source, re.MULTILINE)}
+    defined = {n for c in cells if c.solution for n in defined_in(c.source)}
     bases = tuple(sorted(defined - {e.name for e in found}))
     lessons = frozenset(lesson_ids), frozenset(lesson_texts)
     return Assignment(name, Path(path), tuple(found), tuple(cells), *lessons, bases)
