@@ -205,7 +205,10 @@ def build(options):
 
 def check(options):
     """Grade files and print what was found."""
-    require_exercise(options)
+    from . import course
+
+    if options.exercise:
+        course.find_exercise(options.exercise)
     refuse_without_sandbox(options)
     from .grading import start
     from .report import outcome_text
@@ -303,7 +306,8 @@ def name_check(options):
 
     from . import course
 
-    require_exercise(options)
+    if options.exercise:
+        course.find_exercise(options.exercise)
     refuse_without_sandbox(options)
     from .grading import start
 
@@ -316,7 +320,8 @@ def name_check(options):
         judged = []
         for answer in (bar := progress("checking", answers)):
             wanted = course.exercises()[answer.exercise]
-            verdict = grader.grade_cells(answer.cells(), [wanted], seed, answer.name).verdict
+            cells = names.cells_for(answer.exercise, answer.text)
+            verdict = grader.grade_cells(cells, [wanted], seed, answer.name).verdict
             judged.append(names.Judgement(answer, verdict.exercises[0]))
             text = judged[-1].text() if options.format == "text" else json.dumps(judged[-1].to_dict())
             bar.write(text, file=sys.stdout)
@@ -344,14 +349,6 @@ def tell_which_course(options):
             " new course DIR` makes one, and `autograder demo` a copy of the kit's own."
         )
     print(f"autograder: there is no course here; this is the kit's own, {course.kits_own()}", file=sys.stderr)
-
-
-def require_exercise(options):
-    """Raises UsageError unless --exercise, if given, is an exercise of the course."""
-    from . import course
-
-    if options.exercise and options.exercise not in course.exercises():
-        raise UsageError(f"There is no exercise {options.exercise!r}: the course has {', '.join(course.exercises())}.")
 
 
 def require_jobs(options):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import CourseError
+from .errors import CourseError, UsageError
 
 PACKAGE = Path(__file__).resolve().parent
 EXERCISES = PACKAGE / "exercises"  # the exercises that come with the kit
@@ -212,6 +212,13 @@ def find_assignment(name: str, course: str | Path | None = None) -> Assignment:
     if len(matches) != 1:
         raise CourseError(f"There is no assignment {name!r}: the course has {', '.join(known) or 'none'}.")
     return matches[0]
+
+
+def find_exercise(name: str) -> Exercise:
+    """The exercise with this name. Raises UsageError."""
+    if name not in exercises():
+        raise UsageError(f"There is no exercise {name!r}: the course has {', '.join(exercises())}.")
+    return exercises()[name]
 
 
 def forget() -> None:

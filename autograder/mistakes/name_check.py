@@ -49,19 +49,6 @@ class Answer:
         """What it should be named, as its file says it."""
         return sorted(self.expected) + [UNKNOWN] * self.unknown
 
-    def cells(self) -> list[RestoredCell]:
-        """The cells to grade: what stands before the answer in its notebook and is needed, then the answer."""
-        cells = course.assignments()[course.exercises()[self.exercise].assignment].cells
-        code = [cell for cell in cells if cell.cell_type == "code" and not cell.grade]
-        texts = {cell.grade_id: cell.source if cell.locked else course.answer_of(cell.source) for cell in code}
-        needed = [cell.grade_id for cell in code if cell.locked]
-        own, used = course.defined_in(self.text) | {self.exercise}, names_in(self.text)
-        while more := [id for id, text in texts.items() if id not in needed and course.defined_in(text) & used - own]:
-            needed += more
-            used = used.union(*(names_in(texts[id]) for id in more))
-        before = [RestoredCell("code", text, "") for id, text in texts.items() if id in needed]
-        return [*before, RestoredCell("code", self.text, "")]
-
 
 @dataclass(frozen=True)
 class Judgement:
@@ -210,6 +197,20 @@ def _answer(exercise: str, path: Path) -> Answer:
         if not id.startswith(ON_BASES):
             raise Unreadable(f"It expects {id}, which is no mistake in the bank of {exercise}.")
     return Answer(exercise, path.stem, text, frozenset(expected - {UNKNOWN}), frozenset(also), UNKNOWN in expected)
+
+
+def cells_for(exercise: str, text: str) -> list[RestoredCell]:
+    """The cells to grade: what stands before an answer in its notebook and is needed, then the answer."""
+    cells = course.assignments()[course.exercises()[exercise].assignment].cells
+    code = [cell for cell in cells if cell.cell_type == "code" and not cell.grade]
+    texts = {cell.grade_id: cell.source if cell.locked else course.answer_of(cell.source) for cell in code}
+    needed = {cell.grade_id for cell in code if cell.locked}
+    own, used = course.defined_in(text) | {exercise}, names_in(text)
+    while more := {id for id, solution in texts.items() if course.defined_in(solution) & used - own} - needed:
+        needed |= more
+        used = used.union(*(names_in(texts[id]) for id in more))
+    before = [RestoredCell("code", given, "") for id, given in texts.items() if id in needed]
+    return [*before, RestoredCell("code", text, "")]
 
 
 def table(judgements: Iterable[Judgement]) -> str:

@@ -7,7 +7,7 @@ from conftest import ROOT
 
 from autograder import cli, course
 from autograder.errors import UsageError
-from autograder.mistakes.name_check import Answer, Judgement, Totals, answers_in, table
+from autograder.mistakes.name_check import Answer, Judgement, Totals, answers_in, cells_for, table
 from autograder.sandbox import jail
 from autograder.verdict import Diagnosis, Outcome
 
@@ -90,16 +90,13 @@ def test_the_strangers_can_be_read():
     assert len(answers) >= 120 and {answer.exercise for answer in answers} <= course.exercises().keys()
 
 
-def test_an_answer_stands_on_the_course_s_own_solutions(tmp_path):
+def test_an_answer_stands_on_the_course_s_own_solutions():
     """Of the names that it uses and does not define, and of those that these use in turn, after the setup cell."""
-    text = "# expect: ?\ndef load_from_torch(ours, theirs):\n    return MultiHeadAttention\n"
-    (answer,) = answers_in(write(tmp_path, "load_from_torch/mine", text))
-    setup, *bases, own = [cell.source for cell in answer.cells()]
+    text = "def load_from_torch(ours, theirs):\n    return MultiHeadAttention\n"
+    setup, *bases, own = [cell.source for cell in cells_for("load_from_torch", text)]
     assert "import torch" in setup and own == text
     assert [course.defined_in(base) for base in bases] == [{"MultiHeadAttention"}]
-    write(tmp_path, "load_from_torch/mine", text + "\nclass MultiHeadAttention:\n    pass\n")
-    (answer,) = answers_in(tmp_path)
-    assert len(answer.cells()) == 2
+    assert len(cells_for("load_from_torch", text + "\nclass MultiHeadAttention:\n    pass\n")) == 2
 
 
 @pytest.mark.skipif(jail.refusal() is not None, reason="no sandbox here")
