@@ -59,10 +59,6 @@ class Result:
     outcome: Outcome
 
     @property
-    def loses(self) -> bool:
-        return self.outcome.status != "graded" or self.outcome.score < self.outcome.max_score
-
-    @property
     def has_line(self) -> bool:
         return any(diagnosis.line for diagnosis in self.outcome.diagnosis)
 
@@ -139,7 +135,7 @@ def table(results: Sequence[Result]) -> str:
 
 
 def _row(name: str, results: Sequence[Result]) -> list[str]:
-    losing = [result for result in results if result.loses]
+    losing = [result for result in results if not result.outcome.full]
     counts = [
         sum(bool(result.outcome.diagnosis) for result in losing),
         sum(result.has_line for result in losing),
@@ -156,9 +152,9 @@ def _line(cells: Sequence[str]) -> str:
 def judged_by_hand(results: Sequence[Result]) -> Iterator[str]:
     """The parts of the page with the mutants that a person has to judge: what has full marks, and what was named."""
     yield "## Full marks: equivalent, or a check is missing\n"
-    yield from (_entry(result) for result in results if not result.loses)
+    yield from (_entry(result) for result in results if result.outcome.full)
     yield "## Named: rightly, or not\n"
-    yield from (_entry(result) for result in results if result.loses and result.outcome.diagnosis)
+    yield from (_entry(result) for result in results if result.outcome.diagnosis)
 
 
 def _entry(result: Result) -> str:

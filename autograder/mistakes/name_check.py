@@ -74,11 +74,6 @@ class Judgement:
         return set(self.named) - self.answer.expected - self.answer.also
 
     @property
-    def loses(self) -> bool:
-        """Whether it loses points, as every wrong answer should."""
-        return self.outcome.score < self.outcome.max_score or self.outcome.status != "graded"
-
-    @property
     def complete(self) -> bool:
         """Whether it got all the names that the bank has for it."""
         return bool(self.answer.expected) and self.right == self.answer.expected
@@ -89,7 +84,7 @@ class Judgement:
 
     @property
     def kind(self) -> str:
-        if not self.loses:
+        if self.outcome.full:
             return "full"
         if self.false:
             return "false"
@@ -125,7 +120,7 @@ class Totals:
 
     def __init__(self, judgements: Iterable[Judgement]) -> None:
         judged = list(judgements)
-        losing = [one for one in judged if one.loses]
+        losing = [one for one in judged if not one.outcome.full]
         self.answers = len(judged)
         self.full = self.answers - len(losing)
         self.lose = len(losing)
