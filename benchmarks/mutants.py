@@ -70,13 +70,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the sample and of the inputs (default: 1)")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes at work at once (default: 1)")
     options = parser.parse_args()
+    results: list[Result] = []
     try:
         wanted = [course.find_exercise(name).name for name in options.exercises] or list(course.exercises())
         tasks = [task for exercise in wanted for task in sample(exercise, options.sample, options.seed)]
-        results = list(progress("grading", graded(tasks, options.workers), len(tasks)))
-        matrix.write_page(PAGE, "\n".join([HEAD, table(results), *judged_by_hand(results)]))
+        for result in progress("grading", graded(tasks, options.workers), len(tasks)):
+            results.append(result)
     except UserError as error:
         sys.exit(f"mutants: {error}")
+    except KeyboardInterrupt:
+        print(f"mutants: stopped after {len(results)}", file=sys.stderr)
+    matrix.write_page(PAGE, "\n".join([HEAD, table(results), *judged_by_hand(results)]))
     print(table(results))
 
 
@@ -104,8 +108,11 @@ def sample(exercise: str, size: int | None, seed: int) -> list[Task]:
 
 def graded(tasks: Sequence[Task], workers: int) -> Iterator[Result]:
     """The results in the order of the tasks. The sandbox's limits end what never ends."""
-    with ProcessPoolExecutor(workers, get_context("spawn"), _start, (os.getpid(),)) as pool:
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _start, (os.getpid(),))
+    try:
         yield from pool.map(_grade, tasks, chunksize=8)  # mutants of one exercise share what is known of its mistakes
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _start(head: int) -> None:
