@@ -29,16 +29,18 @@ from autograder.mistakes.bank import right_answer
 from autograder.mistakes.name_check import cells_for
 from autograder.sandbox import jail
 from autograder.sandbox.parent import WarmParent
-from autograder.verdict import Outcome
+from autograder.verdict import NOT_TRIED, RAISED, STOPPED_WITH, Outcome
 
 PAGE = Path("reports", "mutants.md")  # in the course's folder
 SOLUTION = "the solution"
+ERRORS = RAISED, STOPPED_WITH, NOT_TRIED  # how the reasons of checks begin that could not compare anything
 HEAD = """# Mutants of right answers
 
 Made by `make mutants`. Each is a right answer with one edit. *Full marks*: it is equivalent, or a check is missing.
-*Named*: of those that lose points. *Lose everything*: they get no point at all.
+*Named*: of those that lose points. *Lose everything*: they get no point at all; *by errors*: since they compute
+nothing, but raise an error whenever they are tried.
 """
-COLUMNS = "exercise", "mutants", "full marks", "lose points", "named", "with a line", "lose everything"
+COLUMNS = "exercise", "mutants", "full marks", "lose points", "named", "with a line", "lose everything", "by errors"
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,12 @@ class Result:
     @property
     def has_line(self) -> bool:
         return any(diagnosis.line for diagnosis in self.outcome.diagnosis)
+
+    @property
+    def only_raises(self) -> bool:
+        """Whether it has no points, and every check ended in an error or was not even tried."""
+        reasons = [check.reason for check in self.outcome.checks if check.points]
+        return self.outcome.score == 0 and all(reason.startswith(ERRORS) for reason in reasons)
 
 
 def main() -> None:
@@ -147,6 +155,7 @@ def _row(name: str, results: Sequence[Result]) -> list[str]:
         sum(bool(result.outcome.diagnosis) for result in losing),
         sum(result.has_line for result in losing),
         sum(result.outcome.score == 0 for result in losing),
+        sum(result.only_raises for result in losing),
     ]
     shares = [f"{count} ({count / len(losing):.0%})" if losing else "0" for count in counts]
     return [name, str(len(results)), str(len(results) - len(losing)), str(len(losing)), *shares]
