@@ -127,6 +127,11 @@ class Outcome:
     def __post_init__(self) -> None:
         self.message = printable(self.message)
 
+    @property
+    def full(self) -> bool:
+        """Whether it got all its points."""
+        return self.status == "graded" and self.score == self.max_score
+
 
 @dataclass
 class Verdict:
@@ -149,7 +154,7 @@ class Verdict:
     @property
     def full(self) -> bool:
         """Whether every exercise got all its points; False if there are no exercises."""
-        return bool(self.exercises) and all(e.status == "graded" and e.score == e.max_score for e in self.exercises)
+        return bool(self.exercises) and all(e.full for e in self.exercises)
 
     def exercise(self, name: str | None) -> Outcome | None:
         return next((e for e in self.exercises if e.exercise == name), None)

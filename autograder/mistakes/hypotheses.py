@@ -154,7 +154,7 @@ class Behaviours:
         keys = tuple(mistake.key for mistake in mistakes)
         if keys not in self.known:
             hypothesis = composed(self.right.hypothesis, *mistakes)
-            self.known[keys] = Behaviour(hypothesis, self) if hypothesis and _makes_sense(hypothesis) else None
+            self.known[keys] = Behaviour(hypothesis, self) if hypothesis and makes_sense(hypothesis) else None
         return self.known[keys]
 
     def questions(self, check: str) -> Questions:
@@ -164,7 +164,7 @@ class Behaviours:
         return self.asked[check]
 
 
-def _makes_sense(hypothesis: Hypothesis) -> bool:
+def makes_sense(hypothesis: Hypothesis) -> bool:
     """Whether its text runs: edits that fit together as texts may still contradict each other."""
     try:
         hypothesis.local()

@@ -340,6 +340,11 @@ def test_the_matrix_is_a_page_of_what_was_asked_for(monkeypatch, tmp_path, capsy
     page = matrix.PAGE.read_text(encoding="utf-8")
     assert re.findall(r"^##+ (.+)$", page, re.MULTILINE) == ["03_causal_attention", "causal_mask"]
     assert all(f"| {id} " in page for id in bank("causal_mask"))
+    (summary,) = (line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| causal_mask |"))
+    mistakes, rejected, named = summary[1:4]
+    assert mistakes == rejected == named == str(len(bank("causal_mask")))
+    assert re.fullmatch(r"\d+ of \d+", summary[5]) and summary[7] == "0"  # pairs: both, and none wrong
+    assert re.search(r"\| inverted .*\| 50% \|", page)
     with pytest.raises(UsageError, match="There is no exercise 'mask'"):
         matrix.main(["mask"])
 

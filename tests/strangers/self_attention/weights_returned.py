@@ -1,5 +1,5 @@
 # wrong: returns the weights instead of the output
-# expect: ?
+# expect: weights-returned
 # also: rank-not-checked
 import torch
 
