@@ -351,8 +351,8 @@ def test_again(submission, draw):
         "": (usual, (v, q), ()),
         " with masks": (usual, (v, q), masks(draw, AS_MANY)),
         " with other masks": (usual, (v, q), masks(draw, AS_MANY, nothing=True)),
-        " for a larger batch of longer sequences": (usual, inputs(draw, larger), ()),
         " with other weights": (others, (v, q), ()),
+        " for a larger batch of longer sequences": (usual, inputs(draw, larger), ()),
     }
     small = {
         "a batch of one": replace(AS_MANY, b=1),

@@ -433,8 +433,8 @@ class TwoMapChecks:
         calls = {
             "": (usual, given, sizes),
             " with other inputs": (usual, pair_of_inputs(draw, sizes), sizes),
-            " for a larger batch of longer sequences": (usual, many, larger),
             " with other weights": (others, given, sizes),
+            " for a larger batch of longer sequences": (usual, many, larger),
         }
         module, there, back = layout.module(submission, usual, train=True), {}, {}
         for what, (state, inputs, _) in calls.items():

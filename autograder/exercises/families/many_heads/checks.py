@@ -386,10 +386,10 @@ class HeadChecks:
     def test_again(self, submission, draw):
         """The input stays as it was, and a call depends on nothing but its own input and the weights of that moment."""
         layout, sizes = self.layout, replace(self.layout.plain_sizes, context=self.layout.plain_sizes.n + 2)
-        other_way = self.averages(submission, draw, sizes)  # a module that gets the same calls from the last to the first
+        other_way = self.averages(submission, draw, sizes)  # a module that gets the calls from the last to the first
         state, new = plain(draw, sizes), plain(draw, sizes)
         x, larger = tokens(draw, sizes), tokens(draw, replace(sizes, b=sizes.b + 1, n=sizes.n + 2))
-        calls = {"the same input": (state, x), "a larger input": (state, larger), "new weights": (new, x)}
+        calls = {"the same input": (state, x), "new weights": (new, x), "a larger input": (state, larger)}
         module, there, back = self.module(submission, state, sizes), {}, {}
         for what, (held, given) in calls.items():
             layout.load(module, held, sizes)
