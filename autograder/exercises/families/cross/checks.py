@@ -413,9 +413,9 @@ class CrossChecks:
             " with a mask": (usual, given, masks[0]),
             " with another mask, which leaves an item nothing": (usual, given, masks[1]),
             "": (usual, given, None),
-            " with other weights": (others, given, None),
-            " for a larger batch of longer sequences": (usual, given_after, None),
             " for a larger batch of longer sequences, with a mask": (usual, given_after, mask_after),
+            " for a larger batch of longer sequences": (usual, given_after, None),
+            " with other weights": (others, given_after, None),
         }
         module, there = layout.module(submission, usual, sizes, train=True), {}
         for what, (state, inputs, mask) in calls.items():
