@@ -91,8 +91,9 @@ class Draw:
         self, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0, grad: bool = False
     ) -> torch.Tensor:
         """Normal numbers with mean 0 and standard deviation `scale`, in the given shape."""
-        values = torch.randn(shape, generator=self.generator, dtype=torch.float64) * scale
-        return values.to(dtype).requires_grad_(grad)
+        values = torch.randn(shape, generator=self.generator, dtype=torch.float64)
+        values = (values if scale == 1 else values * scale).to(dtype)
+        return values.requires_grad_() if grad else values
 
     def mask(self, *shape: int) -> torch.Tensor:
         """A boolean mask: True with probability 2/3, at least one True and one False in every row."""

@@ -26,6 +26,7 @@ from ...checks.api import (
     refuses,
     shape,
     stayed_on_cuda,
+    tensor,
     unchanged,
 )
 from ...checks.proxies import StudentError
@@ -52,8 +53,10 @@ class Sizes:
 USUAL = Sizes()  # all different
 AS_MANY = Sizes(n=4, t=4, d=6, heads=2)  # as many tokens in the image as in the question
 SQUARE = Sizes(b=4, n=4, t=4, d=4, heads=4)
-LARGE = Sizes(b=9, n=65, t=33, d=36, heads=9)
-LARGE_WITH_MASKS = Sizes(b=9, n=33, t=130, d=32, heads=16)
+# Beyond the sizes that students try by hand, each in one respect: all at once would cost as much as all other checks.
+MANY_PAIRS = Sizes(b=9, n=4, t=4, d=32, heads=16)
+MANY_TOKENS = Sizes(n=70, t=66, d=36, heads=9)
+MORE_TOKENS = Sizes(n=33, t=130, d=20, heads=2)
 
 
 def shapes(d):
@@ -196,7 +199,7 @@ def test_new_question(submission, draw):
 def new_stream(submission, draw, number, what):
     """Raises CheckFailed unless one of the streams is the reference's, for few tokens and for many."""
     cases = []
-    for sizes in (USUAL, LARGE):
+    for sizes in (USUAL, MANY_TOKENS):
         state, (v, q) = weights(draw, sizes), inputs(draw, sizes)
         got = both(module(submission, state, sizes, train=True)(v, q))[number]
         cases.append((got, reference.streams(v, q, state, sizes.heads)[number]))
@@ -208,7 +211,7 @@ def new_stream(submission, draw, number, what):
 def test_sizes_that_are_equal(submission, draw):
     """The values are right also for n = t, when sizes are equal and a mix-up need not crash, and for many tokens,
     masks included."""
-    names = {AS_MANY: " for n = t", SQUARE: " when all sizes are equal", LARGE_WITH_MASKS: " for many tokens"}
+    names = {MANY_PAIRS: " for n = t", SQUARE: " when all sizes are equal", MORE_TOKENS: " for many tokens"}
     for sizes, what in names.items():
         state, (v, q), hidden = plain(draw, sizes), inputs(draw, sizes), masks(draw, sizes)
         built = module(submission, state, sizes)
@@ -341,15 +344,15 @@ def test_arguments(submission, draw):
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission, draw):
     """Inputs of any size work and stay as they were; a call depends on nothing but its inputs and weights."""
-    finding(submission, draw)
+    other_way = finding(submission, draw, AS_MANY)  # a module that gets the same calls from the last to the first
     usual, others = plain(draw, AS_MANY), plain(draw, AS_MANY)
     (v, q), larger = inputs(draw, AS_MANY), replace(AS_MANY, b=3, n=9, t=9)
     calls = {
         "": (usual, (v, q), ()),
         " with masks": (usual, (v, q), masks(draw, AS_MANY)),
         " with other masks": (usual, (v, q), masks(draw, AS_MANY, nothing=True)),
-        " for a larger batch of longer sequences": (usual, inputs(draw, larger), ()),
         " with other weights": (others, (v, q), ()),
+        " for a larger batch of longer sequences": (usual, inputs(draw, larger), ()),
     }
     small = {
         "a batch of one": replace(AS_MANY, b=1),
@@ -363,16 +366,19 @@ def test_again(submission, draw):
     built = module(submission, same, AS_MANY)
     for what, given in cases.items():
         both_close(streams_of(built, *given), reference.streams(*given, same, AS_MANY.heads), f" for {what}")
-    first = []
-    for state, given, hidden in calls.values():  # each by a module that has seen nothing else
-        first.append([x.double() for x in streams_of(module(submission, state, AS_MANY, train=True), *given, *hidden)])
+    built, there, back = module(submission, usual, AS_MANY, train=True), {}, {}
+    for what, (state, given, hidden) in calls.items():
+        load(built, state)
+        there[what] = [tensor(x).double() for x in streams_of(built, *given, *hidden)]
         unchanged(submission)
-    built = module(submission, usual, AS_MANY, train=True)
-    for mode in ("", ", in eval mode,"):
-        for (what, (state, given, hidden)), before in zip(calls.items(), first, strict=True):
-            load(built, state)
-            both_close(streams_of(built, *given, *hidden), before, f" of a later call{what}{mode}")
-        built.eval()
+    for what, (state, given, hidden) in reversed(calls.items()):
+        load(other_way, state)
+        back[what] = streams_of(other_way, *given, *hidden)
+    load(built.eval(), usual)
+    after_all = streams_of(built, v, q)
+    for what, value in back.items():
+        both_close(value, there[what], f" of a later call{what}, in eval mode,")
+    both_close(after_all, there[""], " of a later call in eval mode")
 
 
 @check("device", points=0)

@@ -24,8 +24,8 @@ class TestMultiHeadSelfAttention(NarrowHeadChecks):
         plain_sizes=Sizes(d_in=12, width=3, heads=4, d_out=12),
         square=Sizes(d_in=16, width=4, heads=4, d_out=16, b=4, n=4),
         large=(
-            Sizes(d_in=36, width=4, heads=9, d_out=36, b=9, n=33),
-            Sizes(d_in=32, width=2, heads=16, d_out=32, b=1, n=70),
+            Sizes(d_in=32, width=2, heads=16, d_out=32, b=9, n=3),
+            Sizes(d_in=36, width=18, heads=2, d_out=36, b=2, n=70),
         ),
         unbatched=True,
     )

@@ -29,8 +29,8 @@ class TestSelfAttention(SingleHeadChecks):
     def test_batch(self, submission, draw):
         """For a batch, the output is softmax(Q Kᵀ / √d_out) V of each sequence, be they short or long."""
         for state, x in (
-            (self.weights(draw), self.tokens(draw)),
-            (self.weights(draw, 20, WIDE), draw.normal(9, MANY, 20)),
+            (self.weights(draw), draw.normal(9, N, self.d_in)),
+            (self.weights(draw, 20, WIDE), draw.normal(2, MANY, 20)),
         ):
             close(self.head(submission, state)(x), self.right(x, state), f"the output for {x.shape[1]} tokens")
 

@@ -17,8 +17,8 @@ class TestSelfAttentionWide(HeadChecks):
         plain_sizes=Sizes(d_in=3, width=3, heads=8, d_out=3),
         square=Sizes(d_in=4, width=4, heads=4, d_out=4, b=4, n=4),
         large=(
-            Sizes(d_in=24, width=24, heads=9, d_out=24, b=9, n=33),
-            Sizes(d_in=5, width=5, heads=16, d_out=5, b=1, n=70),
+            Sizes(d_in=5, width=5, heads=16, d_out=5, b=9, n=3),
+            Sizes(d_in=24, width=24, heads=2, d_out=24, b=2, n=70),
         ),
     )
 

@@ -25,8 +25,8 @@ class TestStackedHeads(CausalHeadChecks):
         plain_sizes=Sizes(d_in=6, width=3, heads=2, d_out=6),
         square=Sizes(d_in=16, width=4, heads=4, d_out=16, b=4, n=4, context=4),
         large=(
-            Sizes(d_in=36, width=4, heads=9, d_out=36, b=9, n=33, context=33),
-            Sizes(d_in=32, width=2, heads=16, d_out=32, b=1, n=70, context=70),
+            Sizes(d_in=32, width=2, heads=16, d_out=32, b=9, n=3, context=3),
+            Sizes(d_in=36, width=18, heads=2, d_out=36, b=2, n=70, context=70),
         ),
         is_causal=True,
         per_head=True,

@@ -59,7 +59,7 @@ def own_kind(submission, draw, any_mask=True):
 def test_values(submission, draw):
     """The weights are a softmax of Q Kᵀ, unscaled, over the keys up to the query's own place, few or many."""
     function, t = submission.function("masked_weights"), draw.integer(65, 130)
-    small, large = inputs(draw), [draw.normal(9, n, d) for n, d in [(t, 33), (t, 33)]]
+    small, large = inputs(draw, 9), [draw.normal(B, t, 33) for _ in range(2)]
     large[0] *= 0.2  # what the missing scale would do
     got = function(*small), function(*large)
     close(got[0], causal.masked_weights(*small), "the weights")

@@ -153,8 +153,8 @@ class SingleCausalHeadChecks:
     def test_values(self, submission, draw):
         """The output is softmax(Q Kᵀ / √d_out) V, over the keys up to the query's own place."""
         for state, x in (
-            (self.weights(draw), self.tokens(draw)),
-            (self.weights(draw, 20, WIDE), draw.normal(9, MANY, 20)),
+            (self.weights(draw), self.tokens(draw, 9)),
+            (self.weights(draw, 20, WIDE), draw.normal(B, MANY, 20)),
         ):
             got = self.head(submission, state, x.shape[1])(x)
             close(got, self.right(x, state), f"the output for {x.shape[1]} tokens")

@@ -51,10 +51,10 @@ class Sizes:
 
 
 USUAL = Sizes()  # all different
-AS_MANY = Sizes(n=4, t=4, d=3, k=5)  # as many tokens in the image as in the question
+AS_MANY = Sizes(b=9, n=4, t=4, d=3, k=5)  # as many tokens in the image as in the question, in many pairs
 ALIKE = Sizes(n=4, t=4)
 SQUARE = Sizes(b=4, n=4, t=4, d=4, k=4)
-LARGE = Sizes(b=9, n=130, t=33, d=20, k=40)
+LARGE = Sizes(n=130, t=33, d=20, k=40)
 
 
 @dataclass(frozen=True)
@@ -426,33 +426,33 @@ class TwoMapChecks:
     @check("mode", points=0.5, witnessed=True)
     def test_again(self, submission, draw):
         """The inputs stay as they were, and a call depends on nothing but its inputs and weights, in either mode."""
-        _, sizes = self.pooling(submission, draw)
+        other_way, sizes = self.pooling(submission, draw)  # a module that gets the calls from the last to the first
         layout, larger = self.layout, replace(sizes, b=3, n=sizes.n + 4, t=sizes.t + 4)
         usual, others = layout.weights(draw), layout.weights(draw)
         given, many = pair_of_inputs(draw, sizes), pair_of_inputs(draw, larger)
         calls = {
             "": (usual, given, sizes),
             " with other inputs": (usual, pair_of_inputs(draw, sizes), sizes),
-            " for a larger batch of longer sequences": (usual, many, larger),
             " with other weights": (others, given, sizes),
+            " for a larger batch of longer sequences": (usual, many, larger),
         }
-        first = []
-        for state, inputs, _ in calls.values():  # each by a module that has seen nothing else
-            first.append(arranged(layout.module(submission, state, train=True)(*inputs), *inputs))
-            unchanged(submission)
-        module, again = layout.module(submission, usual, train=True), []
-        for state, inputs, _ in [*calls.values(), *calls.values()]:
+        module, there, back = layout.module(submission, usual, train=True), {}, {}
+        for what, (state, inputs, _) in calls.items():
             module.load(state, layout.optional)
-            again.append(arranged(module(*inputs), *inputs))
-            if len(again) == len(calls):
-                module.eval()
-        for one, (_, _, size) in zip(first, calls.values(), strict=True):
+            there[what] = arranged(module(*inputs), *inputs)
+            unchanged(submission)
+        for what, (state, inputs, _) in reversed(calls.items()):
+            other_way.load(state, layout.optional)
+            back[what] = arranged(other_way(*inputs), *inputs)
+        module.eval().load(usual, layout.optional)
+        after_all = arranged(module(*given), *given)
+        for what, (_, _, size) in calls.items():
             for name in OUTPUTS:
-                shape(one[name], shapes_of(size)[name], f"`{name}`")
-        for number, what in enumerate([*calls, *(f"{what}, in eval mode," for what in calls)]):
-            for name in OUTPUTS:
-                before = first[number % len(calls)][name].double()
-                close(again[number][name], before, f"`{name}` of a later call{what}")
+                shape(there[what][name], shapes_of(size)[name], f"`{name}`")
+        for name in OUTPUTS:
+            for what, got in back.items():
+                close(got[name], there[what][name].double(), f"`{name}` of a later call{what}, in eval mode,")
+            close(after_all[name], there[""][name].double(), f"`{name}` of a later call in eval mode")
 
     @check("device", points=0)
     def test_cuda(self, submission, draw):

@@ -62,6 +62,7 @@ class Layout(checks.Layout):
     plain_sizes: Sizes
     square: Sizes
     long: tuple[Sizes, ...] = ()  # without a mask, and with one
+    many: tuple[Sizes, ...] = ()  # large in other respects, for both
 
     def module(self, submission, state, sizes, dtype=None, dropout=0.0, train=False):
         """A module with these weights, in eval mode unless `train`.
@@ -170,12 +171,12 @@ class CrossChecks:
     def test_output(self, submission, draw):
         """Without a mask, the values of the context are mixed by how well its keys fit the queries of x."""
         layout, cases = self.layout, []
-        for sizes in (layout.sizes, layout.long[0]):
+        for sizes in (layout.sizes, layout.long[0], *layout.many):
             state, given = checks.weights(draw, sizes), both(draw, sizes)
             module = layout.module(submission, state, sizes, train=True)
             cases.append((module(*given), layout.right(*given, state, sizes)))
-        for (got, expected), what in zip(cases, ("the output", "the output for many long sequences"), strict=True):
-            close(got, expected, what)
+        for number, (got, expected) in enumerate(cases):
+            close(got, expected, "the output for many long sequences" if number else "the output")
 
     @check("values", points=0.5)
     def test_sizes_that_are_equal(self, submission, draw):
@@ -219,7 +220,7 @@ class CrossChecks:
     def test_mask(self, submission, draw):
         """The mask hides tokens of the context, at its end or anywhere, for each item by itself, and in each
         call anew."""
-        layout, sizes, large = self.layout, self.layout.sizes, self.layout.long[1]
+        layout, sizes, large = self.layout, self.layout.sizes, (self.layout.long[1], *self.layout.many)
         state, (x, context) = checks.weights(draw, sizes), both(draw, sizes)
         module = layout.module(submission, state, sizes, train=True)
         masks = {
@@ -229,13 +230,17 @@ class CrossChecks:
         }
         got = [module(x, context, context_mask=mask) for mask in masks.values()]
         plain, alone = output_of(module, x, context), module(x[1:], context[1:], BETWEEN[1:])
-        other, many, mask = checks.weights(draw, large), both(draw, large), draw.mask(large.b, large.s)
-        much = layout.module(submission, other, large)(*many, mask)
+        much = []
+        for many in large:
+            other, inputs, mask = checks.weights(draw, many), both(draw, many), draw.mask(many.b, many.s)
+            value = layout.module(submission, other, many)(*inputs, mask)
+            much.append((value, layout.right(*inputs, other, many, mask)))
         for one, (what, hidden) in zip(got, masks.items(), strict=True):
             close(one, layout.right(x, context, state, sizes, hidden), f"the output {what}")
         close(plain, layout.right(x, context, state, sizes), "the output without a mask, after calls with masks,")
         close(alone, layout.right(x[1:], context[1:], state, sizes, BETWEEN[1:]), "the output for a batch of one")
-        close(much, layout.right(*many, other, large, mask), "the output for many long sequences with a mask")
+        for one, right in much:
+            close(one, right, "the output for many long sequences with a mask")
 
     @check("masking", points=0.5)
     def test_mask_of_a_square(self, submission, draw):
@@ -336,7 +341,7 @@ class CrossChecks:
         for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
             state, given = checks.plain(draw, sizes, dtype=dtype), both(draw, sizes, dtype=dtype)
             module = layout.module(submission, state, sizes, dtype)
-            for mask in (None, AT_THE_END, NOTHING):
+            for mask in (None, NOTHING):
                 cases.append((output_of(module, *given, mask), layout.right(*given, state, sizes, mask), dtype))
         for got, expected, dtype in cases:
             close(got, expected, dtype=dtype)
@@ -408,24 +413,26 @@ class CrossChecks:
             " with a mask": (usual, given, masks[0]),
             " with another mask, which leaves an item nothing": (usual, given, masks[1]),
             "": (usual, given, None),
-            " for a larger batch of longer sequences": (usual, given_after, None),
             " for a larger batch of longer sequences, with a mask": (usual, given_after, mask_after),
-            " with other weights": (others, given, None),
+            " for a larger batch of longer sequences": (usual, given_after, None),
+            " with other weights": (others, given_after, None),
         }
-        first = []
-        for state, inputs, mask in calls.values():  # each by a module that has seen nothing else
-            first.append(output_of(layout.module(submission, state, sizes, train=True), *inputs, mask=mask))
-            unchanged(submission)
-        module, again = layout.module(submission, usual, sizes, train=True), []
-        for state, inputs, mask in [*calls.values(), *calls.values()]:
+        module, there = layout.module(submission, usual, sizes, train=True), {}
+        for what, (state, inputs, mask) in calls.items():
             layout.load(module, state, sizes)
-            again.append(output_of(module, *inputs, mask=mask))
-            if len(again) == len(calls):
-                module.eval()
-        for one, (_, inputs, _) in zip(first, calls.values(), strict=True):
-            shape(one, (*inputs[0].shape[:2], sizes.d_out))
-        for number, what in enumerate([*calls, *(f"{what}, in eval mode," for what in calls)]):
-            close(again[number], first[number % len(calls)].double(), f"the output of a later call{what}")
+            there[what] = output_of(module, *inputs, mask=mask)
+            unchanged(submission)
+        other_way, back = layout.module(submission, usual, sizes), {}  # gets the calls from the last to the first
+        for what, (state, inputs, mask) in reversed(calls.items()):
+            layout.load(other_way, state, sizes)
+            back[what] = output_of(other_way, *inputs, mask=mask)
+        layout.load(module.eval(), usual, sizes)
+        after_all = output_of(module, *given)
+        for what, (_, inputs, _) in calls.items():
+            shape(there[what], (*inputs[0].shape[:2], sizes.d_out))
+        for what, got in back.items():
+            close(got, there[what].double(), f"the output of a later call{what}, in eval mode,")
+        close(after_all, there[""].double(), "the output of a later call in eval mode")
 
     @check("device", points=0)
     def test_cuda(self, submission, draw):

@@ -385,24 +385,23 @@ class HeadChecks:
     @check("mode", points=0.5, witnessed=True)
     def test_again(self, submission, draw):
         """The input stays as it was, and a call depends on nothing but its own input and the weights of that moment."""
-        self.averages(submission, draw)
         layout, sizes = self.layout, replace(self.layout.plain_sizes, context=self.layout.plain_sizes.n + 2)
+        other_way = self.averages(submission, draw, sizes)  # a module that gets the calls from the last to the first
         state, new = plain(draw, sizes), plain(draw, sizes)
-        x, other = tokens(draw, sizes), tokens(draw, sizes)
-        larger = tokens(draw, replace(sizes, b=sizes.b + 1, n=sizes.n + 2))
-        module = self.module(submission, state, sizes)
-        first = self.output(module, x)
-        unchanged(submission)
-        longer, second = self.output(module, larger), self.output(module, x)
-        layout.load(module, new, sizes)
-        third = self.output(module, other)
-        shape(first, (sizes.b, sizes.n, sizes.d_out))
-        shape(longer, (*larger.shape[:2], sizes.d_out), "the output for a larger batch of longer sequences")
-        close(second, first.double(), "the output of another call for the same input")
-        # a later call is compared with the first one of a new module
-        for got, one, held, why in ((longer, larger, state, "a larger input"), (third, other, new, "new weights")):
-            fresh = self.output(self.module(submission, held, sizes), one)
-            close(got, tensor(fresh).double(), f"the output of a later call, for {why},")
+        x, larger = tokens(draw, sizes), tokens(draw, replace(sizes, b=sizes.b + 1, n=sizes.n + 2))
+        calls = {"the same input": (state, x), "new weights": (new, x), "a larger input": (state, larger)}
+        module, there, back = self.module(submission, state, sizes), {}, {}
+        for what, (held, given) in calls.items():
+            layout.load(module, held, sizes)
+            there[what] = self.output(module, given)
+            unchanged(submission)
+        for what, (held, given) in reversed(calls.items()):
+            layout.load(other_way, held, sizes)
+            back[what] = self.output(other_way, given)
+        for what, (_, given) in calls.items():
+            shape(there[what], (*given.shape[:2], sizes.d_out))
+        for what, got in back.items():
+            close(got, there[what].double(), f"the output of a later call, for {what},")
 
     @check("device", points=0)
     def test_cuda(self, submission, draw):
