@@ -22,6 +22,7 @@ from ..errors import Unreadable, UsageError
 from ..submission import read
 from ..submission.restore import RestoredCell
 from ..verdict import Outcome, printable
+from . import places
 from .bank import bank
 
 FIELD = re.compile(r"# *(expect|also):(.*)")
@@ -55,7 +56,8 @@ class Judgement:
     """What an answer was named, and whether that is right; its `kind` sums it up.
 
     full: it has full marks, so that nothing is named. false: a name is neither expected nor true. right: at least one
-    name is expected. other: all names are true, none is expected. none: no name at all.
+    name is expected. other: all names are true, none is expected. place: no name, but where it goes wrong. none: not
+    even that.
     """
 
     answer: Answer
@@ -63,7 +65,13 @@ class Judgement:
 
     @property
     def named(self) -> list[str]:
-        return [diagnosis.id for diagnosis in self.outcome.diagnosis]
+        return [diagnosis.id for diagnosis in self.outcome.diagnosis if not diagnosis.id.startswith(places.PREFIX)]
+
+    @property
+    def place(self) -> str:
+        """The id of the place that is told in place of a name; empty if there is none."""
+        told = (diagnosis.id for diagnosis in self.outcome.diagnosis)
+        return next((id for id in told if id.startswith(places.PREFIX)), "")
 
     @property
     def right(self) -> set[str]:
@@ -88,7 +96,7 @@ class Judgement:
             return "full"
         if self.false:
             return "false"
-        return "right" if self.right else "other" if self.named else "none"
+        return "right" if self.right else "other" if self.named else "place" if self.place else "none"
 
     def to_dict(self) -> dict[str, object]:
         """For JSON."""
@@ -108,7 +116,7 @@ class Judgement:
         score = f"{self.outcome.score:g}/{self.outcome.max_score:g}"
         status = "" if self.outcome.status == "graded" else f" ({self.outcome.status})"
         head = f"{self.kind:<6}{self.answer.exercise}/{printable(self.answer.name)} {score}{status}: "
-        named = ", ".join(f"{id} (false)" if id in self.false else id for id in self.named) or "no name"
+        named = ", ".join(f"{id} (false)" if id in self.false else id for id in self.named) or self.place or "no name"
         missing = [id for id in self.answer.wanted if id not in self.right]
         lines = [f"{head}{named}" + (f"; missing {', '.join(missing)}" if missing else "")]
         lines += [f"        {d.id}: {d.line}" for d in self.outcome.diagnosis if d.line]
@@ -128,7 +136,8 @@ class Totals:
         self.right = sum(bool(one.right) for one in losing)
         self.complete = sum(one.complete for one in losing)
         self.false = sum(bool(one.false) for one in losing)
-        self.none = sum(not one.named for one in losing)
+        self.place = sum(bool(one.place) for one in losing)
+        self.none = sum(not one.named and not one.place for one in losing)
         self.line = sum(one.has_line for one in losing)
         self.names = sum(len(one.named) for one in losing)
         self.false_names = sum(len(one.false) for one in losing)
@@ -147,7 +156,8 @@ COLUMNS = {
     "right": "a right name",
     "complete": "all names",
     "false": "a false name",
-    "none": "no name",
+    "place": "a place",
+    "none": "neither",
     "line": "a line",
 }
 
