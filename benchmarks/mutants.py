@@ -11,10 +11,8 @@ import os
 import random
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
-from multiprocessing.util import Finalize
 from pathlib import Path
 
 from mutations import Mutant, mutants_of
@@ -88,8 +86,9 @@ def main() -> None:
         sys.exit(f"mutants: {error}")
     except KeyboardInterrupt:
         print(f"mutants: stopped after {len(results)}", file=sys.stderr)
-    matrix.write_page(PAGE, "\n".join([HEAD, table(results), *judged_by_hand(results)]))
-    print(table(results))
+    if results:
+        matrix.write_page(PAGE, "\n".join([HEAD, table(results), *judged_by_hand(results)]))
+        print(table(results))
 
 
 def right_answers(exercise: str) -> dict[str, str]:
@@ -116,20 +115,16 @@ def sample(exercise: str, size: int | None, seed: int) -> list[Task]:
 
 def graded(tasks: Sequence[Task], workers: int) -> Iterator[Result]:
     """The results in the order of the tasks. The sandbox's limits end what never ends."""
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _start, (os.getpid(),))
-    try:
-        yield from pool.map(_grade, tasks, chunksize=8)  # mutants of one exercise share what is known of its mistakes
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with get_context("spawn").Pool(workers, _start, (os.getpid(),)) as pool:
+        yield from pool.imap(_grade, tasks, chunksize=8)  # mutants of one exercise share what is known of its mistakes
 
 
 def _start(head: int) -> None:
-    """Give this process a Grader."""
+    """Give this process a Grader. It is killed in the end, and its sandbox with it."""
     global grader
     die_with(head)
     unsafe = jail.refusal() is not None  # without a sandbox too: a mutant of our own code means no harm
     grader = Grader(WarmParent(unsafe=unsafe))
-    Finalize(None, grader.close, exitpriority=1)
 
 
 def _grade(task: Task) -> Result:
