@@ -14,9 +14,10 @@ is written out in full (`Bank.rewritten`), and an original is read from the note
 import functools
 import math
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from .. import course
 from ..checks.proxies import Local
@@ -216,6 +217,13 @@ def right_answer(exercise: str, style: str | None = None) -> str:
     return (course.folder_of(exercise) / "answers" / f"{style}.py").read_text(encoding="utf-8")
 
 
+def compiled(source: str, name: str) -> CodeType:
+    """A cell as code; nobody is warned of what is odd in a mistake. Raises SyntaxError."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile(source, f"<{name}>", "exec")
+
+
 @functools.lru_cache(maxsize=4096)
 def namespace_of(name: str, *sources: str) -> dict[str, object]:
     """The namespace after running some cells; it starts with what the notebooks' setup cell imports."""
@@ -223,7 +231,7 @@ def namespace_of(name: str, *sources: str) -> dict[str, object]:
 
     namespace = {"__name__": name, "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
     for source in sources:
-        exec(compile(source, f"<{name}>", "exec"), namespace)
+        exec(compiled(source, name), namespace)
     return namespace
 
 

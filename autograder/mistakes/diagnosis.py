@@ -15,7 +15,9 @@ as the student does all that it does wherever it acts.
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,9 +32,9 @@ from ..checks.source_text import NoDefinition, definition
 from ..sandbox.inside import wire
 from ..verdict import Check, Diagnosis
 from .bank import Bank, Mistake, bank
-from .evidence import Likeness, likeness
+from .evidence import Likeness, accepts_alike, likeness
 from .hypotheses import Behaviour, Behaviours, without_numbers
-from .lines import line_of
+from .lines import line_of, share_of
 from .places import place
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ MOST = 3  # mistakes named at once
 KEPT = 32  # banks, each with the behaviour of its mistakes on the inputs of one seed
 PAIRS = 200  # combinations of two that are tried, at most, before the search is given up
 TRIPLES = 60
+ORIGINAL = 0.75  # the share of a notebook's statements that stand in an answer that is called the notebook's
+NOT_READ = (NoDefinition, OSError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError)  # as Python text
 DOUBTS = 2  # failed checks that two mistakes may explain only by what the one does to the other
 
 
@@ -105,6 +109,14 @@ class Odds:
         self.ruled_out[of] += ruled_out
 
 
+def _text_of(run: ExerciseRun) -> str:
+    """The student's definition of the exercise; empty if it cannot be found."""
+    try:
+        return definition(run.transport.source(run.exercise))
+    except NOT_READ:
+        return ""
+
+
 @dataclass(frozen=True)
 class Explanation:
     """An answer with a mistake, and the failed checks that it explains, by name."""
@@ -119,6 +131,10 @@ class Effect(NamedTuple):
 
     acts: int  # where it is not like a right answer
     alike: int  # where it acts, and the student is like it
+
+    def beside(self, apart: int) -> Effect:
+        """The same without the checks `apart`."""
+        return Effect(self.acts & ~apart, self.alike & ~apart)
 
 
 class Search:
@@ -135,6 +151,8 @@ class Search:
         self.failed = {check.name: check for check in run.failed()}
         self.passed = [check for check in run.checks if check.passed]
         self.ranks = {check.name: CATEGORIES.index(check.category) for check in run.checks}
+        self.text = _text_of(run)
+        self.singles = [one for one in behaviours.singles if self._may_be_meant(one.mistake)]
         self.seen: dict[tuple[Behaviour, str], Likeness] = {}
         self.same: dict[tuple[Behaviour, str], bool] = {}
         self.answers: dict[str, Transcript] | None = {}  # by check, as far as they are known; None: there are none
@@ -155,10 +173,18 @@ class Search:
         alike = [name for name in self.failed if one and one.at(name).failed and self._is_alike(one, name)]
         places = [self.run.places.get(name) for name in alike]
         try:
-            text = definition(self.run.transport.source(self.run.exercise))
-            return line_of(mistake.source, self.behaviours.right.hypothesis.source, text, places)
-        except (NoDefinition, OSError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError):
+            return line_of(mistake.source, self.behaviours.right.hypothesis.source, self.text, places)
+        except NOT_READ:
             return ""
+
+    def _may_be_meant(self, mistake: Mistake) -> bool:
+        """False for a whole notebook's answer, told "as it was given", if the student's text is another one."""
+        if mistake.edits is not None or not self.text:
+            return True
+        try:
+            return share_of(mistake.source, self.text) >= ORIGINAL
+        except NOT_READ:
+            return True
 
     def _found(self) -> list[Mistake]:
         alone = self._alone()
@@ -167,7 +193,7 @@ class Search:
             first = whole[0].behaviour
             return self._beside(first) or [first.mistake]
         together = self._together(self._answers_alike_in) if self._has_answers() else []
-        return together or self._together(self._is_alike) or self._best(alone) or self._best(self._partly())
+        return together or self._together(self._is_alike) or self._best([*alone, *self._partly()])
 
     # --- comparing ------------------------------------------------------------------------------------
 
@@ -215,14 +241,17 @@ class Search:
         if not any(self.behaviours.questions(name).kept):  # what was drawn by chance says nothing
             return True
         answers, right = self._answers(name), self.behaviours.right.answers(name)
-        return answers is not None and likeness(answers, one.answers(name), right).alike
+        try:
+            return answers is not None and likeness(answers, one.answers(name), right).alike
+        except wire.WireError:  # it gives more than a student's process may
+            return False
 
     # --- one mistake at a time ------------------------------------------------------------------------
 
     def _alone(self) -> list[Explanation]:
         """Single mistakes that explain all that they fail; that one alone which explains all failures and answers."""
         found = []
-        for one in self.behaviours.singles:
+        for one in self.singles:
             explanation = self._explained_by(one)
             if explanation:
                 found.append(explanation)
@@ -254,12 +283,17 @@ class Search:
         return check.name not in one.found, -self.odds(self.run.exercise, check)
 
     def _best(self, found: Iterable[Explanation]) -> list[Mistake]:
-        """Choose greedily what explains most failed checks; each must explain one that no earlier choice does."""
+        """Choose greedily what explains most failed checks; each must explain one that no earlier choice does.
+
+        Two that change the same text of the answer cannot both be meant.
+        """
         chosen: list[Mistake] = []
         explained: set[str] = set()
         for one in sorted(found, key=lambda e: (e.loosely, -len(e.checks))):
-            if len(chosen) < MOST and one.checks - explained:
-                chosen.append(one.behaviour.mistake)
+            mistake = one.behaviour.mistake
+            contradicts = any((mistake.edits or {}).keys() & (other.edits or {}).keys() for other in chosen)
+            if len(chosen) < MOST and one.checks - explained and not contradicts:
+                chosen.append(mistake)
                 explained |= one.checks
         return chosen
 
@@ -270,7 +304,7 @@ class Search:
         Of two mistakes that explain the same, neither is certain.
         """
         found = []
-        for one in self.behaviours.singles:
+        for one in self.singles:
             if self._is_ruled_out(one):
                 continue
             fails = [name for name in self.failed if one.at(name).failed]
@@ -290,17 +324,57 @@ class Search:
         if self._answers_alike(one):
             return []
         odd = [name for name in self.failed if not self._answers_alike_in(one, name)]
-        others = [other for other in self.behaviours.singles if not all(self._is_idle(other, name) for name in odd)]
+        others = [other for other in self.singles if not all(self._is_idle(other, name) for name in odd)]
         return self._in_common([(one, other) for other in others if other is not one], self._answers_alike_in)
 
     def _together(self, is_alike: Comparison) -> list[Mistake]:
         """What all combinations of two mistakes that explain everything have in common; else the same for three."""
         # A variant may be there for its company alone, which makes up for what it fails by itself.
-        left = [one for one in self.behaviours.singles if one.mistake.variant or not self._is_ruled_out(one)]
+        left = [one for one in self.singles if one.mistake.variant or not self._is_ruled_out(one)]
         effects = {one: self._effect(one, is_alike) for one in left}
         candidates = {one: effect for one, effect in effects.items() if effect.acts}
+        left_out = self._refusals_left_out(candidates)
+        if left_out:
+            return self._together_with(left_out, candidates, is_alike)
         pairs = self._fitting(candidates, 2)[:PAIRS]
         return self._in_common(pairs, is_alike) or self._in_common(self._fitting(candidates, 3)[:TRIPLES], is_alike)
+
+    def _together_with(
+        self, given: tuple[Behaviour, ...], candidates: Mapping[Behaviour, Effect], is_alike: Comparison
+    ) -> list[Mistake]:
+        """The same for combinations that hold what is `given`, with one or two others, which explain the rest."""
+        apart = functools.reduce(operator.or_, (candidates[one].acts for one in given))
+        explained = {name for bit, name in enumerate(self.failed) if apart >> bit & 1}
+
+        def is_like(one: Behaviour, name: str) -> bool:
+            return name in explained or is_alike(one, name)
+
+        rest = {one: effect.beside(apart) for one, effect in candidates.items() if effect.acts & ~apart}
+        groups = [*self._fitting(rest, 1, apart), *self._fitting(rest, 2, apart)[:PAIRS]]
+        found = self._in_common([(*given, *group) for group in groups], is_like)
+        ours = [one.mistake for one in given]
+        return ours + [mistake for mistake in found if mistake not in ours] if found else []
+
+    def _refusals_left_out(self, candidates: Mapping[Behaviour, Effect]) -> tuple[Behaviour, ...]:
+        """The mistakes whose only effect is that they accept what should be refused, as the student does too.
+
+        What else is wrong with the student's code does not hide this, as it does hide values.
+        """
+        found: list[Behaviour] = []
+        for one, effect in candidates.items():
+            names = [name for bit, name in enumerate(self.failed) if effect.acts >> bit & 1]
+            taken = any(candidates[other].acts & effect.acts for other in found)
+            if not taken and len(found) < MOST - 1 and all(self._accepts_alike(one, name) for name in names):
+                found.append(one)
+        return tuple(found)
+
+    def _accepts_alike(self, one: Behaviour, name: str) -> bool:
+        """Whether in this check it differs from a right answer in what it accepts alone, and the student accepts it."""
+        theirs = self._answers(name)
+        try:
+            return theirs is not None and accepts_alike(theirs, one.answers(name), self.behaviours.right.answers(name))
+        except wire.WireError:
+            return False
 
     def _in_common(self, groups: Iterable[tuple[Behaviour, ...]], is_alike: Comparison) -> list[Mistake]:
         """The mistakes that are in all of those groups that explain everything, and that nothing can stand for."""
@@ -313,7 +387,7 @@ class Search:
             return False
         others = [other for other in found[0] if other is not one]
         ids = [member.mistake.id for member in found[0]]
-        instead = [other for other in self.behaviours.singles if other.mistake.id not in ids]
+        instead = [other for other in self.singles if other.mistake.id not in ids]
         return not any(self._explain_everything([*others, other], is_alike) for other in instead)
 
     def _is_ruled_out(self, one: Behaviour) -> bool:
@@ -350,25 +424,30 @@ class Search:
         seen, right = one.at(name), self.behaviours.right.at(name)
         return not seen.failed and likeness(seen.transcript, right.transcript, right.transcript).alike
 
-    def _fitting(self, candidates: Mapping[Behaviour, Effect], many: int) -> list[tuple[Behaviour, ...]]:
-        """Groups of `many` that may explain everything, judged by what each does alone: the most promising first."""
+    def _fitting(
+        self, candidates: Mapping[Behaviour, Effect], many: int, apart: int = 0
+    ) -> list[tuple[Behaviour, ...]]:
+        """Groups of `many` that may explain everything, judged by what each does alone: the most promising first.
+
+        `apart` are the failed checks, as bits, that need no explanation.
+        """
         most = DOUBTS if many == 2 else 0
         found = []
         for group in itertools.combinations(candidates.items(), many):
-            doubts = self._doubts([effect for _, effect in group])
+            doubts = self._doubts([effect for _, effect in group], apart)
             if doubts <= most:
                 promise = sum(effect.alike.bit_count() for _, effect in group)
                 found.append((doubts, -promise, tuple(one for one, _ in group)))
         return [group for _, _, group in sorted(found, key=lambda rated: rated[:2])]
 
-    def _doubts(self, effects: Iterable[Effect]) -> int:
+    def _doubts(self, effects: Iterable[Effect], apart: int) -> int:
         """In how many failed checks none of them acts, or a single one, and the student does something else."""
         once = more = alike = 0
         for effect in effects:
             more |= once & effect.acts
             once |= effect.acts
             alike |= effect.alike
-        return len(self.failed) - (more | alike).bit_count()
+        return len(self.failed) - (more | alike | apart).bit_count()
 
     def _explain_everything(self, group: Sequence[Behaviour], is_alike: Comparison) -> bool:
         """Whether an answer with all these mistakes can be made, and does what the student's does."""

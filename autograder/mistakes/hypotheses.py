@@ -44,18 +44,22 @@ def right(bank: Bank) -> Hypothesis:
 def composed(right: Hypothesis, *mistakes: Mistake) -> Hypothesis | None:
     """The right answer with all these mistakes; None if their edits do not fit together.
 
-    The edits are made one mistake after another, in the first order in which each finds its text once.
+    The edits are made one mistake after another, in the first order in which each finds its text once. No two may
+    change the same text: a logit that is doubled and then divided by 1.2 would be a third mistake.
     """
     if len(mistakes) == 1:
         return Hypothesis(right.exercise, mistakes, mistakes[0].source, right.beside)
-    if any(mistake.edits is None for mistake in mistakes):
+    changes = [mistake.edits for mistake in mistakes if mistake.edits is not None]
+    if len(changes) < len(mistakes) or any(
+        one.keys() & other.keys() for one, other in itertools.combinations(changes, 2)
+    ):
         return None
     for order in itertools.permutations(mistakes):
         source = right.source
         try:
             for mistake in order:
                 source = banks.edited(source, mistake.edits or {}, mistake.id)
-            compile(source, "<composed>", "exec")
+            banks.compiled(source, "composed")
         except (BankError, SyntaxError):
             continue
         return Hypothesis(right.exercise, mistakes, source, right.beside)

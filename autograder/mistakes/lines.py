@@ -38,6 +38,12 @@ def line_of(mistake: str, right: str, student: str, places: Collection[Place | N
     return ""
 
 
+def share_of(original: str, student: str) -> float:
+    """The share of a text's statements that stand in the student's as well, whatever its variables are called."""
+    forms, theirs = ([form for form, _ in _statements(ast.parse(textwrap.dedent(t)))] for t in (original, student))
+    return sum(form in theirs for form in forms) / len(forms) if forms else 0.0
+
+
 def _statements(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
     """The simple statements of a text that are long enough to mean something, each with its form."""
     for node in ast.walk(tree):

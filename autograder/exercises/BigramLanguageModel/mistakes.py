@@ -71,6 +71,13 @@ BANK.released(
     "003",
 )
 mistake(
+    "sizes-left-global",
+    "The constructor takes nothing (TypeError), since all sizes are still globals: it should take vocab_size, n_embd,"
+    " block_size, num_heads and dropout, in this order.",
+    {"self, vocab_size, n_embd, block_size, num_heads, dropout=0.0):": "self):"},
+    original="003",
+)
+mistake(
     "crashes-mended",
     "This is notebook 003's class with the globals mended: it still returns three things, and with targets its logits"
     " have the shape (b·t, vocab_size).",

@@ -253,8 +253,8 @@ mistake(
 )
 mistake(
     "padding-by-indexing",
-    "The scores are indexed by the padding mask, which hides rows, the queries, and makes them NaN: hide the keys, by"
-    " `masked_fill` and a mask (b, 1, n).",
+    "The padding mask hides rows of the scores, the queries, as `scores[~padding_mask]` does, and makes them NaN: hide"
+    " the keys, by `masked_fill` and a mask (b, 1, n).",
     PADDING="",
     HIDE="{HIDE}\n        if padding_mask is not None:\n            scores[~padding_mask] = {FILL}",
 )

@@ -74,6 +74,15 @@ mistake(
     DROPOUT="nn.Dropout(0.0)",
     original="003",
 )
+mistake(
+    "three-left-global",
+    "The constructor takes the head's size alone, and the rest still comes from globals: it should take n_embd,"
+    " head_size, block_size and dropout, in this order.",
+    {"n_embd, head_size, block_size, dropout):": "head_size):"},
+    BUFFER='self.register_buffer("tril", torch.tril(torch.ones(8, 8)))',
+    DROPOUT="nn.Dropout(0.0)",
+    original="003",
+)
 BANK.share(attention.SHARED, "scale-by-embedding-width", originals={"scale-by-embedding-width": "003"})
 mistake("always-bias", attention.SHARED["bias-everywhere"].says, **attention.WITH_BIAS)
 

@@ -229,7 +229,7 @@ mistake(
 mistake("one-tensor", "The losses come as one tensor: return a list of numbers.", END="return torch.tensor(losses)")
 mistake(
     "last-loss-alone",
-    "Only the last loss comes back: return those of all steps.",
+    "A single loss comes back, such as the last one or a mean: return those of all steps, in a list.",
     END="return losses[-1]",
 )
 mistake("nothing-returned", "Nothing comes back: return the list of losses.", {"\n    {END}": ""})
