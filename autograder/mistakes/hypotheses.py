@@ -49,10 +49,8 @@ def composed(right: Hypothesis, *mistakes: Mistake) -> Hypothesis | None:
     """
     if len(mistakes) == 1:
         return Hypothesis(right.exercise, mistakes, mistakes[0].source, right.beside)
-    changes = [mistake.edits for mistake in mistakes if mistake.edits is not None]
-    if len(changes) < len(mistakes) or any(
-        one.keys() & other.keys() for one, other in itertools.combinations(changes, 2)
-    ):
+    changed = [text for mistake in mistakes for text in mistake.edits or ()]
+    if any(mistake.edits is None for mistake in mistakes) or len(set(changed)) < len(changed):
         return None
     for order in itertools.permutations(mistakes):
         source = right.source

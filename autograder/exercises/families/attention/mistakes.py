@@ -129,8 +129,8 @@ PROJECTIONS = {
         PRODUCT="{K} @ {Q}.transpose(-2, -1)",
     ),
     "layers-made-in-forward": shared(
-        "The module has no layers for queries, keys and values under their names: they are made anew in every call, are"
-        " hidden in a plain list, or are something else than `nn.Linear`. Make them in `__init__`, each under its name.",
+        "The module has no layers for queries, keys and values under their names: they are made anew in every call,"
+        " hidden in a plain list, or something else than `nn.Linear`. Make them in `__init__`, each under its name.",
         W_QUERY="self.query_sizes = {SIZES}",
         W_KEY="self.key_sizes = {CONTEXT_SIZES}",
         W_VALUE="",
