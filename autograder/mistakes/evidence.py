@@ -93,7 +93,8 @@ def _goes_on(entry: Any) -> bool:
         return False
     if entry[0] == "error":
         return entry[1] in OF_TORCH
-    return not (isinstance(entry[1], list) and entry[1] and all(part is None for part in entry[1]))
+    given = entry[1] if len(entry) > 1 else None
+    return not (isinstance(given, list) and given and all(part is None for part in given))
 
 
 def _compared(student: Any, mistake: Any, right: Any) -> Likeness:

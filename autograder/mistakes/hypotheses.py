@@ -15,7 +15,7 @@ from . import bank as banks
 from .bank import Bank, BankError, Mistake
 
 if TYPE_CHECKING:
-    from ..checks.runner import GradedCheck, Graders
+    from ..checks.runner import ExerciseRun, GradedCheck, Graders
 
 
 @dataclass(frozen=True)
@@ -120,15 +120,15 @@ class Behaviour:
     def at(self, check: str) -> Observation:
         """What this check finds out."""
         if check not in self.found:
-            self.found[check] = self._observed(check)
+            local, seed = self.hypothesis.local(), self.behaviours.seed
+            self.note(self.behaviours.graders.run(self.hypothesis.exercise, local, seed, only=check))
         return self.found[check]
 
-    def _observed(self, check: str) -> Observation:
-        local, seed = self.hypothesis.local(), self.behaviours.seed
-        run = self.behaviours.graders.run(self.hypothesis.exercise, local, seed, only=check)
-        failed = run.failed()
-        reason = without_numbers(failed[0].reason) if failed else ""
-        return Observation(bool(failed), run.transcripts[check], reason)
+    def note(self, run: ExerciseRun) -> None:
+        """Keep what the checks found out in a run of this answer, on the same inputs."""
+        reasons = {check.name: without_numbers(check.reason) for check in run.failed()}
+        for check, seen in run.transcripts.items():
+            self.found[check] = Observation(check in reasons, seen, reasons.get(check, ""))
 
     def answers(self, check: str) -> Transcript:
         """What it answers to all that the check asks of a right answer; the check itself ends where it fails."""

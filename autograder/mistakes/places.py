@@ -20,6 +20,7 @@ ABOUT = {
     "mode": "what a call leaves behind, and train and eval mode",
     "arguments": "which arguments are taken and which are refused",
 }
+BLANK = "NotImplementedError"  # in a line that is left to be written
 MOST = 3  # kinds of failures that still are one place
 
 
@@ -32,7 +33,10 @@ def place(run: ExerciseRun) -> Diagnosis | None:
     failed = run.failed()
     raised = {found.code.strip() if (found := run.places.get(check.name)) else "" for check in failed}
     if len(raised) == 1 and raised != {""}:
-        return Diagnosis(f"{PREFIX}line", "Whatever fails stops at one and the same line.", raised.pop()[:LONGEST])
+        line = raised.pop()
+        if BLANK in line:
+            return None
+        return Diagnosis(f"{PREFIX}line", "Whatever fails stops at one and the same line.", line[:LONGEST])
     kinds = [kind for kind in CATEGORIES if kind in {check.category for check in failed}]
     if not kinds or "values" in kinds or len(kinds) > MOST or not any(c.category == "values" for c in run.checks):
         return None

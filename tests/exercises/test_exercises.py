@@ -37,13 +37,15 @@ def diagnostician(graders):
 
 
 @pytest.fixture(scope="module")
-def runs(graders):
-    """The run of a mistake, made once per seed."""
+def runs(graders, diagnostician):
+    """The run of a mistake, made once per seed; the diagnostician knows it as well, and need not make it again."""
     known = {}
 
     def run(exercise, id, seed):
         if (exercise, id, seed) not in known:
-            known[exercise, id, seed] = graders.run(exercise, bank(exercise)[id].local(), seed)
+            mistake = bank(exercise)[id]
+            made = known[exercise, id, seed] = graders.run(exercise, mistake.local(), seed)
+            diagnostician._behaviours(exercise, seed).of([mistake]).note(made)
         return known[exercise, id, seed]
 
     return run
