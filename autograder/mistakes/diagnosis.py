@@ -18,7 +18,8 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections import Counter
+import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -44,6 +45,7 @@ Comparison: TypeAlias = Callable[[Behaviour, str], bool]  # whether the student 
 
 LEAST, SHARE = 3, 0.6  # how many failed checks, and which share of its own, a mistake must explain at the least
 MOST = 3  # mistakes named at once
+LITTLE = 0.001  # seconds that any check takes, as far as nothing is known
 KEPT = 32  # banks, each with the behaviour of its mistakes on the inputs of one seed
 PAIRS = 200  # combinations of two that are tried, at most, before the search is given up
 TRIPLES = 60
@@ -89,23 +91,23 @@ def diagnose(run: ExerciseRun, graders: Graders) -> list[Diagnosis]:
 
 
 class Odds:
-    """How often a check has ruled out a mistake, by exercise, check, and whether the student passed it.
+    """How many mistakes a check has ruled out per second, by exercise, check, and whether the student passed it.
 
     One check rules out most mistakes, if it is the right one. The order in which checks are tried changes only the time
     that a diagnosis takes, not its result.
     """
 
     def __init__(self) -> None:
-        self.tried: Counter[tuple[str, str, bool]] = Counter()
+        self.seconds: defaultdict[tuple[str, str, bool], float] = defaultdict(float)
         self.ruled_out: Counter[tuple[str, str, bool]] = Counter()
 
     def __call__(self, exercise: str, check: Check) -> float:
         of = exercise, check.name, check.passed
-        return (self.ruled_out[of] + 1) / (self.tried[of] + 1)
+        return (self.ruled_out[of] + 1) / (self.seconds[of] + LITTLE)
 
-    def note(self, exercise: str, check: Check, ruled_out: bool) -> None:
+    def note(self, exercise: str, check: Check, ruled_out: bool, seconds: float) -> None:
         of = exercise, check.name, check.passed
-        self.tried[of] += 1
+        self.seconds[of] += seconds
         self.ruled_out[of] += ruled_out
 
 
@@ -264,13 +266,13 @@ class Search:
         """What it explains, if the student fails all that it fails in the same way; None once it is ruled out."""
         explained = set()
         for check in sorted(self.run.checks, key=lambda check: self._promise(one, check)):
-            is_new = check.name not in one.found
+            is_new, began = check.name not in one.found, time.process_time()
             fails = one.at(check.name).failed
             ruled_out = (
                 self._is_ruled_out_by(check, one) if check.passed else fails and not self._is_alike(one, check.name)
             )
             if is_new:
-                self.odds.note(self.run.exercise, check, ruled_out)
+                self.odds.note(self.run.exercise, check, ruled_out, time.process_time() - began)
             if ruled_out:
                 return None
             if fails and not check.passed:
@@ -279,7 +281,7 @@ class Search:
         return Explanation(one, frozenset(explained), loosely) if explained else None
 
     def _promise(self, one: Behaviour, check: Check) -> tuple[bool, float]:
-        """Sort key for trying checks: first those already run, then those that have ruled out most."""
+        """Sort key for trying checks: first those already run, then those that rule out most per second."""
         return check.name not in one.found, -self.odds(self.run.exercise, check)
 
     def _best(self, found: Iterable[Explanation]) -> list[Mistake]:
@@ -397,8 +399,9 @@ class Search:
             return True
         new = sorted((c for c in self.passed if c.name not in one.found), key=lambda c: self._promise(one, c))
         for check in new:
+            began = time.process_time()
             fails = self._is_ruled_out_by(check, one)
-            self.odds.note(self.run.exercise, check, fails)
+            self.odds.note(self.run.exercise, check, fails, time.process_time() - began)
             if fails:
                 return True
         return False
