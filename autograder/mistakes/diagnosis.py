@@ -29,7 +29,7 @@ from cachetools import LRUCache
 from ..checks.api import CATEGORIES
 from ..checks.proxies import Transcript
 from ..checks.runner import Stopped
-from ..checks.source_text import NoDefinition, definition
+from ..checks.source_text import NoDefinition, Source, definition
 from ..sandbox.inside import wire
 from ..verdict import Check, Diagnosis
 from .bank import Bank, Mistake, bank
@@ -184,7 +184,8 @@ class Search:
         if mistake.edits is not None or not self.text:
             return True
         try:
-            return share_of(mistake.source, self.text) >= ORIGINAL
+            given = definition(Source(self.run.exercise, (mistake.source,), 1))
+            return share_of(given, self.text) >= ORIGINAL
         except NOT_READ:
             return True
 
