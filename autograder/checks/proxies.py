@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
+import traceback
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,9 @@ from .source_text import Source
 
 Answer: TypeAlias = tuple[wire.Message, wire.Tensors]  # a reply and its tensors
 Target: TypeAlias = str | int | list[Any]  # a name, the number of an object, or [target, the name of its attribute]
+
+
+CELL, BESIDE = "<", "<beside "  # how the file names of answers begin, and of what an answer stands on
 
 
 class Gradients(NamedTuple):
@@ -91,8 +95,17 @@ class Local:
     """Trusted code in this process, behind the same interface as a sandboxed child. `text` is what defines it."""
 
     def __init__(self, namespace: dict[str, Any], text: str | None = None) -> None:
-        self.bench = RequestHandler(namespace)
+        self.bench = RequestHandler(namespace, self._place_of)
         self.text = text
+
+    def _place_of(self, error: BaseException) -> dict[str, Any] | None:
+        """The line of `text` that an error came from; None if it came from elsewhere."""
+        lines = self.text.splitlines() if self.text else []
+        frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+        file, number = next((one for one in reversed(frames) if one[0].startswith(CELL)), ("", 0))
+        if not 0 < number <= len(lines) or file.startswith(BESIDE):
+            return None
+        return {"file": "the answer", "line": number, "code": lines[number - 1]}
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         with warnings.catch_warnings():  # a mistake's code may warn; a student's warnings are not seen either

@@ -33,9 +33,9 @@ from ..checks.source_text import NoDefinition, Source, definition
 from ..sandbox.inside import wire
 from ..verdict import Check, Diagnosis
 from .bank import Bank, Mistake, bank
-from .evidence import Likeness, accepts_alike, likeness
+from .evidence import DIFFERENT, Likeness, accepts_alike, likeness
 from .hypotheses import Behaviour, Behaviours, without_numbers
-from .lines import line_of, share_of
+from .lines import akin, line_of, share_of
 from .places import place
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Search:
 
     def _may_be_meant(self, mistake: Mistake) -> bool:
         """False for a whole notebook's answer, told "as it was given", if the student's text is another one."""
-        if mistake.edits is not None or not self.text:
+        if not mistake.as_given or not self.text:
             return True
         try:
             given = definition(Source(self.run.exercise, (mistake.source,), 1))
@@ -207,8 +207,15 @@ class Search:
             found = likeness(self.run.transcripts[name], seen.transcript, right.transcript)
             if found.alike and not found.telling:  # nothing that it saw is wrong, so what counts is what it says
                 found = Likeness(without_numbers(self.failed[name].reason) == seen.reason, telling=False)
+            if found.alike and not self._ends_alike(seen.line, name):
+                found = DIFFERENT
             self.seen[one, name] = found
         return self.seen[one, name]
+
+    def _ends_alike(self, line: str, name: str) -> bool:
+        """Whether a check may have ended at such a line of the student's, if an error ended it: messages mislead."""
+        theirs = self.run.places.get(name)
+        return not line or not theirs or akin(line, theirs.code)
 
     def _is_alike(self, one: Behaviour, name: str) -> bool:
         return self._likeness(one, name).alike

@@ -57,7 +57,7 @@ def composed(right: Hypothesis, *mistakes: Mistake) -> Hypothesis | None:
         try:
             for mistake in order:
                 source = banks.edited(source, mistake.edits or {}, mistake.id)
-            banks.compiled(source, "composed")
+            banks.compiled(source, "<composed>")
         except (BankError, SyntaxError):
             continue
         return Hypothesis(right.exercise, mistakes, source, right.beside)
@@ -66,11 +66,15 @@ def composed(right: Hypothesis, *mistakes: Mistake) -> Hypothesis | None:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a check found out about an answer: whether it `failed`, what it saw, and the `reason` that it gave."""
+    """What a check found out about an answer: whether it `failed`, what it saw, and the `reason` that it gave.
+
+    `line` is that of the answer at which an error ended the check, if one did.
+    """
 
     failed: bool
     transcript: Transcript
     reason: str  # see `without_numbers`
+    line: str
 
 
 def without_numbers(reason: str) -> str:
@@ -128,7 +132,8 @@ class Behaviour:
         """Keep what the checks found out in a run of this answer, on the same inputs."""
         reasons = {check.name: without_numbers(check.reason) for check in run.failed()}
         for check, seen in run.transcripts.items():
-            self.found[check] = Observation(check in reasons, seen, reasons.get(check, ""))
+            line = run.places[check].code if check in run.places else ""
+            self.found[check] = Observation(check in reasons, seen, reasons.get(check, ""), line)
 
     def answers(self, check: str) -> Transcript:
         """What it answers to all that the check asks of a right answer; the check itself ends where it fails."""
