@@ -315,7 +315,7 @@ class Search:
         """
         found = []
         for one in self.singles:
-            if self._is_ruled_out(one):
+            if one.mistake.as_given or self._is_ruled_out(one):
                 continue
             fails = [name for name in self.failed if one.at(name).failed]
             alike = frozenset(name for name in fails if self._likeness(one, name)[:2] == (True, True))
@@ -343,16 +343,23 @@ class Search:
         left = [one for one in self.singles if one.mistake.variant or not self._is_ruled_out(one)]
         effects = {one: self._effect(one, is_alike) for one in left}
         candidates = {one: effect for one, effect in effects.items() if effect.acts}
-        left_out = self._refusals_left_out(candidates)
-        if left_out:
-            return self._together_with(left_out, candidates, is_alike)
+        accepting = self._accepting(candidates)
+        if accepting:
+            return self._together_with(accepting, candidates, is_alike)
         pairs = self._fitting(candidates, 2)[:PAIRS]
         return self._in_common(pairs, is_alike) or self._in_common(self._fitting(candidates, 3)[:TRIPLES], is_alike)
 
     def _together_with(
-        self, given: tuple[Behaviour, ...], candidates: Mapping[Behaviour, Effect], is_alike: Comparison
+        self, accepting: Sequence[Behaviour], candidates: Mapping[Behaviour, Effect], is_alike: Comparison
     ) -> list[Mistake]:
-        """The same for combinations that hold what is `given`, with one or two others, which explain the rest."""
+        """The same for combinations that hold what accepts too much, with one or two others, which explain the rest.
+
+        Of mistakes that accept the same, one is tried for all, and none is named.
+        """
+        given: list[Behaviour] = []
+        for one in accepting:
+            if len(given) < MOST - 1 and not any(candidates[one].acts & candidates[other].acts for other in given):
+                given.append(one)
         apart = functools.reduce(operator.or_, (candidates[one].acts for one in given))
         explained = {name for bit, name in enumerate(self.failed) if apart >> bit & 1}
 
@@ -363,20 +370,25 @@ class Search:
         groups = [*self._fitting(rest, 1, apart), *self._fitting(rest, 2, apart)[:PAIRS]]
         found = self._in_common([(*given, *group) for group in groups], is_like)
         ours = [one.mistake for one in given]
-        return ours + [mistake for mistake in found if mistake not in ours] if found else []
+        rivals = {
+            one.mistake.id
+            for one, other in itertools.permutations(accepting, 2)
+            if one.mistake.id != other.mistake.id and candidates[one].acts & candidates[other].acts
+        }
+        told = [mistake for mistake in ours if mistake.id not in rivals]
+        return told + [mistake for mistake in found if mistake not in ours] if found else []
 
-    def _refusals_left_out(self, candidates: Mapping[Behaviour, Effect]) -> tuple[Behaviour, ...]:
+    def _accepting(self, candidates: Mapping[Behaviour, Effect]) -> list[Behaviour]:
         """The mistakes whose only effect is that they accept what should be refused, as the student does too.
 
         What else is wrong with the student's code does not hide this, as it does hide values.
         """
-        found: list[Behaviour] = []
+        found = []
         for one, effect in candidates.items():
             names = [name for bit, name in enumerate(self.failed) if effect.acts >> bit & 1]
-            taken = any(candidates[other].acts & effect.acts for other in found)
-            if not taken and len(found) < MOST - 1 and all(self._accepts_alike(one, name) for name in names):
+            if all(self._accepts_alike(one, name) for name in names):
                 found.append(one)
-        return tuple(found)
+        return found
 
     def _accepts_alike(self, one: Behaviour, name: str) -> bool:
         """Whether in this check it differs from a right answer in what it accepts alone, and the student accepts it."""
