@@ -68,15 +68,15 @@ def _entries(student: Any, mistake: Any, right: Any) -> Likeness:
 
 
 def accepts_alike(student: Transcript, mistake: Transcript, right: Transcript) -> bool:
-    """Whether a mistake differs from the right answer only in that it accepts something, which the student does too."""
+    """Whether a mistake differs from the right answer only in what it accepts, and the student accepts the same."""
     differs = False
     if not len(student.entries) == len(mistake.entries) == len(right.entries):
         return False
     for one, other, expected in zip(student.entries, mistake.entries, right.entries, strict=True):
-        if _refuses(expected) and _goes_on(other):
-            differs = True
-            if not _goes_on(one):
+        if _refuses(expected):
+            if _goes_on(one) is not _goes_on(other):
                 return False
+            differs = differs or _goes_on(other)
         elif not _compared(other, expected, expected).alike:
             return False
     return differs
