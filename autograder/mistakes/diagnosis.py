@@ -7,10 +7,11 @@ it fails and the student passed.
 First each mistake is tried alone. If none explains all that failed, several are tried at once: mistakes are edits of a
 right answer, so their edits are made together (`hypotheses.composed`). Which ones may go together follows from what
 each does alone: where only one of them acts, the student's code must do what that one does. If several combinations
-explain everything, only what they have in common is named.
+explain everything, only what they have in common is named. What should be refused and is not shows whatever else is
+wrong, so that is settled first, and one or two others are looked for beside it.
 
 If something stays unexplained, because nobody has written down that mistake, what explains the rest is named, as long
-as the student does all that it does wherever it acts.
+as the student does all that it does wherever it acts. If nothing can be named, the place is told (`places`).
 """
 
 from __future__ import annotations
