@@ -6,7 +6,9 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cachetools import LRUCache
 
 from ..checks.proxies import Answer, Local, Submission, Transcript, told
 from ..checks.replay import RecordingTransport
@@ -16,6 +18,11 @@ from .bank import Bank, BankError, Mistake
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, GradedCheck, Graders
+
+
+Keys: TypeAlias = tuple[tuple[str, int], ...]  # of mistakes
+
+KEPT = 300  # combinations of mistakes whose behaviour is kept, for each exercise
 
 
 @dataclass(frozen=True)
@@ -153,16 +160,18 @@ class Behaviours:
         self.checks = {check.name: check for check in graders.checks[bank.exercise]}
         self.asked: dict[str, Questions] = {}
         self.right = Behaviour(right(bank), self)
-        self.known: dict[tuple[tuple[str, int], ...], Behaviour | None] = {}
+        self.alone: dict[Keys, Behaviour | None] = {}
+        self.together: LRUCache[Keys, Behaviour | None] = LRUCache(KEPT)
         self.singles = [one for one in (self.of([mistake]) for mistake in [*bank.values(), *bank.variants]) if one]
 
     def of(self, mistakes: Sequence[Mistake]) -> Behaviour | None:
         """The behaviour of an answer with all these mistakes; None if their edits do not fit together."""
         keys = tuple(mistake.key for mistake in mistakes)
-        if keys not in self.known:
+        known = self.alone if len(keys) == 1 else self.together
+        if keys not in known:
             hypothesis = composed(self.right.hypothesis, *mistakes)
-            self.known[keys] = Behaviour(hypothesis, self) if hypothesis and makes_sense(hypothesis) else None
-        return self.known[keys]
+            known[keys] = Behaviour(hypothesis, self) if hypothesis and makes_sense(hypothesis) else None
+        return known[keys]
 
     def questions(self, check: str) -> Questions:
         """What this check asks of a right answer."""
