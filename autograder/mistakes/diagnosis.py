@@ -355,7 +355,7 @@ class Search:
     ) -> list[Mistake]:
         """The same for combinations that hold what accepts too much, with one or two others, which explain the rest.
 
-        Of mistakes that accept the same, one is tried for all, and none is named.
+        Of mistakes that accept the same, the first one stands for all.
         """
         given: list[Behaviour] = []
         for one in accepting:
@@ -371,13 +371,7 @@ class Search:
         groups = [*self._fitting(rest, 1, apart), *self._fitting(rest, 2, apart)[:PAIRS]]
         found = self._in_common([(*given, *group) for group in groups], is_like)
         ours = [one.mistake for one in given]
-        rivals = {
-            one.mistake.id
-            for one, other in itertools.permutations(accepting, 2)
-            if one.mistake.id != other.mistake.id and candidates[one].acts & candidates[other].acts
-        }
-        told = [mistake for mistake in ours if mistake.id not in rivals]
-        return told + [mistake for mistake in found if mistake not in ours] if found else []
+        return ours + [mistake for mistake in found if mistake not in ours] if found else []
 
     def _accepting(self, candidates: Mapping[Behaviour, Effect]) -> list[Behaviour]:
         """The mistakes whose only effect is that they accept what should be refused, as the student does too.

@@ -68,13 +68,16 @@ def _entries(student: Any, mistake: Any, right: Any) -> Likeness:
 
 
 def accepts_alike(student: Transcript, mistake: Transcript, right: Transcript) -> bool:
-    """Whether a mistake differs from the right answer only in what it accepts, and the student accepts the same."""
+    """Whether a mistake differs from the right answer only in what it accepts, and the student accepts the same.
+
+    If it leaves something to torch, which stops, the student does so too; another mistake may stop a student anywhere.
+    """
     differs = False
     if not len(student.entries) == len(mistake.entries) == len(right.entries):
         return False
     for one, other, expected in zip(student.entries, mistake.entries, right.entries, strict=True):
         if _refuses(expected):
-            if _goes_on(one) is not _goes_on(other):
+            if _goes_on(one) is not _goes_on(other) or (other[0] == "error" and one[0] != "error"):
                 return False
             differs = differs or _goes_on(other)
         elif not _compared(other, expected, expected).alike:
