@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test quick build matrix seeds hostile fuzz kill-test postgresql clean
+.PHONY: setup demo test quick build matrix mutants seeds hostile fuzz kill-test postgresql clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -35,6 +35,11 @@ build: setup
 # which check catches which mistake, as reports/matrix.md: of all exercises (some minutes), or of EXERCISE=name
 matrix: $(STAMP)
 	$(BIN)/python -m autograder.mistakes.matrix $(EXERCISE)
+
+# right answers with one edit each, as reports/mutants.md: SAMPLE of each exercise, or of EXERCISE=name (all: hours)
+SAMPLE := 20
+mutants: setup
+	$(BIN)/python benchmarks/mutants.py $(EXERCISE) --sample $(SAMPLE)
 
 # the attacks, and the tables of what they came to
 hostile: setup

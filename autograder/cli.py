@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import sys
+from pathlib import Path
 
 from .batch.commands import engine_for, grade_class, locked, progress, report_class
 from .errors import DISK, UsageError, UserError
@@ -145,6 +146,21 @@ def parser():
     )
     doctor_.add_argument("assignments", nargs="*", metavar="NN", help="numbers or names, such as 02 (default: all)")
     doctor_.set_defaults(run=doctor)
+
+    name_check_ = commands.add_parser(
+        "name-check",
+        help="say how well the named mistakes fit, on a folder of wrong answers",
+        description="Grades FOLDER/EXERCISE/NAME.py, each of which says in a comment `# expect: id, id` which mistakes"
+        " it makes, and prints what it was named and how often that is right. `?` stands for a mistake that has no"
+        " name. Nothing is written.",
+        epilog="exit code: 0, or 2 if the folder cannot be used or the kit could not work",
+    )
+    name_check_.add_argument("folder", metavar="FOLDER", help="such as tests/strangers, whose README.md says more")
+    name_check_.add_argument("--exercise", metavar="NAME", help="only the answers to this exercise, such as attention")
+    name_check_.add_argument("--format", choices=("text", "json"), default="text", help="json: one line per answer")
+    name_check_.add_argument("--seed", type=int, help="draw the inputs from this seed (default: a new one)")
+    _sandbox_options(name_check_)
+    name_check_.set_defaults(run=name_check)
     return top
 
 
@@ -191,8 +207,8 @@ def check(options):
     """Grade files and print what was found."""
     from . import course
 
-    if options.exercise and options.exercise not in course.exercises():
-        raise UsageError(f"There is no exercise {options.exercise!r}: the course has {', '.join(course.exercises())}.")
+    if options.exercise:
+        course.find_exercise(options.exercise)
     refuse_without_sandbox(options)
     from .grading import start
     from .report import outcome_text
@@ -284,6 +300,37 @@ def doctor(options):
     return doctor.run(assignments)
 
 
+def name_check(options):
+    """Grade wrong answers and print whether they get the names that they should get."""
+    import json
+
+    from . import course
+
+    if options.exercise:
+        course.find_exercise(options.exercise)
+    refuse_without_sandbox(options)
+    from .grading import start
+
+    with start.started_grader(device(options), options.unsafe) as grader:
+        from .grading.grader import new_seed
+        from .mistakes import name_check as names
+
+        answers = names.answers_in(Path(options.folder), options.exercise)
+        seed = new_seed() if options.seed is None else options.seed
+        judged = []
+        for answer in (bar := progress("checking", answers)):
+            wanted = course.exercises()[answer.exercise]
+            cells = names.cells_for(answer.exercise, answer.text)
+            verdict = grader.grade_cells(cells, [wanted], seed, answer.name).verdict
+            judged.append(names.Judgement(answer, verdict.exercises[0]))
+            text = judged[-1].text() if options.format == "text" else json.dumps(judged[-1].to_dict())
+            bar.write(text, file=sys.stdout)
+            sys.stdout.flush()
+    if options.format == "text":
+        print(f"\n{names.table(judged)}")
+    return 0
+
+
 # --- what they share ------------------------------------------------------------------------------
 
 
@@ -294,7 +341,7 @@ def tell_which_course(options):
     """
     from . import course
 
-    if options.run not in (build, check, grade, report, demo) or course.here() or not course.kits_own():
+    if options.run not in (build, check, grade, report, demo, name_check) or course.here() or not course.kits_own():
         return
     if options.run in (build, grade, report) and course.kits_own() == course.PACKED:
         raise UsageError(

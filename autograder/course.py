@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import CourseError
+from .errors import CourseError, UsageError
 
 PACKAGE = Path(__file__).resolve().parent
 EXERCISES = PACKAGE / "exercises"  # the exercises that come with the kit
@@ -77,6 +77,11 @@ class Assignment:
     def points(self) -> float:
         """The points of all graded cells, including those graded by hand."""
         return sum(cell.points for cell in self.cells if cell.grade)
+
+    @property
+    def points_by_hand(self) -> float:
+        """The points of the graded cells that a person grades."""
+        return sum(cell.points for cell in self.cells if cell.grade and not EXERCISE.search(cell.source))
 
 
 def root() -> Path:
@@ -183,6 +188,11 @@ def original_of(source: str) -> str | None:
     return "\n".join(line[2:] for line in lines)
 
 
+def defined_in(source: str) -> set[str]:
+    """The names of the classes and functions that a cell defines."""
+    return set(re.findall(r"^(?:class|def) (\w+)", source, re.MULTILINE))
+
+
 def source_of(cell: Mapping[str, Any]) -> str:
     """The text of a cell of a parsed notebook."""
     return "".join(cell["source"])
@@ -202,6 +212,13 @@ def find_assignment(name: str, course: str | Path | None = None) -> Assignment:
     if len(matches) != 1:
         raise CourseError(f"There is no assignment {name!r}: the course has {', '.join(known) or 'none'}.")
     return matches[0]
+
+
+def find_exercise(name: str) -> Exercise:
+    """The exercise with this name. Raises UsageError."""
+    if name not in exercises():
+        raise UsageError(f"There is no exercise {name!r}: the course has {', '.join(exercises())}.")
+    return exercises()[name]
 
 
 def forget() -> None:
@@ -248,7 +265,7 @@ def parse(notebook: Mapping[str, Any], path: str | Path) -> Assignment:
         )
         if graded := cells[-1].exercise:
             found.append(Exercise(graded, name, meta["grade_id"], float(meta["points"])))
-    defined = {n for c in cells if c.solution for n in re.findall(r"^(?:class|def) (\w+)", c.source, re.MULTILINE)}
+    defined = {n for c in cells if c.solution for n in defined_in(c.source)}
     bases = tuple(sorted(defined - {e.name for e in found}))
     lessons = frozenset(lesson_ids), frozenset(lesson_texts)
     return Assignment(name, Path(path), tuple(found), tuple(cells), *lessons, bases)

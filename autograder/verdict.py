@@ -17,6 +17,11 @@ T = TypeVar("T", bound="DataclassInstance")
 SCHEMA = 1
 STATUSES = ("graded", "missing", "error", "timeout", "killed", "rejected")
 STOPPED = ("timeout", "killed")  # the statuses that a busy machine may have caused
+CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "mode", "arguments")  # in this order
+# how the reasons of failed checks begin, by which `report` words what several checks have in common
+NOT_TRIED = "Not tried, since an easier case is wrong already: "
+RAISED = "Your code raised "
+STOPPED_WITH = "It stopped with "
 
 
 class VerdictError(ValueError):
@@ -78,6 +83,11 @@ class Check:
         self.message = printable(self.message)
         self.reason = printable(self.reason)
 
+    @property
+    def sentence(self) -> str:
+        """What the check asks for: the message without the reason why it failed."""
+        return self.message.removesuffix(self.reason).strip()
+
 
 @dataclass
 class Diagnosis:
@@ -111,10 +121,16 @@ class Outcome:
     diagnosis: list[Diagnosis] = field(default_factory=list)
     message: str = ""
     skipped: list[dict[str, str]] = field(default_factory=list)  # the fields of Skipped, as dicts
+    not_started: bool = False  # whether the student has left the exercise as it was released
     unjudged: str = ""  # for the instructor: the checks with errors of their own, whose points are given by hand
 
     def __post_init__(self) -> None:
         self.message = printable(self.message)
+
+    @property
+    def full(self) -> bool:
+        """Whether it got all its points."""
+        return self.status == "graded" and self.score == self.max_score
 
 
 @dataclass
@@ -138,7 +154,7 @@ class Verdict:
     @property
     def full(self) -> bool:
         """Whether every exercise got all its points; False if there are no exercises."""
-        return bool(self.exercises) and all(e.status == "graded" and e.score == e.max_score for e in self.exercises)
+        return bool(self.exercises) and all(e.full for e in self.exercises)
 
     def exercise(self, name: str | None) -> Outcome | None:
         return next((e for e in self.exercises if e.exercise == name), None)

@@ -65,6 +65,7 @@ def test_the_format_is_the_designs(checked):
             assert {"exercise", "score", "max_score", "status", "checks", "diagnosis"} <= exercise.keys()
             for check in exercise["checks"]:
                 assert {"name", "category", "points", "passed", "message", "reason"} == check.keys()
+                assert bool(check["reason"]) != check["passed"] and check["message"].endswith(check["reason"])
             for named in exercise["diagnosis"]:
                 assert {"id", "message", "line"} == named.keys()
             if exercise["status"] == "graded":
@@ -80,12 +81,27 @@ def test_the_solutions_get_full_marks(checked):
 
 
 def test_the_release_gets_what_it_deserves(checked):
-    """0 for what is a blank; less than full for the originals, with their defects named."""
+    """0 for what is a blank; less than full for the originals, with their defects named. None of them is started."""
     by_name = {e["exercise"]: e for e in checked["release"]["exercises"]}
     assert by_name["attention"]["score"] == 0 and by_name["attention"]["status"] == "graded"
+    assert all(e["not_started"] for e in by_name.values())
+    assert not any(e["not_started"] for e in (*checked["solution"]["exercises"], *checked["mine"]["exercises"]))
     for name, original in (("SingleHeadSelfAttention", "001"), ("SelfAttention", "004")):
         assert by_name[name]["score"] < by_name[name]["max_score"]
         assert any(original in d["id"] for d in by_name[name]["diagnosis"]), by_name[name]["diagnosis"]
+
+
+def test_the_text_says_what_is_not_started_and_what_is_given_by_hand(release, tmp_path):
+    """An exercise in a line; one that is begun, at length. A cell goes by its number among the code cells."""
+    cell = cell_of(release, "attention-solution")
+    cell["source"] = "def attention(query, key, value, mask=None):\n    return undefined\n"
+    number = [c["id"] for c in release["cells"] if c["cell_type"] == "code"].index(cell["id"]) + 1
+    code, out, _ = autograder("check", hand_in(release, tmp_path))
+    lines = out.splitlines()
+    assert code == 1 and "of 24 points, 4 more are given by hand" in lines[0]
+    assert [line for line in lines if "not started" in line] == lines[1:3]
+    assert f"in code cell {number}, line 2 (`return undefined`)" in out and out.count("Your code raised NameError") == 1
+    assert "test_cuda" not in out
 
 
 def test_a_script_is_graded_on_what_it_defines(checked, files):
@@ -130,7 +146,7 @@ def test_help_loads_nothing_heavy():
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT).stdout
     assert out == "False False\n"
     new = ("new",), ("new", "course"), ("new", "exercise")
-    for command in ((), ("build",), ("check",), ("grade",), ("report",), ("demo",), *new, ("doctor",)):
+    for command in ((), ("build",), ("check",), ("grade",), ("report",), ("demo",), *new, ("doctor",), ("name-check",)):
         code, out, _ = autograder(*command, "--help")
         assert code == 0 and "usage:" in out
 

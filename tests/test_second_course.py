@@ -86,7 +86,7 @@ def test_the_feedback_names_the_mistake(place):
     assert (code, said) == (0, ""), out
     pages = {s: (place / "feedback" / s / NAME / f"{NAME}.html").read_text() for s in ("ada", "bela", "lena")}
     assert SUMS in pages["bela"] and SUMS not in pages["ada"] and SUMS not in pages["lena"]
-    assert "as it was given" in pages["lena"], "the original, by its own name"
+    assert "not started" in pages["lena"], "the original as it was released"
     assert SUMS in (place / "reports" / f"{NAME}.html").read_text()
 
 

@@ -32,12 +32,11 @@ import pytest
 import torch
 
 from ..sandbox.inside import wire
+from ..verdict import CATEGORIES
 from . import source_text
-from .proxies import StudentError, Submission, largest
+from .proxies import StudentError, Submission, largest, sentence_start
 
 Test = TypeVar("Test", bound=Callable[..., None])
-
-CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "arguments", "mode")
 
 # Relative to the reference's largest value: far above rounding errors, far below the effect of any mistake.
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 6e-2}
@@ -92,8 +91,9 @@ class Draw:
         self, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0, grad: bool = False
     ) -> torch.Tensor:
         """Normal numbers with mean 0 and standard deviation `scale`, in the given shape."""
-        values = torch.randn(shape, generator=self.generator, dtype=torch.float64) * scale
-        return values.to(dtype).requires_grad_(grad)
+        values = torch.randn(shape, generator=self.generator, dtype=torch.float64)
+        values = (values if scale == 1 else values * scale).to(dtype)
+        return values.requires_grad_() if grad else values
 
     def mask(self, *shape: int) -> torch.Tensor:
         """A boolean mask: True with probability 2/3, at least one True and one False in every row."""
@@ -289,7 +289,7 @@ def refuses(error: StudentError | None, what: str, *words: str | int) -> None:
     """
     if error is None:
         raise CheckFailed(f"{sentence_start(what)} should raise a ValueError, but it was accepted.")
-    if error.type != "ValueError":
+    if not error.is_value_error:
         raise CheckFailed(f"{sentence_start(what)} should raise a ValueError. {error.sentence()}")
     said = re.findall(r"\d+", error.message)
     missing = [str(word) for word in words if str(word) not in (said if isinstance(word, int) else error.message)]
@@ -373,7 +373,3 @@ def numbers(value: Any, many: int) -> list[Any]:
     if length(value) != many:
         raise CheckFailed(f"There should be {many} numbers in a row; what came is {kind_of(value)}.")
     return [number(one) for one in (value.tolist() if isinstance(value, torch.Tensor) else value)]
-
-
-def sentence_start(text: str) -> str:
-    return text[:1].upper() + text[1:]

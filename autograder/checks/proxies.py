@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
+import traceback
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,10 +22,14 @@ import torch
 from ..sandbox import replies
 from ..sandbox.inside import wire
 from ..sandbox.inside.handlers import RequestHandler, tensors_in
+from ..verdict import RAISED, STOPPED_WITH
 from .source_text import Source
 
 Answer: TypeAlias = tuple[wire.Message, wire.Tensors]  # a reply and its tensors
 Target: TypeAlias = str | int | list[Any]  # a name, the number of an object, or [target, the name of its attribute]
+
+
+CELL, BESIDE = "<", "<beside "  # how the file names of answers begin, and of what an answer stands on
 
 
 class Gradients(NamedTuple):
@@ -56,18 +61,30 @@ class JoinedTransport(Transport, Protocol):
 
 
 class StudentError(Exception):
-    """The submission's own code raised an exception of that `type` and `message`; `where` is its Place or None."""
+    """A request ended with an exception of that `type` and `message`; `where` is its Place in the submission or None.
+
+    Nearly always the submission's own code raised it. Otherwise the kit did (`by_kit`), for what it was given: a module
+    without a parameter of that name, tensors on two devices. `is_value_error`: it is one, of whatever subclass.
+    """
 
     def __init__(self, failure: replies.Failure) -> None:
         super().__init__(f"{failure.type}: {failure.message}")
         self.type = failure.type
         self.message = failure.message
         self.where = failure.where
+        self.is_value_error = failure.value_error
+        self.by_kit = failure.by_kit
 
     def sentence(self) -> str:
         """What happened and where, for the student."""
+        if self.by_kit:
+            return sentence_start(self.what())
+        return (RAISED if self.where else STOPPED_WITH) + self.what()
+
+    def what(self) -> str:
+        """The error and its place, to be read at the end of a sentence."""
         first_line = self.message.strip().split("\n")[0][:300]
-        text = f"Your code raised {self.type}" + (f": {first_line}" if first_line else "")
+        text = first_line if self.by_kit else f"{self.type}: {first_line}" if first_line else self.type
         if self.where:
             code = f" (`{self.where.code.strip()}`)" if self.where.code.strip() else ""
             text += f", in {self.where.file}, line {self.where.line}{code}"
@@ -78,8 +95,17 @@ class Local:
     """Trusted code in this process, behind the same interface as a sandboxed child. `text` is what defines it."""
 
     def __init__(self, namespace: dict[str, Any], text: str | None = None) -> None:
-        self.bench = RequestHandler(namespace)
+        self.bench = RequestHandler(namespace, self._place_of)
         self.text = text
+
+    def _place_of(self, error: BaseException) -> dict[str, Any] | None:
+        """The line of `text` that an error came from; None if it came from elsewhere."""
+        lines = self.text.splitlines() if self.text else []
+        frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+        file, number = next((one for one in reversed(frames) if one[0].startswith(CELL)), ("", 0))
+        if not 0 < number <= len(lines) or file.startswith(BESIDE):
+            return None
+        return {"file": "the answer", "line": number, "code": lines[number - 1]}
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         with warnings.catch_warnings():  # a mistake's code may warn; a student's warnings are not seen either
@@ -120,6 +146,11 @@ class Transcript:
     """All that a check observed of a submission, one entry for each answer; it is compared with a mistake's."""
 
     entries: list[tuple[Any, ...]] = field(default_factory=list)
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether it has counts of what chance did."""
+        return any(isinstance(part, Counts) for entry in self.entries for part in entry)
 
     def add(self, *entry: Any) -> None:
         self.entries.append(entry)
@@ -213,11 +244,11 @@ class Submission:
 def told(failure: replies.Failure) -> tuple[str, str | list[str]]:
     """The parts of an error that distinguish one mistake from another: its type, and part of its message.
 
-    For a ValueError, which everybody words differently, these are the numbers. For other errors it is the message
-    without the name of the function that got wrong arguments.
+    For a ValueError, which everybody words differently and may subclass, these are the numbers. For other errors it is
+    the message without the name of the function that got wrong arguments.
     """
-    if failure.type == "ValueError":
-        return failure.type, re.findall(r"\d+", failure.message)
+    if failure.value_error:
+        return "ValueError", re.findall(r"\d+", failure.message)
     return failure.type, re.sub(r"^[\w.<>]+\(\) ", "", failure.message)
 
 
@@ -386,6 +417,10 @@ class Proxy:
         seen = [made.value] if keep else []
         self.submission.transcript.add("called", seen, made.changed, made.inputs, made.parameters)
         return made
+
+
+def sentence_start(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def largest(tensor: torch.Tensor) -> float:

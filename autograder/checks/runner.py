@@ -17,7 +17,7 @@ from .. import course
 from ..errors import GraderError
 from ..sandbox.inside import no_dynamo, wire
 from ..sandbox.replies import Place
-from ..verdict import Check
+from ..verdict import NOT_TRIED, Check
 from .api import CheckFailed, Draw, GateFailed
 from .proxies import Answer, JoinedTransport, StudentError, Submission, Transcript
 from .replay import NotForeseen, RecordingTransport, ReplayedTransport, RequestLog
@@ -236,7 +236,7 @@ def judge(check: GradedCheck, outcome: BaseException | None) -> Outcome:
     if isinstance(outcome, Stopped):
         return outcome
     if isinstance(outcome, pytest.skip.Exception):
-        return {"name": check.name, "message": f"Skipped: {outcome}."}
+        return {"name": check.name, "message": f"{check.sentence} Not tried: {outcome}."}
     reason = _reason(outcome)
     message = f"{check.sentence} {reason}".strip()
     return Check(check.name, check.category, check.points, outcome is None, message, reason)
@@ -247,7 +247,7 @@ def _reason(outcome: BaseException | None) -> str:
     if outcome is None:
         return ""
     if isinstance(outcome, GateFailed):
-        return f"Not tried, since an easier case is wrong already: {outcome}"
+        return f"{NOT_TRIED}{outcome}"
     if isinstance(outcome, CheckFailed):
         return str(outcome)
     if isinstance(outcome, StudentError):

@@ -111,6 +111,40 @@ def names_in(text: str) -> set[str]:
     return {node.id for node in ast.walk(_parse(text)) if isinstance(node, ast.Name)}
 
 
+def is_stub(text: str, name: str) -> bool:
+    """Whether a cell defines `name` and leaves it unwritten: each of its functions ends in `raise NotImplementedError`.
+
+    Besides that, these hold nothing but their docstring and a call of `super().__init__`.
+    """
+    node = _defined(_parse(text)).get(name)
+    methods = node.body if isinstance(node, ast.ClassDef) else [node]
+    functions = [method for method in methods if isinstance(method, ast.FunctionDef)]
+    return bool(functions) and all(map(_is_unwritten, functions))
+
+
+def _is_unwritten(function: ast.FunctionDef) -> bool:
+    *before, last = function.body
+    raised = last.exc if isinstance(last, ast.Raise) else None
+    error = raised.func if isinstance(raised, ast.Call) else raised
+    if not (isinstance(error, ast.Name) and error.id == "NotImplementedError"):
+        return False
+    return all(isinstance(line, ast.Expr) and _is_beside_the_point(line.value) for line in before)
+
+
+def _is_beside_the_point(value: ast.expr) -> bool:
+    """Whether an expression is a docstring or a call of `super().__init__`."""
+    return isinstance(value, ast.Constant) or (isinstance(value, ast.Call) and _last_name(value.func) == "__init__")
+
+
+def same_code(text: str, other: str) -> bool:
+    """Whether two cells are the same but for comments and blanks; False if they cannot be parsed."""
+    one, two = _parse(text), _parse(other)
+    try:
+        return bool(one.body) and ast.dump(one) == ast.dump(two)
+    except RecursionError:
+        return False
+
+
 def _within(cells: Iterable[str]) -> Iterator[str]:
     """The cells, with those beyond MAX_IN_ALL characters emptied."""
     left = MAX_IN_ALL

@@ -205,9 +205,16 @@ class Grader:
         finally:
             workspace.end_exercise()
         checks, score = scaled(run.checks, exercise.points)
-        unjudged = "; ".join(run.unjudged)
         return Outcome(
-            exercise.name, score, exercise.points, "graded", checks, diagnosis, skipped=run.skipped, unjudged=unjudged
+            exercise.name,
+            score,
+            exercise.points,
+            "graded",
+            checks,
+            diagnosis,
+            skipped=run.skipped,
+            not_started=bool(run.failed()) and workspace.is_untouched(exercise.name),
+            unjudged="; ".join(run.unjudged),
         )
 
     def _diagnose(self, workspace: Workspace, exercise: course.Exercise, run: ExerciseRun) -> list[Diagnosis]:

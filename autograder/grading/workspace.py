@@ -13,7 +13,7 @@ from typing import Any
 from .. import course
 from ..checks.proxies import Answer, StudentError
 from ..checks.runner import Stopped
-from ..checks.source_text import Source, names_in
+from ..checks.source_text import Source, is_stub, names_in, same_code
 from ..errors import ChildGone, Interrupted
 from ..sandbox import replies
 from ..sandbox.child import Child
@@ -156,8 +156,14 @@ class Workspace:
             self.left_out[index] = message
 
     def _name(self, index: int) -> str:
-        """The name of a cell in tracebacks: its number among all cells of the notebook, from 1."""
-        return f"cell {index + 1}" if len(self.cells) > 1 else "your file"
+        """The name of a cell in tracebacks: its number among the code cells, from 1, as JupyterLab counts them."""
+        if len(self.cells) == 1:
+            return "your file"
+        cell = self.cells[index]
+        if cell.added:
+            return f"the missing cell {cell.known.grade_id if cell.known else index}"
+        before = self.cells[: index + 1]
+        return f"code cell {cell.number or sum(c.cell_type == 'code' and not c.added for c in before)}"
 
     def _lose(self) -> None:
         if self.child is not None:
@@ -251,8 +257,17 @@ class Workspace:
             if _defines(self.cells[index], name) or (graded and start <= index < end):
                 if isinstance(error, Stopped):
                     return error.status, f"`{name}` is not defined: {error}."
-                return "error", f"`{name}` is not defined, since its code stopped. {error.sentence()}"
+                return "error", f"`{name}` is not defined, since its code stopped with {error.what()}"
         return "missing", f"`{name}` is not defined."
+
+    def is_untouched(self, name: str) -> bool:
+        """Whether the cell that defines `name` is as it was released: a stub, or the original to be fixed."""
+        defining = [cell for cell in self.cells if cell.runs and _defines(cell, name)]
+        if len(defining) != 1:
+            return False
+        (cell,) = defining
+        released = cell.known and (cell.known.blank or course.original_of(cell.known.source))
+        return is_stub(cell.source, name) or bool(released and same_code(cell.source, released))
 
     def names_used_by(self, name: str) -> set[str]:
         """The names that occur in the code of the cells that define `name`."""

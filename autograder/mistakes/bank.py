@@ -14,12 +14,13 @@ is written out in full (`Bank.rewritten`), and an original is read from the note
 import functools
 import math
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from .. import course
-from ..checks.proxies import Local
+from ..checks.proxies import BESIDE, CELL, Local
 
 NAME = re.compile(r"\{([A-Z][A-Z_0-9]*)\}")  # the name of a place or a word
 
@@ -34,7 +35,7 @@ class Mistake:
 
     `source` is the whole text that a student would have typed. `edits` maps old texts of the right answer to new ones,
     or is None if the mistake is written out in full. `beside` is the text of what else such a notebook defines.
-    `variant` counts the other ways to make the same mistake.
+    `variant` counts the other ways to make the same mistake. `as_given`: it is the whole of a notebook's answer.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Mistake:
     original: str | None = None
     beside: str = ""
     variant: int = 0
+    as_given: bool = False
 
     def namespace(self) -> dict[str, object]:
         """The namespace of a notebook with this mistake."""
@@ -143,6 +145,7 @@ class Bank(Mapping[str, Mistake]):
         if source is None:
             raise BankError(f"{self.exercise}: its cell {cell.grade_id} holds no original")
         self._add(id, says, source, None, original)
+        self.mistakes[id] = replace(self.mistakes[id], as_given=True)
 
     def share(
         self,
@@ -216,14 +219,21 @@ def right_answer(exercise: str, style: str | None = None) -> str:
     return (course.folder_of(exercise) / "answers" / f"{style}.py").read_text(encoding="utf-8")
 
 
+def compiled(source: str, file: str) -> CodeType:
+    """A cell as code; nobody is warned of what is odd in a mistake. Raises SyntaxError."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile(source, file, "exec")
+
+
 @functools.lru_cache(maxsize=4096)
 def namespace_of(name: str, *sources: str) -> dict[str, object]:
     """The namespace after running some cells; it starts with what the notebooks' setup cell imports."""
     import torch
 
     namespace = {"__name__": name, "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
-    for source in sources:
-        exec(compile(source, f"<{name}>", "exec"), namespace)
+    for number, source in enumerate(sources, start=1):
+        exec(compiled(source, f"{CELL if number == len(sources) else BESIDE}{name}>"), namespace)
     return namespace
 
 

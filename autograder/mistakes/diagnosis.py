@@ -7,32 +7,37 @@ it fails and the student passed.
 First each mistake is tried alone. If none explains all that failed, several are tried at once: mistakes are edits of a
 right answer, so their edits are made together (`hypotheses.composed`). Which ones may go together follows from what
 each does alone: where only one of them acts, the student's code must do what that one does. If several combinations
-explain everything, only what they have in common is named.
+explain everything, only what they have in common is named. What should be refused and is not shows whatever else is
+wrong, so that is settled first, and one or two others are looked for beside it.
 
 If something stays unexplained, because nobody has written down that mistake, what explains the rest is named, as long
-as the student does all that it does wherever it acts.
+as the student does all that it does wherever it acts. If nothing can be named, the place is told (`places`).
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import operator
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cachetools import LRUCache
 
 from ..checks.api import CATEGORIES
 from ..checks.proxies import Transcript
 from ..checks.runner import Stopped
-from ..checks.source_text import NoDefinition, definition
+from ..checks.source_text import NoDefinition, Source, definition
 from ..sandbox.inside import wire
 from ..verdict import Check, Diagnosis
 from .bank import Bank, Mistake, bank
-from .evidence import Likeness, likeness
+from .evidence import DIFFERENT, Likeness, accepts_alike, likeness
 from .hypotheses import Behaviour, Behaviours, without_numbers
-from .lines import line_of
+from .lines import akin, line_of, share_of
+from .places import place
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, Graders
@@ -41,9 +46,12 @@ Comparison: TypeAlias = Callable[[Behaviour, str], bool]  # whether the student 
 
 LEAST, SHARE = 3, 0.6  # how many failed checks, and which share of its own, a mistake must explain at the least
 MOST = 3  # mistakes named at once
+LITTLE = 0.001  # seconds that any check takes, as far as nothing is known
 KEPT = 32  # banks, each with the behaviour of its mistakes on the inputs of one seed
-PAIRS = 600  # combinations of two that are tried, at most, before the search is given up
-TRIPLES = 300
+PAIRS = 200  # combinations of two that are tried, at most, before the search is given up
+TRIPLES = 60
+ORIGINAL = 0.75  # the share of a notebook's statements that stand in an answer that is called the notebook's
+NOT_READ = (NoDefinition, OSError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError)  # as Python text
 DOUBTS = 2  # failed checks that two mistakes may explain only by what the one does to the other
 
 
@@ -56,14 +64,17 @@ class Diagnostician:
         self.odds = Odds()
 
     def diagnose(self, run: ExerciseRun) -> list[Diagnosis]:
-        """The mistakes in a finished ExerciseRun, at most `MOST`, in the order in which to mend them."""
+        """The mistakes in a finished ExerciseRun, at most `MOST`, in the order in which to mend them.
+
+        If there is none that is known, it is said where the answer goes wrong, if that is certain.
+        """
         if run.stopped or not run.failed():
             return []
         behaviours = self._behaviours(run.exercise, run.seed)
-        if behaviours is None:
-            return []
-        search = Search(run, behaviours, self.odds)
-        return [Diagnosis(m.id, m.says, search.line_of(m)) for m in search.mistakes()]
+        search = behaviours and Search(run, behaviours, self.odds)
+        named = [Diagnosis(m.id, m.says, search.line_of(m)) for m in search.mistakes()] if search else []
+        where = None if named else place(run)
+        return [where] if where else named
 
     def _behaviours(self, exercise: str, seed: int) -> Behaviours | None:
         """The behaviour of all mistakes of the exercise, as far as it is known; None if it has no bank."""
@@ -81,24 +92,32 @@ def diagnose(run: ExerciseRun, graders: Graders) -> list[Diagnosis]:
 
 
 class Odds:
-    """How often a check has ruled out a mistake, by exercise, check, and whether the student passed it.
+    """How many mistakes a check has ruled out per second, by exercise, check, and whether the student passed it.
 
     One check rules out most mistakes, if it is the right one. The order in which checks are tried changes only the time
     that a diagnosis takes, not its result.
     """
 
     def __init__(self) -> None:
-        self.tried: Counter[tuple[str, str, bool]] = Counter()
+        self.seconds: defaultdict[tuple[str, str, bool], float] = defaultdict(float)
         self.ruled_out: Counter[tuple[str, str, bool]] = Counter()
 
     def __call__(self, exercise: str, check: Check) -> float:
         of = exercise, check.name, check.passed
-        return (self.ruled_out[of] + 1) / (self.tried[of] + 1)
+        return (self.ruled_out[of] + 1) / (self.seconds[of] + LITTLE)
 
-    def note(self, exercise: str, check: Check, ruled_out: bool) -> None:
+    def note(self, exercise: str, check: Check, ruled_out: bool, seconds: float) -> None:
         of = exercise, check.name, check.passed
-        self.tried[of] += 1
+        self.seconds[of] += seconds
         self.ruled_out[of] += ruled_out
+
+
+def _text_of(run: ExerciseRun) -> str:
+    """The student's definition of the exercise; empty if it cannot be found."""
+    try:
+        return definition(run.transport.source(run.exercise))
+    except NOT_READ:
+        return ""
 
 
 @dataclass(frozen=True)
@@ -108,6 +127,17 @@ class Explanation:
     behaviour: Behaviour
     checks: frozenset[str]
     loosely: bool  # whether in some of them it is alike only in what it accepts
+
+
+class Effect(NamedTuple):
+    """What a mistake does in the failed checks, one bit for each of them."""
+
+    acts: int  # where it is not like a right answer
+    alike: int  # where it acts, and the student is like it
+
+    def beside(self, apart: int) -> Effect:
+        """The same without the checks `apart`."""
+        return Effect(self.acts & ~apart, self.alike & ~apart)
 
 
 class Search:
@@ -124,6 +154,8 @@ class Search:
         self.failed = {check.name: check for check in run.failed()}
         self.passed = [check for check in run.checks if check.passed]
         self.ranks = {check.name: CATEGORIES.index(check.category) for check in run.checks}
+        self.text = _text_of(run)
+        self.singles = [one for one in behaviours.singles if self._may_be_meant(one.mistake)]
         self.seen: dict[tuple[Behaviour, str], Likeness] = {}
         self.same: dict[tuple[Behaviour, str], bool] = {}
         self.answers: dict[str, Transcript] | None = {}  # by check, as far as they are known; None: there are none
@@ -144,20 +176,28 @@ class Search:
         alike = [name for name in self.failed if one and one.at(name).failed and self._is_alike(one, name)]
         places = [self.run.places.get(name) for name in alike]
         try:
-            text = definition(self.run.transport.source(self.run.exercise))
-            return line_of(mistake.source, self.behaviours.right.hypothesis.source, text, places)
-        except (NoDefinition, OSError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError):
+            return line_of(mistake.source, self.behaviours.right.hypothesis.source, self.text, places)
+        except NOT_READ:
             return ""
+
+    def _may_be_meant(self, mistake: Mistake) -> bool:
+        """False for a whole notebook's answer, told "as it was given", if the student's text is another one."""
+        if not mistake.as_given or not self.text:
+            return True
+        try:
+            given = definition(Source(self.run.exercise, (mistake.source,), 1))
+            return share_of(given, self.text) >= ORIGINAL
+        except NOT_READ:
+            return True
 
     def _found(self) -> list[Mistake]:
         alone = self._alone()
         whole = sorted((e for e in alone if e.checks == self.failed.keys()), key=lambda e: e.loosely)
-        if whole and self._answers_alike(whole[0].behaviour):
-            return [whole[0].behaviour.mistake]
+        if whole:
+            first = whole[0].behaviour
+            return self._beside(first) or [first.mistake]
         together = self._together(self._answers_alike_in) if self._has_answers() else []
-        if together or whole:
-            return together or [whole[0].behaviour.mistake]
-        return self._together(self._is_alike) or self._best(alone) or self._best(self._partly())
+        return together or self._together(self._is_alike) or self._best([*alone, *self._partly()])
 
     # --- comparing ------------------------------------------------------------------------------------
 
@@ -168,8 +208,15 @@ class Search:
             found = likeness(self.run.transcripts[name], seen.transcript, right.transcript)
             if found.alike and not found.telling:  # nothing that it saw is wrong, so what counts is what it says
                 found = Likeness(without_numbers(self.failed[name].reason) == seen.reason, telling=False)
+            if found.alike and not self._ends_alike(seen.line, name):
+                found = DIFFERENT
             self.seen[one, name] = found
         return self.seen[one, name]
+
+    def _ends_alike(self, line: str, name: str) -> bool:
+        """Whether a check may have ended at such a line of the student's, if an error ended it: messages mislead."""
+        theirs = self.run.places.get(name)
+        return not line or not theirs or akin(line, theirs.code)
 
     def _is_alike(self, one: Behaviour, name: str) -> bool:
         return self._likeness(one, name).alike
@@ -205,14 +252,17 @@ class Search:
         if not any(self.behaviours.questions(name).kept):  # what was drawn by chance says nothing
             return True
         answers, right = self._answers(name), self.behaviours.right.answers(name)
-        return answers is not None and likeness(answers, one.answers(name), right).alike
+        try:
+            return answers is not None and likeness(answers, one.answers(name), right).alike
+        except wire.WireError:  # it gives more than a student's process may
+            return False
 
     # --- one mistake at a time ------------------------------------------------------------------------
 
     def _alone(self) -> list[Explanation]:
         """Single mistakes that explain all that they fail; that one alone which explains all failures and answers."""
         found = []
-        for one in self.behaviours.singles:
+        for one in self.singles:
             explanation = self._explained_by(one)
             if explanation:
                 found.append(explanation)
@@ -225,29 +275,36 @@ class Search:
         """What it explains, if the student fails all that it fails in the same way; None once it is ruled out."""
         explained = set()
         for check in sorted(self.run.checks, key=lambda check: self._promise(one, check)):
-            is_new = check.name not in one.found
+            is_new, began = check.name not in one.found, time.process_time()
             fails = one.at(check.name).failed
-            ruled_out = fails and (check.passed or not self._is_alike(one, check.name))
+            ruled_out = (
+                self._is_ruled_out_by(check, one) if check.passed else fails and not self._is_alike(one, check.name)
+            )
             if is_new:
-                self.odds.note(self.run.exercise, check, ruled_out)
+                self.odds.note(self.run.exercise, check, ruled_out, time.process_time() - began)
             if ruled_out:
                 return None
-            if fails:
+            if fails and not check.passed:
                 explained.add(check.name)
         loosely = any(self._likeness(one, name).loosely for name in explained)
         return Explanation(one, frozenset(explained), loosely) if explained else None
 
     def _promise(self, one: Behaviour, check: Check) -> tuple[bool, float]:
-        """Sort key for trying checks: first those already run, then those that have ruled out most."""
+        """Sort key for trying checks: first those already run, then those that rule out most per second."""
         return check.name not in one.found, -self.odds(self.run.exercise, check)
 
     def _best(self, found: Iterable[Explanation]) -> list[Mistake]:
-        """Choose greedily what explains most failed checks; each must explain one that no earlier choice does."""
+        """Choose greedily what explains most failed checks; each must explain one that no earlier choice does.
+
+        Two that change the same text of the answer cannot both be meant.
+        """
         chosen: list[Mistake] = []
         explained: set[str] = set()
         for one in sorted(found, key=lambda e: (e.loosely, -len(e.checks))):
-            if len(chosen) < MOST and one.checks - explained:
-                chosen.append(one.behaviour.mistake)
+            mistake = one.behaviour.mistake
+            contradicts = any((mistake.edits or {}).keys() & (other.edits or {}).keys() for other in chosen)
+            if len(chosen) < MOST and one.checks - explained and not contradicts:
+                chosen.append(mistake)
                 explained |= one.checks
         return chosen
 
@@ -258,8 +315,8 @@ class Search:
         Of two mistakes that explain the same, neither is certain.
         """
         found = []
-        for one in self.behaviours.singles:
-            if self._is_ruled_out(one):
+        for one in self.singles:
+            if one.mistake.as_given or self._is_ruled_out(one):
                 continue
             fails = [name for name in self.failed if one.at(name).failed]
             alike = frozenset(name for name in fails if self._likeness(one, name)[:2] == (True, True))
@@ -270,18 +327,76 @@ class Search:
 
     # --- several at once ------------------------------------------------------------------------------
 
+    def _beside(self, one: Behaviour) -> list[Mistake]:
+        """A mistake that explains all that the checks saw, with the one that it hides; none if it hides none.
+
+        What is hidden shows in the answers to what comes after the point where a check ended.
+        """
+        if self._answers_alike(one):
+            return []
+        odd = [name for name in self.failed if not self._answers_alike_in(one, name)]
+        others = [other for other in self.singles if not all(self._is_idle(other, name) for name in odd)]
+        return self._in_common([(one, other) for other in others if other is not one], self._answers_alike_in)
+
     def _together(self, is_alike: Comparison) -> list[Mistake]:
         """What all combinations of two mistakes that explain everything have in common; else the same for three."""
         # A variant may be there for its company alone, which makes up for what it fails by itself.
-        left = [one for one in self.behaviours.singles if one.mistake.variant or not self._is_ruled_out(one)]
-        acts = {one: self._acts(one, is_alike) for one in left}
-        candidates = [one for one, where in acts.items() if where]
-        for many, most in ((2, PAIRS), (3, TRIPLES)):
-            tried = itertools.islice(self._fitting(candidates, acts, many), most)
-            found = [group for group in tried if self._explain_everything(group, is_alike)]
-            if found:
-                return [one.mistake for one in found[0] if self._is_needed(one, found, is_alike)]
-        return []
+        left = [one for one in self.singles if one.mistake.variant or not self._is_ruled_out(one)]
+        effects = {one: self._effect(one, is_alike) for one in left}
+        candidates = {one: effect for one, effect in effects.items() if effect.acts}
+        accepting = self._accepting(candidates)
+        if accepting:
+            return self._together_with(accepting, candidates, is_alike)
+        pairs = self._fitting(candidates, 2)[:PAIRS]
+        return self._in_common(pairs, is_alike) or self._in_common(self._fitting(candidates, 3)[:TRIPLES], is_alike)
+
+    def _together_with(
+        self, accepting: Sequence[Behaviour], candidates: Mapping[Behaviour, Effect], is_alike: Comparison
+    ) -> list[Mistake]:
+        """The same for combinations that hold what accepts too much, with one or two others, which explain the rest.
+
+        Of mistakes that accept the same, the first one stands for all.
+        """
+        given: list[Behaviour] = []
+        for one in accepting:
+            if len(given) < MOST - 1 and not any(candidates[one].acts & candidates[other].acts for other in given):
+                given.append(one)
+        apart = functools.reduce(operator.or_, (candidates[one].acts for one in given))
+        explained = {name for bit, name in enumerate(self.failed) if apart >> bit & 1}
+
+        def is_like(one: Behaviour, name: str) -> bool:
+            return name in explained or is_alike(one, name)
+
+        rest = {one: effect.beside(apart) for one, effect in candidates.items() if effect.acts & ~apart}
+        groups = [*self._fitting(rest, 1, apart), *self._fitting(rest, 2, apart)[:PAIRS]]
+        found = self._in_common([(*given, *group) for group in groups], is_like)
+        ours = [one.mistake for one in given]
+        return ours + [mistake for mistake in found if mistake not in ours] if found else []
+
+    def _accepting(self, candidates: Mapping[Behaviour, Effect]) -> list[Behaviour]:
+        """The mistakes whose only effect is that they accept what should be refused, as the student does too.
+
+        What else is wrong with the student's code does not hide this, as it does hide values.
+        """
+        found = []
+        for one, effect in candidates.items():
+            names = [name for bit, name in enumerate(self.failed) if effect.acts >> bit & 1]
+            if all(self._accepts_alike(one, name) for name in names):
+                found.append(one)
+        return found
+
+    def _accepts_alike(self, one: Behaviour, name: str) -> bool:
+        """Whether in this check it differs from a right answer in what it accepts alone, and the student accepts it."""
+        theirs = self._answers(name)
+        try:
+            return theirs is not None and accepts_alike(theirs, one.answers(name), self.behaviours.right.answers(name))
+        except wire.WireError:
+            return False
+
+    def _in_common(self, groups: Iterable[tuple[Behaviour, ...]], is_alike: Comparison) -> list[Mistake]:
+        """The mistakes that are in all of those groups that explain everything, and that nothing can stand for."""
+        found = [group for group in groups if self._explain_everything(group, is_alike)]
+        return [one.mistake for one in found[0] if self._is_needed(one, found, is_alike)] if found else []
 
     def _is_needed(self, one: Behaviour, found: Sequence[Sequence[Behaviour]], is_alike: Comparison) -> bool:
         """Whether nothing is explained without it: not by another combination, nor by another mistake in its place."""
@@ -289,25 +404,38 @@ class Search:
             return False
         others = [other for other in found[0] if other is not one]
         ids = [member.mistake.id for member in found[0]]
-        instead = [other for other in self.behaviours.singles if other.mistake.id not in ids]
+        instead = [other for other in self.singles if other.mistake.id not in ids]
         return not any(self._explain_everything([*others, other], is_alike) for other in instead)
 
     def _is_ruled_out(self, one: Behaviour) -> bool:
         """Whether it fails a check that the student passed."""
         known = (check for check in self.passed if check.name in one.found)
-        if any(one.found[check.name].failed for check in known):
+        if any(self._is_ruled_out_by(check, one) for check in known):
             return True
         new = sorted((c for c in self.passed if c.name not in one.found), key=lambda c: self._promise(one, c))
         for check in new:
-            fails = one.at(check.name).failed
-            self.odds.note(self.run.exercise, check, fails)
+            began = time.process_time()
+            fails = self._is_ruled_out_by(check, one)
+            self.odds.note(self.run.exercise, check, fails, time.process_time() - began)
             if fails:
                 return True
         return False
 
-    def _acts(self, one: Behaviour, is_alike: Comparison) -> dict[str, bool]:
-        """The failed checks in which it is not like a right answer, and whether the student is like it there."""
-        return {name: is_alike(one, name) for name in self.failed if not self._is_idle(one, name)}
+    def _is_ruled_out_by(self, check: Check, one: Behaviour) -> bool:
+        """Whether it fails this check, which the student passed, and not by chance alone."""
+        if not one.at(check.name).failed:
+            return False
+        seen, right = one.at(check.name).transcript, self.behaviours.right.at(check.name).transcript
+        return not seen.by_chance or not likeness(self.run.transcripts[check.name], seen, right).alike
+
+    def _effect(self, one: Behaviour, is_alike: Comparison) -> Effect:
+        """In which failed checks it is not like a right answer, and in which of them the student is like it."""
+        acts = alike = 0
+        for bit, name in enumerate(self.failed):
+            if not self._is_idle(one, name):
+                acts |= 1 << bit
+                alike |= is_alike(one, name) << bit
+        return Effect(acts, alike)
 
     def _is_idle(self, one: Behaviour, name: str) -> bool:
         """Whether a mistake makes no difference in a check."""
@@ -315,19 +443,29 @@ class Search:
         return not seen.failed and likeness(seen.transcript, right.transcript, right.transcript).alike
 
     def _fitting(
-        self, candidates: Sequence[Behaviour], acts: Mapping[Behaviour, Mapping[str, bool]], many: int
-    ) -> Iterator[tuple[Behaviour, ...]]:
-        """Groups of `many` that may explain everything, judged by what each does alone: the most promising first."""
-        doubts = {
-            group: self._doubts([acts[one] for one in group]) for group in itertools.combinations(candidates, many)
-        }
-        groups = [group for group, number in doubts.items() if number <= (DOUBTS if many == 2 else 0)]
-        yield from sorted(groups, key=lambda group: (doubts[group], -sum(sum(acts[one].values()) for one in group)))
+        self, candidates: Mapping[Behaviour, Effect], many: int, apart: int = 0
+    ) -> list[tuple[Behaviour, ...]]:
+        """Groups of `many` that may explain everything, judged by what each does alone: the most promising first.
 
-    def _doubts(self, acts: Sequence[Mapping[str, bool]]) -> int:
+        `apart` are the failed checks, as bits, that need no explanation.
+        """
+        most = DOUBTS if many == 2 else 0
+        found = []
+        for group in itertools.combinations(candidates.items(), many):
+            doubts = self._doubts([effect for _, effect in group], apart)
+            if doubts <= most:
+                promise = sum(effect.alike.bit_count() for _, effect in group)
+                found.append((doubts, -promise, tuple(one for one, _ in group)))
+        return [group for _, _, group in sorted(found, key=lambda rated: rated[:2])]
+
+    def _doubts(self, effects: Iterable[Effect], apart: int) -> int:
         """In how many failed checks none of them acts, or a single one, and the student does something else."""
-        alike = ([act[name] for act in acts if name in act] for name in self.failed)
-        return sum(where in ([], [False]) for where in alike)
+        once = more = alike = 0
+        for effect in effects:
+            more |= once & effect.acts
+            once |= effect.acts
+            alike |= effect.alike
+        return len(self.failed) - (more | alike | apart).bit_count()
 
     def _explain_everything(self, group: Sequence[Behaviour], is_alike: Comparison) -> bool:
         """Whether an answer with all these mistakes can be made, and does what the student's does."""
@@ -337,8 +475,9 @@ class Search:
     def _explains_everything(self, one: Behaviour, is_alike: Comparison) -> bool:
         """Whether it fails exactly what the student failed, each check in the same way."""
         for check in sorted(self.run.checks, key=lambda check: (check.passed, self._promise(one, check))):
-            if one.at(check.name).failed is check.passed:
-                return False
-            if not check.passed and not is_alike(one, check.name):
+            if check.passed:
+                if self._is_ruled_out_by(check, one):
+                    return False
+            elif not one.at(check.name).failed or not is_alike(one, check.name):
                 return False
         return True

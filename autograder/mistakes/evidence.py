@@ -67,14 +67,37 @@ def _entries(student: Any, mistake: Any, right: Any) -> Likeness:
     return found
 
 
+def accepts_alike(student: Transcript, mistake: Transcript, right: Transcript) -> bool:
+    """Whether a mistake differs from the right answer only in what it accepts, and the student accepts the same.
+
+    If it leaves something to torch, which stops, the student does so too; another mistake may stop a student anywhere.
+    """
+    differs = False
+    if not len(student.entries) == len(mistake.entries) == len(right.entries):
+        return False
+    for one, other, expected in zip(student.entries, mistake.entries, right.entries, strict=True):
+        if _refuses(expected):
+            if _goes_on(one) is not _goes_on(other) or (other[0] == "error" and one[0] != "error"):
+                return False
+            differs = differs or _goes_on(other)
+        elif not _compared(other, expected, expected).alike:
+            return False
+    return differs
+
+
 def _refuses(entry: Any) -> bool:
     """Whether what was asked was refused with a ValueError."""
     return isinstance(entry, tuple) and entry[:2] == ("error", "ValueError")
 
 
 def _goes_on(entry: Any) -> bool:
-    """Whether nothing refused what was asked: there is a result, or torch could not go on with it."""
-    return isinstance(entry, tuple) and (entry[0] != "error" or entry[1] in OF_TORCH)
+    """Whether nothing refused what was asked: there is a result (None is none), or torch could not go on with it."""
+    if not isinstance(entry, tuple):
+        return False
+    if entry[0] == "error":
+        return entry[1] in OF_TORCH
+    given = entry[1] if len(entry) > 1 else None
+    return not (isinstance(given, list) and given and all(part is None for part in given))
 
 
 def _compared(student: Any, mistake: Any, right: Any) -> Likeness:

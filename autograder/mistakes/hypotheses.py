@@ -6,7 +6,9 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cachetools import LRUCache
 
 from ..checks.proxies import Answer, Local, Submission, Transcript, told
 from ..checks.replay import RecordingTransport
@@ -15,7 +17,12 @@ from . import bank as banks
 from .bank import Bank, BankError, Mistake
 
 if TYPE_CHECKING:
-    from ..checks.runner import GradedCheck, Graders
+    from ..checks.runner import ExerciseRun, GradedCheck, Graders
+
+
+Keys: TypeAlias = tuple[tuple[str, int], ...]  # of mistakes
+
+KEPT = 300  # combinations of mistakes whose behaviour is kept, for each exercise
 
 
 @dataclass(frozen=True)
@@ -44,18 +51,20 @@ def right(bank: Bank) -> Hypothesis:
 def composed(right: Hypothesis, *mistakes: Mistake) -> Hypothesis | None:
     """The right answer with all these mistakes; None if their edits do not fit together.
 
-    The edits are made one mistake after another, in the first order in which each finds its text once.
+    The edits are made one mistake after another, in the first order in which each finds its text once. No two may
+    change the same text: a logit that is doubled and then divided by 1.2 would be a third mistake.
     """
     if len(mistakes) == 1:
         return Hypothesis(right.exercise, mistakes, mistakes[0].source, right.beside)
-    if any(mistake.edits is None for mistake in mistakes):
+    changed = [text for mistake in mistakes for text in mistake.edits or ()]
+    if any(mistake.edits is None for mistake in mistakes) or len(set(changed)) < len(changed):
         return None
     for order in itertools.permutations(mistakes):
         source = right.source
         try:
             for mistake in order:
                 source = banks.edited(source, mistake.edits or {}, mistake.id)
-            compile(source, "<composed>", "exec")
+            banks.compiled(source, "<composed>")
         except (BankError, SyntaxError):
             continue
         return Hypothesis(right.exercise, mistakes, source, right.beside)
@@ -64,11 +73,15 @@ def composed(right: Hypothesis, *mistakes: Mistake) -> Hypothesis | None:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a check found out about an answer: whether it `failed`, what it saw, and the `reason` that it gave."""
+    """What a check found out about an answer: whether it `failed`, what it saw, and the `reason` that it gave.
+
+    `line` is that of the answer at which an error ended the check, if one did.
+    """
 
     failed: bool
     transcript: Transcript
     reason: str  # see `without_numbers`
+    line: str
 
 
 def without_numbers(reason: str) -> str:
@@ -118,15 +131,16 @@ class Behaviour:
     def at(self, check: str) -> Observation:
         """What this check finds out."""
         if check not in self.found:
-            self.found[check] = self._observed(check)
+            local, seed = self.hypothesis.local(), self.behaviours.seed
+            self.note(self.behaviours.graders.run(self.hypothesis.exercise, local, seed, only=check))
         return self.found[check]
 
-    def _observed(self, check: str) -> Observation:
-        local, seed = self.hypothesis.local(), self.behaviours.seed
-        run = self.behaviours.graders.run(self.hypothesis.exercise, local, seed, only=check)
-        failed = run.failed()
-        reason = without_numbers(failed[0].reason) if failed else ""
-        return Observation(bool(failed), run.transcripts[check], reason)
+    def note(self, run: ExerciseRun) -> None:
+        """Keep what the checks found out in a run of this answer, on the same inputs."""
+        reasons = {check.name: without_numbers(check.reason) for check in run.failed()}
+        for check, seen in run.transcripts.items():
+            line = run.places[check].code if check in run.places else ""
+            self.found[check] = Observation(check in reasons, seen, reasons.get(check, ""), line)
 
     def answers(self, check: str) -> Transcript:
         """What it answers to all that the check asks of a right answer; the check itself ends where it fails."""
@@ -146,16 +160,18 @@ class Behaviours:
         self.checks = {check.name: check for check in graders.checks[bank.exercise]}
         self.asked: dict[str, Questions] = {}
         self.right = Behaviour(right(bank), self)
-        self.known: dict[tuple[tuple[str, int], ...], Behaviour | None] = {}
+        self.alone: dict[Keys, Behaviour | None] = {}
+        self.together: LRUCache[Keys, Behaviour | None] = LRUCache(KEPT)
         self.singles = [one for one in (self.of([mistake]) for mistake in [*bank.values(), *bank.variants]) if one]
 
     def of(self, mistakes: Sequence[Mistake]) -> Behaviour | None:
         """The behaviour of an answer with all these mistakes; None if their edits do not fit together."""
         keys = tuple(mistake.key for mistake in mistakes)
-        if keys not in self.known:
+        known = self.alone if len(keys) == 1 else self.together
+        if keys not in known:
             hypothesis = composed(self.right.hypothesis, *mistakes)
-            self.known[keys] = Behaviour(hypothesis, self) if hypothesis and _makes_sense(hypothesis) else None
-        return self.known[keys]
+            known[keys] = Behaviour(hypothesis, self) if hypothesis and makes_sense(hypothesis) else None
+        return known[keys]
 
     def questions(self, check: str) -> Questions:
         """What this check asks of a right answer."""
@@ -164,7 +180,7 @@ class Behaviours:
         return self.asked[check]
 
 
-def _makes_sense(hypothesis: Hypothesis) -> bool:
+def makes_sense(hypothesis: Hypothesis) -> bool:
     """Whether its text runs: edits that fit together as texts may still contradict each other."""
     try:
         hypothesis.local()

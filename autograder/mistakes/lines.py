@@ -15,6 +15,11 @@ from collections.abc import Collection, Iterator
 from ..sandbox.replies import Place
 
 MODULES = frozenset({"torch", "nn", "F", "math", "np", "numpy", "self", "super"})  # names that mean the same everywhere
+KINDS = {  # calls that are other ways to write an operator, or each other
+    **dict.fromkeys(("matmul", "bmm", "mm", "einsum", "dot", "inner"), "MatMult"),
+    **dict.fromkeys(("view", "reshape", "flatten", "unflatten", "rearrange", "unbind", "chunk", "split"), "reshape"),
+    **dict.fromkeys(("masked_fill", "masked_fill_", "where", "masked_scatter"), "masked_fill"),
+}
 LEAST = 6  # nodes of a statement that is compared: shorter ones may stand anywhere
 LONGEST = 160  # characters of a line that is shown
 
@@ -36,6 +41,30 @@ def line_of(mistake: str, right: str, student: str, places: Collection[Place | N
         if len(found) == 1:
             return textwrap.dedent(student).splitlines()[found[0].lineno - 1].strip()[:LONGEST]
     return ""
+
+
+def akin(one: str, other: str) -> bool:
+    """Whether two lines may fail for the same reason: False if they call or compute altogether different things."""
+    mine, theirs = _operations(one), _operations(other)
+    return not mine or not theirs or bool(mine & theirs)
+
+
+def _operations(line: str) -> set[str]:
+    """What a line calls or computes, by kind; empty if it is no whole statement."""
+    try:
+        nodes = list(ast.walk(ast.parse(line.strip().removesuffix(":"))))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    called = [ast.unparse(node.func).rsplit(".", 1)[-1] for node in nodes if isinstance(node, ast.Call)]
+    found = {KINDS.get(name, name) for name in called}
+    found |= {type(node.op).__name__ for node in nodes if isinstance(node, (ast.BinOp, ast.AugAssign))}
+    return found
+
+
+def share_of(original: str, student: str) -> float:
+    """The share of a text's statements that stand in the student's as well, whatever its variables are called."""
+    forms, theirs = ([form for form, _ in _statements(ast.parse(textwrap.dedent(t)))] for t in (original, student))
+    return sum(form in theirs for form in forms) / len(forms) if forms else 0.0
 
 
 def _statements(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:

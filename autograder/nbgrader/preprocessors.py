@@ -178,7 +178,8 @@ class GradeInSandbox(NbGraderPreprocessor):
 
 def _cell_of(cell: NotebookNode, known: dict[str, course.Cell]) -> RestoredCell:
     claim = known.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
-    return RestoredCell(cell.cell_type, cell.source, "", claim, lesson="lesson" in cell.metadata.get("tags", []))
+    lesson, added = "lesson" in cell.metadata.get("tags", []), "autograder" in cell.metadata
+    return RestoredCell(cell.cell_type, cell.source, "", claim, lesson=lesson, added=added)
 
 
 def write_outputs(

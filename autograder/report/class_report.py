@@ -19,7 +19,7 @@ from .. import course
 from ..grading import store
 from ..submission.read import StrPath
 from ..verdict import Check, Outcome, Verdict
-from .outcome_text import STATUS, code_spans, points
+from .outcome_text import NOT_STARTED, STATUS, code_spans, points
 
 BARS = ("0", "under ¼", "¼ to ½", "½ to ¾", "over ¾", "full")
 NAMED = 100  # the most students that a list names; the table has them all
@@ -122,7 +122,7 @@ class ExerciseTally:
             return
         self.scores.append(outcome.score)
         self.graded += outcome.status == "graded"
-        for d in outcome.diagnosis:
+        for d in [] if outcome.not_started else outcome.diagnosis:
             found = self.mistakes.setdefault(d.id, {"id": d.id, "says": d.message, "students": []})
             found["students"].append(student)
         for check in outcome.checks:
@@ -201,8 +201,8 @@ def student_row(student: str, verdict: Verdict, assignment: course.Assignment) -
             cells.append({"level": "none", "score": None, "max": exercise.points, "named": [], "status": "", "why": ""})
             continue
         level = "zero" if outcome.score <= 0 else "full" if outcome.score >= outcome.max_score else "partial"
-        named = [d.id for d in outcome.diagnosis]
-        status = STATUS[outcome.status]
+        named = [] if outcome.not_started else [d.id for d in outcome.diagnosis]
+        status = NOT_STARTED if outcome.not_started else STATUS[outcome.status]
         cells.append(
             {
                 "level": level,

@@ -2,14 +2,17 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Protocol
 
 from .. import course
-from ..verdict import Check, Outcome, Verdict, printable
+from ..verdict import CATEGORIES, NOT_TRIED, RAISED, STOPPED_WITH, Check, Outcome, Verdict, printable
 
 MOST_ROWS = 100  # rows of the table on a terminal, at most
+NOT_STARTED = "not started"
+ERROR = re.compile(rf"{RAISED}|{STOPPED_WITH}")
 STATUS = {
     "graded": "",
     "missing": "not found",
@@ -26,36 +29,116 @@ def points(value: float) -> str:
 
 
 def as_text(outcome: Outcome) -> str:
-    """The outcome as lines of plain text: the score, the named mistakes, every check."""
-    lines = [f"{outcome.exercise or 'submission'}: {points(outcome.score)} of {points(outcome.max_score)} points"]
+    """The outcome as lines of plain text: the score, the named mistakes, what went wrong, then what is right."""
+    heading = f"{outcome.exercise or 'submission'}: {points(outcome.score)} of {points(outcome.max_score)} points"
+    if outcome.not_started:
+        return f"{heading}, {NOT_STARTED}"
+    lines = [heading]
     if outcome.message:
         lines.append(f"  {STATUS[outcome.status]}: {outcome.message}")
-    lines += [f"  What went wrong: {d.message}" for d in outcome.diagnosis]
-    for check in outcome.checks:
-        mark = "ok  " if check.passed else "FAIL"
-        lines.append(f"  {mark} {points(check.points):>4}  {check.category:<9}  {check.message}")
-    lines += [f"  skip        {s['name']}: {s['message']}" for s in outcome.skipped]
+    for named in outcome.diagnosis:
+        lines.append(f"  What went wrong: {named.message}")
+        lines += [f"    in your line: {named.line}"] if named.line else []
+    for failure in failures(outcome.checks):
+        if failure.heading:
+            lines.append(f"  FAIL  {failure.heading}")
+            lines += [_line("    ", check, check.sentence) for check in failure.checks]
+        else:
+            lines += [_line("FAIL", check, check.message) for check in failure.checks]
+    lines += [_line("ok  ", check, check.message) for check in outcome.checks if check.passed]
+    lines += [f"  skip        {s['message']}" for s in outcome.skipped]
     return "\n".join(lines)
+
+
+def _line(mark: str, check: Check, text: str) -> str:
+    return f"  {mark} {points(check.points):>4}  {check.category:<9}  {text}"
 
 
 def as_html(outcome: Outcome) -> str:
     """The same as an HTML fragment, with everything escaped. It uses only tags that `safe_markdown.TAGS` allows."""
-    total = f"{points(outcome.score)} of {points(outcome.max_score)} points"
-    parts = [f"<div><strong>{escape(outcome.exercise)}: {total}</strong></div>"]
+    heading = f"{points(outcome.score)} of {points(outcome.max_score)} points"
+    if outcome.not_started:
+        heading += f", {NOT_STARTED}"
+    parts = [f"<div><strong>{escape(outcome.exercise)}: {heading}</strong></div>"]
+    if outcome.not_started:
+        return parts[0]
     if outcome.message:
         parts.append(f"<div><strong>It {STATUS[outcome.status]}.</strong> {code_spans(outcome.message)}</div>")
-    parts += [f"<div><strong>What went wrong:</strong> {code_spans(d.message)}</div>" for d in outcome.diagnosis]
+    for named in outcome.diagnosis:
+        line = f"<br>In your line: <code>{escape(named.line)}</code>" if named.line else ""
+        parts.append(f"<div><strong>What went wrong:</strong> {code_spans(named.message)}{line}</div>")
     if outcome.checks:
         parts.append("<div><strong>Points, check by check:</strong></div>")
-        parts += [_check_as_html(check) for check in outcome.checks]
-    parts += [f"<div>{escape(s['name'])}: {code_spans(s['message'])}</div>" for s in outcome.skipped]
+    for failure in failures(outcome.checks):
+        if failure.heading:
+            rows = [f"<li>{_check_as_html(check, check.sentence)}</li>" for check in failure.checks]
+            parts.append(f"<div>✗ {code_spans(failure.heading)}<ul>{''.join(rows)}</ul></div>")
+        else:
+            parts += [f"<div>✗ {_check_as_html(check, check.message)}</div>" for check in failure.checks]
+    parts += [f"<div>✓ {_check_as_html(check, check.message)}</div>" for check in outcome.checks if check.passed]
+    parts += [f"<div>{code_spans(s['message'])}</div>" for s in outcome.skipped]
     return "\n".join(parts)
 
 
-def _check_as_html(check: Check) -> str:
+def _check_as_html(check: Check, text: str) -> str:
     score = f"{points(check.points if check.passed else 0)} / {points(check.points)}".replace(" ", "&nbsp;")
-    mark = "✓" if check.passed else "✗"
-    return f"<div>{mark} <strong>{score}</strong> <em>{escape(check.category)}</em>: {code_spans(check.message)}</div>"
+    return f"<strong>{score}</strong> <em>{escape(check.category)}</em>: {code_spans(text)}"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Failed checks with one reason. If these are several, a `heading` tells the reason once for all of them."""
+
+    checks: list[Check]
+    heading: str
+
+
+def failures(checks: Iterable[Check]) -> list[Failure]:
+    """The failed checks, those with the same reason together, in the order in which to look at them.
+
+    That is by category, see `CATEGORIES`; what was not tried, since something easier is wrong, comes last.
+    """
+    failed = sorted((c for c in checks if not c.passed), key=lambda c: (c.reason.startswith(NOT_TRIED), _rank(c)))
+    found: dict[tuple[str, ...], list[Check]] = {}
+    for number, check in enumerate(failed):
+        found.setdefault(_told_together(check) or (str(number),), []).append(check)
+    return [Failure(group, _heading(group) if len(group) > 1 else "") for group in found.values()]
+
+
+def _rank(check: Check) -> int:
+    return CATEGORIES.index(check.category) if check.category in CATEGORIES else len(CATEGORIES)
+
+
+def _told_together(check: Check) -> tuple[str, ...]:
+    """What is equal for checks that failed for one reason; empty for a check without one.
+
+    One error says other sizes in each check, and an easier case that fails may say other values.
+    """
+    if check.reason.startswith(NOT_TRIED):
+        return (_without_numbers(check.reason),)
+    if error := _error_in(check):
+        what, comma, place = error.rpartition(", in ")
+        return (_without_numbers(what), place) if comma else (_without_numbers(error), "")
+    return (check.reason, "") if check.reason else ()
+
+
+def _error_in(check: Check) -> str:
+    """The part of a reason that tells of an error in the student's code; a check for a ValueError says more before."""
+    found = ERROR.search(check.reason)
+    return check.reason[found.start() :] if found else ""
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d[\d.e+-]*", "0", text)
+
+
+def _heading(checks: Sequence[Check]) -> str:
+    many, reason = len(checks), checks[0].reason
+    if reason.startswith(NOT_TRIED):
+        return f"{many} checks were not tried, since an easier case is wrong already: {reason.removeprefix(NOT_TRIED)}"
+    if error := _error_in(checks[0]):
+        return f"{many} checks stopped at the same error: {error}"
+    return f"{many} checks failed for the same reason: {reason}"
 
 
 def code_spans(text: str) -> str:
@@ -65,12 +148,20 @@ def code_spans(text: str) -> str:
 
 def verdict_as_text(verdict: Verdict) -> str:
     """A whole verdict as text, headed by its path and total."""
-    total = f"{points(verdict.score)} of {points(verdict.max_score)} points"
+    total = f"{points(verdict.score)} of {points(verdict.max_score)} points{_by_hand(verdict)}"
     path = printable(verdict.path)
     if all(e.status in ("missing", "rejected") for e in verdict.exercises):
         reasons = dict.fromkeys(f"{STATUS[e.status]}: {e.message}" for e in verdict.exercises)
         return "\n".join([f"{path}: {total}", *(f"  {reason}" for reason in reasons)])
     return "\n".join([f"{path}: {total}", *(as_text(e) for e in verdict.exercises)])
+
+
+def _by_hand(verdict: Verdict) -> str:
+    """For the total of a whole notebook: how many more points a person gives for what was written in it."""
+    assignment = course.assignments().get(verdict.assignment)
+    whole = assignment and {e.name for e in assignment.exercises} == {e.exercise for e in verdict.exercises}
+    more = assignment.points_by_hand if assignment and whole else 0
+    return f", {points(more)} more are given by hand" if more else ""
 
 
 def name_of(student: str) -> str:
@@ -113,7 +204,7 @@ def _cell(outcome: Outcome | None) -> str:
     if outcome is None:
         return "-"
     text = f"{points(outcome.score)}/{points(outcome.max_score)}"
-    named = ", ".join(d.id for d in outcome.diagnosis)
+    named = ", ".join([NOT_STARTED] * outcome.not_started + [d.id for d in outcome.diagnosis])
     return f"{text} {named or STATUS[outcome.status]}".rstrip()
 
 

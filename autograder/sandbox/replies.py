@@ -65,15 +65,18 @@ class Place:
 
 @dataclass(frozen=True)
 class Failure:
-    """The error that the submission's own code raised: its type, its message, and its place in the code, if known.
+    """The error that a request ended with: its type, its message, and its place in the submission's code, if known.
 
-    `done` is the number of earlier requests that were served.
+    `done` is the number of earlier requests that were served. `value_error`: whether it is a ValueError, by its own
+    class or a subclass; `by_kit`: whether the kit raised it, and not the submission's code.
     """
 
     type: str
     message: str
     where: Place | None
     done: int
+    value_error: bool = False
+    by_kit: bool = False
 
 
 def call(
@@ -205,7 +208,14 @@ def failure(reply: wire.Message, before: int = 0) -> Failure:
         where = None
     place = reply.get("failed")
     done = place if type(place) is int and 0 <= place < before else before
-    return Failure(str(error.get("type", "an error"))[:100], str(error.get("message", ""))[:1000], where, done)
+    return Failure(
+        type=str(error.get("type", "an error"))[:100],
+        message=str(error.get("message", ""))[:1000],
+        where=where,
+        done=done,
+        value_error=error.get("value_error") is True,
+        by_kit=error.get("by_kit") is True,
+    )
 
 
 def compared(reply: wire.Message, tensors: wire.Tensors, values: bool) -> tuple[Any, ...]:

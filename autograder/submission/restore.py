@@ -21,6 +21,7 @@ class RestoredCell:
     added: bool = False
     lesson: bool = False
     copy_of: str | None = None  # in a duplicate cell: the grade id that it claims too
+    number: int = 0  # among the code cells of what was handed in, from 1, as JupyterLab counts them; 0 if unknown
 
     @property
     def exercise(self) -> str | None:
@@ -44,17 +45,20 @@ def restore(
     precede it. `assignment` says which cells are lessons.
     """
     by_id: dict[str | None, course.Cell] = {cell.grade_id: cell for cell in known}
-    cells, seen = [], set()
+    cells, seen, code_cells = [], set(), 0
     for cell in submitted:
         claim = by_id.get(cell.grade_id)
+        code_cells += cell.cell_type == "code"
+        number = code_cells if cell.cell_type == "code" else 0
         if claim is None:
-            cells.append(RestoredCell(cell.cell_type, cell.source, cell.id, lesson=_is_lesson(cell, assignment)))
+            lesson = _is_lesson(cell, assignment)
+            cells.append(RestoredCell(cell.cell_type, cell.source, cell.id, lesson=lesson, number=number))
         elif claim.grade_id not in seen:
             seen.add(claim.grade_id)
             source = claim.source if claim.locked else cell.source
-            cells.append(RestoredCell(claim.cell_type, source, cell.id, known=claim))
+            cells.append(RestoredCell(claim.cell_type, source, cell.id, known=claim, number=number))
         elif not claim.locked:
-            cells.append(RestoredCell(cell.cell_type, cell.source, cell.id, copy_of=claim.grade_id))
+            cells.append(RestoredCell(cell.cell_type, cell.source, cell.id, copy_of=claim.grade_id, number=number))
     for position, claim in enumerate(known):
         if claim.grade_id not in seen and (claim.grade or claim.locked):
             before = {c.grade_id for c in known[:position]}

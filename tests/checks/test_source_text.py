@@ -189,3 +189,44 @@ def test_a_stub_gets_nothing_for_not_calling_it(grader, notebook, tmp_path):
     cell_of(notebook, "softmax-solution")["source"] = "def softmax(scores, dim=-1):\n    return scores"
     _, exercise = of_softmax(grader, notebook, tmp_path)
     assert exercise.score == 0
+
+
+STUB = 'def one(x):\n    """Doc."""\n    # YOUR CODE HERE\n    raise NotImplementedError()\n'
+CLASS = """
+class one(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x):
+        raise NotImplementedError("later")
+"""
+WRITTEN = {
+    "an answer": "def one(x):\n    return x",
+    "begun": "def one(x):\n    y = x + 1\n    raise NotImplementedError()",
+    "a case that is not there yet": "def one(x):\n    if x:\n        return x\n    raise NotImplementedError()",
+    "a method is written": CLASS.replace('raise NotImplementedError("later")', "return x"),
+    "another error": STUB.replace("NotImplementedError", "ValueError"),
+    "another name": STUB.replace("one", "two"),
+    "written below": STUB + "def one(x):\n    return x\n",
+    "no function": "one = 3",
+    "no Python": "def one(:",
+}
+
+
+@pytest.mark.parametrize("text", [STUB, CLASS, "import torch\n" + STUB, "def two(x):\n    return x\n\n" + STUB])
+def test_a_stub_is_known(text):
+    assert source_text.is_stub(text, "one")
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_what_is_begun_is_no_stub(case):
+    assert not source_text.is_stub(WRITTEN[case], "one")
+
+
+def test_code_is_the_same_but_for_comments_and_blanks():
+    assert source_text.same_code("def f(x):\n    return x  # so", "# mine\ndef f( x ):\n\n    return x\n")
+    assert not source_text.same_code("def f(x):\n    return x", "def f(x):\n    return -x")
+    assert not source_text.same_code("def f(:", "def f(:"), "nothing is known about it"
+    deep = "x = " + "-" * 3000 + "1"
+    assert source_text.same_code(deep, deep) in (True, False)

@@ -3,6 +3,10 @@
 import pytest
 from conftest import ROOT, cell_of, hand_in, load
 
+from autograder.checks.proxies import Local
+from autograder.checks.runner import Graders
+from autograder.mistakes.bank import bank, edited, right_answer
+
 NAME = "06_co_attention"
 FILE = f"{NAME}.ipynb"
 
@@ -40,3 +44,40 @@ def test_the_first_guide_layer_may_be_missing_or_idle(grader, tmp_path, solution
         path = hand_in(solution, tmp_path / name, FILE)
         result = grader.grade_file(path, "AlternatingCoAttention", seed=1).verdict.exercises[0]
         assert (result.score == result.max_score) == full, name
+
+
+def points(exercise, source):
+    namespace = {"__name__": "student"}
+    exec(compile(source, "<student>", "exec"), namespace)
+    run = Graders().run(exercise, Local(namespace, source), 1)
+    return sum(c.points for c in run.checks if c.passed)
+
+
+@pytest.mark.parametrize("exercise", ["ParallelCoAttention", "AlternatingCoAttention"])
+@pytest.mark.parametrize(
+    "id",
+    ["weights-first", "side-by-side", "weights-exchanged", "weights-keep-a-dimension", "summaries-keep-a-dimension"],
+)
+def test_the_order_of_outputs_costs_no_more_than_half(exercise, id):
+    assert 4.5 <= points(exercise, f"{SETUP}{bank(exercise)[id].source}") < 9
+
+
+@pytest.mark.parametrize("id", ["masks-must-be-there", "mask-none-inverted", "output-projection-without-bias"])
+def test_a_slip_in_the_streams_costs_no_more_than_half(id):
+    assert 3 <= points("CoAttentionStreams", f"{SETUP}{bank('CoAttentionStreams')[id].source}") < 6
+
+
+SETUP = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
+AFFINITY = "C = torch.tanh(q @ self.W_b(v).transpose(1, 2))"
+RARELY_WRONG = {
+    "beyond 64 cells": {AFFINITY: f"{AFFINITY}\n        C = torch.cat([C[..., :64], C[..., 64:] / 2], -1)"},
+    "beyond 8 items": {AFFINITY: f"{AFFINITY}\n        C = torch.cat([C[:8], C[8:] / 2])"},
+    "in eval mode": {AFFINITY: f"{AFFINITY} * (1 if self.training else 0.9)"},
+    "dropout": {AFFINITY: f"{AFFINITY}\n        C = torch.dropout(C, 0.1, self.training)"},
+}
+
+
+@pytest.mark.parametrize("rarely", RARELY_WRONG)
+def test_what_is_rarely_wrong_loses_points_and_not_all(rarely):
+    right = right_answer("ParallelCoAttention", "helper")
+    assert 4.5 <= points("ParallelCoAttention", edited(right, RARELY_WRONG[rarely], rarely)) < 9

@@ -9,7 +9,7 @@ from autograder import course
 from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders
 from autograder.demo import run as demo
-from autograder.mistakes.bank import bank
+from autograder.mistakes.bank import bank, edited, right_answer
 
 NAME = "05_cross_attention"
 HONEST = ROOT / "autograder" / "exercises"
@@ -69,3 +69,43 @@ def test_one_mistake_does_not_cost_everything(id):
     for exercise in ("CrossAttention", "MultiHeadCrossAttention"):
         run = graders.run(exercise, Local(bank(exercise)[id].namespace()), 1)
         assert 1 <= sum(c.points for c in run.checks if c.passed) < 9
+
+
+def points(exercise, source):
+    run = Graders().run(exercise, Local(namespace_of(source), source), 1)
+    return sum(c.points for c in run.checks if c.passed)
+
+
+def namespace_of(source):
+    namespace = {"__name__": "student"}
+    exec(compile(source, "<student>", "exec"), namespace)
+    return namespace
+
+
+@pytest.mark.parametrize(
+    "id, most",
+    [("mask-none-indexed", 1), ("value-layer-as-wide-as-x", 3), ("context-mask-hides-queries", 4), ("mask-added", 4)],
+)
+def test_a_slip_costs_what_it_is_about(id, most):
+    for exercise in ("CrossAttention", "MultiHeadCrossAttention"):
+        assert 9 - most <= points(exercise, bank(exercise)[id].source) < 9
+
+
+WEIGH = "weights = torch.softmax(scores, dim=-1)"
+RARELY_WRONG = {
+    "beyond 64 keys": {WEIGH: f"scores[..., 64:] = scores[..., 64:] / 2\n        {WEIGH}"},
+    "beyond 32 queries": {WEIGH: f"scores[..., 32:, :] = scores[..., 32:, :] / 2\n        {WEIGH}"},
+    "beyond 8 items": {WEIGH: f"scores[8:] = scores[8:] / 2\n        {WEIGH}"},
+    "no mask in eval mode": {
+        "if context_mask is not None and": "context_mask = context_mask if self.training else None\n"
+        "        if context_mask is not None and"
+    },
+    "dropout": {WEIGH: f"{WEIGH}\n        weights = torch.dropout(weights, 0.1, self.training)"},
+}
+
+
+@pytest.mark.parametrize("exercise", ["CrossAttention", "MultiHeadCrossAttention"])
+@pytest.mark.parametrize("rarely", RARELY_WRONG)
+def test_what_is_rarely_wrong_loses_points_and_not_all(exercise, rarely):
+    right = right_answer(exercise, "step_by_step")
+    assert 4.5 <= points(exercise, edited(right, RARELY_WRONG[rarely], rarely)) < 9

@@ -37,13 +37,15 @@ def diagnostician(graders):
 
 
 @pytest.fixture(scope="module")
-def runs(graders):
-    """The run of a mistake, made once per seed."""
+def runs(graders, diagnostician):
+    """The run of a mistake, made once per seed; the diagnostician knows it as well, and need not make it again."""
     known = {}
 
     def run(exercise, id, seed):
         if (exercise, id, seed) not in known:
-            known[exercise, id, seed] = graders.run(exercise, bank(exercise)[id].local(), seed)
+            mistake = bank(exercise)[id]
+            made = known[exercise, id, seed] = graders.run(exercise, mistake.local(), seed)
+            diagnostician._behaviours(exercise, seed).of([mistake]).note(made)
         return known[exercise, id, seed]
 
     return run
@@ -340,6 +342,11 @@ def test_the_matrix_is_a_page_of_what_was_asked_for(monkeypatch, tmp_path, capsy
     page = matrix.PAGE.read_text(encoding="utf-8")
     assert re.findall(r"^##+ (.+)$", page, re.MULTILINE) == ["03_causal_attention", "causal_mask"]
     assert all(f"| {id} " in page for id in bank("causal_mask"))
+    (summary,) = (line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| causal_mask |"))
+    mistakes, rejected, named = summary[1:4]
+    assert mistakes == rejected == named == str(len(bank("causal_mask")))
+    assert re.fullmatch(r"\d+ of \d+", summary[5]) and summary[7] == "0"  # pairs: both, and none wrong
+    assert re.search(r"\| inverted .*\| 50% \|", page)
     with pytest.raises(UsageError, match="There is no exercise 'mask'"):
         matrix.main(["mask"])
 

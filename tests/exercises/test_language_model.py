@@ -58,9 +58,9 @@ def test_methods_and_attributes_of_an_object(here):
     assert box.method("upper")() == "ABC"
     assert box.attribute("size") == 3 and box.attribute("text") == "abc"
     assert box.method("fail").error().type == "KeyError"
-    with pytest.raises(StudentError, match="AttributeError"):
+    with pytest.raises(StudentError, match="has no attribute `colour`"):
         box.attribute("colour")
-    assert box.method("colour").error().type == "AttributeError"
+    assert box.method("colour").error().sentence() == "Your `Box` has no attribute `colour`."
     assert isinstance(box.attribute("upper"), wire.Opaque)
 
 
@@ -101,6 +101,16 @@ def test_what_a_stub_saw(here):
     here.function("spoil").do(model)
     with pytest.raises(wire.WireError):
         model.seen()
+
+
+def test_a_stub_notes_that_a_gradient_came_back():
+    model, idx = stubs.Window(vocab_size=3, block_size=4, memory=2, width=2, n_hidden=3), torch.tensor([[0, 1, 2]])
+    loss = model(idx, idx)[1]
+    assert model.differentiated == 0
+    loss.backward()
+    assert model.differentiated == 1
+    with torch.no_grad():
+        model(idx, idx)
 
 
 def test_a_stub_remembers_a_bounded_number_of_calls():
@@ -158,7 +168,7 @@ def test_it_all_works_in_the_sandbox(grader):
 
 
 def refusal(message):
-    return StudentError(Failure("ValueError", message, None, 0))
+    return StudentError(Failure("ValueError", message, None, 0, value_error=True))
 
 
 @pytest.mark.parametrize("message", ["17 tokens, at most 13", "(2, 17, 4): 13", "n=17 > m=13", "'17' of '13'"])

@@ -9,9 +9,9 @@ from autograder import course
 from autograder.checks.runner import Graders
 from autograder.mistakes import visible
 from autograder.mistakes.bank import bank
+from autograder.mistakes.matrix import COSTLY
 
 EXERCISES = sorted(course.exercises(ROOT))
-COSTLY = 1.5  # points: from here on the visible check should stop at a mistake
 SHARE = 0.1  # of the costly mistakes may pass all the same
 
 

@@ -1,8 +1,5 @@
 """Several mistakes in one answer: all are named, in the order in which to mend them, and none that is not there."""
 
-import itertools
-import random
-
 import pytest
 import torch
 from torch import nn
@@ -10,9 +7,9 @@ from torch.nn import functional as F
 
 from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders, Stopped
+from autograder.mistakes import pairs
 from autograder.mistakes.bank import bank
 from autograder.mistakes.diagnosis import Diagnostician, Search
-from autograder.mistakes.hypotheses import composed, right
 
 PAIRS = {"attention": 12, "softmax": 12, "Head": 8}  # how many are tried: `make matrix` tries more
 
@@ -60,26 +57,9 @@ def test_two_mistakes_in_another_style_are_both_named(graders, diagnostician, sl
 
 @pytest.mark.parametrize("exercise", PAIRS)
 def test_of_two_mistakes_at_least_one_is_named_and_no_other(graders, diagnostician, exercise):
-    of = bank(exercise)
-    pairs = list(itertools.combinations(of.values(), 2))
-    random.Random(3).shuffle(pairs)
-    together = filter(None, (composed(right(of), *pair) for pair in pairs))
-    both = 0
-    for hypothesis in itertools.islice(together, PAIRS[exercise]):
-        run = graders.run(exercise, hypothesis.local(), 1)
-        names = {d.id for d in diagnostician.diagnose(run)}
-        assert names <= set(hypothesis.ids) or is_the_same(graders, hypothesis, [of[id] for id in names]), (
-            hypothesis.ids
-        )
-        both += names == set(hypothesis.ids)
-    assert both >= PAIRS[exercise] / 3  # in the rest, one of them hides the other
-
-
-def is_the_same(graders, hypothesis, mistakes):
-    """Whether two mistakes together are, to all checks, one other mistake."""
-    runs = [graders.run(hypothesis.exercise, one.local(), 1) for one in (hypothesis, *mistakes)]
-    told = [{check.name: check.reason for check in run.checks} for run in runs]
-    return len(told) == 2 and told[0] == told[1]
+    found = pairs.named(exercise, graders, diagnostician, PAIRS[exercise], seed=1)
+    assert found.wrong == []
+    assert found.both >= PAIRS[exercise] / 3  # in the rest, one of them hides the other
 
 
 def test_a_mistake_is_named_for_most_of_what_it_explains(graders, diagnostician):

@@ -3,7 +3,7 @@
 import torch
 
 from autograder.checks.proxies import Counts, Transcript
-from autograder.mistakes.evidence import likeness
+from autograder.mistakes.evidence import accepts_alike, likeness
 
 RIGHT = torch.tensor([1.0, 2.0, 3.0])
 WRONG = torch.tensor([1.0, 2.5, 3.0])
@@ -76,3 +76,27 @@ def test_what_should_be_refused_and_is_not_may_fail_in_any_way():
 def test_one_observation_more_is_another_behaviour():
     one, two = Transcript([("value", WRONG)]), Transcript([("value", WRONG), ("error", "TypeError", "no")])
     assert not likeness(two, one, one).alike
+
+
+REFUSED, STOPPED = ("error", "ValueError", ["3"]), ("error", "IndexError", "out of range")
+
+
+def accepted(student, mistake, right):
+    return accepts_alike(*(Transcript(list(entries)) for entries in (student, mistake, right)))
+
+
+def test_what_is_accepted_shows_whatever_else_is_wrong():
+    right = [("answer", [RIGHT]), REFUSED, REFUSED]
+    mistake = [("answer", [RIGHT]), ("answer", [RIGHT]), REFUSED]
+    assert accepted([("answer", [WRONG]), STOPPED, REFUSED], mistake, right)
+    assert accepted(mistake, mistake, right)
+    assert not accepted([("answer", [WRONG]), REFUSED, REFUSED], mistake, right)  # it refuses
+    assert not accepted([("answer", [WRONG]), STOPPED, STOPPED], mistake, right)  # it accepts more
+
+
+def test_a_mistake_in_values_or_one_that_gives_nothing_accepts_nothing():
+    right = [("answer", [RIGHT]), REFUSED]
+    student = [("answer", [WRONG]), ("answer", [RIGHT])]
+    assert not accepted(student, [("answer", [WRONG]), ("answer", [RIGHT])], right)
+    assert not accepted(student, [("answer", [RIGHT]), ("answer", [None])], right)
+    assert not accepted(right, right, right)

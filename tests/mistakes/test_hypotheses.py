@@ -46,12 +46,12 @@ def test_a_behaviour_is_kept(behaviours):
 
 
 def test_answers_go_on_where_a_check_ends(behaviours):
-    """What returns the output alone ends each check at its first call; its other answers are there all the same."""
-    alone = behaviours.of([BANK["output-alone"]])
+    """A missing scale ends the check at its first call, without a mask; the other answers are there all the same."""
+    alone = behaviours.of([BANK["no-scale"]])
     assert alone.at("test_mask_forms").failed
     seen, answers = alone.at("test_mask_forms").transcript, alone.answers("test_mask_forms")
     assert len(answers.entries) > len(seen.entries)
-    masked = behaviours.of([BANK["output-alone"], BANK["mask-inverted"]])
+    masked = behaviours.of([BANK["no-scale"], BANK["mask-inverted"]])
     assert masked.answers("test_mask_forms").entries != Transcript(answers.entries)
 
 

@@ -1,7 +1,7 @@
 """The line of a student's code to which a mistake points, where it is certain."""
 
 from autograder.mistakes.bank import bank
-from autograder.mistakes.lines import line_of
+from autograder.mistakes.lines import akin, line_of, share_of
 from autograder.sandbox.replies import Place
 
 BANK = bank("attention")
@@ -50,3 +50,21 @@ def test_an_error_has_the_line_that_raised_it():
 def test_code_within_a_class_is_read_too():
     student = "    " + STUDENT.strip().replace("\n", "\n    ")
     assert of("softmax-over-queries", student) == "w = torch.softmax(s, -2)"
+
+
+def test_a_text_shares_statements_whatever_its_variables_are_called():
+    assert share_of(STUDENT, STUDENT.replace("key", "k")) == 1
+    assert 0 < share_of(STUDENT, STUDENT.replace("softmax(s, -2)", "sigmoid(s)")) < 1
+    assert share_of(STUDENT, "def attention(query, key, value, mask=None):\n    return query") == 0
+
+
+def test_lines_are_akin_if_they_compute_something_of_one_kind():
+    assert akin("scores = q @ k.mT", "s = torch.einsum('bqd,bkd->bqk', q, k)")
+    assert akin("x = x.view(b, t, h, k)", "x = x.reshape(b, t, -1)")
+    assert not akin("scores = q @ k", "w = F.scaled_dot_product_attention(k, q, v)")
+    assert not akin("scores = q @ k", "w = torch.softmax(s, -1)")
+
+
+def test_of_a_line_that_says_nothing_all_is_possible():
+    assert akin("scores = torch.matmul(", "w = torch.softmax(s, -1)")  # the first line of several
+    assert akin("self.k, self.heads = k, nheads", "w = torch.softmax(s, -1)")

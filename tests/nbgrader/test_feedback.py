@@ -241,7 +241,7 @@ def test_a_page_that_is_not_done_is_a_plain_one_and_the_others_are_as_they_were(
     assert done == {name: ["", True] for name in NAMES if name != "late"}
     text = pages(copy)[page("late")][0].decode()
     assert "plain page" in text and "(Score: " in text and "<script" not in text
-    assert "<h2><code>attention</code>: " in text and "The output" in text, "its points, and the graders' sentences"
+    assert "<h2><code>attention</code>: " in text and "not started" in text, "its points, and the graders' words"
     assert "*Two* &lt;b&gt;roles" in text and "Well **done** &lt;b&gt;late&lt;/b&gt;" in text
     assert {name: text for name, text in pages(copy).items() if name != page("late")} == {
         name: text for name, text in expected.items() if name != page("late")

@@ -27,6 +27,13 @@ def graded(name, passed, failed=(), diagnosis=()):
     return Outcome(name, float(len(passed)), float(len(checks)), "graded", checks, named)
 
 
+def untouched(name, diagnosis):
+    """An exercise that is as it was released: a buggy original."""
+    outcome = graded(name, [], {"a": "No."}, diagnosis)
+    outcome.not_started = True
+    return outcome
+
+
 def verdict(*exercises):
     return Verdict("", list(exercises), seed=1, assignment="09_made_up")
 
@@ -108,6 +115,12 @@ def test_mistakes_are_counted_and_the_most_common_comes_first():
     found = tally(outcomes)["mistakes"]
     assert [(m["id"], m["students"]) for m in found] == [("no-scale", ["ada", "bob"]), ("mask-inverted", ["bob"])]
     assert found[0]["says"] == "What no-scale says."
+
+
+def test_an_original_that_nobody_has_touched_is_no_mistake():
+    assert not tally({"ada": untouched("one", ["original-001"])})["mistakes"]
+    words = page(assignment(one=1.0), {"ada": verdict(untouched("one", ["original-001"]))}).words
+    assert "not started" in words and "original-001" not in words
 
 
 def test_checks_are_sorted_by_how_often_they_fail():

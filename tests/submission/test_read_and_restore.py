@@ -115,6 +115,17 @@ class TestRestoring:
         assert self.graded(restored) == [e.name for e in assignment.exercises]
         assert not any(c.added for c in restored)
 
+    def test_cells_are_numbered_as_jupyterlab_counts_them(self, cells, assignment):
+        """Among the code cells of what was handed in, with those that are dropped, without those that are added."""
+        code_cells = [c for c in cells if c.cell_type == "code"]
+        numbers = [c.number for c in self.restored(cells, assignment) if c.cell_type == "code"]
+        assert numbers == list(range(1, len(code_cells) + 1))
+        setup = next(c for c in cells if c.grade_id == "setup")
+        solution = next(c for c in cells if c.grade_id == "attention-solution")
+        restored = self.restored([setup, setup, solution], assignment)
+        assert {c.known.grade_id: c.number for c in restored if c.number} == {"setup": 1, "attention-solution": 3}
+        assert not next(c.number for c in restored if c.exercise == "attention")
+
     def test_lessons_and_tests_are_not_run(self, cells, assignment):
         restored = self.restored(cells, assignment)
         assert sum(c.lesson for c in restored) == len(assignment.lesson_ids)

@@ -1,6 +1,7 @@
 """What goes wrong in `AlternatingCoAttention(d, k)`."""
 
 from ...mistakes.bank import Bank
+from ..families.attention import mistakes as attention
 from ..families.coattention import mistakes as co
 
 LAYERS = """self.W_x = nn.Linear(d, k, bias=False)
@@ -174,6 +175,19 @@ mistake(
     BEND="H",
 )
 mistake(
+    "guide-without-a-dimension",
+    "W_g(g) of shape (b, k) meets W_x(x) of shape (b, s, k) as it is, and is taken for s rows: put a dimension for the"
+    " tokens in its middle, `unsqueeze(1)`.",
+    GUIDED="inner = inner + self.W_g(g)",
+)
+mistake(
+    "guide-layer-kept",
+    "The weights of the first call are kept (copied, joined or transposed) and used again, but they change while a"
+    " module learns: read them anew in each call.",
+    GUIDED="""kept = self.__dict__.setdefault("kept", self.W_g.weight.clone())
+            inner = inner + (g @ kept.mT).unsqueeze(1)""",
+)
+mistake(
     "guide-of-the-first-pair",
     "All pairs of the batch are guided by the first pair's summary: each has its own.",
     GUIDED="inner = inner + self.W_g(g[:1]).unsqueeze(1)",
@@ -237,4 +251,10 @@ mistake(
     STEP_2="v_hat, a_v = self.steps[1](v, self.first)",
 )
 
-BANK.share(co.SHARED)
+BANK.share(
+    co.SHARED | attention.CONSTRUCTOR,
+    edits={
+        "super-not-called": {"super().__init__()\n        self.steps": "super.__init__()\n        self.steps"},
+        "init-misspelt": {"super().__init__()\n        self.steps": "super().init()\n        self.steps"},
+    },
+)

@@ -4,8 +4,9 @@
 own `StackedHeads`: checks of the whole formula look at that first, and say so if it is wrong.
 
 Checks that are not about the whole formula start with `looking`, an easy case. Code that does not attend gets no points
-there, while a wrong head does not cost the points for, say, the loss. Returning more than was asked for costs only the
-check about that.
+there, while a wrong head does not cost the points for, say, the loss. Returning something else than the pair that was
+asked for, as long as the logits are in it, costs only the check about that. A layer that is missing after the heads, or
+a bias, costs only the checks of values and of the parameters.
 """
 
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from ...checks.api import (
     CheckFailed,
     check,
     close,
+    gate,
     gradient,
     kind_of,
     on_cuda,
@@ -34,7 +36,6 @@ from ..families import easy_cases
 from ..families.many_heads.checks import DROPPED, dropped_in_heads
 from ..families.many_heads.checks import Sizes as HeadSizes
 from ..reference import bigram as reference
-from ..reference import qkv
 
 TABLES = ("token_embedding_table.weight", "position_embedding_table.weight")
 
@@ -51,9 +52,10 @@ class Sizes:
     t: int = 5
 
 
-USUAL = Sizes(vocab=11, n_embd=6, block=7, heads=3)  # all different from one another and from a head's width
+USUAL = Sizes(vocab=11, n_embd=12, block=7, heads=4)  # all different from one another and from a head's width
 SQUARE = Sizes(vocab=4, n_embd=4, block=4, heads=2, b=4, t=4)
-ROOMY = Sizes(vocab=12, n_embd=8, block=9, heads=2, t=7)
+ROOMY = Sizes(vocab=13, n_embd=8, block=9, heads=4, t=7)
+LARGE = Sizes(vocab=50, n_embd=36, block=80, heads=9, b=2, t=66)
 
 
 def weights(draw, sizes, dtype=torch.float32):
@@ -84,24 +86,32 @@ def build(submission, state, sizes, dropout=None, dtype=None):
     model = submission.build("BigramLanguageModel", sizes.vocab, sizes.n_embd, sizes.block, sizes.heads, **options)
     if dtype:
         model.to(dtype=dtype)
-    model.load(state)
+    model.load(state, optional=optional(state))
     return model.eval()
 
 
+def optional(state):
+    """The weights that a model may lack and still be tried: of the layers after the heads."""
+    return [name for name in state if name.startswith(("lm_head.", "sa_head.proj."))]
+
+
 def logits_of(value):
-    """The first of the values returned."""
-    if not isinstance(value, (tuple, list)) or len(value) < 2:
-        raise CheckFailed(f"It should return the pair `(logits, loss)`, but it returned {kind_of(value)}.")
-    return tensor(value[0], "the logits")
+    """The logits among the values returned: wherever they are, a tensor that is no single number."""
+    parts = value if isinstance(value, (tuple, list)) else [value]
+    found = next((part for part in parts if isinstance(part, torch.Tensor) and part.dim() > 1), None)
+    return tensor(value if found is None else found, "the logits")
 
 
-def loss_of(value, dtype=None):
-    """The second of the values returned for targets: a single number."""
-    logits_of(value)
-    shape(value[1], (), "the loss")
-    return value[1]
+def loss_of(value):
+    """The loss among the values returned for targets: a single number."""
+    parts = value if isinstance(value, (tuple, list)) else [value]
+    loss = next((part for part in parts if isinstance(part, torch.Tensor) and part.dim() == 0), None)
+    if loss is None:
+        raise CheckFailed(f"With targets there should be a loss, a tensor of shape (); what came is {kind_of(value)}.")
+    return loss
 
 
+@gate()
 def looking(submission, draw, sizes=USUAL):
     """A model, after its class has passed an easy case.
 
@@ -115,19 +125,31 @@ def looking(submission, draw, sizes=USUAL):
     for table, rows in zip(TABLES, (vectors, torch.ones(sizes.block, half)), strict=True):
         state[table].zero_()[: len(rows), :half] = rows
     state["lm_head.weight"][:, :half] = 0.0
+    state["sa_head.proj.bias"] += 10.0  # so that an activation after it changes nothing
     for head in range(sizes.heads):
         names = (f"sa_head.heads.{head}.{part}.weight" for part in ("query", "key"))
         easy_cases.find_alike(state, sizes.n_embd // sizes.heads, *names, sign=-1)
-    model, pairs = build(submission, state, sizes), torch.arange(4)[:, None].repeat(1, 2)
-    together, alone = logits_of(model(tokens)), logits_of(model(pairs))
-    shape(together, (*tokens.shape, sizes.vocab), "the logits")
-    shape(alone, (*pairs.shape, sizes.vocab), "the logits of two tokens")
-    alone = alone.double().mean(1)  # both tokens are the same, so only one token is seen
+    model = build(submission, state, sizes)
+    same = torch.tensor([0, 1, 2, 3, 0])[:, None].repeat(1, tokens.shape[1])  # five, for b to differ from t
+    idx = torch.cat([tokens, same])
+    logits = logits_of(model(idx))
+    shape(logits, (*idx.shape, sizes.vocab), "the logits")
+    together, alone = comparable(logits).split((len(tokens), len(same)))
+    alone = alone[:4].mean(1)  # all tokens are the same, so only one token is seen
     found = alone[:2].mean(0)
     if ((alone[2:] - found).abs().amax(1) < 1e-3).any():
         raise CheckFailed("Different tokens have the same logits.")
-    close(together[:, 2], found.expand(2, -1), "the logits of a token that attends to two others, held against theirs,")
+    what = "the logits of a token that attends to two others, held against theirs,"
+    close(together[:, 2], found.expand(2, -1), what, tolerance=2e-3)
     return model
+
+
+def comparable(logits):
+    """Logits up to a number that is added to all of a place, also if a softmax was taken of them, maybe of its log."""
+    logits = logits.double()
+    if ((logits.sum(-1) - 1).abs() < 1e-3).all() and (logits > 0).all():
+        logits = logits.log()
+    return logits - logits.mean(-1, keepdim=True)
 
 
 def speaking(submission, draw, sizes=USUAL):
@@ -174,8 +196,12 @@ def test_parameters(submission, draw):
 def test_logits(submission, draw):
     """The logits are those of the formula: embeddings of token and place, added, through the heads and `lm_head`."""
     heads_first(submission, draw)
-    state, idx = weights(draw, USUAL), tokens(draw, USUAL)
-    close(logits_of(build(submission, state, USUAL)(idx)), reference.logits(idx, state), "the logits")
+    state, idx = weights(draw, USUAL), tokens(draw, USUAL, b=9)
+    close(logits_of(build(submission, state, USUAL).train()(idx)), reference.logits(idx, state), "the logits")
+    state, idx = weights(draw, LARGE), tokens(draw, LARGE)
+    close(
+        logits_of(build(submission, state, LARGE)(idx)), reference.logits(idx, state), f"the logits of {LARGE.t} tokens"
+    )
 
 
 @check("values", points=0.5)
@@ -201,10 +227,14 @@ def test_positions(submission, draw):
     got = [logits_of(model(idx)) for idx in inputs]
     alone = {**state, "token_embedding_table.weight": torch.zeros(sizes.vocab, sizes.n_embd)}
     model.load(alone)
-    without = [logits_of(model(idx)) for idx in inputs]
-    for found, held, what in ((got, state, ""), (without, alone, ", when all tokens' embeddings are 0,")):
-        for t, (one, idx) in enumerate(zip(found, inputs, strict=True), 1):
-            expected = reference.logits(idx, held)
+    few = [inputs[0], inputs[2], inputs[-1]]
+    without = [logits_of(model(idx)) for idx in few]
+    for found, given, held, what in (
+        (got, inputs, state, ""),
+        (without, few, alone, ", when all tokens' embeddings are 0,"),
+    ):
+        for one, idx in zip(found, given, strict=True):
+            expected, t = reference.logits(idx, held), idx.shape[1]
             shape(one, expected.shape, f"the logits of {t} tokens")
             close(one[:, -1], expected[:, -1], f"the logits at the last of {t} tokens{what}")
 
@@ -214,17 +244,17 @@ def test_no_looking_ahead(submission, draw):
     """The logits at a place depend on the tokens up to there, on each of them, and on no later or other sequence's."""
     sizes = ROOMY
     model, idx = speaking(submission, draw, sizes), tokens(draw, sizes)
-    before, changed = logits_of(model(idx)), []
-    for place in range(sizes.t):
-        other = idx.clone()
-        other[0, place] = (other[0, place] + 1 + draw.integer(0, sizes.vocab - 2)) % sizes.vocab
-        changed.append(logits_of(model(other)))
-    shape(before, (sizes.b, sizes.t, sizes.vocab), "the logits")
-    for place, got in enumerate(changed):
-        shape(got, before.shape, "the logits")
-        close(got[:, :place], before[:, :place].double(), "the logits before the token that changed")
-        close(got[1], before[1].double(), "the logits of a sequence in which nothing changed")
-        if ((got - before)[0, place:].abs().amax(-1) < 1e-6).any():
+    others = torch.cat([idx[:1].repeat(sizes.t, 1), idx[1:]])  # of the first sequence, one token changed in each
+    shifts = torch.randint(1, sizes.vocab, (sizes.t,), generator=draw.generator)
+    others[: sizes.t] += torch.diag(shifts)
+    others %= sizes.vocab
+    before, changed = logits_of(model(idx)), logits_of(model(others))
+    shape(before, (*idx.shape, sizes.vocab), "the logits")
+    shape(changed, (*others.shape, sizes.vocab), "the logits")
+    for place, got in enumerate(changed[: sizes.t]):
+        close(got[:place], before[0, :place].double(), "the logits before the token that changed")
+        close(changed[-1], before[-1].double(), "the logits of a sequence in which nothing changed")
+        if ((got - before[0])[place:].abs().amax(-1) < 1e-6).any():
             raise CheckFailed("There is a place whose logits stay the same when a token up to there changes.")
 
 
@@ -236,9 +266,13 @@ def test_loss(submission, draw):
     targets[0, 0], targets[-1, -1] = 0, USUAL.vocab - 1
     untold, told = model(idx), model(idx, targets)
     logits, loss = logits_of(untold), loss_of(told)
-    close(loss, reference.loss(logits.reshape(*idx.shape, -1), targets), "the loss")
-    if untold[1] is not None:
-        raise CheckFailed(f"Without targets the loss should be None, but it is {kind_of(untold[1])}.")
+    trained = loss_of(model.train()(idx, targets))
+    shape(logits, (*idx.shape, USUAL.vocab), "the logits")
+    for value, what in ((loss, "the loss"), (trained, "the loss in train mode")):
+        close(value, reference.loss(logits, targets), what)
+    parts = untold if isinstance(untold, (list, tuple)) and len(untold) > 1 else pair(untold, "`(logits, None)`")
+    if all(part is not None for part in parts):
+        raise CheckFailed(f"Without targets the loss should be None, but it is {kind_of(list(parts)[1])}.")
 
 
 @check("shape", points=0.5)
@@ -260,15 +294,12 @@ def test_gradients(submission, draw):
     idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
     upstream = draw.normal(USUAL.b, USUAL.t, USUAL.vocab, dtype=torch.float64)
     half = torch.tensor(0.5, dtype=torch.float64)
-    leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
-    logits = reference.logits(idx, leaves)
-    of_logits = qkv.gradients([logits], [upstream], list(leaves.values()))
-    of_loss = qkv.gradients([reference.loss(reference.logits(idx, leaves), targets)], [half], list(leaves.values()))
+    of_logits, of_loss = reference.gradients(idx, targets, state, upstream, half)
     model = build(submission, state, USUAL, dtype=torch.float64)
     first = model.gradients(idx, upstream=(upstream,)).parameters
-    second = model.gradients(idx, targets, upstream=(None, half)).parameters
+    second = model.train().gradients(idx, targets, upstream=(None, half)).parameters
     for found, right, what in ((first, of_logits, "the logits"), (second, of_loss, "the loss")):
-        for name, one in zip(leaves, right, strict=True):
+        for name, one in right.items():
             gradient(found.get(name), one, f"{name}, from {what},", torch.float64)
 
 
@@ -310,8 +341,10 @@ def test_device(submission, draw):
     model = looking(submission, draw)
     idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
     model.to(device="meta")
-    on_meta(logits_of(model.on("meta", idx)), (*idx.shape, USUAL.vocab), "the logits")
-    on_meta(loss_of(model.on("meta", idx, targets)), (), "the loss")
+    told = model.on("meta", idx, targets)
+    logits = logits_of(told)
+    on_meta(logits, logits.shape, "the logits")
+    on_meta(loss_of(told), (), "the loss")
 
 
 @check("mode", points=0.5)
@@ -322,7 +355,7 @@ def test_dropout(submission, draw):
     tell how many weights were kept. Without the argument nothing is dropped.
     """
     inside = HeadSizes(d_in=6, width=3, heads=2, d_out=6, b=4, n=16, context=16)
-    sizes = Sizes(vocab=6, n_embd=6, block=16, heads=2, b=4, t=16)
+    sizes = Sizes(vocab=6, n_embd=6, block=17, heads=2, b=4, t=16)
     state, kinds = (
         weights(draw, sizes),
         torch.stack([easy_cases.shuffled(draw, torch.arange(16) % 2) for _ in range(4)]),
@@ -342,6 +375,12 @@ def test_dropout(submission, draw):
     first, second, undropped = (logits_of(m.seeded(seed, idx)) for m, seed in ((model, 1), (model, 2), (calm, 3)))
     dropped_in_heads(still, first, second, inside, kinds)
     close(undropped, torch.ones(4, 16, 6), "the logits in train mode of a model built without `dropout`")
+    lonely = logits_of(build(submission, state, sizes, dropout=0.8).train().seeded(4, idx.reshape(-1, 1).repeat(8, 1)))
+    shape(lonely, (512, 1, 6), "the logits of 512 single tokens")
+    kept = lonely.double() > 2.5
+    close(lonely, 5.0 * kept, "the logits of single tokens, with dropout 0.8,")
+    if abs(kept[:, 0, [0, -1]].double().mean() - 0.2) > 0.08:  # of 1024 weights, six standard deviations
+        raise CheckFailed(f"With dropout 0.8, {kept.double().mean():.0%} of the weights of single tokens were kept.")
 
 
 @check("arguments", points=0.5)
@@ -377,27 +416,36 @@ def test_small_and_odd_inputs(submission, draw):
         "tokens and targets cut from one text": (text[:, :-1], text[:, 1:]),
     }
     whole, alone = logits_of(model(idx)), logits_of(model(idx[:1]))
-    odd = [(model(i), model(i, t), model(i.contiguous(), t.contiguous())) for i, t in cases.values()]
+    odd = [(model(i), model(i, t)) for i, t in cases.values()]
+    first, whole_told = (model(i.contiguous(), t.contiguous()) for i, t in (cases["one token"], (idx, targets)))
+    usual = [first, odd[1][1], whole_told, whole_told]  # a batch of one token has no other form
     close(alone, whole[:1].double(), "the logits of a batch of one")
-    for (what, (i, _)), (untold, told, usual) in zip(cases.items(), odd, strict=True):
+    for (what, (i, _)), (untold, told), right in zip(cases.items(), odd, usual, strict=True):
         shape(logits_of(untold), (*i.shape, sizes.vocab), f"the logits for {what}")
-        close(logits_of(told), logits_of(usual).double(), f"the logits for {what}")
-        close(loss_of(told), loss_of(usual).double(), f"the loss for {what}")
+        close(logits_of(told), logits_of(right).double(), f"the logits for {what}")
+        close(loss_of(told), loss_of(right).double(), f"the loss for {what}")
 
 
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission, draw):
     """Tokens and targets stay as they were, and a second call depends on nothing but its own input."""
-    model = speaking(submission, draw)
+    looking(submission, draw)
+    states = [weights(draw, USUAL) for _ in range(2)]
+    model, fresh, other = (build(submission, states[i], USUAL) for i in (0, 0, 1))
     idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
+    longer = tokens(draw, USUAL, USUAL.b + 1, USUAL.block - 1)
+    right = [logits_of(one(i)) for one, i in ((fresh, longer), (other, idx))]
     first = logits_of(model(idx))
     unchanged(submission)
-    model(idx, targets)
-    unchanged(submission)
-    larger, second = logits_of(model(tokens(draw, USUAL, USUAL.b + 1, USUAL.block))), logits_of(model(idx))
+    if model.error(idx, targets) is None:  # an error here has its own check
+        unchanged(submission)
+    later, second = logits_of(model(longer)), logits_of(model(idx))
+    model.load(states[1], optional=optional(states[1]))
+    reloaded = logits_of(model(idx))
     shape(first, (USUAL.b, USUAL.t, USUAL.vocab), "the logits")
-    shape(larger, (USUAL.b + 1, USUAL.block, USUAL.vocab), "the logits of a larger batch of longer sequences")
     close(second, first.double(), "the logits of the second call")
+    close(later, right[0].double(), "the logits of a longer call, held against those of a new model,")
+    close(reloaded, right[1].double(), "the logits after new weights were loaded, held against those of a new model,")
 
 
 @check("device", points=0)

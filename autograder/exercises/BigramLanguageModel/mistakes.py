@@ -55,6 +55,7 @@ BANK = Bank(
     | {
         "WEIGHTS": "self.dropout(F.softmax(wei, dim=-1))",
         "PROJECTION": "proj",
+        "SIGNATURE": "def __init__(self, vocab_size, n_embd, block_size, num_heads, dropout=0.0):",
         "OUT_SIZES": "num_heads * head_size, n_embd",
         "ONES": "torch.ones(block_size, block_size)",
     },
@@ -68,6 +69,13 @@ BANK.released(
     "This is notebook 003's class as it was given: the constructor takes nothing (TypeError), since all sizes and the"
     " device are globals. It also returns three things, and other logits when there are targets.",
     "003",
+)
+mistake(
+    "sizes-left-global",
+    "The constructor takes nothing (TypeError), since all sizes are still globals: it should take vocab_size, n_embd,"
+    " block_size, num_heads and dropout, in this order.",
+    {"self, vocab_size, n_embd, block_size, num_heads, dropout=0.0):": "self):"},
+    original="003",
 )
 mistake(
     "crashes-mended",
@@ -110,6 +118,28 @@ mistake(
     TARGETS="targets.view(B * T)",
 )
 
+mistake(
+    "device-from-outside",
+    "The places are made on a global `device`, as in notebook 003 (NameError): take `idx.device`.",
+    original="003",
+    PLACES="torch.arange(T, device=device)",
+)
+mistake(
+    "super-not-called",
+    "The constructor does not call `super().__init__()`, and a module can keep no layers before that.",
+    {"{SIGNATURE}\n        super().__init__()": "{SIGNATURE}"},
+)
+mistake(
+    "super-without-brackets",
+    "`super.__init__()` asks the class `super` itself: write `super().__init__()`, with brackets after `super`.",
+    {"{SIGNATURE}\n        super().__init__()": "{SIGNATURE}\n        super.__init__()"},
+)
+mistake(
+    "super-init-misspelt",
+    "`super().init()` does not exist: the constructor is called `__init__`, with two underscores on either side.",
+    {"{SIGNATURE}\n        super().__init__()": "{SIGNATURE}\n        super().init()"},
+)
+
 # --- embeddings and positions ---------------------------------------------------------------------
 
 mistake(
@@ -146,6 +176,19 @@ mistake(
     "tokens-as-places",
     "The position table is read at the tokens' numbers: read it at the places 0, 1, …, t−1.",
     PLACES="idx",
+)
+mistake(
+    "positions-of-the-whole-block",
+    "There are always `block_size` places, which do not fit to a shorter sequence: make as many as there are tokens.",
+    PLACES="torch.arange(self.block_size, device=idx.device)",
+)
+mistake(
+    "positions-remembered",
+    "The positions of an earlier call are used again, even when the table has changed: look them up in each call.",
+    SHAPE="""{SHAPE}
+        if not hasattr(self, "places") or len(self.places) < T:
+            self.places = {POSITIONS}""",
+    POSITIONS="self.places[:T]",
 )
 mistake(
     "positions-multiplied",
@@ -268,6 +311,12 @@ mistake(
     LOGITS="{LOGITS}.float()",
 )
 
+mistake(
+    "float64-comes-out",
+    "The logits are float64 whatever the model's dtype: leave the dtype as it is.",
+    LOGITS="{LOGITS}.double()",
+)
+
 # --- the loss -------------------------------------------------------------------------------------
 
 mistake(
@@ -342,6 +391,16 @@ mistake(
     "loss-detached",
     "The loss is cut out of the graph (`.item()`, `detach`), so nothing can learn from it.",
     LOSS="{LOSS}.detach()",
+)
+mistake(
+    "loss-in-train-mode-only",
+    "There is a loss in train mode only: with targets there should be one in eval mode as well, for the validation.",
+    NO_LOSS="None if targets is None or not self.training else",
+)
+mistake(
+    "targets-as-a-condition",
+    "`if targets` asks a tensor of many numbers whether it is true, which is an error: ask `targets is None`.",
+    NO_LOSS="None if not targets else",
 )
 mistake(
     "loss-is-zero-without-targets",
@@ -435,4 +494,31 @@ BANK.share(
         "plain-list": {"HEADS": "[Head(n_embd, head_size, block_size, dropout) for _ in range(num_heads)]"},
     },
     originals={"no-output-projection": "003"},
+)
+mistake(
+    "softmax-missing",
+    "In your `Head`: there is no softmax, so the scores themselves serve as weights, and those that the mask fills are"
+    " infinite.",
+    SOFTMAX="wei",
+)
+mistake(
+    "softmax-without-dim",
+    "In your `Head`: `F.softmax` without `dim` guesses one, here the batch: the keys compete, `dim=-1`.",
+    SOFTMAX="F.softmax(wei)",
+)
+mistake(
+    "keys-turned-with-t",
+    "In your `Head`: `.T` turns all dimensions round, the batch too: swap the last two, `k.transpose(-2, -1)`.",
+    PRODUCT="q @ k.T",
+)
+mistake(
+    "dropout-on-scores",
+    "In your `Head`: dropout acts on the scores, and makes NaN of those that the mask has filled with -inf: drop"
+    " weights, after the softmax.",
+    DROP="F.softmax(self.dropout(wei), dim=-1)",
+)
+mistake(
+    "mask-learns",
+    "In your `Head`: the mask is a parameter, and parameters are what is learnt: register it as a buffer.",
+    {'self.register_buffer("tril", {TRIANGLE})': "self.tril = nn.Parameter({TRIANGLE})"},
 )

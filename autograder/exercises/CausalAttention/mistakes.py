@@ -48,6 +48,7 @@ BANK = Bank(
         "SHAPE": "(b, n, d_in)",
         "BLOCK": "context",
         "LONGEST": "self.context_length",
+        "GLOBAL_LONGEST": "context_length",
         "MASK": "self.mask",
         "ONES": "torch.ones(context_length, context_length, dtype=torch.bool)",
         "ALLOWED": "allowed",
@@ -148,6 +149,10 @@ mistake(
 EMPTY = {"HARMLESS": "", "CLEAR": ""}  # these queries get no special treatment
 BANK.share(
     attention.MASKS,
+    "asks-what-the-mask-holds",
+    "nan-in-empty-rows",
+    "nan-patched-in-weights",
+    "nan-patched-in-output",
     edits={
         "asks-what-the-mask-holds": {
             "if padding_mask is not None:": "if padding_mask is not None and not padding_mask.all():"
@@ -159,8 +164,15 @@ BANK.share(
             "CLEAR": "weights = torch.nan_to_num(weights)",
         },
         "nan-patched-in-output": EMPTY | {"END": "torch.nan_to_num({END})"},
-        "uniform-in-empty-rows": EMPTY | {"FILL": "torch.finfo(scores.dtype).min"},
     },
+)
+mistake(
+    "uniform-in-empty-rows",
+    "A query with nothing left to attend to spreads its weights over all keys, as when hidden scores are filled with"
+    " the lowest finite number: its weights should be 0.",
+    HARMLESS="",
+    CLEAR="",
+    FILL="torch.finfo(scores.dtype).min",
 )
 mistake(
     "sees-itself-when-empty",
@@ -209,4 +221,60 @@ BANK.share(
     "float32-comes-out",
     "scale-tensor-on-the-cpu",
     "input-changed-in-place",
+)
+
+# --- what students of other courses wrote ---------------------------------------------------------
+
+BANK.share(
+    attention.SOFTMAX_BY_HAND
+    | attention.PRODUCT_BY_HAND
+    | attention.MIX_BY_HAND
+    | attention.MASK_BY_HAND
+    | attention.RETURNED,
+    edits={"dropout-on-masked-scores": {"SOFTMAX": "F.softmax(self.dropout(scores), dim=-1)", "DROP": "weights"}},
+)
+BANK.share(attention.SHARED, "output-projection-added")
+NONE = "A call without a padding mask gives None for it, which is used as a mask all the same: ask first whether it is."
+mistake("none-as-a-mask", NONE, PADDING="allowed = {JOINED}")
+mistake("none-inverted", NONE, PADDING="allowed = allowed & ~(~padding_mask)[:, None, :]")
+mistake("none-with-a-dimension", NONE, PADDING="allowed = allowed & padding_mask.unsqueeze(1)")
+mistake("none-as-a-condition", NONE, PADDING="allowed = torch.where(padding_mask, 1, 0)[:, None, :] * allowed == 1")
+CAUSAL = 'scores = scores.masked_fill(~self.mask[:n, :n], float("-inf"))'
+mistake(
+    "padding-fills-with-ten-thousand",
+    "Scores of the padding are filled with -10,000 or so, which real scores can reach: fill with -inf, as in the"
+    " future.",
+    HIDE=CAUSAL + "\n        if padding_mask is not None:\n            scores = scores.masked_fill(~{REAL}, -1e4)",
+)
+mistake(
+    "padding-fills-with-billion",
+    "Scores of the padding are filled with -1e9, and float16 has no such number: fill with -inf, as in the future.",
+    HIDE=CAUSAL + "\n        if padding_mask is not None:\n            scores = scores.masked_fill(~{REAL}, -1e9)",
+)
+mistake(
+    "padding-by-indexing",
+    "The padding mask hides rows of the scores, the queries, as `scores[~padding_mask]` does, and makes them NaN: hide"
+    " the keys, by `masked_fill` and a mask (b, 1, n).",
+    PADDING="",
+    HIDE="{HIDE}\n        if padding_mask is not None:\n            scores[~padding_mask] = {FILL}",
+)
+mistake(
+    "padding-only-in-eval",
+    "The padding mask is used in eval mode alone: padding is to be hidden in training as well.",
+    {"if padding_mask is not None:": "if padding_mask is not None and not self.training:"},
+)
+mistake(
+    "first-padding-kept",
+    "The padding mask of the first call is kept and used again for the next: each call has its own.",
+    PADDING="if padding_mask is not None:\n"
+    "            self.padding = getattr(self, 'padding', padding_mask)\n"
+    "            same = self.padding.shape == padding_mask.shape and self.padding.device == x.device\n"
+    "            allowed = allowed & (self.padding if same else padding_mask)[:, None, :]",
+)
+RANK = "An input of the wrong rank stops with another error than a `ValueError`, or is accepted: look at `x.dim()`."
+mistake("rank-asserted", RANK, CHECK="assert x.dim() == 3\n        n = x.shape[1]")
+mistake(
+    "rank-as-a-type-error",
+    RANK,
+    {'raise ValueError(f"expected a batch': 'raise TypeError(f"expected a batch'},
 )

@@ -1,12 +1,13 @@
 """Checks of `CharTokenizer(text)`: `.vocab_size`, `.encode(str) -> list[int]`, `.decode(list[int]) -> str`.
 
-Every check but the first starts by asking for the ids of a plain text. What `decode` does with unknown ids is left
+Every check but the first starts with an easy case, in which different characters have different ids. Which ids these
+are is asked for in two checks alone: the others go by the tokenizer's own. What `decode` does with unknown ids is left
 open.
 """
 
 import torch
 
-from ...checks.api import CheckFailed, check, kind_of, length, numbers, refuses
+from ...checks.api import CheckFailed, check, gate, kind_of, length, numbers, refuses
 from ...sandbox.inside.wire import Opaque
 from ..reference import language
 
@@ -18,29 +19,34 @@ NO_TENSORS = "It gives lists and text."  # why it is not tried with tensors of r
 PLAIN = "abcdefghijklmnopqrstuvwxyz"
 WIDE = "àéßøŁжλש中\N{GRINNING FACE}\N{HIGH VOLTAGE SIGN}"  # the last two lie beyond 16 bits or are drawn in colour
 ODD = "\n\t .,;!?'\"-_0123456789" + PLAIN.upper()
+LINE_ENDS = "\r\n\x0b\x0c\x1c\x85\u2028"  # all that `splitlines` takes for the end of a line
 STRANGE = "#~@^ЖЩЯфцλπ中"  # no error message contains these unless it names them
 
 
 def text_of(draw, characters, n, repeats=3):
     """A text of `n` of the characters in random order, each one to `repeats` times."""
-    chosen = [characters[i] for i in torch.randperm(len(characters), generator=draw.generator)[:n]]
-    many = [c for c in chosen for _ in range(draw.integer(1, repeats))]
-    return "".join(many[i] for i in torch.randperm(len(many), generator=draw.generator))
+    chosen = shuffled(draw, characters)[:n]
+    return "".join(shuffled(draw, [c for c in chosen for _ in range(draw.integer(1, repeats))]))
+
+
+def shuffled(draw, many):
+    """The characters in random order, as a list."""
+    return [many[i] for i in torch.randperm(len(many), generator=draw.generator).tolist()]
 
 
 def ids_of(got, text, made_from):
     """Raises CheckFailed unless these are the ids of the text's characters, of any type of number."""
     known = language.vocabulary(made_from)
-    right = [known.index(character) for character in text]
+    right = {character: i for i, character in enumerate(known)}
     many = length(got)
     if many is None:
         raise CheckFailed(f"`encode` should return a list of ids, but it returned {kind_of(got)}.")
     of = f"Of a text of {len(known)} different characters"
-    if many != len(right):
-        raise CheckFailed(f"{of}: {many} ids came for {len(right)} characters.")
-    for character, one, wanted in zip(text, numbers(got, many), right, strict=True):
-        if one != wanted:
-            says = f"the id of {character!r} should be {wanted}, but it is {str(one)[:40]}"
+    if many != len(text):
+        raise CheckFailed(f"{of}: {many} ids came for {len(text)} characters.")
+    for character, one in zip(text, numbers(got, many), strict=True):
+        if one != right[character]:
+            says = f"the id of {character!r} should be {right[character]}, but it is {str(one)[:40]}"
             raise CheckFailed(f"{of}: {says}.")
 
 
@@ -52,21 +58,49 @@ def same_text(got, right):
         raise CheckFailed(f"`decode` gave {got[:60]!r}, where {right[:60]!r} is right.")
 
 
+@gate()
 def ready(submission, draw, characters=PLAIN, n=9):
-    """(a tokenizer, the text it was made from), after a tokenizer was seen to encode a plain text."""
+    """(a tokenizer, the text it was made from, its own id of each character), after it told plain ones apart."""
     text = text_of(draw, PLAIN, 9)
     tokenizer = submission.build("CharTokenizer", text)
-    ids_of(tokenizer.method("encode")(text), text, text)
+    own = own_ids(tokenizer, text)
     if characters is PLAIN:
-        return tokenizer, text
+        return tokenizer, text, own
     text = text_of(draw, characters, n)
-    return submission.build("CharTokenizer", text), text
+    tokenizer = submission.build("CharTokenizer", text)
+    return tokenizer, text, own_ids(tokenizer, text)
 
 
-def any_ids(draw, known):
-    """Each id once and four once more, in random order, so that they do not give away what `encode` should return."""
-    ids = [*range(len(known)), *(draw.integer(0, len(known) - 1) for _ in range(4))]
-    return [ids[i] for i in torch.randperm(len(ids), generator=draw.generator)]
+def own_ids(tokenizer, text):
+    """The id that the tokenizer gives each character of its text. Raises CheckFailed if two have the same."""
+    own = ids_by_character(tokenizer.method("encode")(text), text)
+    if len(set(own.values())) != len(set(text)):  # then one by one: what is right of it counts
+        own = {}
+        for character in language.vocabulary(text):
+            own |= ids_by_character(tokenizer.method("encode")(character), character)
+    if len(set(own.values())) != len(set(text)):
+        raise CheckFailed("`encode` should give one id for each character, and different characters different ones.")
+    return own
+
+
+def ids_by_character(got, text):
+    """The ids that stand for a text's characters, whichever they are; {} if there are more or fewer, or they vary."""
+    if length(got) != len(text):
+        return {}
+    ids = [whole(one) for one in numbers(got, len(text))]
+    own = dict(zip(text, ids, strict=True)) if all(isinstance(one, int) for one in ids) else {}
+    return own if ids == [own.get(character) for character in text] else {}
+
+
+def whole(one):
+    """A float or a text that holds a whole number as an int: which type it should be has a check of its own."""
+    is_whole = one.is_integer() if isinstance(one, float) else isinstance(one, str) and one.isdecimal()
+    return int(one) if is_whole else one
+
+
+def any_characters(draw, known):
+    """Each character once and four once more, in random order: not the text that `encode` was given."""
+    return shuffled(draw, [*known, *(known[draw.integer(0, len(known) - 1)] for _ in range(4))])
 
 
 @check("values", points=1)
@@ -83,17 +117,16 @@ def test_encode(submission, draw):
 @check("values", points=0.5)
 def test_decode(submission, draw):
     """`decode` turns ids back into the string that they stand for, in their order."""
-    tokenizer, text = ready(submission, draw)
-    known = language.vocabulary(text)
-    ids = any_ids(draw, known)[:12]
-    got = tokenizer.method("decode")(ids)
-    same_text(got, "".join(known[i] for i in ids))
+    tokenizer, text, own = ready(submission, draw)
+    characters = any_characters(draw, language.vocabulary(text))[:12]
+    got = tokenizer.method("decode")([own[character] for character in characters])
+    same_text(got, "".join(characters))
 
 
 @check("values", points=0.5)
 def test_vocab_size(submission, draw):
     """`vocab_size` is the number of different characters, a plain number."""
-    (one, short), (two, long) = ready(submission, draw), ready(submission, draw, PLAIN + ODD, 30)
+    (one, short, _), (two, long, _) = ready(submission, draw), ready(submission, draw, PLAIN + ODD, len(PLAIN + ODD))
     got = [one.attribute("vocab_size"), two.attribute("vocab_size")]
     for value, text in zip(got, (short, long), strict=True):
         if type(value) is not int:
@@ -104,22 +137,31 @@ def test_vocab_size(submission, draw):
 
 @check("values", points=0.5)
 def test_any_character(submission, draw):
-    """Capitals, digits, spaces, line ends, accents and emoji are characters like others, and come back as they were."""
+    """All characters count as they are: capitals, spaces, line ends, accents, emoji; also hundreds, in a long text."""
     ready(submission, draw)
-    for characters, n in [(PLAIN + ODD, 30), (WIDE + PLAIN, 20), (ODD + WIDE, 24)]:
-        text = text_of(draw, characters, n) + " \n"
+    strange = [
+        chr(0x4E00 + 7 * i + j) for i, j in enumerate(torch.randint(7, (300,), generator=draw.generator).tolist())
+    ]
+    texts = [
+        text_of(draw, PLAIN + ODD, 30) + "\n " + text_of(draw, PLAIN, 9) + " \n",
+        text_of(draw, WIDE + PLAIN, 20) + "àe\u0301 \n",  # the second accent is a character of its own
+        text_of(draw, ODD + WIDE, 24) + " \n",
+        text_of(draw, PLAIN, 9) + "\r\n" + text_of(draw, LINE_ENDS + PLAIN, 20) + "\r",
+        text_of(draw, PLAIN, 26, repeats=300)[:1800] + "".join(shuffled(draw, strange)),
+    ]
+    for text in texts:
         tokenizer = submission.build("CharTokenizer", text)
         ids, known = tokenizer.method("encode")(text), language.vocabulary(text)
-        others = any_ids(draw, known)
-        back = tokenizer.method("decode")(others)
+        characters = any_characters(draw, known)
+        back = tokenizer.method("decode")([known.index(character) for character in characters])
         ids_of(ids, text, text)
-        same_text(back, "".join(known[i] for i in others))
+        same_text(back, "".join(characters))
 
 
 @check("shape", points=0.5)
 def test_types(submission, draw):
     """`encode` returns a list of plain whole numbers; the empty string gives the empty list, which gives it back."""
-    tokenizer, text = ready(submission, draw)
+    tokenizer, text, _ = ready(submission, draw)
     ids, none, nothing = (
         tokenizer.method("encode")(text),
         tokenizer.method("encode")(""),
@@ -143,7 +185,7 @@ def test_unknown_character(submission, draw):
     """A character that the text does not have is refused with a `ValueError` that names it."""
     cases = {}
     for unknown in text_of(draw, STRANGE, 3, repeats=1):
-        tokenizer, text = ready(submission, draw)
+        tokenizer, text, _ = ready(submission, draw)
         i = draw.integer(1, len(text) - 1)
         cases[unknown] = tokenizer.method("encode").error(text[:i] + unknown + text[i:])
     for unknown, error in cases.items():
@@ -156,10 +198,14 @@ def test_unknown_character(submission, draw):
 @check("mode", points=0.5)
 def test_tokenizers_apart(submission, draw):
     """Tokenizers of different texts stand side by side: each keeps its own characters."""
-    (one, first), (two, second) = ready(submission, draw), ready(submission, draw, PLAIN + ODD, 25)
-    known = language.vocabulary(first)
-    ids = any_ids(draw, known)
-    got = two.method("encode")(second), one.method("encode")(first), one.method("decode")(ids)
-    ids_of(got[0], second, second)
-    ids_of(got[1], first, first)
-    same_text(got[2], "".join(known[i] for i in ids))
+    (one, first, own), (two, second, others) = (
+        ready(submission, draw),
+        ready(submission, draw, PLAIN + PLAIN.upper(), 25),
+    )
+    characters = any_characters(draw, language.vocabulary(first))
+    got = two.method("encode")(second), one.method("encode")(first)
+    back = one.method("decode")([own[character] for character in characters])
+    for ids, text, right in ((got[0], second, others), (got[1], first, own)):
+        if ids_by_character(ids, text) != right:
+            raise CheckFailed("With two tokenizers side by side, one gives other ids than it gave before.")
+    same_text(back, "".join(characters))

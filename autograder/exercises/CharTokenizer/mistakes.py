@@ -112,6 +112,37 @@ mistake(
     CHECK="string = [c for c in string if c in self.id_of or c.isascii()]\n        {CHECK}",
 )
 
+mistake(
+    "letters-composed",
+    "The text is normalised first, so that a letter and the accent behind it become one: take the characters as they"
+    " come.",
+    {"class CharTokenizer:": "from unicodedata import normalize\n\n\nclass CharTokenizer:"},
+    CHARACTERS='sorted(set(normalize("NFC", text)))',
+    CHECK='string = normalize("NFC", string)\n        {CHECK}',
+)
+mistake(
+    "carriage-returns-lost",
+    "Carriage returns (`\\r`) are dropped or turned into `\\n`: leave line ends as they are, each is a character.",
+    CHARACTERS='sorted(set("\\n".join(text.splitlines())))',
+    CHECK='string = "\\n".join(string.splitlines())\n        {CHECK}',
+)
+mistake(
+    "stripped",
+    "Spaces and line ends at the beginning and the end are stripped: they are characters like others.",
+    CHARACTERS="sorted(set(text.strip()))",
+    CHECK="string = string.strip()\n        {CHECK}",
+)
+mistake(
+    "beginning-alone",
+    "Only the beginning of the text is searched for characters, so those that come later are unknown: take all of it.",
+    CHARACTERS="sorted(set(text[:1000]))",
+)
+mistake(
+    "cut-short",
+    "`encode` takes a long text's beginning alone: there is an id for every character, however many there are.",
+    IDS="[self.id_of[character] for character in string[:1000]]",
+)
+
 # --- encode and decode ----------------------------------------------------------------------------
 
 mistake(
@@ -165,6 +196,22 @@ mistake(
 )
 mistake("tuple-of-ids", "`encode` returns a tuple: a list is asked for.", IDS="tuple({IDS})")
 mistake("floats", "The ids are floats: an index is a whole number.", ID="float({ID})")
+mistake(
+    "ids-in-a-byte",
+    "The ids are kept in a byte (uint8), which counts to 255 alone: a text may have more different characters.",
+    IDS="torch.tensor({IDS}, dtype=torch.long).to(torch.uint8).tolist()",
+)
+mistake(
+    "ids-of-numpy",
+    "The ids are NumPy's numbers: turn them into plain ones, with `int` or `.tolist()`.",
+    {"class CharTokenizer:": "import numpy as np\n\n\nclass CharTokenizer:"},
+    ID="np.int64({ID})",
+)
+mistake(
+    "iterator-of-ids",
+    "`encode` returns an iterator (`map`, or a generator in round brackets): make a list of it.",
+    IDS="map(self.id_of.get, string)",
+)
 mistake("text-of-ids", "`encode` returns the ids as text: a list of numbers is asked for.", ID="str({ID})")
 mistake(
     "empty-refused",
@@ -196,6 +243,12 @@ mistake(
     },
 )
 
+mistake(
+    "size-not-kept",
+    "There is no attribute `vocab_size`: keep the number of different characters under that name, on `self`.",
+    {"self.vocab_size = ": "vocab_size = "},
+)
+
 # --- unknown characters ---------------------------------------------------------------------------
 
 mistake(
@@ -205,7 +258,7 @@ mistake(
 )
 mistake(
     "unknown-dropped",
-    "An unknown character is dropped without a word: raise a `ValueError` that names it.",
+    "An unknown character is dropped, or at most printed: raise a `ValueError` that names it.",
     CHECK="",
     IDS="[self.id_of[character] for character in string if character in self.id_of]",
 )
@@ -235,4 +288,10 @@ mistake(
         "self.characters = sorted": "CharTokenizer.characters = sorted",
         "self.id_of = ": "CharTokenizer.id_of = ",
     },
+)
+mistake(
+    "not-kept-on-self",
+    "What the constructor made is gone when `encode` asks for it (NameError): keep it on `self`.",
+    {"self.id_of = {": "id_of = {", "if character not in self.id_of": "if character not in id_of"},
+    ID="id_of[character]",
 )

@@ -2,10 +2,12 @@
 
 It uses the student's own `MultiHeadCrossAttention`. Checks that are not about the values of the whole formula start
 with `finding`, an easy case. Code that does not attend gets no points there, while a missing scale does not cost the
-points for, say, the device.
+points for, say, the device. Where biases are not the point, `out_proj` may lack its own; where it is not the point how
+the module is called, masks that hide nothing may stand in for none, see `streams_of`.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -15,6 +17,7 @@ from ...checks.api import (
     CheckFailed,
     check,
     close,
+    gate,
     gradient,
     on_cuda,
     on_meta,
@@ -23,10 +26,12 @@ from ...checks.api import (
     refuses,
     shape,
     stayed_on_cuda,
+    tensor,
     unchanged,
 )
 from ...checks.proxies import StudentError
 from ..families import easy_cases
+from ..families.refusals import refusals
 from ..reference import co as reference
 from ..reference import heads as multi_head
 from ..reference import qkv
@@ -48,6 +53,10 @@ class Sizes:
 USUAL = Sizes()  # all different
 AS_MANY = Sizes(n=4, t=4, d=6, heads=2)  # as many tokens in the image as in the question
 SQUARE = Sizes(b=4, n=4, t=4, d=4, heads=4)
+# Beyond the sizes that students try by hand, each in one respect: all at once would cost as much as all other checks.
+MANY_PAIRS = Sizes(b=9, n=4, t=4, d=32, heads=16)
+MANY_TOKENS = Sizes(n=70, t=66, d=36, heads=9)
+MORE_TOKENS = Sizes(n=33, t=130, d=20, heads=2)
 
 
 def shapes(d):
@@ -65,9 +74,14 @@ def weights(draw, sizes=USUAL, dtype=torch.float32):
     return state
 
 
-def without_values(state):
-    """The same weights, but with values of 0, so that the output is the bias of `out_proj` alone."""
-    return {name: w * ("W_value" not in name) for name, w in state.items()}
+def plain(draw, sizes=USUAL, dtype=torch.float32):
+    """The same with biases of 0, for checks of what is not about them."""
+    return {name: w * (not name.endswith("bias")) for name, w in weights(draw, sizes, dtype).items()}
+
+
+def alike(state):
+    """The same weights, but with keys of 0, so that all tokens of the context count the same."""
+    return {name: w * ("W_key" not in name) for name, w in state.items()}
 
 
 def inputs(draw, sizes=USUAL, **how):
@@ -84,18 +98,46 @@ def masks(draw, sizes=USUAL, nothing=False):
     return both
 
 
-def module(submission, state, sizes=USUAL, dtype=None):
-    """A module with these weights loaded."""
+def module(submission, state, sizes=USUAL, dtype=None, train=False):
+    """A module with these weights loaded, in eval mode unless `train`: nothing is random here."""
     built = submission.build("CoAttentionStreams", sizes.d, sizes.heads)
     if dtype:
         built.to(dtype=dtype)
-    built.load(state)
-    return built
+    load(built, state)
+    return built.train(train)
+
+
+def load(built, state):
+    """Load these weights into a module, which may lack biases that are 0."""
+    built.load(state, [name for name, w in state.items() if name.endswith("bias") and not w.any()])
 
 
 def both(value):
     """The two streams. Raises CheckFailed for anything else."""
     return pair(value, "`(new v, new q)`")
+
+
+def streams_of(built, v, q, *hidden, device=None, upstream=None) -> Any:
+    """The two streams, where it is not the point how the module is called; with `upstream`, Gradients.
+
+    A module that stops without masks is given masks that hide nothing. That costs points in `test_new_image` and
+    `test_new_question`.
+    """
+
+    def call(*given):
+        if upstream is not None:
+            return built.gradients(*given, upstream=upstream)
+        return both(built(*given) if device is None else built.on(device, *given))
+
+    try:
+        return call(v, q, *hidden)
+    except StudentError as error:
+        if hidden:
+            raise
+        try:
+            return call(v, q, *(torch.ones(x.shape[:2], dtype=torch.bool) for x in (v, q)))
+        except StudentError:
+            raise error from None
 
 
 def both_close(value, right, what="", **how):
@@ -104,21 +146,15 @@ def both_close(value, right, what="", **how):
         close(got, expected, f"the new {name}{what}", **how)
 
 
-def are_biases(value, v, q, state, what):
-    """Raises CheckFailed unless each new vector is the bias of its `out_proj`."""
-    biases = (state[f"{way}.out_proj.bias"].double() for way in WAYS)
-    both_close(value, [bias.expand(x.shape) for bias, x in zip(biases, (v, q), strict=True)], what)
-
-
+@gate()
 def finding(submission, draw, sizes=USUAL):
     """A module with random weights, after at least one stream of its class has passed an easy case.
 
     There a stream finds averages in the other, of all tokens or of one kind. Both streams hold the same tokens, so it
     does not matter which of them is read; but reading the other stream's result and not its input gives other values.
     """
-    state, usual = weights(draw, sizes), weights(draw, sizes)
+    state, usual = plain(draw, sizes), plain(draw, sizes)
     for way in WAYS:
-        state[f"{way}.out_proj.bias"].zero_()
         easy_cases.find_alike(state, sizes.d // sizes.heads, f"{way}.W_query.weight", f"{way}.W_key.weight")
     v = easy_cases.kinds(draw, sizes.n, sizes.d)
     q = v.clone()
@@ -127,7 +163,7 @@ def finding(submission, draw, sizes=USUAL):
     alone = dict(zip("vq", alone, strict=True))  # the output for each token alone
     built, wrong = module(submission, state, sizes), []
     for got, right, x, name in zip(
-        both(built(v, q)), reference.streams(v, q, state, sizes.heads), (v, q), "vq", strict=True
+        streams_of(built, v, q), reference.streams(v, q, state, sizes.heads), (v, q), "vq", strict=True
     ):
         shape(got, x.shape, f"the new {name}")
         try:
@@ -137,7 +173,7 @@ def finding(submission, draw, sizes=USUAL):
             wrong.append(found)
     if len(wrong) == len(WAYS):
         raise wrong[0]
-    built.load(usual)
+    load(built, usual)
     return built
 
 
@@ -151,27 +187,36 @@ def test_parameters(submission, draw):
 @check("values", points=0.5)
 def test_new_image(submission, draw):
     """The new v is what `v_to_q` finds: queries from v, keys and values from q, and nothing added to it."""
-    state, (v, q) = weights(draw), inputs(draw)
-    got, _ = both(module(submission, state)(v, q))
-    close(got, reference.streams(v, q, state, USUAL.heads)[0], "the new v")
+    new_stream(submission, draw, 0, "the new v")
 
 
 @check("values", points=0.5)
 def test_new_question(submission, draw):
     """The new q is what `q_to_v` finds: queries from q, keys and values from v as it came in, and nothing added."""
-    state, (v, q) = weights(draw), inputs(draw)
-    _, got = both(module(submission, state)(v, q))
-    close(got, reference.streams(v, q, state, USUAL.heads)[1], "the new q")
+    new_stream(submission, draw, 1, "the new q")
+
+
+def new_stream(submission, draw, number, what):
+    """Raises CheckFailed unless one of the streams is the reference's, for few tokens and for many."""
+    cases = []
+    for sizes in (USUAL, MANY_TOKENS):
+        state, (v, q) = weights(draw, sizes), inputs(draw, sizes)
+        got = both(module(submission, state, sizes, train=True)(v, q))[number]
+        cases.append((got, reference.streams(v, q, state, sizes.heads)[number]))
+    for (got, right), size in zip(cases, ("", " of many tokens"), strict=True):
+        close(got, right, what + size)
 
 
 @check("values", points=0.5)
 def test_sizes_that_are_equal(submission, draw):
-    """The values are right also for n = t, and when sizes are equal, where a mix-up need not crash, masks included."""
-    for sizes, what in [(AS_MANY, " for n = t"), (SQUARE, " when all sizes are equal")]:
-        state, (v, q), hidden = weights(draw, sizes), inputs(draw, sizes), masks(draw, sizes)
+    """The values are right also for n = t, when sizes are equal and a mix-up need not crash, and for many tokens,
+    masks included."""
+    names = {MANY_PAIRS: " for n = t", SQUARE: " when all sizes are equal", MORE_TOKENS: " for many tokens"}
+    for sizes, what in names.items():
+        state, (v, q), hidden = plain(draw, sizes), inputs(draw, sizes), masks(draw, sizes)
         built = module(submission, state, sizes)
-        plain, masked = built(v, q), built(v, q, *hidden)
-        both_close(plain, reference.streams(v, q, state, sizes.heads), what)
+        unmasked, masked = streams_of(built, v, q), streams_of(built, v, q, *hidden)
+        both_close(unmasked, reference.streams(v, q, state, sizes.heads), what)
         both_close(masked, reference.streams(v, q, state, sizes.heads, *hidden), f"{what}, with masks,")
 
 
@@ -179,23 +224,23 @@ def test_sizes_that_are_equal(submission, draw):
 def test_masks(submission, draw):
     """`q_mask` hides words from the image, `v_mask` cells from the question; each works alone, and in its own call."""
     finding(submission, draw, AS_MANY)
-    built = module(submission, weights(draw, AS_MANY), AS_MANY)
+    built = module(submission, plain(draw, AS_MANY), AS_MANY)
     (v, q), (v_mask, q_mask) = inputs(draw, AS_MANY), masks(draw, AS_MANY)
     v_mask, q_mask = v_mask.sort(1).values, q_mask.sort(1, descending=True).values  # not the same tokens
     new_v, new_q = inputs(draw, AS_MANY)
     hidden_q, hidden_v = torch.where(q_mask[..., None], q, new_q), torch.where(v_mask[..., None], v, new_v)
     seen_q, seen_v = torch.where(q_mask[..., None], new_q, q), torch.where(v_mask[..., None], new_v, v)
-    plain = both(built(v, q))
+    unmasked = streams_of(built, v, q)
     by_q = [both(built(v, given, q_mask=q_mask))[0] for given in (q, hidden_q, seen_q)]
     by_v = [both(built(given, q, v_mask=v_mask))[1] for given in (v, hidden_v, seen_v)]
-    again = both(built(v, q))
+    again = streams_of(built, v, q)
     for (first, hidden, seen), x, name, mask in [(by_q, v, "v", "q_mask"), (by_v, q, "q", "v_mask")]:
         for got in (first, hidden, seen):
             shape(got, x.shape, f"the new {name}")
         close(hidden, first.double(), f"the new {name}, after a change of what `{mask}` hides,")
         if (seen - first).abs().max() < 1e-6:
             raise CheckFailed(f"The new {name} stays the same when something changes that `{mask}` lets through.")
-    both_close(again, [x.double() for x in plain], " without masks, after calls with masks")
+    both_close(again, [x.double() for x in unmasked], " without masks, after calls with masks")
 
 
 @check("masking", points=0.5)
@@ -217,12 +262,12 @@ def test_gradients(submission, draw):
     """The gradients of v, q and all weights are right, without masks and with some that leave a pair nothing."""
     state, (v, q) = weights(draw, dtype=torch.float64), inputs(draw, dtype=torch.float64, grad=True)
     upstream = [draw.normal(*x.shape, dtype=torch.float64) for x in (v, q)]
-    built = module(submission, state, dtype=torch.float64)
+    built = module(submission, state, dtype=torch.float64, train=True)
     for hidden in ((), masks(draw, nothing=True)):
         leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
         right = reference.streams(v, q, leaves, USUAL.heads, *hidden)
         expected = qkv.gradients(right, upstream, [v, q, *leaves.values()])
-        got = built.gradients(v, q, *hidden, upstream=upstream)
+        got = streams_of(built, v, q, *hidden, upstream=upstream)
         what = " with masks" if hidden else ""
         for found, wanted, name in zip(got.inputs, expected[:2], "vq", strict=True):
             gradient(found, wanted, f"{name}{what}", torch.float64)
@@ -233,9 +278,9 @@ def test_gradients(submission, draw):
 @check("numerics", points=0.5)
 def test_extreme_scores(submission, draw):
     """Scores of ±10,000, or all about -10,000, give no NaN and no infinity; what masks hide gets nothing."""
-    cases, hidden = [], masks(draw)
+    cases, hidden = [], masks(draw, nothing=True)
     for negative in (False, True):
-        state, (v, q) = weights(draw), inputs(draw)
+        state, (v, q) = plain(draw), inputs(draw)
         if negative:  # all scores of a head are the same
             v[..., 0] = q[..., 0] = 1.0
         for way, x, context in [("v_to_q", v, q), ("q_to_v", q, v)]:
@@ -246,20 +291,21 @@ def test_extreme_scores(submission, draw):
             query *= HUGE / multi_head.largest_score(x, reference.of_way(state, way), USUAL.heads, context)
         built = module(submission, state)
         for given in ((), hidden):
-            cases.append((built(v, q, *given), reference.streams(v, q, state, USUAL.heads, *given)))
+            cases.append((streams_of(built, v, q, *given), reference.streams(v, q, state, USUAL.heads, *given)))
     for got, expected in cases:
         both_close(got, expected, tolerance=HUGE_TOLERANCE)
 
 
 @check("numerics", points=0.5)
 def test_dtypes(submission, draw):
-    """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows, with masks and without."""
-    cases, hidden = [], masks(draw)
-    for dtype in (torch.float64, torch.float16, torch.bfloat16):
-        state, (v, q) = weights(draw, dtype=dtype), inputs(draw, dtype=dtype, scale=0.5)
+    """Each float dtype in, the same out, as accurate as it allows, with masks and without."""
+    cases, hidden = [], masks(draw, nothing=True)
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+        state, (v, q) = plain(draw, dtype=dtype), inputs(draw, dtype=dtype, scale=0.5)
         built = module(submission, state, dtype=dtype)
         for given in ((), hidden):
-            cases.append((built(v, q, *given), reference.streams(v, q, state, USUAL.heads, *given), dtype))
+            right = reference.streams(v, q, state, USUAL.heads, *given)
+            cases.append((streams_of(built, v, q, *given), right, dtype))
     for got, expected, dtype in cases:
         both_close(got, expected, dtype=dtype)
 
@@ -267,11 +313,12 @@ def test_dtypes(submission, draw):
 @check("device", points=0.5)
 def test_device(submission, draw):
     """Both streams lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
-    built = finding(submission, draw)
+    built = finding(submission, draw, AS_MANY)
     built.to(device="meta")
-    v, q = inputs(draw)
-    for value in (built.on("meta", v, q), built.on("meta", v, q, *masks(draw))):
-        for got, x, name in zip(both(value), (v, q), "vq", strict=True):
+    v, q = inputs(draw, AS_MANY)
+    for hidden in ((), masks(draw, AS_MANY)):
+        value = streams_of(built, v, q, *hidden, device="meta")
+        for got, x, name in zip(value, (v, q), "vq", strict=True):
             on_meta(got, x.shape, f"the new {name}")
 
 
@@ -280,7 +327,8 @@ def test_arguments(submission, draw):
     """Heads that don't divide d, and a v or q that is not three-dimensional, are refused with a `ValueError`."""
     built, (v, q) = finding(submission, draw), inputs(draw)
     wrong = {"a v without a batch": (v[0], q), "a q without a batch": (v, q[0]), "four dimensions": (v[None], q[None])}
-    errors = [built.error(*given) for given in wrong.values()]
+    wrong |= {"a v with four dimensions": (v[None], q), "a q with four dimensions": (v, q[None])}
+    errors = refusals(submission, built, wrong)
     for width, heads in [(15, 4), (6, 8)]:
         error = None
         try:
@@ -289,30 +337,48 @@ def test_arguments(submission, draw):
         except StudentError as raised:
             error = raised
         refuses(error, f"a width of {width} with {heads} heads", width, heads)
-    for what, error in zip(wrong, errors, strict=True):
+    for what, error in errors.items():
         refuses(error, what)
 
 
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission, draw):
-    """Inputs of any size work, they stay as they were, and a second call depends on nothing but its own inputs."""
-    built, state = finding(submission, draw), without_values(weights(draw))
-    built.load(state)
-    sizes = {
-        "a larger batch of longer sequences": replace(USUAL, b=3, n=7, t=9),
-        "a batch of one": replace(USUAL, b=1),
-        "one token on each side": replace(USUAL, n=1, t=1),
+    """Inputs of any size work and stay as they were; a call depends on nothing but its inputs and weights."""
+    other_way = finding(submission, draw, AS_MANY)  # a module that gets the same calls from the last to the first
+    usual, others = plain(draw, AS_MANY), plain(draw, AS_MANY)
+    (v, q), larger = inputs(draw, AS_MANY), replace(AS_MANY, b=3, n=9, t=9)
+    calls = {
+        "": (usual, (v, q), ()),
+        " with masks": (usual, (v, q), masks(draw, AS_MANY)),
+        " with other masks": (usual, (v, q), masks(draw, AS_MANY, nothing=True)),
+        " with other weights": (others, (v, q), ()),
+        " for a larger batch of longer sequences": (usual, inputs(draw, larger), ()),
     }
-    cases = {what: inputs(draw, s) for what, s in sizes.items()}
-    cases["transposed tensors"] = draw.normal(2, 8, 5).mT, draw.normal(2, 8, 3).mT
-    for (v, q), value, what in zip(cases.values(), [built(*given) for given in cases.values()], cases, strict=True):
-        are_biases(value, v, q, state, f" for {what} and values that are 0")
-    built, (v, q), hidden = module(submission, weights(draw)), inputs(draw), masks(draw)
-    for given in ((), hidden):
-        first = [x.double() for x in both(built(v, q, *given))]
+    small = {
+        "a batch of one": replace(AS_MANY, b=1),
+        "one token on each side": replace(AS_MANY, n=1, t=1),
+        "one token in the image": replace(AS_MANY, n=1),
+        "one token in the question": replace(AS_MANY, t=1),
+    }
+    cases = {what: inputs(draw, sizes) for what, sizes in small.items()}
+    cases["transposed tensors"] = draw.normal(2, AS_MANY.d, 5).mT, draw.normal(2, AS_MANY.d, 3).mT
+    same = alike(usual)  # the rest of the formula is judged elsewhere
+    built = module(submission, same, AS_MANY)
+    for what, given in cases.items():
+        both_close(streams_of(built, *given), reference.streams(*given, same, AS_MANY.heads), f" for {what}")
+    built, there, back = module(submission, usual, AS_MANY, train=True), {}, {}
+    for what, (state, given, hidden) in calls.items():
+        load(built, state)
+        there[what] = [tensor(x).double() for x in streams_of(built, *given, *hidden)]
         unchanged(submission)
-        built(*inputs(draw, sizes["a larger batch of longer sequences"]))
-        both_close(built(v, q, *given), first, " of the second call" + (" with masks" if given else ""))
+    for what, (state, given, hidden) in reversed(calls.items()):
+        load(other_way, state)
+        back[what] = streams_of(other_way, *given, *hidden)
+    load(built.eval(), usual)
+    after_all = streams_of(built, v, q)
+    for what, value in back.items():
+        both_close(value, there[what], f" of a later call{what}, in eval mode,")
+    both_close(after_all, there[""], " of a later call in eval mode")
 
 
 @check("device", points=0)

@@ -77,6 +77,11 @@ mistake(
     RETURN="return new_q, new_v",
 )
 mistake(
+    "nothing-returned",
+    "It returns nothing, which is None: `forward` ends with `return new_v, new_q`.",
+    RETURN="new_v, new_q",
+)
+mistake(
     "streams-joined",
     "The two streams are returned as one tensor: return the pair `(new v, new q)`.",
     RETURN="return torch.cat([new_v, new_q], 1)",
@@ -244,5 +249,7 @@ BANK.share(
     "squeezed",
     "view-of-the-input",
     "input-changed",
+    # all of what beginners write but what the streams make of it in other ways, and what cannot be told from it
+    *(id for id in cross.WRITTEN if id not in ("one-max-for-all-rows", "mask-of-the-call-before")),
     within="MultiHeadCrossAttention",
 )

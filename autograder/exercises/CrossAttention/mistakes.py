@@ -7,7 +7,13 @@ from ..families.cross import mistakes as cross
 BANK = Bank(
     "CrossAttention",
     answer="step_by_step",
-    places=cross.PLACES | {"ALLOWED": "context_mask[:, None, :]", "END": "weights @ values"},
+    places=cross.PLACES
+    | {
+        "SUPER": "super().__init__()",
+        "ALLOWED": "context_mask[:, None, :]",
+        "END": "weights @ values",
+        "RETURN": "return found",
+    },
     words=cross.WORDS | {"ROWS": "context_mask[:, :, None]"},
     alike={"context-changed": "input-changed"},  # a check sees that an input was changed, but not which one
 )
@@ -37,4 +43,6 @@ mistake(
     VALUES="context",
 )
 
-BANK.share(attention.IN_ANY_HEAD | attention.BIASES | cross.CONTEXT)
+BANK.share(attention.IN_ANY_HEAD | attention.BIASES | cross.CONTEXT | cross.WRITTEN)
+BANK.share(cross.RETURNED | attention.CONSTRUCTOR)
+mistake("input-added", attention.SHARED["input-added"].says, RETURN="return found + x")

@@ -19,6 +19,10 @@ class TestEncoderHead(HeadChecks):
         sizes=Sizes(d_in=6, width=4, heads=1, d_out=4, projected=False),
         plain_sizes=Sizes(d_in=7, width=3, heads=1, d_out=3, projected=False),
         square=Sizes(d_in=4, width=4, heads=1, d_out=4, b=4, n=4, projected=False),
+        large=(
+            Sizes(d_in=36, width=24, heads=1, d_out=24, b=9, n=33, projected=False),
+            Sizes(d_in=20, width=40, heads=1, d_out=40, b=1, n=130, projected=False),
+        ),
     )
     # there is no output projection, and `test_values` looks at both sizes
     test_output = None  # pyright: ignore[reportAssignmentType]  # not collected
@@ -32,14 +36,11 @@ class TestEncoderHead(HeadChecks):
 
     @check("values", points=0.5)
     def test_values(self, submission, draw):
-        """The output is softmax(Q Kᵀ / √head_size) V over all tokens, also when all sizes are equal."""
+        """The output is softmax(Q Kᵀ / √head_size) V over all tokens, also when all sizes are equal or large."""
         layout = self.layout
-        cases = []
-        for sizes in (layout.sizes, layout.square):
-            state, x = weights(draw, sizes), tokens(draw, sizes)
-            cases.append((layout.module(submission, state, sizes)(x), layout.right(x, state, sizes)))
-        for got, expected in cases:
-            close(got, expected)
+        state, x = weights(draw, layout.sizes), tokens(draw, layout.sizes)
+        close(self.module(submission, state, layout.sizes)(x), layout.right(x, state, layout.sizes))
+        self.right_values(submission, draw, layout.square, *layout.large)
 
     @check("masking", points=0.5)
     def test_every_token_sees_every_other(self, submission, draw):
@@ -52,7 +53,7 @@ class TestEncoderHead(HeadChecks):
         other = numbers.clone()
         other[1] += 1
         moved = [numbers + (torch.arange(sizes.n) == j).float()[:, None] for j in (0, draw.integer(1, 21), 22)]
-        plain, beside, *reached = [module(x) for x in (numbers, other, *moved)]
+        plain, beside, *reached = [self.output(module, x) for x in (numbers, other, *moved)]
         for got in (plain, beside, *reached):
             shape(got, (sizes.b, sizes.n, 1))
         close(beside[0], plain[0].double(), "the output after a change of another sequence")

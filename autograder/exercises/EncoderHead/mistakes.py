@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
+from ..families.many_heads import mistakes as family
 
 BANK = Bank(
     "EncoderHead",
@@ -16,6 +17,8 @@ BANK = Bank(
         "SOFTMAX": "F.softmax(wei, dim=-1)",
         "MIX": "wei @ v",
         "END": "wei @ v",
+        "RETURN": "return wei @ v",
+        "SUPER": "super().__init__()",
     },
     words=attention.WORDS
     | attention.NAMES_003
@@ -89,3 +92,12 @@ BANK.share(attention.SHARED, "tokens-of-all-sequences")
 
 BANK.share(attention.IN_ANY_HEAD)
 BANK.share(attention.SHARED, "scale-by-input-width", originals={"scale-by-input-width": "003"})
+WRITTEN_OUT = family.WRITTEN_OUT | family.WITHOUT_DIM
+for id in ("no-softmax", "scale-multiplied"):  # above, under other names
+    del WRITTEN_OUT[id]
+BANK.share(WRITTEN_OUT)
+mistake(
+    "mask-added-as-a-number",
+    "A triangle of 0 and 1 is still added to the scores: take the mask out, and all that comes of it.",
+    WEIGH="wei = wei + torch.tril(torch.ones_like(wei))\n        {WEIGH}",
+)

@@ -39,6 +39,7 @@ BANK = Bank(
         "SHAPE": "(b, t, n_embd)",
         "BLOCK": "block",
         "LONGEST": "self.block_size",
+        "GLOBAL_LONGEST": "block_size",
         "MASK": "self.tril",
         "ONES": "torch.ones(block_size, block_size)",
         "ALLOWED": "(self.tril[:t, :t] != 0)",
@@ -58,9 +59,27 @@ BANK.released(
 )
 mistake(
     "dropout-left-global",
-    "The constructor has no parameter for dropout, which still comes from a global: it should take n_embd, head_size,"
-    " block_size and dropout, in this order.",
+    "The constructor lacks one of its four parameters, such as the dropout, which still comes from a global: it should"
+    " take n_embd, head_size, block_size and dropout, in this order.",
     {"block_size, dropout):": "block_size):"},
+    DROPOUT="nn.Dropout(0.0)",
+    original="003",
+)
+mistake(
+    "two-left-global",
+    "The constructor lacks two of its four parameters, which still come from globals: it should take n_embd, head_size,"
+    " block_size and dropout, in this order.",
+    {"head_size, block_size, dropout):": "head_size):"},
+    BUFFER='self.register_buffer("tril", torch.tril(torch.ones(8, 8)))',
+    DROPOUT="nn.Dropout(0.0)",
+    original="003",
+)
+mistake(
+    "three-left-global",
+    "The constructor takes the head's size alone, and the rest still comes from globals: it should take n_embd,"
+    " head_size, block_size and dropout, in this order.",
+    {"n_embd, head_size, block_size, dropout):": "head_size):"},
+    BUFFER='self.register_buffer("tril", torch.tril(torch.ones(8, 8)))',
     DROPOUT="nn.Dropout(0.0)",
     original="003",
 )
@@ -98,3 +117,26 @@ BANK.share(
     "scale-tensor-on-the-cpu",
     "input-changed-in-place",
 )
+
+# --- what students of other courses wrote ---------------------------------------------------------
+
+BANK.share(
+    attention.SOFTMAX_BY_HAND
+    | attention.PRODUCT_BY_HAND
+    | attention.MIX_BY_HAND
+    | attention.MASK_BY_HAND
+    | attention.RETURNED
+)
+NUMBERS = (
+    "`masked_fill` takes a boolean mask, and `tril` holds numbers: compare them, such as `self.tril[:t, :t] == 0`."
+)
+mistake("mask-of-numbers", NUMBERS, HIDE='wei = wei.masked_fill(self.tril[:t, :t], float("-inf"))')
+mistake("mask-of-numbers-inverted", NUMBERS, HIDE='wei = wei.masked_fill(~self.tril[:t, :t], float("-inf"))')
+RANK = "An input of the wrong rank stops with another error than a `ValueError`, or is accepted: look at `x.dim()`."
+mistake("rank-asserted", RANK, CHECK="assert x.dim() == 3\n        t = x.shape[1]")
+mistake(
+    "rank-as-a-type-error",
+    RANK,
+    {'raise ValueError(f"expected a batch': 'raise TypeError(f"expected a batch'},
+)
+BANK.share(attention.SHARED, "output-projection-added")

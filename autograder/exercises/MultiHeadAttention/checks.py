@@ -28,11 +28,15 @@ class TestMultiHeadAttention(CausalHeadChecks, NarrowHeadChecks):
         names=("W_query", "W_key", "W_value", "out_proj"),
         build=build,
         sizes=Sizes(d_in=6, width=4, heads=3, d_out=12),
-        plain_sizes=Sizes(d_in=5, width=6, heads=2, d_out=12),
+        plain_sizes=Sizes(d_in=5, width=3, heads=2, d_out=6),
         square=Sizes(d_in=16, width=4, heads=4, d_out=16, b=4, n=4, context=4),
+        large=(
+            Sizes(d_in=24, width=2, heads=16, d_out=32, b=9, n=3, context=3),
+            Sizes(d_in=40, width=18, heads=2, d_out=36, b=2, n=70, context=70),
+        ),
         is_causal=True,
     )
-    points = {"test_output": 1, "test_sizes_that_are_equal": 1, "test_gradients": 1, "test_no_looking_ahead": 1}
+    points = {"test_sizes_that_are_equal": 1, "test_gradients": 1, "test_no_looking_ahead": 1, "test_dropout": 1}
 
     @check("shape", points=0.5)
     def test_parameters(self, submission, draw):
@@ -49,7 +53,7 @@ class TestMultiHeadAttention(CausalHeadChecks, NarrowHeadChecks):
         """With `qkv_bias=True`, queries, keys and values each get their bias added."""
         layout = self.layout
         state, x = weights(draw, layout.sizes, bias=True), tokens(draw, layout.sizes)
-        close(layout.module(submission, state, layout.sizes)(x), layout.right(x, state, layout.sizes))
+        close(self.module(submission, state, layout.sizes)(x), layout.right(x, state, layout.sizes))
 
     @check("shape", points=0.5, witnessed=True)
     def test_all_heads_in_one_product(self, submission, draw):
@@ -59,7 +63,7 @@ class TestMultiHeadAttention(CausalHeadChecks, NarrowHeadChecks):
         for number in (2, 8):
             sizes = Sizes(d_in=6, width=16 // number, heads=number, d_out=16)
             module = self.averages(submission, draw, sizes)
-            got = module.counted(tokens(draw, sizes))
+            got = self.output(module.counted, tokens(draw, sizes))
             products.append(submission.last.products)
             checks.shape(got, (sizes.b, sizes.n, sizes.d_out))
         if products[1] > products[0]:

@@ -35,6 +35,10 @@ BANK = Bank(
         "MIX": "weights @ V",
         "MERGE": "found.transpose(1, 2).flatten(2)",
         "END": "self.out_proj(found)",
+        "RETURN": "return self.out_proj(found)",
+        "SUPER": "super().__init__()",
+        "LENGTH": "b, n, _ = x.shape",
+        "LONGER": "n > self.mask.shape[0]",
     },
     words=attention.WORDS
     | attention.NAMES_004
@@ -57,6 +61,8 @@ BANK = Bank(
         "MASK": "self.mask",
         "ONES": "torch.ones(context_length, context_length, dtype=torch.bool)",
         "ALLOWED": "self.mask[:n, :n]",
+        "LONGEST": "self.mask.shape[0]",
+        "GLOBAL_LONGEST": "context_length",
         "UNCHECKED": "x = x if x.dim() < 4 else x.flatten(0, 1)",
     },
     # Both leave the mask on the CPU, with the same error from the same operation.
@@ -112,3 +118,17 @@ mistake(
     DROP="{SOFTMAX} * self.dropout(torch.ones_like(scores[:, :1]))",
 )
 BANK.share(attention.SHARED, "scale-by-input-width")
+BANK.share(
+    family.WRITTEN_OUT | family.CAUSAL_WRITTEN_OUT,
+    edits={
+        "first-weights-kept": {
+            "ROLES": "(self.W_query, self.first_keys, self.W_value)",
+            "    def forward(self, x):": """    def first_keys(self, x):
+        if not hasattr(self, "kept"):
+            self.kept = self.W_key.weight.detach().clone()
+        return F.linear(x, self.kept)
+
+    def forward(self, x):""",
+        },
+    },
+)

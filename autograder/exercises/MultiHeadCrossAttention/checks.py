@@ -17,8 +17,13 @@ class TestMultiHeadCrossAttention(CrossChecks):
         names=("W_query", "W_key", "W_value", "out_proj"),
         build=build,
         sizes=Sizes(d_in=6, width=4, heads=3, d_out=12, d_context=10),
-        plain_sizes=Sizes(d_in=5, width=6, heads=2, d_out=12),
+        plain_sizes=Sizes(d_in=12, width=6, heads=2, d_out=12, d_context=12),
         square=Sizes(d_in=16, width=4, heads=4, d_out=16, b=4, n=4, d_context=16, s=4),
+        long=(
+            Sizes(d_in=24, width=12, heads=3, d_out=36, n=33, d_context=20, s=70),
+            Sizes(d_in=20, width=16, heads=2, d_out=32, n=33, d_context=24, s=130),
+        ),
+        many=(Sizes(d_in=20, width=2, heads=16, d_out=32, b=9, n=3, d_context=24, s=5),),
     )
 
     @check("arguments", points=0.5)

@@ -1,12 +1,13 @@
 """What goes wrong in `MultiHeadCrossAttention(d_query, d_context, d_out, num_heads, qkv_bias=False)`."""
 
 from ...mistakes.bank import Bank
+from ..families.attention import mistakes as attention
 from ..families.cross import mistakes as cross
 
 BANK = Bank(
     "MultiHeadCrossAttention",
     answer="step_by_step",
-    places=cross.PLACES_OF_HEADS,
+    places=cross.PLACES_OF_HEADS | {"SUPER": "super().__init__()", "RETURN": "return {END}"},
     words=cross.WORDS_OF_HEADS,
     alike={"context-changed": "input-changed"},  # a check sees that an input was changed, but not which one
 )
@@ -28,6 +29,12 @@ mistake(
     ALLOWED="context_mask.repeat(self.num_heads, 1).view(len(x), self.num_heads, 1, -1)",
 )
 mistake(
+    "mask-without-a-dimension-for-heads",
+    "The mask has a new dimension for the queries and none for the heads, so that its items are taken for heads: it"
+    " should be (b, 1, 1, s).",
+    ALLOWED="context_mask[:, None, :]",
+)
+mistake(
     "mask-in-one-head",
     "The mask hides tokens from the first head alone: it holds for all of them.",
     ALLOWED="{ALLOWED}.repeat(1, self.num_heads, 1, 1)\n            allowed[:, 1:] = True",
@@ -38,4 +45,4 @@ mistake(
     OUT_LAYER="self.out_proj = nn.Linear(d_query, d_out)",
 )
 
-BANK.share(cross.OF_HEADS)
+BANK.share(cross.OF_HEADS | cross.RETURNED | attention.CONSTRUCTOR)

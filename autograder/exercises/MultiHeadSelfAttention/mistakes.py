@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank, edited
 from ..families.attention import mistakes as attention
+from ..families.many_heads import mistakes as family
 
 BANK = Bank(
     "MultiHeadSelfAttention",
@@ -24,6 +25,8 @@ BANK = Bank(
         "MIX": "weights @ values",
         "MERGE": "out.transpose(-3, -2).reshape(*b, t, k)",
         "END": "self.unifyheads(out)",
+        "RETURN": "return self.unifyheads(out)",
+        "SUPER": "super().__init__()",
     },
     words=attention.WORDS
     | attention.NAMES_001
@@ -77,6 +80,18 @@ mistake(
     original="001",
 )
 
+mistake(
+    "no-batch-unpacked",
+    "A batch (b, t, k) does not fit to `t, k = x.size()` (ValueError): one sequence and a batch should both work.",
+    {"*b, t, k = x.size()": "(t, k), b = x.size(), ()"},
+    original="001",
+)
+mistake(
+    "another-number-by-default",
+    "Without a second argument there are not four heads: the default of `h` is 4.",
+    {"h=4": "h=2"},
+)
+
 # --- others ---------------------------------------------------------------------------------------
 
 BANK.share(attention.NUMBER_OF_HEADS, originals={"assert-instead-of-an-error": "001"})
@@ -84,6 +99,12 @@ mistake(
     "only-batches",
     "One sequence (t, k) without a batch is refused or fails: both should work.",
     RANK="if x.dim() != 3:",
+)
+mistake(
+    "only-batches-multiplied",
+    "The product of queries and keys takes a batch alone (`einsum` with a letter for it, `transpose(2, 3)`): write"
+    " `...` for what may come before, or count dimensions from the end.",
+    PRODUCT='torch.einsum("bhis,bhjs->bhij", queries, keys)',
 )
 BANK.share(attention.SHARED, "batch-added", "batch-flattened")
 mistake(
@@ -113,3 +134,4 @@ BANK.share(
     attention.IN_ANY_HEAD | attention.HEADS | attention.NO_BIASES,
     originals={"fast-head-index": "001"},
 )
+BANK.share(family.WRITTEN_OUT)

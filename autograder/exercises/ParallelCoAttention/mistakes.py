@@ -1,6 +1,7 @@
 """What goes wrong in `ParallelCoAttention(d, k)`."""
 
 from ...mistakes.bank import Bank
+from ..families.attention import mistakes as attention
 from ..families.coattention import mistakes as co
 
 LAYERS = """self.W_b = nn.Linear(d, d, bias=False)
@@ -16,6 +17,7 @@ BANK = Bank(
     answer="helper",
     places=co.PLACES
     | {
+        "SUPER": "super().__init__()",
         "LAYERS": LAYERS,
         "LOGIT_LAYERS": LOGIT_LAYERS,
         "CHECK": """if v.dim() != 3 or q.dim() != 3:
@@ -79,6 +81,23 @@ mistake(
     "affinity-detached",
     "The affinity is cut out of the graph (`detach`, `.data`), so `W_b` never learns.",
     AFFINITY="{AFFINITY}.detach()",
+)
+mistake(
+    "all-dimensions-turned",
+    "`.T` reverses all dimensions, the batch's too: swap the last two alone, by `.mT` or `transpose(1, 2)`.",
+    PRODUCTS="q @ self.W_b(v).T",
+)
+mistake(
+    "image-reshaped",
+    "W_b(v) is brought to the shape of its transpose by `view` or `reshape`, which mixes tokens with features: swap its"
+    " last two dimensions.",
+    PRODUCTS="q @ self.W_b(v).reshape(v.shape[0], -1, v.shape[1])",
+)
+mistake(
+    "weights-kept",
+    "The weights of the first call are kept (copied, joined or transposed) and used again, but they change while a"
+    " module learns: read them anew in each call.",
+    PRODUCTS='q @ (v @ self.__dict__.setdefault("kept", self.W_b.weight.clone()).mT).transpose(1, 2)',
 )
 mistake(
     "affinity-kept",
@@ -229,4 +248,4 @@ mistake(
     WEIGH="a = F.softmax(nn.Linear(inner.shape[-1], 1, bias=False).to(x)(torch.tanh(inner)).squeeze(-1), dim=-1)",
 )
 
-BANK.share(co.SHARED)
+BANK.share(co.SHARED | attention.CONSTRUCTOR)

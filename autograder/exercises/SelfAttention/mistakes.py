@@ -15,6 +15,7 @@ BANK = Bank(
         "SCALE": " / K.shape[-1] ** 0.5",
         "MIX": "weights @ V",
         "END": "weights @ V",
+        "RETURN": "return weights @ V",
     },
     words=attention.WORDS
     | attention.NAMES_004
@@ -81,3 +82,44 @@ BANK.share(
     "float32-comes-out",
     "scale-tensor-on-the-cpu",
 )
+
+# --- what students of other courses wrote ---------------------------------------------------------
+
+BANK.share(
+    attention.SOFTMAX_BY_HAND | attention.PRODUCT_BY_HAND | attention.MIX_BY_HAND | attention.RETURNED,
+)
+BANK.share(attention.SHARED, "one-max-for-all-rows")
+RANK = "An input of the wrong rank stops with another error than a `ValueError`, or is accepted: look at `x.dim()`."
+mistake("rank-asserted", RANK, CHECK="assert x.dim() in (2, 3)")
+mistake("rank-as-a-type-error", RANK, {"raise ValueError": "raise TypeError"})
+mistake("four-dimensions-accepted", RANK, {"x.dim() not in (2, 3)": "x.dim() < 2"})
+mistake(
+    "first-two-swapped",
+    "`transpose(0, 1)` swaps the first two dimensions, which in a batch are not those of the keys: swap the last two,"
+    " `transpose(-2, -1)`.",
+    PRODUCT="Q @ K.transpose(0, 1)",
+)
+mistake(
+    "softmax-without-dim",
+    "`softmax` is not told its `dim`, and takes the first of three dimensions, the batch: the keys are the last, so say"
+    " `dim=-1`.",
+    SOFTMAX="F.softmax({SCORES})",
+)
+mistake(
+    "einsum-for-a-batch",
+    "The pattern of `einsum` names a batch, which one sequence (n, d_in) does not have: write `...` for what comes"
+    " before the last two dimensions.",
+    PRODUCT='torch.einsum("bid,bjd->bij", Q, K)',
+)
+mistake(
+    "bmm-for-a-batch",
+    "`torch.bmm` takes a batch only, and one sequence (n, d_in) is none: `@` takes both.",
+    PRODUCT="torch.bmm(Q, K.transpose(-2, -1))",
+)
+mistake(
+    "batch-of-one-squeezed",
+    "`squeeze(0)` takes away the first dimension whenever it is 1, also that of a batch of one or a sequence of one"
+    " token: take away only what you have added.",
+    END="({END}).squeeze(0)",
+)
+BANK.share(attention.SHARED, "output-projection-added")

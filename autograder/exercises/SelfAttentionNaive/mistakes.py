@@ -23,6 +23,7 @@ BANK = Bank(
         "WEIGHTS": "attention_weights",
         "SCORE": "plain dot product",
         "INDENT": "        ",
+        "RANK": "2",
     },
     seen_on_a_gpu="scaled-already",
 )
@@ -47,6 +48,31 @@ mistake(
     {"inputs.dim() != 2": "inputs.dim() < 2"},
     PRODUCT="inputs @ inputs.mT",
     SOFTMAX="F.softmax(attention_scores, dim=-1)",
+)
+LEFT_TO_TORCH = (
+    "Nothing refuses a batch or a vector, they are left to torch, which stops with an error of its own: look at"
+    " `inputs.dim()` and raise a `ValueError`."
+)
+mistake("rank-left-to-torch", LEFT_TO_TORCH, CHECK="")
+mistake("rank-left-to-torch-with-minus-one", LEFT_TO_TORCH, CHECK="", SOFTMAX="F.softmax(attention_scores, dim=-1)")
+mistake(
+    "super-without-brackets",
+    "`super` is a function: call it, `super().__init__()`. With nothing to learn, `__init__` may be left out as well.",
+    {"def forward": "def __init__(self):\n        super.__init__()\n\n    def forward"},
+)
+mistake(
+    "super-misspelt",
+    "The constructor is called `__init__`, with two underscores on either side: `super().__init__()`. Here `__init__`"
+    " may be left out as well.",
+    {"def forward": "def __init__(self):\n        super().init()\n\n    def forward"},
+)
+mistake(
+    "super-forgotten",
+    "`__init__` does not call `super().__init__()`, without which a module cannot work: call it first.",
+    {
+        "def forward": "def __init__(self):\n        self.softmax = nn.Softmax(dim=-1)\n\n    def forward",
+        "F.softmax(attention_scores, dim=1)": "self.softmax(attention_scores)",
+    },
 )
 mistake(
     "layers-of-its-own",

@@ -14,8 +14,12 @@ class TestSelfAttentionWide(HeadChecks):
         names=("toqueries", "tokeys", "tovalues", "unifyheads"),
         build=build,
         sizes=Sizes(d_in=4, width=4, heads=3, d_out=4),
-        plain_sizes=Sizes(d_in=6, width=6, heads=2, d_out=6),
+        plain_sizes=Sizes(d_in=3, width=3, heads=8, d_out=3),
         square=Sizes(d_in=4, width=4, heads=4, d_out=4, b=4, n=4),
+        large=(
+            Sizes(d_in=5, width=5, heads=16, d_out=5, b=9, n=3),
+            Sizes(d_in=24, width=24, heads=2, d_out=24, b=2, n=70),
+        ),
     )
 
     @check("shape", points=0.5)

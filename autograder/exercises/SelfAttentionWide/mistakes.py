@@ -61,6 +61,22 @@ mistake(
     original="000",
 )
 
+mistake(
+    "keys-mended-alone",
+    "The keys are made from keys by now, and the values still from the folded queries: `tovalues` has no part in the"
+    " output.",
+    {"values = values.transpose": "values = queries.transpose"},
+    original="000",
+)
+mistake(
+    "values-mended-alone",
+    "The values are made from values by now, and the keys still from the folded queries: `tokeys` has no part in the"
+    " output.",
+    {"keys = keys.transpose": "keys = queries.transpose"},
+    original="000",
+)
+
 # --- others ---------------------------------------------------------------------------------------
 
 BANK.share(family.WIDE | attention.HEADS | attention.NO_BIASES)
+BANK.share(family.WIDE_WRITTEN_OUT)

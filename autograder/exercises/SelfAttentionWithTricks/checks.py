@@ -14,15 +14,19 @@ class TestSelfAttentionWithTricks(HeadChecks):
         names=("toqueries", "tokeys", "tovalues", "unifyheads"),
         build=build,
         sizes=Sizes(d_in=4, width=4, heads=3, d_out=4),
-        plain_sizes=Sizes(d_in=6, width=6, heads=2, d_out=6),
+        plain_sizes=Sizes(d_in=3, width=3, heads=8, d_out=3),
         square=Sizes(d_in=4, width=4, heads=4, d_out=4, b=4, n=4),
+        large=(
+            Sizes(d_in=5, width=5, heads=16, d_out=5, b=9, n=3),
+            Sizes(d_in=24, width=24, heads=2, d_out=24, b=2, n=70),
+        ),
     )
 
     @check("shape", points=0.5)
     def test_parameters(self, submission, draw):
         """The parameters are those of the four layers, for eight heads unless `heads` says otherwise, and no others."""
-        self.averages(submission, draw)
+        three = submission.build("SelfAttentionWithTricks", 6, heads=3)  # first, for the error in the original
         usual = submission.build("SelfAttentionWithTricks", 6)
-        three = submission.build("SelfAttentionWithTricks", 6, heads=3)
+        self.averages(submission, draw)
         parameters_of(self.layout, usual, Sizes(6, 6, 8, 6))
         parameters_of(self.layout, three, Sizes(6, 6, 3, 6))

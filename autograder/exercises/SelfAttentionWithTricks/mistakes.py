@@ -40,6 +40,20 @@ mistake(
     {"self.k, self.heads = k, heads": "self.k, self.nheads = k, heads"},
     original="002",
 )
+mistake(
+    "name-mended-in-one-place",
+    "The parameter is called `heads` by now, and the next line still says `nheads`, which is not defined (NameError):"
+    " use one name.",
+    {"self.k, self.heads = k, heads": "self.k, self.heads = k, nheads"},
+    original="002",
+)
+mistake(
+    "neads-beside-heads",
+    "The parameter is called `neads`, and the layers are made with `heads`, which is not defined (NameError): the"
+    " parameter should be `heads`.",
+    {"heads=8": "neads=8", "self.k, self.heads = k, heads": "self.k, self.heads = k, neads"},
+    original="002",
+)
 BANK.rewritten(
     "forward-outside-of-the-class",
     "`forward` is a function beside the class, so the module has none (NotImplementedError): indent it, so that it"
@@ -57,3 +71,4 @@ mistake(
 # --- others ---------------------------------------------------------------------------------------
 
 BANK.share(family.WIDE | attention.HEADS | attention.NO_BIASES)
+BANK.share(family.WIDE_WRITTEN_OUT)

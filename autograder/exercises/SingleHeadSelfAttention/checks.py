@@ -3,7 +3,7 @@
 import torch
 
 from ...checks.api import check, close, parameters, refuses
-from ..families.single_head.checks import D_OUT, N, SingleHeadChecks
+from ..families.single_head.checks import D_OUT, MANY, WIDE, N, SingleHeadChecks, output_of
 
 
 class TestSingleHeadSelfAttention(SingleHeadChecks):
@@ -21,22 +21,25 @@ class TestSingleHeadSelfAttention(SingleHeadChecks):
     @check("shape", points=0.5)
     def test_parameters(self, submission, draw):
         """The parameters are the weights of `toqueries`, `tokeys` and `tovalues`, each (k, k), and nothing else."""
-        self.averages(submission, draw)
         got = submission.build("SingleHeadSelfAttention", 6).parameters()
+        self.averages(submission, draw)
         parameters(got, {f"{name}.weight": (6, 6) for name in self.names})
 
     @check("values", points=0.5)
     def test_output(self, submission, draw):
-        """The output is softmax(Q Kᵀ / √k) V, for more tokens than features."""
-        state, x = self.weights(draw), self.tokens(draw)
-        close(self.head(submission, state)(x), self.right(x, state))
+        """The output is softmax(Q Kᵀ / √k) V, for more tokens than features, be they few or many."""
+        for state, x in (
+            (self.weights(draw), self.tokens(draw)),
+            (self.weights(draw, WIDE, WIDE), draw.normal(MANY, WIDE)),
+        ):
+            close(self.head(submission, state)(x), self.right(x, state), f"the output for {len(x)} tokens")
 
     @check("values", points=0.5)
     def test_as_many_tokens_as_features(self, submission, draw):
         """The output is softmax(Q Kᵀ / √k) V also for as many tokens as features, where no mix-up of the
         two crashes."""
         state, x = self.weights(draw, 6, 6), draw.normal(6, 6)
-        close(self.head(submission, state)(x), self.right(x, state))
+        close(output_of(self.head(submission, state)(x)), self.right(x, state))
 
     @check("shape", points=0.5)
     def test_small_and_odd_inputs(self, submission, draw):
@@ -45,7 +48,7 @@ class TestSingleHeadSelfAttention(SingleHeadChecks):
         state, one, turned = self.weights(draw), draw.normal(1, D_OUT), draw.normal(D_OUT, 3).mT
         state["tokeys.weight"].zero_()  # equal scores: the rest of the formula has its own checks
         module = self.head(submission, state)
-        alone, together = module(one), module(turned)
+        alone, together = output_of(module(one)), output_of(module(turned))
         close(alone, self.right(one, state), "the output for one token")
         close(together, self.right(turned, state), "the output for a transposed tensor")
 

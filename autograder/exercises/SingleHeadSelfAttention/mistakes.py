@@ -15,6 +15,7 @@ BANK = Bank(
         "SOFTMAX": "F.softmax(scaled, dim=1)",
         "MIX": "torch.mm(weights, values)",
         "END": "torch.mm(weights, values)",
+        "RETURN": "return torch.mm(weights, values)",
     },
     words=attention.WORDS
     | attention.NAMES_001
@@ -94,3 +95,24 @@ mistake(
     original="004",
 )
 BANK.share(attention.SHARED, "input-added", "weights-detached", "float32-comes-out", "scale-tensor-on-the-cpu")
+
+# --- what students of other courses wrote ---------------------------------------------------------
+
+HALF_MENDED = "The constructor's first line should be `super().__init__()`: call `super`, then the parent's `__init__`."
+mistake("super-without-call", HALF_MENDED, {"super().__init__()": "super.__init__()"}, original="001")
+mistake("init-without-underscores", HALF_MENDED, {"super().__init__()": "super().init()"}, original="001")
+BANK.share(attention.SOFTMAX_BY_HAND | attention.MIX_BY_HAND)
+BANK.share(attention.SHARED, "one-max-for-all-rows")
+BANK.share(
+    attention.PRODUCT_BY_HAND, "scale-in-float32", "root-of-an-int", "scale-multiplied", "reshaped-for-transposed"
+)
+BANK.share(attention.RETURNED)
+RANK = "An input of the wrong rank stops with another error than a `ValueError`, or is accepted: look at `x.dim()`."
+mistake("rank-asserted", RANK, CHECK="assert x.dim() == 2")
+mistake("rank-as-a-type-error", RANK, {"raise ValueError": "raise TypeError"})
+mistake("vector-not-refused", RANK, {"x.dim() != 2": "x.dim() == 3"})
+mistake(
+    "reads-a-batch",
+    "The shape is taken apart into three sizes, and one sequence (t, k) has only two (ValueError).",
+    CHECK="b, t, k = x.shape",
+)

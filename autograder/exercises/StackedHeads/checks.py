@@ -6,7 +6,7 @@ first, and say so if that is wrong.
 
 import torch
 
-from ...checks.api import CheckFailed, check, close, tensor
+from ...checks.api import CheckFailed, check, close, gate, tensor
 from ..families.many_heads.checks import CausalHeadChecks, Layout, Sizes, parameters_of, tokens, weights
 
 ONE_HEAD = Sizes(d_in=9, width=4, heads=1, d_out=9)
@@ -22,17 +22,25 @@ class TestStackedHeads(CausalHeadChecks):
         names=("heads.{}.query", "heads.{}.key", "heads.{}.value", "proj"),
         build=build,
         sizes=Sizes(d_in=6, width=4, heads=3, d_out=6),
-        plain_sizes=Sizes(d_in=12, width=6, heads=2, d_out=12),
+        plain_sizes=Sizes(d_in=6, width=3, heads=2, d_out=6),
         square=Sizes(d_in=16, width=4, heads=4, d_out=16, b=4, n=4, context=4),
+        large=(
+            Sizes(d_in=32, width=2, heads=16, d_out=32, b=9, n=3, context=3),
+            Sizes(d_in=36, width=18, heads=2, d_out=36, b=2, n=70, context=70),
+        ),
         is_causal=True,
         per_head=True,
     )
 
+    @gate()
     def before_values(self, submission, draw):
+        self.one_head(submission, draw)
+
+    def one_head(self, submission, draw):
         """Try one head, its output passed on unchanged. Raises CheckFailed, naming `Head`, if its values are wrong."""
         layout, (state, x) = self.layout, (weights(draw, ONE_HEAD), tokens(draw, ONE_HEAD))
         state["out.weight"], state["out.bias"] = torch.eye(9, 4), torch.zeros(9)
-        module = layout.build(submission, ONE_HEAD, 0.0, False)
+        module = layout.build(submission, ONE_HEAD, 0.0, False).eval()
         module.load(layout.rename(state, 1), optional=["proj.weight", "proj.bias"])
         got, right = tensor(module(x)), layout.right(x, state, ONE_HEAD)
         try:
@@ -52,4 +60,4 @@ class TestStackedHeads(CausalHeadChecks):
     @check("values", points=0.5)
     def test_one_head(self, submission, draw):
         """A single head gives the causal attention of your `Head`, divided by the root of `head_size`."""
-        self.before_values(submission, draw)
+        self.one_head(submission, draw)

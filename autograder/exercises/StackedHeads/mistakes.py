@@ -35,6 +35,11 @@ BANK = Bank(
         "SOFTMAX": "F.softmax(wei, dim=-1)",
         "MIX": "torch.bmm(wei, v)",
         "END": "torch.bmm(wei, v)",
+        "RETURN": "return torch.bmm(wei, v)",
+        "BUFFER": 'self.register_buffer("tril", torch.tril(torch.ones(block_size, block_size)))',
+        "LENGTH": "B, T, C = x.shape",
+        "LONGER": "T > len(self.tril)",
+        "SUPER": "super().__init__()\n        self.heads",
     },
     words=attention.WORDS
     | attention.NAMES_003
@@ -47,6 +52,8 @@ BANK = Bank(
         "MASK": "self.tril",
         "ONES": "torch.ones(block_size, block_size)",
         "ALLOWED": "(self.tril[:T, :T] != 0)",
+        "LONGEST": "len(self.tril)",
+        "GLOBAL_LONGEST": "block_size",
         "UNCHECKED": "x = x if x.dim() < 4 else x.flatten(0, 1)\n        {CHECK}",
     },
 )
@@ -83,6 +90,13 @@ mistake(
     "heads-added",
     "What the heads find is added: place it side by side, so that `proj` can tell the heads apart.",
     JOIN="sum(found).repeat(1, 1, len(found))",
+)
+mistake(
+    "heads-summed",
+    "What the heads find is summed, and `proj` is as narrow as one head: place it side by side, num_heads * head_size"
+    " features in all.",
+    JOIN="sum(found)",
+    OUT_LAYER="self.proj = nn.Linear(head_size, n_embd)",
 )
 BANK.share(
     attention.HEADS,
@@ -124,4 +138,31 @@ BANK.share(
     "bias-everywhere",
     within="Head",
     originals={"scale-by-embedding-width": "003"},
+)
+WRITTEN_OUT = family.WRITTEN_OUT | family.WITHOUT_DIM | family.CAUSAL_WRITTEN_OUT
+OF_THE_STACK = "super-forgotten", "super-without-brackets", "init-without-underscores"
+BANK.share({id: one for id, one in WRITTEN_OUT.items() if id not in OF_THE_STACK}, within="Head")
+BANK.share(
+    WRITTEN_OUT,
+    *OF_THE_STACK,
+    edits={id: {"SUPER": f"{WRITTEN_OUT[id].changes['SUPER']}\n        self.heads"} for id in OF_THE_STACK},
+)
+mistake(
+    "heads-cut-again",
+    "The heads are `head_size // num_heads` wide: `head_size` is the width of each already.",
+    HEADS="nn.ModuleList([Head(n_embd, head_size // num_heads, block_size, dropout) for _ in range(num_heads)])",
+    OUT_LAYER="self.proj = nn.Linear(num_heads * (head_size // num_heads), n_embd)",
+)
+mistake(
+    "heads-share-the-embedding",
+    "The heads are `n_embd // num_heads` wide: their width is `head_size`, which need not be that.",
+    HEADS="nn.ModuleList([Head(n_embd, n_embd // num_heads, block_size, dropout) for _ in range(num_heads)])",
+    OUT_LAYER="self.proj = nn.Linear(num_heads * (n_embd // num_heads), n_embd)",
+)
+mistake(
+    "sizes-left-global",
+    "The constructor lacks parameters, which still come from globals: it should take num_heads, head_size, n_embd,"
+    " block_size and dropout, in this order.",
+    {"num_heads, head_size, n_embd, block_size, dropout):": "num_heads, head_size):"},
+    original="003",
 )

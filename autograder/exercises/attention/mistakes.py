@@ -18,6 +18,7 @@ BANK = Bank(
         "CHECK": CHECK,
         "SCALE": " / key.shape[-1] ** 0.5",
         "PRODUCT": "scaled_query @ key.transpose(-2, -1)",
+        "MASKED": f"if mask is not None:\n        {FILL}",
         "FILL": FILL,
         "ANY": "mask.any(dim=-1, keepdim=True)",
         "HIDE": 'scores.masked_fill(~mask, float("-inf"))',
@@ -34,6 +35,7 @@ BANK = Bank(
         "SCORES": "scores",
         "WIDTH": "d, the key's width",
         "N": "s",
+        "ALLOWED": "mask",
         "AND_WHERE_EMPTY": ", and set to 0 the weights of queries that see nothing",
     },
 )
@@ -245,4 +247,192 @@ mistake(
     CHECK="{CHECK}\n"
     "    past = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).tril()\n"
     "    mask = past if mask is None else mask & past",
+)
+
+# --- what students of other courses wrote ---------------------------------------------------------
+
+BANK.share(
+    attention.PRODUCT_BY_HAND,
+    "root-of-an-int",
+    "scale-multiplied",
+    "reshaped-for-transposed",
+    "all-dimensions-turned",
+)
+mistake(
+    "scale-by-number-of-queries",
+    "These are the values you get when scores are divided by √t: it is the width of a key, `key.shape[-1]`, that"
+    " counts, not the number of queries.",
+    SCALE=" / query.shape[-2] ** 0.5",
+)
+mistake(
+    "transpose-of-a-matrix",
+    "`.t()` takes a matrix, and refuses a batch: swap the last two dimensions with `transpose(-2, -1)`.",
+    PRODUCT="scaled_query @ key.t()",
+)
+mistake(
+    "einsum-with-a-fixed-batch",
+    "The letters of this einsum stand for exactly one leading dimension: write `...` in its place, which stands for"
+    " any number of them.",
+    PRODUCT='torch.einsum("btd,bsd->bts", scaled_query, key)',
+)
+mistake(
+    "sizes-unpacked",
+    "The shape is unpacked into three sizes, so there has to be exactly one leading dimension: take the sizes that you"
+    " need by their place from the end, as `key.shape[-1]`.",
+    CHECK="{CHECK}\n    b, t, d = query.shape",
+)
+BANK.share(
+    attention.SOFTMAX_BY_HAND,
+    "no-softmax",
+    "softmax-over-everything",
+    "max-is-a-pair",
+    "sum-subtracted",
+    "softmax-in-float32",
+    "softmax-left-in-float32",
+    "softmax-left-in-float64",
+    edits={
+        "softmax-over-everything": {
+            "SOFTMAX": "torch.exp(scores - (scores.max() if scores.numel() else 0.0))\n"
+            "    weights = weights / weights.sum()"
+        },
+    },
+)
+mistake(
+    "softmax-without-dim",
+    "`F.softmax` without `dim` chooses a dimension by their number, the first of three: the keys are the last,"
+    " `dim=-1`.",
+    SOFTMAX="F.softmax(scores)",
+    **MASK_CLEARS,
+)
+mistake(
+    "shifted-by-the-sum",
+    "The sum of a row's scores is subtracted before `exp`, which keeps no large score in range: subtract the row's"
+    " largest.",
+    SOFTMAX="torch.exp(scores - scores.sum(dim=-1, keepdim=True))\n"
+    "    weights = weights / weights.sum(dim=-1, keepdim=True)",
+)
+for words, epsilon in {
+    "a-hundred-thousandth": "1e-5",
+    "a-ten-millionth": "1e-7",
+    "1e-8": "1e-8",
+    "a-billionth": "1e-9",
+}.items():
+    mistake(
+        f"epsilon-of-{words}",
+        BANK["epsilon-in-the-sum"].says,
+        SOFTMAX="torch.exp(scores - (scores.detach().amax(dim=-1, keepdim=True) if scores.numel() else 0.0))\n"
+        f"    weights = weights / (weights.sum(dim=-1, keepdim=True) + {epsilon})",
+    )
+
+
+NONE = (
+    "Without a mask `mask` is None, and yet it is used as a tensor: ask `if mask is not None` around each of its uses."
+)
+for id, hide in {
+    "none-inverted": 'scores = scores.masked_fill(~mask, float("-inf"))',
+    "none-compared": 'scores = scores.masked_fill(mask == 0, float("-inf"))',
+    "none-as-a-condition": 'scores = torch.where(mask, scores, float("-inf"))',
+    "none-asked-for-any": "",
+    "none-turned-to-bool": "mask = mask.bool()",
+}.items():
+    fill = FILL.replace("\n        ", "\n    ")
+    mistake(id, NONE, MASKED=f"{hide}\n    {fill}" if hide else fill, CLEAR="weights = {KEPT}")
+
+BANK.share(
+    attention.MASK_BY_HAND,
+    "mask-added-as-a-number",
+    edits={"mask-added-as-a-number": {"HIDE": "scores + mask"}},
+)
+mistake(
+    "mask-added-in-float32",
+    "Numbers in float32 are added to the scores to hide some, so that the weights are float32 whatever comes in: use"
+    " `masked_fill`, which leaves the dtype as it is.",
+    HIDE="scores + ~mask * -1e9",
+)
+mistake(
+    "mask-asked-whether-true",
+    "`if mask:` asks a whole tensor for one truth, which it does not have: ask `if mask is not None:`.",
+    CHECK="{CHECK}\n    if mask:\n        mask = mask.bool()",
+)
+mistake(
+    "mask-by-indexing",
+    "The scores are indexed by the mask, which does not broadcast: it has to have their very shape. Use `masked_fill`"
+    " or `torch.where`, which broadcast.",
+    {"scores = {HIDE}": 'scores[~mask] = float("-inf")'},
+)
+mistake(
+    "mask-by-indexing-the-last-two",
+    "`scores[..., ~mask]` fits a mask of shape (t, s) alone: use `masked_fill` or `torch.where`, which broadcast a mask"
+    " of any shape.",
+    {"scores = {HIDE}": 'scores[..., ~mask] = float("-inf")'},
+)
+mistake(
+    "mask-on-the-query-axis",
+    "The mask's last two dimensions are swapped, as if its rows were keys: they are queries already.",
+    FILL="mask = mask.transpose(-2, -1)\n        {FILL}",
+)
+mistake(
+    "masks-along-the-queries",
+    "A mask of one dimension is turned into a column, so that it hides queries: its entries are keys, as those of a"
+    " row of scores.",
+    FILL="mask = mask[:, None] if mask.dim() == 1 else mask\n        {FILL}",
+)
+BANK.share(
+    attention.CAUSAL_MASK,
+    "renormalised-afterwards",
+    edits={
+        "renormalised-afterwards": {
+            "FILL": "pass",
+            "KEPT": "weights * mask\n        weights = torch.nan_to_num(weights / weights.sum(dim=-1, keepdim=True))",
+        }
+    },
+)
+# Here queries that see nothing get weights of 0 all the same.
+mistake(
+    "billion-and-cleared",
+    "Masked scores are filled with -1e9, and float16 has no such number: fill with -inf.",
+    HIDE="scores.masked_fill(~mask, -1e9)",
+)
+mistake(
+    "ten-thousand-and-cleared",
+    "Masked scores are filled with -10,000 or so, or get it added, and real scores can reach that: fill with -inf.",
+    HIDE="scores.masked_fill(~mask, -1e4)",
+)
+mistake(
+    "float64-comes-out",
+    "It returns float64 whatever goes in: leave the dtype as it is.",
+    CHECK="query, key, value = query.double(), key.double(), value.double()\n    {CHECK}",
+)
+mistake(
+    "squeezed",
+    "`squeeze` drops every dimension of size 1, also a batch of one, one query or one key: return what the products"
+    " give.",
+    RETURN="return (weights @ value).squeeze(), weights.squeeze()",
+)
+mistake(
+    "only-queries-of-rank-two",
+    "Only the query's rank is looked at: a key or a value with fewer than two dimensions should raise a `ValueError`"
+    " as well.",
+    {', ("key", key), ("value", value)': ","},
+)
+mistake(
+    "rank-asserted",
+    "A query, key or value with fewer than two dimensions stops at an `assert`, which raises an AssertionError: raise a"
+    " `ValueError`.",
+    CHECK="assert query.dim() >= 2 and key.dim() >= 2 and value.dim() >= 2",
+)
+mistake(
+    "only-three-dimensions-accepted",
+    "Whatever has not exactly three dimensions is refused: two or more will do, as for heads or for a sequence alone.",
+    {"tensor.dim() < 2": "tensor.dim() != 3"},
+)
+mistake(
+    "scores-returned",
+    "The second thing that it returns are the scores: return the weights, which the softmax made of them.",
+    RETURN="return weights @ value, scores",
+)
+mistake(
+    "returns-nothing",
+    "There is no `return`, so it gives None: return the pair `(output, weights)`.",
+    RETURN="weights @ value, weights",
 )

@@ -1,14 +1,38 @@
-"""Checks of `causal_mask(t, device=None)`: (t, t), boolean, True on and below the diagonal."""
+"""Checks of `causal_mask(t, device=None)`: (t, t), boolean, True on and below the diagonal.
 
-from ...checks.api import boolean, check, on_cuda, on_meta, pattern, stayed_on_cuda
+What a slip in the triangle costs, it costs once: checks about something else start with `a_triangle`.
+"""
+
+import torch
+
+from ...checks.api import CheckFailed, boolean, check, gate, on_cuda, on_meta, pattern, shape, stayed_on_cuda, tensor
 from ..reference import causal
 
 T = 5
 
 
+def some_triangles(t):
+    """(12, t, t): both triangles with one diagonal more or less, and what these masks hide."""
+    whole = torch.ones(t, t, dtype=torch.bool)
+    below = torch.stack([whole.tril(k) for k in (-1, 0, 1)] + [whole.triu(k) for k in (-1, 0, 1)])
+    return torch.cat([below, ~below])
+
+
+@gate()
+def a_triangle(submission):
+    """The function and its mask of T tokens, in which one triangle is told from the other, whichever is seen."""
+    causal_mask = submission.function("causal_mask")
+    mask = tensor(causal_mask(T), "the mask")
+    square = mask.reshape(mask.shape[-2:]) if mask.numel() == T * T and mask.dim() > 1 else mask
+    shape(square, (T, T), "the mask")
+    if not (some_triangles(T) == (square != 0)).all(-1).all(-1).any():
+        raise CheckFailed("The mask does not tell the past from the future.")
+    return causal_mask, mask
+
+
 @check("values", points=0.5)
 def test_who_may_attend(submission, draw):
-    """Each token may attend to itself and to the tokens before it, and to none after it."""
+    """Each token may attend to itself and to the tokens before it, and to none after it: True = may attend."""
     t = draw.integer(T, 9)
     pattern(submission.function("causal_mask")(t), causal.causal_mask(t))
 
@@ -16,25 +40,24 @@ def test_who_may_attend(submission, draw):
 @check("shape", points=0.5)
 def test_any_size(submission, draw):
     """The mask has the shape (t, t), for one token as for many, and each call goes by its own t."""
-    causal_mask, sizes = submission.function("causal_mask"), (2, 1, 33, 3)
+    causal_mask, sizes = submission.function("causal_mask"), (2, 1, 33, 3, draw.integer(65, 130), 16)
     for t, got in [(t, causal_mask(t)) for t in sizes]:
         pattern(got, causal.causal_mask(t), f"the mask for t = {t}")
 
 
 @check("values", points=0.5)
-def test_boolean(submission, draw):
-    """The mask is boolean, True = may attend."""
-    boolean(submission.function("causal_mask")(T), causal.causal_mask(T))
+def test_boolean(submission):
+    """The mask holds booleans, not numbers."""
+    _, mask = a_triangle(submission)
+    boolean(mask, mask != 0)
 
 
 @check("device", points=0.5)
-def test_device(submission, draw):
+def test_device(submission):
     """The mask lies on the device that is asked for, and nothing is computed across two devices (tried on `meta`)."""
-    causal_mask = submission.function("causal_mask")
-    got = causal_mask(T), causal_mask(T, "cpu"), causal_mask.on("meta", T, "meta")
-    pattern(got[0], causal.causal_mask(T))
-    pattern(got[1], causal.causal_mask(T))
-    on_meta(got[2], (T, T), "the mask")
+    causal_mask, mask = a_triangle(submission)
+    pattern(causal_mask(T, "cpu"), mask != 0)
+    on_meta(causal_mask.on("meta", T, "meta"), mask.shape, "the mask")
 
 
 @check("device", points=0)

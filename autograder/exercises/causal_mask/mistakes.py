@@ -75,3 +75,43 @@ mistake(
     EVERYTHING="keys = torch.arange(t, device=device)",
     TRIANGLE="torch.arange(t)[:, None] >= keys",
 )
+
+# --- what students of other courses wrote ---------------------------------------------------------
+
+mistake(
+    "size-from-a-global",
+    "The size is taken from a global `block_size`, which only notebook 003 has: the parameter is `t`.",
+    {"torch.ones(t, t,": "torch.ones(block_size, block_size,"},
+)
+mistake(
+    "one-place-too-many",
+    "The mask has one row and one column too many: for t tokens it is (t, t).",
+    {"torch.ones(t, t,": "torch.ones(t + 1, t + 1,"},
+)
+mistake(
+    "one-row-only",
+    "The triangle is cut out of a single row, which has no second dimension: begin with a matrix of ones, (t, t).",
+    {"torch.ones(t, t,": "torch.ones(t,"},
+)
+mistake(
+    "itself-alone",
+    "Each token may attend to itself alone: the past is to be seen as well.",
+    TRIANGLE="torch.eye(t, dtype=torch.bool, device=device)",
+)
+mistake(
+    "two-leading-dimensions",
+    "The mask has two dimensions too many, as if for a batch and heads: its shape should be (t, t), which broadcasts.",
+    TRIANGLE="{TRIANGLE}[None, None]",
+)
+mistake(
+    "returns-nothing",
+    "There is no `return`, so it gives None: return the mask.",
+    {"return ": ""},
+)
+mistake(
+    "list-of-lists",
+    "The mask is a list of lists: make it a tensor, `torch.tensor(...)`.",
+    TRIANGLE="{TRIANGLE}.tolist() if device is None else {TRIANGLE}",
+)
+for dtype in ("uint8", "int64"):
+    mistake(f"{dtype}-not-boolean", BANK["numbers-not-boolean"].says, {"dtype=torch.bool": f"dtype=torch.{dtype}"})

@@ -56,6 +56,25 @@ mistake(
     JOINED="{JOINED}[:, -model.block_size :]",
 )
 mistake(
+    "text-cut",
+    "The text itself is cut to `block_size` tokens in each step, so its beginning is lost: give the cut text another"
+    " name, and append to the whole one.",
+    {"logits, _ = model({CONTEXT})": "idx = {CONTEXT}\n            logits, _ = model(idx)"},
+)
+mistake(
+    "block-size-global",
+    "`block_size` is a global variable of notebook 003, which is not there (NameError): every model has its own,"
+    " `model.block_size`.",
+    original="003",
+    CONTEXT="idx[:, -block_size:]",
+)
+mistake(
+    "three-things-expected",
+    "Three things are unpacked, as notebook 003's model returned them: here it is two, the logits and the loss.",
+    {"logits, _ = model(": "logits, _, _ = model("},
+    original="003",
+)
+mistake(
     "cropped-once",
     "Only the prompt is cut, before the first step: the text grows, so cut what the model sees in each step.",
     START="context = {CONTEXT}\n    {START}",
@@ -108,6 +127,38 @@ mistake(
     "sharpened",
     "The softmax is taken of logits that are too large, or twice as it were: likely tokens come too often.",
     LAST="logits[:, -1] * 2",
+)
+mistake(
+    "temperature-below-one",
+    "The logits are divided by a temperature below 1, such as 0.8, so likely tokens come too often: no temperature is"
+    " asked for.",
+    LAST="logits[:, -1] / 0.8",
+)
+mistake(
+    "temperature-above-one",
+    "The logits are divided by a temperature above 1, such as 1.2, so rare tokens come too often: no temperature is"
+    " asked for.",
+    LAST="logits[:, -1] / 1.2",
+)
+mistake(
+    "top-k",
+    "Only the likeliest tokens are drawn from (top-k, nucleus or the like): all of the vocabulary has its chance.",
+    SOFTMAX="""{SOFTMAX}
+            likeliest = probabilities.topk(min(50, probabilities.shape[-1])).values
+            probabilities[probabilities < likeliest[:, -1:]] = 0""",
+)
+mistake(
+    "nucleus",
+    "Only the likeliest tokens are drawn from (top-k, nucleus or the like): all of the vocabulary has its chance.",
+    SOFTMAX="""{SOFTMAX}
+            sorted_ones, order = probabilities.sort(descending=True)
+            sorted_ones[sorted_ones.cumsum(-1) - sorted_ones > 0.9] = 0
+            probabilities = torch.zeros_like(probabilities).scatter(-1, order, sorted_ones)""",
+)
+mistake(
+    "softmax-missing",
+    "`torch.multinomial` is given the logits themselves, and negative ones are an error: draw from their softmax.",
+    SOFTMAX="logits[:, -1]",
 )
 mistake(
     "softmax-twice",
@@ -187,6 +238,23 @@ mistake(
     "put-in-front",
     "New tokens are put in front of the text: they belong at its end.",
     JOINED="torch.cat([following, idx], dim=1)",
+)
+mistake(
+    "joined-along-the-batch",
+    "New tokens are joined as if they were further sequences (`dim=0`): a text grows along dimension 1.",
+    JOINED="torch.cat([idx, following], dim=0)",
+)
+mistake(
+    "list-returned",
+    "A list of numbers comes back: return the tensor of tokens, (b, t + max_new_tokens).",
+    END="return idx[0].tolist()",
+)
+mistake(
+    "no-generator-taken",
+    "The function takes no `generator` (TypeError): give it that parameter, None by default, and hand it on to"
+    " `{DRAW}`.",
+    {"max_new_tokens, generator=None": "max_new_tokens"},
+    HANDED="",
 )
 mistake(
     "numbers-not-whole",

@@ -2,24 +2,37 @@
 
 All tokens of the text are different, so that a row tells where it starts. Starts are counted; right answers are
 rejected by chance less than once in 10^6 (see `frequencies` in checks/api.py). Every check but the first starts by
-asking for a plain batch.
+asking for plain batches, whose rows have to be tokens in a row. Their shape, their length and their targets are asked
+for in two checks alone.
 """
 
 import re
 
 import torch
 
-from ...checks.api import CheckFailed, check, frequencies, kind_of, name_of, pair, refuses, shape, unchanged
+from ...checks.api import (
+    CheckFailed,
+    check,
+    frequencies,
+    gate,
+    kind_of,
+    name_of,
+    pair,
+    refuses,
+    shape,
+    tensor,
+    unchanged,
+)
 from ...checks.proxies import Counts
 from ...sandbox.inside.wire import Generator
-from ..reference import language
+from ..families.drawing.checks import generator_told
 
 NO_DEVICE = "Its checks look at the values that are drawn."  # why no check is made on a GPU
 
 
 def text_of(draw, n):
-    """(n,) tokens, each one different."""
-    return torch.randperm(5 * n, generator=draw.generator)[:n]
+    """(n,) tokens below 5n, each one different."""
+    return 5 * torch.randperm(n, generator=draw.generator) + torch.randint(5, (n,), generator=draw.generator)
 
 
 def starts_of(value, data, block_size, batch_size):
@@ -27,30 +40,64 @@ def starts_of(value, data, block_size, batch_size):
     x, y = pair(value, "`(inputs, targets)`")
     shape(x, (batch_size, block_size), "the inputs")
     shape(y, (batch_size, block_size), "the targets")
-    inputs, targets = language.blocks(data, block_size)
-    place = {first: start for start, first in enumerate(inputs[:, 0].tolist())}
-    starts = torch.tensor([place.get(first, -1) for first in x[:, 0].tolist()])
-    if (starts < 0).any() or not torch.equal(inputs[starts].double(), x.double()):
+    inputs, targets = places(x, data), places(y, data)
+    right = inputs[:, :1] + torch.arange(block_size)
+    if (inputs < 0).any() or not torch.equal(inputs, right) or right.max() > len(data) - 2:
         raise CheckFailed(
             f"There are inputs that are no {block_size} consecutive tokens of the text with one after them."
         )
-    if not torch.equal(targets[starts].double(), y.double()):
+    if not torch.equal(targets, right + 1):
         raise CheckFailed(
             "The targets are not the tokens that come next in the text, one for each token of the inputs."
         )
-    return starts
+    return inputs[:, 0]
 
 
+def places(tokens, data):
+    """Where tokens stand in a text of different ones, in their shape; -1 where the text has no such token."""
+    table = torch.full((int(data.max()) + 1,), -1)
+    table[data] = torch.arange(len(data))
+    near = tokens.long().clamp(0, len(table) - 1)
+    return torch.where(near == tokens, table[near], -1)
+
+
+def first_places(value, data, batch_size):
+    """Where each row starts, (b,), whatever form the batch has. Raises CheckFailed unless rows are tokens in a row."""
+    inputs = value[0] if isinstance(value, (tuple, list)) and len(value) > 0 else value
+    rows = inputs if isinstance(inputs, (tuple, list)) else []
+    if rows and all(isinstance(row, torch.Tensor) and row.shape == rows[0].shape for row in rows):
+        inputs = torch.stack(list(rows))
+    inputs = tensor(inputs, "the inputs")
+    inputs = inputs[0] if inputs.dim() == 3 and len(inputs) == 2 else inputs
+    if inputs.dim() == 1 and len(inputs) % batch_size == 0:
+        inputs = inputs.reshape(batch_size, -1)
+    elif inputs.dim() == 2 and len(inputs) != batch_size:
+        inputs = inputs.mT
+    if inputs.dim() != 2 or len(inputs) != batch_size or inputs.shape[1] == 0:
+        raise CheckFailed(f"There should be {batch_size} blocks; what came is {kind_of(inputs)}.")
+    found = places(inputs, data)
+    if (found < 0).any() or (found.diff(dim=1) != 1).any():
+        raise CheckFailed("There are rows of inputs that are no consecutive tokens of the text.")
+    return found[:, 0].contiguous()
+
+
+def within(starts, many):
+    """Raises CheckFailed unless the starts are among the first `many`."""
+    if starts.max() >= many:
+        raise CheckFailed("There are inputs at the end of the text, with no token after them.")
+
+
+@gate()
 def ready(submission, draw):
     """The function, after it has made two plain batches that show that something is drawn.
 
-    Two right batches of 8 out of 296 starts are the same once in 10^19.
+    Two right batches of 8 out of 1996 starts are the same once in 10^26.
     """
-    function, data = submission.function("get_batch"), text_of(draw, 300)
+    function, data = submission.function("get_batch"), text_of(draw, 2000)
     values = [function.sample(data, 4, 8, seed=seed) for seed in (0, 1)]
     submission.note(*told(values[0], data))
-    one, other = (starts_of(value, data, 4, 8) for value in values)
-    if torch.equal(one, other) and (is_regular(one, 296) or not draws(submission, function, data)):
+    one, other = (first_places(value, data, 8) for value in values)
+    if torch.equal(one, other) and (is_regular(one, 1996) or not draws(submission, function, data)):
         raise CheckFailed("Two batches had the same rows, in the same order: nothing was drawn by chance.")
     return function
 
@@ -66,7 +113,7 @@ def draws(submission, function, data):
     """Whether the generator matters, or at least torch's own is drawn from or seeded."""
     batches, drew = [], False
     for seed in (0, 1):
-        batches.append(starts_of(function.sample(data, 4, 8, Generator(seed), seed=seed), data, 4, 8))
+        batches.append(first_places(function.sample(data, 4, 8, Generator(seed), seed=seed), data, 8))
         drew |= submission.last.drew
     submission.note(drew)
     return drew or not torch.equal(*batches)
@@ -79,8 +126,8 @@ def seeded(draw):
 @check("values", points=1.5)
 def test_blocks(submission, draw):
     """Rows of the inputs are blocks of the text, the targets are the same blocks one token further on; both int64."""
-    function, data = submission.function("get_batch"), text_of(draw, 40)
-    sizes = [(5, 3), (3, 8), (4, 4)]
+    function, data = submission.function("get_batch"), text_of(draw, 2000)
+    sizes = [(5, 3), (3, 8), (4, 4), (33, 9), (70, 2)]
     got = [function.sample(data, *size, seeded(draw)) for size in sizes] + [function.sample(data, 6, 2, seed=1)]
     for value, size in zip(got, [*sizes, (6, 2)], strict=True):
         submission.note(*told(value, data))
@@ -94,7 +141,6 @@ def test_blocks(submission, draw):
 
 def told(value, data):
     """What in a batch does not depend on chance: shapes, dtypes, and how far apart in the text its tokens lie."""
-    place = {token: i for i, token in enumerate(data.tolist())}
     if not isinstance(value, (list, tuple)):
         return [kind_of(value)]
     seen = []
@@ -104,10 +150,10 @@ def told(value, data):
             continue
         seen += [list(part.shape), part.dtype]
         if part.dim() == 2 and 0 < part.shape[1] <= len(data) and len(part) and not part.is_floating_point():
-            origin = value[0].flatten()[0] if isinstance(value[0], torch.Tensor) else part[0, 0]
-            row = [place.get(token, -1) for token in part[0].tolist()]
-            seen.append([at - place.get(int(origin), -1) for at in row])
-            seen.append([at - row[0] for at in row])
+            origin = value[0].flatten()[:1] if isinstance(value[0], torch.Tensor) else part[0, :1]
+            row = places(part[0], data)
+            seen.append((row - places(origin, data)).tolist())
+            seen.append((row - row[0]).tolist())
     return seen
 
 
@@ -115,56 +161,79 @@ def told(value, data):
 def test_every_start(submission, draw):
     """Every start is equally likely: all len(data) - block_size of them, the first and the last among them.
 
-    3000 draws; see `kit.frequencies`.
+    3000 draws, and 1200 from a text of 70,000 tokens; see `kit.frequencies`.
     """
     function, n, block_size, b = ready(submission, draw), 15, 4, 3000
-    data = text_of(draw, n)
-    starts = starts_of(function.sample(data, block_size, b, seeded(draw)), data, block_size, b)
-    many = n - block_size
-    counts = torch.bincount(starts, minlength=many)
-    submission.note(Counts(counts))
-    frequencies(
-        counts, torch.full((many,), 1 / many), "blocks", [f"those from start {i} of {many}" for i in range(many)]
-    )
+    data, far, parts = text_of(draw, n), text_of(draw, 70_000), 16
+    starts = first_places(function.sample(data, block_size, b, seeded(draw)), data, b)
+    long = first_places(function.sample(far, block_size, 1200, seeded(draw)), far, 1200)
+    many, all_parts = n - block_size, (len(far) - block_size) // parts * parts  # so that each part is as large
+    within(starts, many)
+    counts, inside = torch.bincount(starts, minlength=many), long[long < all_parts]
+    of_parts = torch.bincount(inside * parts // all_parts, minlength=parts)
+    few = len(long.unique()) < 1100  # right starts are 1190 different ones, with a standard deviation of 3
+    submission.note(Counts(counts), Counts(of_parts), few)
+    equally(counts, "blocks", [f"those from start {i} of {many}" for i in range(many)])
+    what = f"blocks of a text of {len(far)} tokens"
+    equally(of_parts, what, [f"those from the text's {i + 1}. part of {parts}" for i in range(parts)])
+    if few:
+        raise CheckFailed(f"Of 1200 {what}, only {len(long.unique())} start at different places.")
+
+
+def equally(counts, what, names):
+    """Raises CheckFailed unless all outcomes may be equally likely."""
+    frequencies(counts, torch.full((len(names),), 1 / len(names)), what, names)
 
 
 @check("values", points=0.5)
 def test_independent(submission, draw):
     """Starts are drawn independently of one another: a start may come twice, and a row says nothing of the next.
 
-    Of 4000 rows, pairs are counted (see `kit.frequencies`). 60 rows with 60 starts are all different once in 10^24.
+    Of 4000 rows, pairs are counted (see `kit.frequencies`), and in 2 batches of 240 rows from 2400 starts, which of two
+    neighbours comes first. That none of these batches holds a start twice happens once in 10^10.
     """
     function = ready(submission, draw)
-    data = text_of(draw, 64)
-    sixty = starts_of(function.sample(data, 4, 60, seeded(draw)), data, 4, 60)
+    data, batches = text_of(draw, 2404), []
+    for _ in range(2):
+        batches.append(first_places(function.sample(data, 4, 240, seeded(draw)), data, 240))
+    pairs = torch.stack(batches).reshape(-1, 2)
+    order = torch.bincount((pairs[:, 1] - pairs[:, 0]).sign() + 1, minlength=3)
+    repeated = any(len(starts.unique()) < 240 for starts in batches)
     data, many, b = text_of(draw, 9), 5, 4000
-    starts = starts_of(function.sample(data, 4, b, seeded(draw)), data, 4, b)
+    starts = first_places(function.sample(data, 4, b, seeded(draw)), data, b)
+    within(starts, many)
     counts = torch.bincount(starts[0::2] * many + starts[1::2], minlength=many**2)
-    repeated = len(sixty.unique()) < 60
-    submission.note(repeated, Counts(counts))
+    submission.note(repeated, Counts(order), Counts(counts))
     if not repeated:
-        raise CheckFailed("In a batch of 60 from 60 starts, none came twice.")
-    names = [f"the starts {i} and {j}" for i in range(many) for j in range(many)]
-    frequencies(counts, torch.full((many**2,), 1 / many**2), "pairs of neighbouring rows", names)
+        raise CheckFailed("In 2 batches of 240 from 2400 starts, none came twice in a batch.")
+    unequal = (1 - 1 / 2400) / 2
+    names = ["with an earlier second one", "with the same start", "with a later second one"]
+    frequencies(order, torch.tensor([unequal, 1 / 2400, unequal]), "pairs of neighbouring rows", names)
+    equally(counts, "pairs of neighbouring rows", [f"the starts {i} and {j}" for i in range(many) for j in range(many)])
 
 
 @check("arguments", points=0.5)
 def test_generator(submission, draw):
-    """Chance comes from `generator`: one seed, the same batch; without one, torch's own generator is drawn from."""
-    function, data, size, seed = ready(submission, draw), text_of(draw, 60), (4, 20), draw.integer(0, 2**30)
-    first = function.sample(data, *size, generator=Generator(seed), seed=1)
-    again = function.sample(data, *size, generator=Generator(seed), seed=2)
-    other = function.sample(data, *size, generator=Generator(seed + 1), seed=1)
-    alone = [function.sample(data, *size, seed=seed) for seed in (1, 2)]
-    first, again, other, *alone = (starts_of(value, data, *size) for value in (first, again, other, *alone))
-    seen = torch.equal(first, again), torch.equal(first, other), torch.equal(*alone)
-    submission.note(*seen)
-    if not seen[0]:
-        raise CheckFailed("Two generators of one seed gave different batches.")
-    if seen[1]:
-        raise CheckFailed("Generators of different seeds gave the same batch.")
-    if seen[2]:
-        raise CheckFailed("Without a generator, the batch was the same twice, though torch's own was in another state.")
+    """Chance comes from `generator`: one seed, the same batch; without one, from torch's own, which is never seeded."""
+    function, data, size = ready(submission, draw), text_of(draw, 2000), (2, 6)
+    seed, other = draw.integer(0, 2**30), draw.integer(2**30, 2**31)
+
+    def drawn(**chance):
+        return first_places(function.sample(data, *size, **chance), data, size[1])
+
+    first, again = (drawn(generator=Generator(seed), seed=torchs) for torchs in (1, 2))
+    another = drawn(generator=Generator(other), seed=1)
+    one, next_one = drawn(seed=seed), drawn()  # the second goes on where the first has left torch's own generator
+    two, next_two, repeated = drawn(seed=other), drawn(), drawn(seed=seed)
+    generator_told(
+        submission,
+        "rows",
+        not torch.equal(first, again),
+        torch.equal(first, another),
+        torch.equal(one, two),
+        not torch.equal(one, repeated),
+        torch.equal(one, next_one) or torch.equal(next_one, next_two),
+    )
 
 
 @check("arguments", points=0.5)
@@ -201,11 +270,11 @@ def test_small_and_odd(submission, draw):
 @check("mode", points=0.5, witnessed=True)
 def test_leaves_no_trace(submission, draw):
     """The text is not changed, and with a generator torch's own stays as it was."""
-    function, data = ready(submission, draw), text_of(draw, 30)
+    function, data = ready(submission, draw), text_of(draw, 2000)
     value = function.sample(data, 4, 3, seeded(draw), seed=2)
     drew = submission.last.drew
     submission.note(drew)
     unchanged(submission)
-    starts_of(value, data, 4, 3)
+    first_places(value, data, 3)
     if drew:
         raise CheckFailed("Torch's own generator was drawn from or seeded, though a generator was given.")

@@ -76,6 +76,22 @@ mistake(
     PAIR="data[places].float(), data[places + 1].float()",
 )
 mistake(
+    "other-whole-numbers",
+    "The tokens come back in another integer type: keep the text's, int64, which an embedding takes.",
+    PAIR="data[places].int(), data[places + 1].int()",
+)
+mistake(
+    "not-stacked",
+    "Inputs and targets come as lists of blocks: put them together with `torch.stack`, (b, t).",
+    PAIR="[data[s : s + block_size] for s in starts], [data[s + 1 : s + 1 + block_size] for s in starts]",
+)
+mistake(
+    "device-from-outside",
+    "The batch is moved to a global `device`, as in notebook 003 (NameError): leave it where the text is.",
+    {"return {PAIR}": "x, y = {PAIR}\n    x, y = x.to(device), y.to(device)\n    return x, y"},
+    original="003",
+)
+mistake(
     "gaps",
     "The tokens of a row are drawn one by one or with gaps: a block is `block_size` consecutive tokens.",
     STARTS="torch.randint(len(data) - 1, (batch_size, block_size), generator=generator)",
@@ -151,6 +167,29 @@ mistake(
     )[:batch_size]""",
 )
 mistake(
+    "permutation",
+    "The starts are the beginning of a permutation (`torch.randperm`), so none comes twice and a large batch comes out"
+    " too small: draw each one independently, with `torch.randint`.",
+    STARTS="torch.randperm(possible, generator=generator)[:batch_size]",
+)
+mistake(
+    "starts-in-a-byte",
+    "The starts are kept in a byte (uint8), so that none lies beyond 255: leave them int64, as `torch.randint` gives"
+    " them.",
+    STARTS="{STARTS}.to(torch.uint8).long()",
+)
+mistake(
+    "starts-too-coarse",
+    "Starts are made from random numbers of half precision, which hit few places of a long text: draw whole numbers,"
+    " with `torch.randint`.",
+    STARTS="(torch.rand(batch_size, generator=generator).half().double() * possible).long().clamp(max=possible - 1)",
+)
+mistake(
+    "one-stretch",
+    "One start is drawn, and the rows are the blocks that follow from it: draw a start for each row.",
+    STARTS="(torch.randint(possible, (1,), generator=generator) + torch.arange(batch_size) * block_size) % possible",
+)
+mistake(
     "starts-sorted",
     "The starts are sorted, so that rows hang together: leave them in the order in which they were drawn.",
     STARTS="{STARTS}.sort().values",
@@ -169,6 +208,12 @@ mistake(
 # --- the generator --------------------------------------------------------------------------------
 
 BANK.share(family.SHARED)
+mistake(
+    "chance-of-python",
+    "The starts come from Python's `random` or from NumPy, which know nothing of `generator`: use `torch.randint`.",
+    {"def get_batch(": "import random\n\n\ndef get_batch("},
+    STARTS="torch.tensor([random.randrange(possible) for _ in range(batch_size)])",
+)
 mistake(
     "seeded-from-generator",
     "Torch's own generator is seeded from the one that is given: draw from the given one, and leave torch's alone.",

@@ -7,7 +7,7 @@ parameters are then read and compared here. Every check demands that weights arr
 import torch
 from torch import nn
 
-from ...checks.api import CheckFailed, check, close, refuses
+from ...checks.api import CheckFailed, check, close, gate, name_of, refuses
 from ...checks.proxies import StudentError
 
 NO_DEVICE = "It writes into parameters, wherever they are."  # why no check is made on a GPU
@@ -35,6 +35,7 @@ def source(submission, state, dtype=None):
     return mha
 
 
+@gate()
 def target(submission, draw, qkv_bias):
     """A module of the student's with random weights in all its parameters."""
     try:
@@ -69,6 +70,22 @@ def arrived(module, state, qkv_bias, names=None):
             close(got.get(name), right, f"{name} after loading", tolerance=1e-6)
 
 
+def blocks_of(state):
+    """What any of the three layers may hold where it does not matter which is where: a block, or a turned one."""
+    blocks = state["in_proj_weight"].chunk(3)
+    return [*blocks, *(block.T for block in blocks)]
+
+
+@gate()
+def something_arrived(module, state):
+    """Raises CheckFailed unless queries, keys and values each hold a block of the source's weights, whichever."""
+    got, blocks = module.parameters(telling=True), blocks_of(state)
+    for name in LAYERS:
+        weight = got.get(f"{name}.weight")
+        if weight is None or not any(torch.allclose(weight.double(), block.double(), atol=1e-6) for block in blocks):
+            raise CheckFailed(f"{name}.weight holds none of the three blocks of `in_proj_weight`.")
+
+
 def loaded(submission, draw, bias, qkv_bias, state=None):
     """(module, source, the source's weights) after a call of the function."""
     state = state or source_state(draw, bias)
@@ -78,6 +95,7 @@ def loaded(submission, draw, bias, qkv_bias, state=None):
 
 
 WEIGHTS = [f"{name}.weight" for name in (*LAYERS, "out_proj")]
+BIASES = [f"{name}.bias" for name in (*LAYERS, "out_proj")]
 
 
 @check("values", points=1)
@@ -91,24 +109,26 @@ def test_weights(submission, draw):
 def test_biases(submission, draw):
     """The biases of queries, keys and values, in this order, and of the output projection are copied."""
     module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)
-    arrived(module, state, True)
+    something_arrived(module, state)
+    arrived(module, state, True, BIASES)
 
 
 @check("values", points=0.5)
 def test_missing_biases_become_zero(submission, draw):
     """Where the source has no biases, all biases that the module has become 0."""
-    without, with_room = (loaded(submission, draw, bias=False, qkv_bias=room) for room in (False, True))
-    arrived(with_room[0], with_room[2], True)
-    arrived(without[0], without[2], False)
+    cases = [(*loaded(submission, draw, bias=False, qkv_bias=room), room) for room in (True, False)]
+    for module, _, state, room in cases:
+        something_arrived(module, state)
+        arrived(module, state, room, BIASES)
 
 
 @check("arguments", points=0.5)
 def test_no_room_for_biases(submission, draw):
     """Biases of queries, keys or values that are not 0, in a module without room for them, are a `ValueError`."""
     module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)
-    arrived(module, state, True, WEIGHTS)
+    something_arrived(module, state)
     errors = []
-    for part, signs in enumerate(torch.tensor([[-0.5, 0.0], [0.0, 0.5], [-0.5, 0.5]])):
+    for part, signs in enumerate(torch.tensor([[-0.5, 0.0], [0.0, 1e-5], [-0.5, 0.5]])):
         state = source_state(draw)
         state["in_proj_bias"] = torch.zeros(3 * D)
         state["in_proj_bias"][part * D : part * D + 2] = signs
@@ -124,14 +144,15 @@ def test_biases_of_zero_need_no_room(submission, draw):
     state = source_state(draw)
     state["in_proj_bias"] = torch.zeros(3 * D)
     module, _, _ = loaded(submission, draw, True, qkv_bias=False, state=state)
-    arrived(module, state, False)
+    something_arrived(module, state)
 
 
 @check("masking", points=0.5)
 def test_agreement(submission, draw):
     """After loading, the module gives what torch's layer gives under a causal mask."""
     module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)
-    arrived(module, state, True, WEIGHTS)
+    with gate():
+        arrived(module, state, True, WEIGHTS)
     x = draw.normal(2, N, D)
     theirs = nn.MultiheadAttention(D, HEADS, batch_first=True, dtype=torch.float64)
     theirs.load_state_dict(state)
@@ -144,17 +165,23 @@ def test_agreement(submission, draw):
 def test_dtype_and_requires_grad_stay(submission, draw):
     """Parameters keep their dtype, also where the source has another, and whether they ask for a gradient."""
     cases = []
-    for theirs, ours in [(torch.float64, torch.float32), (torch.float32, torch.float64)]:
+    single, double = torch.float32, torch.float64
+    for theirs, ours in [(double, single), (single, double), (double, double)]:
         state, module = source_state(draw, dtype=theirs), target(submission, draw, qkv_bias=True)
         module.to(dtype=ours)
         mha = source(submission, state, theirs)
         module.freeze("W_key.weight", "out_proj.bias")
         mha.freeze("in_proj_bias")
         submission.function("load_from_torch").do(module, mha)
-        cases.append((module.parameters(telling=True), module.frozen(), expected(state, True), ours))
-    for got, frozen, right, ours in cases:
-        for name, value in right.items():
-            close(got.get(name), value.double(), f"{name} after loading", tolerance=1e-6, dtype=ours)
+        something_arrived(module, state)
+        blocks = [block.to(ours) for block in blocks_of(state)]
+        cases.append((module.parameters(telling=True), module.frozen(), blocks, ours))
+    for got, frozen, blocks, ours in cases:
+        if any(value.dtype != ours for value in got.values()):
+            raise CheckFailed(f"The dtype of a parameter has changed: all were {name_of(ours)} before.")
+        for name in LAYERS:
+            if not any(torch.equal(got[f"{name}.weight"], block) for block in blocks):
+                raise CheckFailed(f"Digits are lost on the way to {name}.weight.")
         if frozen != {"W_key.weight", "out_proj.bias"}:
             raise CheckFailed("Whether a parameter asks for a gradient has changed.")
 
@@ -163,24 +190,28 @@ def test_dtype_and_requires_grad_stay(submission, draw):
 def test_source_stays_apart(submission, draw):
     """The source is left as it was, and changing it afterwards does not change the module: they share no memory."""
     module, mha, state = loaded(submission, draw, bias=True, qkv_bias=True)
-    arrived(module, state, True)
-    after = mha.parameters(telling=True)
+    something_arrived(module, state)
+    before, after = module.parameters(telling=True), mha.parameters(telling=True)
     for name, right in state.items():
         close(after.get(name), right, f"{name} of the source")
     if mha.frozen():
         raise CheckFailed("Parameters of the source no longer ask for a gradient.")
     mha.load(source_state(draw))
-    try:
-        arrived(module, state, True)
-    except CheckFailed:
-        raise CheckFailed("When the source is changed after loading, the module changes with it.") from None
+    now = module.parameters(telling=True)
+    if any(not torch.equal(now[name], value) for name, value in before.items()):
+        raise CheckFailed("When the source is changed after loading, the module changes with it.")
 
 
 @check("mode", points=0.5, witnessed=True)
 def test_same_parameters(submission, draw):
-    """The module's parameters are the same objects as before, so that an optimiser still trains them."""
-    module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)
-    replaced = submission.last.replaced
-    arrived(module, state, True, WEIGHTS)
-    if replaced:
-        raise CheckFailed("Parameters were replaced by new ones.")
+    """The parameters are the same objects as before, so that an optimiser still trains them, and modes stay as well."""
+    for mode in (True, False):
+        state = source_state(draw)
+        module, mha = target(submission, draw, qkv_bias=True).train(mode), source(submission, state).train(mode)
+        submission.function("load_from_torch").do(module, mha)
+        replaced, modes = submission.last.replaced, (module.training(), mha.training())
+        something_arrived(module, state)
+        if replaced:
+            raise CheckFailed("Parameters were replaced by new ones.")
+        if modes != (mode, mode):
+            raise CheckFailed("The module or its source has been set to another mode (`train`, `eval`).")

@@ -112,6 +112,17 @@ mistake(
     NOT_ZERO="bias.sum() > 0",
 )
 
+mistake(
+    "error-of-another-type",
+    "Biases that the module has no room for stop with an error, but of another type: raise a `ValueError`.",
+    {"raise ValueError(": "raise RuntimeError("},
+)
+mistake(
+    "small-biases-dropped",
+    "Small biases count as 0 here, and are dropped where there is no room for them: only what is exactly 0 may be.",
+    NOT_ZERO="bias.abs().max() > 1e-3",
+)
+
 # --- in place -------------------------------------------------------------------------------------
 
 mistake(
@@ -177,4 +188,45 @@ mistake(
     "The module's weights are copied into `mha`: it should be the other way round.",
     WRITE_WEIGHT="write(weight.detach(), layer.weight)",
     WRITE_BIAS="write(bias.detach(), layer.bias)",
+)
+mistake(
+    "output-layer-taken-over",
+    "The module's `out_proj` is replaced by the source's own layer, so both train the same one: copy its numbers.",
+    OUT="]\n    module.out_proj = mha.out_proj",
+)
+mistake(
+    "digits-lost",
+    "The numbers go through float32 on their way, which costs float64 its digits: `copy_` converts them by itself.",
+    {"parameter.copy_(numbers)": "parameter.copy_(numbers.float())"},
+)
+mistake(
+    "set-to-eval",
+    "The module is set to eval mode, in which it then stays: copying numbers needs no mode.",
+    START="module.eval()\n    {START}",
+)
+mistake(
+    "source-set-to-eval",
+    "The source is set to eval mode, in which it then stays: leave `mha` as it is.",
+    START="mha.eval()\n    {START}",
+)
+mistake(
+    "separate-weights-expected",
+    "`q_proj_weight`, `k_proj_weight` and `v_proj_weight` are None here: the weights are the three blocks of"
+    " `in_proj_weight`.",
+    {"parameter.zero_() if numbers is None else ": ""},
+    WEIGHTS="(mha.q_proj_weight, mha.k_proj_weight, mha.v_proj_weight)",
+)
+mistake(
+    "not-cut-into-blocks",
+    "The whole of `in_proj_weight` is copied into each layer, where only a third of it fits: `chunk(3)` cuts it.",
+    WEIGHTS="[mha.in_proj_weight] * 3",
+)
+BANK.rewritten(
+    "state-dict-by-name",
+    "`load_state_dict` with `strict=False` skips all names that differ, and only those of `out_proj` are the same: cut"
+    " `in_proj_weight` into three, and copy the blocks.",
+    """
+def load_from_torch(module, mha):
+    module.load_state_dict(mha.state_dict(), strict=False)
+""",
 )

@@ -1,7 +1,7 @@
 """Checks of `masked_weights(query, key)`: (b, t, d) twice -> (b, t, t), causal, without a scale.
 
 Checks that are not about the values of the whole formula start with `own_kind`, an easy case. Code that does not attend
-gets no points there, while a scale too many does not cost the points for, say, the device.
+gets no points there, while a scale too many, or another mask, does not cost the points for, say, the device.
 """
 
 import torch
@@ -12,18 +12,21 @@ from ...checks.api import (
     CheckFailed,
     check,
     close,
+    gate,
     gradient,
     on_cuda,
     on_meta,
     refuses,
     shape,
     stayed_on_cuda,
+    tensor,
     unchanged,
 )
 from ..families import easy_cases
 from ..reference import causal, qkv
 
 B, T, D = 2, 5, 4
+NEARLY_EXACT = 3e-10  # in float64, where the right weight is 1: a sum that is 1e-9 too large shows, always
 PRINTED = 1e-4  # four printed decimals, and some room for the rounding of another build of torch
 
 
@@ -32,25 +35,35 @@ def inputs(draw, *leading, dtype=torch.float32, grad=False):
     return [draw.normal(*(leading or (B,)), T, D, dtype=dtype, grad=grad) for _ in range(2)]
 
 
-def own_kind(submission, draw):
-    """The function, after it has passed an easy case: each query fits the keys of its own sign, or all keys alike."""
+@gate()
+def own_kind(submission, draw, any_mask=True):
+    """The function, after it has passed an easy case: a softmax of scores, of any scale and under any mask by place.
+
+    The mask may also be applied to the weights, so that rows don't sum to 1. Without `any_mask`, each query has to find
+    the keys of its own sign, or all keys alike, up to its own place.
+    """
     function = submission.function("masked_weights")
     query = easy_cases.kinds(draw, T, D)[..., :1].repeat(1, 1, D) * (easy_cases.SURE / D) ** 0.5
     got, right = function(query, query.clone()), causal.masked_weights(query, query)
     shape(got, right.shape, "the weights")
-    close(got[3], right[3], "the weights of queries that fit some keys alike")
-    one_by_one = torch.eye(T).expand(3, T, T)
-    easy_cases.mixes(
-        got[:3], query[:3] @ query[:3].mT, one_by_one, "each row of the weights of mild scores", causal=True
-    )
+    if any_mask:
+        got = shares(got.nan_to_num())
+    else:
+        close(got[3], right[3], "the weights of queries that fit some keys alike")
+    one_by_one, what = torch.eye(T).expand(3, T, T), "each row of the weights of mild scores"
+    easy_cases.mixes(got[:3], query[:3] @ query[:3].mT, one_by_one, what, causal=True, any_mask=any_mask)
     return function
 
 
 @check("values", points=0.5)
 def test_values(submission, draw):
-    """The weights are a softmax of Q Kᵀ, unscaled, over the keys up to the query's own place."""
-    given = inputs(draw)
-    close(submission.function("masked_weights")(*given), causal.masked_weights(*given), "the weights")
+    """The weights are a softmax of Q Kᵀ, unscaled, over the keys up to the query's own place, few or many."""
+    function, t = submission.function("masked_weights"), draw.integer(65, 130)
+    small, large = inputs(draw, 9), [draw.normal(B, t, 33) for _ in range(2)]
+    large[0] *= 0.2  # what the missing scale would do
+    got = function(*small), function(*large)
+    close(got[0], causal.masked_weights(*small), "the weights")
+    close(got[1], causal.masked_weights(*large), f"the weights for {t} tokens")
 
 
 @check("values", points=0.5)
@@ -79,7 +92,7 @@ def test_small_and_odd_inputs(submission, draw):
 @check("masking", points=0.5)
 def test_the_future_does_not_matter(submission, draw):
     """The future gets a weight of exactly 0 and has no influence on the rest; every token of the past has some."""
-    function = own_kind(submission, draw)
+    function = own_kind(submission, draw, any_mask=False)
     query, key = (0.5 * x for x in inputs(draw))
     query = query.abs() + 0.25  # so a key that grows in all features gets more weight, for certain
     place = draw.integer(1, T - 2)
@@ -100,12 +113,11 @@ def test_the_future_does_not_matter(submission, draw):
 @check("gradients", points=0.5)
 def test_gradients(submission, draw):
     """The weights pass the right gradients back to the query and the key."""
-    given = inputs(draw, dtype=torch.float64, grad=True)
-    upstream = draw.normal(B, T, T, dtype=torch.float64)
+    given, upstream = inputs(draw, grad=True), draw.normal(B, T, T)
     got = submission.function("masked_weights").gradients(*given, upstream=upstream)
     expected = qkv.gradients([causal.masked_weights(*given)], [upstream], given)
     for name, one, right in zip(("query", "key"), got.inputs, expected, strict=True):
-        gradient(one, right, f"the {name}", torch.float64)
+        gradient(one, right, f"the {name}")
 
 
 @check("numerics", points=0.5)
@@ -118,12 +130,36 @@ def test_extreme_scores(submission, draw):
     direction = draw.normal(1, 1, D).abs() + 1
     negative = [direction.expand(B, T, D).clone(), -direction * (1 + 1e-3 * negative[1])]
     negative[0] *= HUGE / largest(*negative)
-    got = [(function(*given), given) for given in (mixed, one_row, negative)]
+    cases = [
+        mixed,
+        one_row,
+        negative,
+        *(poles(draw, dtype) for dtype in (torch.float32, torch.float16, torch.bfloat16)),
+    ]
+    got = [(function(*given), given) for given in cases]
     for one, given in got:
         shape(one, (B, T, T), "the weights")
-        close(one, causal.masked_weights(*given), "the weights", tolerance=HUGE_TOLERANCE)
+        is_half = given[0].dtype is not torch.float32  # such scores leave it no digits for the sum of a row
+        close(shares(one) if is_half else one, causal.masked_weights(*given), "the weights", tolerance=HUGE_TOLERANCE)
         if one.triu(1).any():
             raise CheckFailed("There is weight above the diagonal.")
+
+
+def shares(weights):
+    """The weights, each divided by the sum of its row, where that is not 0."""
+    total = weights.double().sum(-1, keepdim=True)
+    return weights.double() / torch.where(total == 0, 1.0, total)
+
+
+def poles(draw, dtype):
+    """A query and a key: in each row the key of the future has a score of 10,240, those up to the query's own -10,240.
+
+    These numbers are exact in any dtype, and so are the scores.
+    """
+    query, key = torch.zeros(B, T, D), torch.zeros(B, T, D)
+    row = draw.integer(0, T - 2)
+    query[:, row], key[:, : row + 1], key[:, row + 1 :] = 64.0, -40.0, 40.0
+    return [query.to(dtype), key.to(dtype)]
 
 
 def largest(query, key):
@@ -133,15 +169,18 @@ def largest(query, key):
 
 @check("numerics", points=0.5)
 def test_dtypes(submission, draw):
-    """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
+    """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
     function = own_kind(submission, draw)
     cases = []
-    for dtype in (torch.float64, torch.float16, torch.bfloat16):
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
         given = inputs(draw, dtype=dtype)
         given[0] *= 0.5  # what the missing scale would do
         cases.append((function(*given), given, dtype))
+    one = function(*(draw.normal(B, 1, D, dtype=torch.float64) for _ in range(2)))
     for got, given, dtype in cases:
         close(got, causal.masked_weights(*given), "the weights", dtype=dtype)
+    alone = torch.ones(B, dtype=torch.float64)
+    close(tensor(one).flatten(), alone, "the weights of one token", dtype=torch.float64, tolerance=NEARLY_EXACT)
 
 
 @check("device", points=0.5)

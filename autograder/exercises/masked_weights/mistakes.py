@@ -132,3 +132,80 @@ mistake(
     "The query is changed in place, and whoever gave it still needs it: make a new tensor.",
     {"return": "with torch.no_grad():\n        query *= 2\n    return"},
 )
+
+# --- what students of other courses wrote ---------------------------------------------------------
+
+BANK.share(
+    attention.PRODUCT_BY_HAND,
+    "reshaped-for-transposed",
+    "all-dimensions-turned",
+)
+mistake(
+    "transpose-of-a-matrix",
+    "`.t()` takes a matrix, and refuses a batch: swap the last two dimensions with `transpose(-2, -1)`.",
+    PRODUCT="query @ key.t()",
+)
+mistake(
+    "scaled-by-number-of-tokens",
+    "These are the values you get when scores are divided by √t: here they are not divided at all.",
+    PRODUCT="{PRODUCT} / t ** 0.5",
+)
+mistake(
+    "no-softmax",
+    "What comes back are the scores, with -inf where they are masked: return what the softmax makes of them.",
+    SOFTMAX="wei",
+)
+BANK.share(
+    attention.SOFTMAX_BY_HAND,
+    "softmax-over-everything",
+    "max-is-a-pair",
+    "sum-subtracted",
+    "epsilon-in-the-sum",
+    "epsilon-of-a-millionth",
+    "epsilon-of-a-billionth",
+    "softmax-in-float32",
+)
+BANK.share(
+    attention.SOFTMAX,
+    "one-max-for-all-rows",
+    "sigmoid-weights",
+)
+BANK.share(
+    attention.MASK_BY_HAND,
+    "mask-by-indexing",
+    "mask-added-as-a-number",
+    edits={"mask-added-as-a-number": {"HIDE": "wei = wei + tril"}},
+)
+mistake(
+    "mask-added-in-float32",
+    "A mask in float32 is added to the scores, so that the weights are float32 whatever comes in: use `masked_fill`,"
+    " which leaves the dtype as it is.",
+    HIDE='wei = wei + torch.zeros(t, t, device=wei.device).masked_fill({MASK}, float("-inf"))',
+)
+mistake(
+    "size-from-the-width",
+    "The mask has the size of d, the width of a query: it hides tokens from tokens, so t is its size.",
+    LENGTH="_, _, t = query.shape",
+)
+mistake(
+    "mask-of-eight-tokens",
+    "Only the first eight tokens are masked, as many as in notebook 003, and later ones see the future: take the length"
+    " from the shape of the query.",
+    HIDE='wei[:, :8, :8] = wei[:, :8, :8].masked_fill(tril[:8, :8] == 0, float("-inf"))',
+)
+mistake(
+    "returns-nothing",
+    "There is no `return`, so it gives None: return the weights.",
+    {"return F.softmax": "wei = F.softmax"},
+)
+mistake(
+    "float64-comes-out",
+    "It returns float64 whatever goes in: leave the dtype as it is.",
+    PRODUCT="query.double() @ key.double().transpose(-2, -1)",
+)
+mistake(
+    "rank-asserted",
+    "A query or a key that is not three-dimensional stops at an `assert`, which raises an AssertionError: raise a"
+    " `ValueError`.",
+    CHECK="assert query.ndim == 3 and key.ndim == 3",
+)

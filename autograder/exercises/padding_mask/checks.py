@@ -1,42 +1,68 @@
 """Checks of `padding_mask(lengths, max_len=None)`: (b,) -> (b, max_len), boolean, True where there is a real token.
 
-There is no check on `meta`: the function has to look at the lengths. Checks of what is refused start with
-`real_tokens`.
+There is no check on `meta`: the function has to look at the lengths. What a slip in the pattern or in the width costs,
+it costs once: checks about something else start with `tells_lengths_apart`.
 """
 
 import torch
 
-from ...checks.api import boolean, check, on_cuda, pattern, refuses, stayed_on_cuda
+from ...checks.api import (
+    CheckFailed,
+    boolean,
+    check,
+    gate,
+    on_cuda,
+    pattern,
+    refuses,
+    shape,
+    stayed_on_cuda,
+    tensor,
+    unchanged,
+)
 from ..reference import causal
 
 B = 5
 
 
-def some_lengths(draw, longest=8):
+def some_lengths(draw, longest=8, b=B):
     """Unsorted lengths from 1 to `longest`, which is among them but not the first or the last: (b,)."""
-    lengths = torch.tensor([draw.integer(1, longest - 1) for _ in range(B)])
-    lengths[draw.integer(1, B - 2)] = longest
+    lengths = torch.tensor([draw.integer(1, longest - 1) for _ in range(b)])
+    lengths[draw.integer(1, b - 2)] = longest
     return lengths
 
 
-def real_tokens(submission, draw):
-    """The function, after it has passed an easy case."""
+@gate()
+def tells_lengths_apart(submission, draw):
+    """The function and its mask, in whose rows as many entries are True, or False, as the length says, or one off.
+
+    The mask may be turned, or have dimensions of 1 too many. It is asked for with a `max_len`.
+    """
     function, lengths = submission.function("padding_mask"), some_lengths(draw)
-    pattern(function(lengths), causal.padding_mask(lengths))
-    return function
+    lengths[0] = 1
+    mask = tensor(function(lengths, 9), "the mask")
+    rows = (mask != 0).squeeze()
+    rows = rows.mT if tuple(rows.shape) == (9, B) else rows
+    if tuple(rows.shape) != (B, 9):
+        shape(mask, (B, 9), "the mask")
+    if all(((kind.sum(-1) - lengths).abs() > 1).any() for kind in (rows, ~rows)):
+        raise CheckFailed("The rows of the mask do not go by the lengths.")
+    return function, mask
 
 
 @check("values", points=0.5)
 def test_real_tokens(submission, draw):
     """As many places as the length says are True in each row, from the first on; the longest length is the width."""
-    real_tokens(submission, draw)
+    padding_mask, cases = submission.function("padding_mask"), [some_lengths(draw), some_lengths(draw, 90, b=9)]
+    got = [padding_mask(lengths) for lengths in cases]
+    for one, lengths in zip(got, cases, strict=True):
+        pattern(one, causal.padding_mask(lengths))
 
 
 @check("values", points=0.5)
 def test_max_len(submission, draw):
     """With `max_len` given, the mask is that wide, whether a sequence fills it or not."""
-    padding_mask, lengths = submission.function("padding_mask"), some_lengths(draw)
-    cases = [(lengths, 11), (lengths, 8), (lengths, None), (lengths[:1], 9)]
+    padding_mask, lengths, many = submission.function("padding_mask"), some_lengths(draw), some_lengths(draw, 60, b=33)
+    cases = [(lengths, 11), (lengths, 8), (lengths, None), (lengths[:1], 9), (many, draw.integer(65, 130)), (many, 60)]
     got = [padding_mask(given, max_len) for given, max_len in cases]
     for one, (given, max_len) in zip(got, cases, strict=True):
         pattern(one, causal.padding_mask(given, max_len), f"the mask for max_len = {max_len}")
@@ -44,34 +70,35 @@ def test_max_len(submission, draw):
 
 @check("values", points=0.5)
 def test_boolean(submission, draw):
-    """The mask is boolean, True = a real token."""
-    lengths = some_lengths(draw)
-    boolean(submission.function("padding_mask")(lengths, 9), causal.padding_mask(lengths, 9))
+    """The mask holds booleans, not numbers."""
+    _, mask = tells_lengths_apart(submission, draw)
+    boolean(mask, mask != 0)
 
 
 @check("shape", points=0.5)
 def test_small_and_odd_inputs(submission, draw):
     """A length of 0, a batch of one, lengths of any integer dtype and lengths that are not contiguous work as well."""
     padding_mask, lengths = submission.function("padding_mask"), some_lengths(draw)
-    with_zero = lengths.clone()
+    with_zero, long = lengths.clone(), some_lengths(draw, longest=120)
     with_zero[0] = 0
     cases = {
-        "with a length of 0": with_zero,
-        "of a batch of one": lengths[:1],
-        "of lengths in int32": lengths.to(torch.int32),
-        "of lengths in uint8": lengths.to(torch.uint8),
-        "of lengths that are not contiguous": torch.stack([lengths, lengths], dim=1)[:, 0],
-        "of lengths that are all 0": torch.zeros(3, dtype=torch.int64),
+        "with a length of 0": (with_zero, 8),
+        "of a batch of one": (lengths[:1], int(lengths[0])),
+        "of lengths in int32": (lengths.to(torch.int32), 8),
+        "of lengths in int8": (long.to(torch.int8), 126),
+        "of lengths in uint8": ((2 * long).to(torch.uint8), 250),
+        "of lengths that are not contiguous": (torch.stack([lengths, lengths], dim=1)[:, 0], 8),
+        "of lengths that are all 0": (torch.zeros(3, dtype=torch.int64), None),
     }
-    got = [padding_mask(given) for given in cases.values()]
-    for one, (what, given) in zip(got, cases.items(), strict=True):
-        pattern(one, causal.padding_mask(given), f"the mask {what}")
+    for what, given in cases.items():
+        pattern(padding_mask(*given), causal.padding_mask(*given), f"the mask {what}")
+        unchanged(submission)
 
 
 @check("arguments", points=0.5)
 def test_too_long(submission, draw):
     """A length above `max_len` is refused with a `ValueError` that holds both numbers, also where `max_len` is 0."""
-    padding_mask, lengths = real_tokens(submission, draw), some_lengths(draw, longest=17)
+    (padding_mask, _), lengths = tells_lengths_apart(submission, draw), some_lengths(draw, longest=17)
     alone = lengths * (lengths == 17)  # the others are 0, so there is only one to refuse
     too_narrow, no_width = padding_mask.error(lengths, 16), padding_mask.error(alone, 0)
     refuses(too_narrow, "a length of 17 with max_len = 16", 17, 16)
@@ -81,7 +108,7 @@ def test_too_long(submission, draw):
 @check("arguments", points=0.5)
 def test_no_lengths(submission, draw):
     """A length below 0, and `lengths` that has not exactly one dimension, are refused with a `ValueError`."""
-    padding_mask, lengths = real_tokens(submission, draw), some_lengths(draw)
+    (padding_mask, _), lengths = tells_lengths_apart(submission, draw), some_lengths(draw)
     negative = lengths.clone()
     negative[draw.integer(0, B - 1)] = -1
     refused = {

@@ -117,3 +117,70 @@ mistake(
     RANK="",
     MASK="places < lengths[..., None]",
 )
+
+# --- what students of other courses wrote ---------------------------------------------------------
+
+mistake(
+    "lengths-changed-in-place",
+    "`lengths` is changed in place (`-=`, `sub_`, `clamp_`), and whoever gave it still needs it: make a new tensor.",
+    MASK="places[None, :] <= lengths.sub_(1)[:, None]",
+)
+mistake(
+    "lengths-sorted",
+    "The lengths are sorted first, so that the rows belong to other sequences: leave them in their order.",
+    MASK="places[None, :] < lengths.sort(descending=True).values[:, None]",
+)
+mistake(
+    "width-of-the-first",
+    "The width is the first of the lengths where it should be the longest: `lengths.max()`.",
+    {"max_len = longest\n": "max_len = int(lengths[0])\n"},
+    TOO_LONG="",
+)
+mistake(
+    "one-place-too-wide",
+    "Without `max_len` the mask is one place too wide: places are counted from 0, so the longest length is the width.",
+    {"max_len = longest\n": "max_len = longest + 1\n"},
+)
+mistake(
+    "lengths-in-int8",
+    "The lengths are turned into a smaller dtype, in which large ones overflow: leave them as they are.",
+    MASK="places[None, :] < lengths.to(torch.int8)[:, None]",
+)
+mistake(
+    "lengths-compared-without-a-dimension",
+    "The lengths are compared with the places side by side, which need as many: give them a second dimension,"
+    " `lengths[:, None]`.",
+    MASK="places < lengths",
+)
+mistake(
+    "attention-mask-added",
+    "The mask holds 0 and minus infinity, to be added to scores: here it says what is real, True or False.",
+    MASK='torch.zeros(len(lengths), max_len).masked_fill(~({MASK}), float("-inf"))',
+)
+mistake(
+    "full-length-refused",
+    "A length of exactly `max_len` is refused: only a longer one is too long.",
+    {"if longest > max_len:": "if longest >= max_len:"},
+)
+mistake(
+    "another-error",
+    "What is refused raises a TypeError or another error: it should be a `ValueError`.",
+    {
+        'raise ValueError(f"expected': 'raise TypeError(f"expected',
+        'raise ValueError(f"a length': 'raise TypeError(f"a length',
+        'raise ValueError(f"a sequence': 'raise TypeError(f"a sequence',
+    },
+)
+mistake(
+    "returns-nothing",
+    "There is no `return`, so it gives None: return the mask.",
+    {"return places": "places"},
+)
+mistake(
+    "rank-asserted",
+    "`lengths` with no or with two dimensions stops at an `assert`, which raises an AssertionError: raise a"
+    " `ValueError`.",
+    RANK="assert lengths.dim() == 1\n    ",
+)
+for dtype in ("uint8", "int64"):
+    mistake(f"{dtype}-not-boolean", BANK["numbers-not-boolean"].says, MASK=f"({{MASK}}).to(torch.{dtype})")

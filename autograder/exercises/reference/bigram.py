@@ -50,6 +50,20 @@ def logits(idx: torch.Tensor, state: qkv.State) -> torch.Tensor:
 
 
 @remembered
+def gradients(
+    idx: torch.Tensor, targets: torch.Tensor, state: qkv.State, of_logits: torch.Tensor, of_loss: torch.Tensor
+) -> list[dict[str, torch.Tensor]]:
+    """The gradients of all weights by name, twice: for `of_logits`, (b, t, vocabulary), and for `of_loss`, ()."""
+    leaves = {name: weight.clone().requires_grad_() for name, weight in state.items()}
+    made = logits(idx, leaves)
+    found = []
+    for output, upstream in ((loss(made, targets), of_loss), (made, of_logits)):
+        slopes = torch.autograd.grad(output, list(leaves.values()), upstream, retain_graph=output is not made)
+        found.insert(0, dict(zip(leaves, slopes, strict=True)))
+    return found
+
+
+@remembered
 def loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """The mean over all b·t positions of −log softmax(logits)[target]: (b, t, vocabulary) and (b, t) -> ()."""
     logits = logits.double()

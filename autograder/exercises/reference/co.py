@@ -31,8 +31,8 @@ def parallel(v: torch.Tensor, q: torch.Tensor, state: qkv.State) -> Maps:
 
 def affinity(v: torch.Tensor, q: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """How well each token of q fits each of v, between -1 and 1: (b, n, d), (b, t, d) and (d, d) -> (b, t, n)."""
-    products = q.double().unsqueeze(2).unsqueeze(-1) * weight.double() * v.double().unsqueeze(1).unsqueeze(-2)
-    return torch.tanh(products.sum((-2, -1)))  # (b, t, n, d, d) summed over both features
+    products = q.double().unsqueeze(2) * qkv.project(v, weight).unsqueeze(1)
+    return torch.tanh(products.sum(-1))  # (b, t, n, d) summed over the features
 
 
 @remembered

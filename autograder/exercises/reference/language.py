@@ -20,19 +20,15 @@ BETAS, EPS, DECAY = (0.9, 0.999), 1e-8, 0.01
 
 def vocabulary(text: str) -> list[str]:
     """The different characters of a text, sorted by code point."""
-    found: list[str] = []
-    for character in text:
-        if character not in found:
-            found.append(character)
-    return sorted(found, key=ord)
+    return sorted(dict.fromkeys(text), key=ord)
 
 
 @remembered
 def blocks(data: torch.Tensor, block_size: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Every block of a text and its targets, by start: (n,) -> (n - block_size, block_size) twice."""
-    starts = range(len(data) - block_size)
-    inputs = [[int(data[s + i]) for i in range(block_size)] for s in starts]
-    targets = [[int(data[s + i + 1]) for i in range(block_size)] for s in starts]
+    tokens, starts = data.tolist(), range(len(data) - block_size)
+    inputs = [[tokens[s + i] for i in range(block_size)] for s in starts]
+    targets = [[tokens[s + i + 1] for i in range(block_size)] for s in starts]
     return torch.tensor(inputs), torch.tensor(targets)
 
 
@@ -104,13 +100,11 @@ def window_logits(idx: torch.Tensor, state: State, memory: int) -> torch.Tensor:
     """The logits of a `Window` stub with these weights in eval mode: (b, t) -> (b, t, vocabulary), differentiable."""
     start = state["embedding.weight"].shape[0] - 1
     b, t = idx.shape
-    places = []
-    for i in range(t):
-        back = [idx[:, j] if j >= 0 else torch.full((b,), start) for j in range(i - memory + 1, i + 1)]
-        tokens = torch.cat([state["embedding.weight"][token] for token in back], dim=1)
-        hidden = torch.tanh(tokens @ state["hidden.weight"].T + state["hidden.bias"])
-        places.append(hidden @ state["out.weight"].T + state["out.bias"])
-    return torch.stack(places, dim=1)
+    begun = torch.cat([torch.full((b, memory - 1), start), idx], dim=1)
+    back = torch.stack([begun[:, i : i + memory] for i in range(t)], dim=1)  # (b, t, memory)
+    tokens = state["embedding.weight"][back].flatten(2)
+    hidden = torch.tanh(tokens @ state["hidden.weight"].T + state["hidden.bias"])
+    return hidden @ state["out.weight"].T + state["out.bias"]
 
 
 @remembered
@@ -127,19 +121,20 @@ def adamw(
 
     `loss_of(state)` is the loss of a step. `state` itself stays as it is.
     """
-    state = {name: weight.detach().double().clone().requires_grad_() for name, weight in state.items()}
-    first = {name: torch.zeros_like(weight) for name, weight in state.items()}
-    second = {name: torch.zeros_like(weight) for name, weight in state.items()}
-    found = []
+    weights = torch.cat([weight.detach().double().flatten() for weight in state.values()])  # all in one, to be quick
+    sizes = [weight.numel() for weight in state.values()]
+
+    def named(weights: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {name: part.view(state[name].shape) for name, part in zip(state, weights.split(sizes), strict=True)}
+
+    first, second, found = torch.zeros_like(weights), torch.zeros_like(weights), []
     for step in range(1, steps + 1):
-        loss = loss_of(state)
+        loss = loss_of(named(weights.requires_grad_()))
         found.append(loss.item())
-        slopes = dict(zip(state, torch.autograd.grad(loss, list(state.values())), strict=True))
-        with torch.no_grad():
-            for name, slope in slopes.items():
-                first[name] = BETAS[0] * first[name] + (1 - BETAS[0]) * slope
-                second[name] = BETAS[1] * second[name] + (1 - BETAS[1]) * slope**2
-                mean = first[name] / (1 - BETAS[0] ** step)
-                square = second[name] / (1 - BETAS[1] ** step)
-                state[name] -= lr * mean / (square.sqrt() + EPS) + lr * DECAY * state[name]
-    return found, {name: weight.detach() for name, weight in state.items()}
+        (slope,) = torch.autograd.grad(loss, weights)
+        weights = weights.detach()
+        first = BETAS[0] * first + (1 - BETAS[0]) * slope
+        second = BETAS[1] * second + (1 - BETAS[1]) * slope**2
+        mean, square = first / (1 - BETAS[0] ** step), second / (1 - BETAS[1] ** step)
+        weights = weights - lr * mean / (square.sqrt() + EPS) - lr * DECAY * weights
+    return found, {name: weight.clone() for name, weight in named(weights).items()}

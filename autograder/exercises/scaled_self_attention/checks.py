@@ -7,7 +7,7 @@ class TestScaledSelfAttention(BatchedChecks):
     scaled = True
     sentences = {
         **BatchedChecks.sentences,
-        "test_values": "The output is softmax(X Xᵀ / √k) X of each sequence, also when b = t = k.",
+        "test_values": "The output is softmax(X Xᵀ / √k) X of each sequence, also when b = t = k and for many tokens.",
     }
 
     def attend(self, submission):

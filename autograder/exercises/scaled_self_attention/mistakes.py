@@ -54,6 +54,37 @@ mistake(
     SCALE=" * x.shape[-1] ** 0.5",
 )
 mistake(
+    "scale-in-float32",
+    "The scale is a float32 tensor, which has too few digits for float64: divide by a Python number, such as"
+    " `k ** 0.5`.",
+    SCALE=" / torch.sqrt(torch.tensor(float(x.shape[-1])))",
+)
+mistake(
+    "scale-of-the-sentence",
+    "These are the values you get when scores are divided by √6, whatever comes in: 6 is the width of the lesson's"
+    " sentence. Take the width from `x.shape[-1]`.",
+    SCALE=" / 6 ** 0.5",
+)
+mistake(
+    "divided-by-k-and-by-two",
+    "These are the values you get when scores are divided by k and then by 2, as by `/ k ** 1 / 2`, since a power goes"
+    " before a division: the root is `k ** 0.5`.",
+    SCALE=" / x.shape[-1] ** 1 / 2",
+)
+mistake(
+    "divided-by-half-of-k",
+    "These are the values you get when scores are divided by k / 2, as by `(k ** 1 / 2)`, where the power goes before"
+    " the division: the root is `k ** 0.5`.",
+    SCALE=" / (x.shape[-1] ** 1 / 2)",
+)
+mistake(
+    "tokens-divided-by-the-root",
+    "These are the values you get when the tokens themselves are divided by √k: then the scores are divided by k, and"
+    " what is averaged is too small as well. Divide the scores by √k, and average x itself.",
+    CHECK="{CHECK}\n    x = x / x.shape[-1] ** 0.5",
+    SCALE="",
+)
+mistake(
     "scaled-input-averaged",
     "The tokens are scaled for good, so what is averaged is too small as well: scale the scores, and average x itself.",
     CHECK="{CHECK}\n    x = x / x.shape[-1] ** 0.25",

@@ -7,7 +7,9 @@ class TestSelfAttention(BatchedChecks):
     scaled = False
     sentences = {
         **BatchedChecks.sentences,
-        "test_values": "The output is softmax(X Xᵀ) X of each sequence, without a scale, also when b = t = k.",
+        "test_values": (
+            "The output is softmax(X Xᵀ) X of each sequence, without a scale, also when b = t = k and for many tokens."
+        ),
     }
 
     def attend(self, submission):

@@ -1,7 +1,7 @@
 """Checks of `softmax(scores, dim=-1)`: weights of the shape of the scores, by exp, maximum and sum.
 
-Checks that are not about the values in general start with `picking`, an easy case. Code that is not a softmax gets no
-points there, while a wrong shift does not cost the points for, say, the device. Only the checks of -inf use it.
+Checks that are not about the values in general start with `weighing`, an easy case. Code that is not a softmax gets no
+points there, while a wrong shift, or one dimension only, does not cost the points for, say, the device.
 """
 
 import torch
@@ -10,17 +10,19 @@ from ...checks import source_text
 from ...checks.api import (
     HUGE,
     CheckFailed,
+    StudentError,
     check,
     close,
     does_without,
+    gate,
     gradient,
     on_cuda,
     on_meta,
-    shape,
     stayed_on_cuda,
     unchanged,
 )
-from ..families import easy_cases
+from ..families import digits, easy_cases
+from ..families.in_parts import Way, first_right, rows
 from ..reference import plain, qkv
 
 B, T, S = 2, 3, 5
@@ -28,24 +30,47 @@ INF = float("inf")
 HUGE_TOLERANCE = 1e-2  # exp(s - log of the sum) is right as well; with both at 1e4, it is off by about 1e-3
 
 
-def picking(submission, draw):
-    """The function, after it has passed easy cases: scores that are nearly equal, two far above the rest, mild ones.
+@gate()
+def weighing(submission, draw):
+    """The function as a Way to get the weights of a matrix's rows, after it has passed an easy case.
 
-    By how much the weights differ is not checked, since that depends on the base and on the shift.
+    It is asked with `dim=-1`; if that fails, without `dim`; and then, if it is one for vectors only, row by row.
     """
     softmax, scores = submission.function("softmax"), 2 + draw.normal(2 * B, S, scale=1e-3)
     high = easy_cases.shuffled(draw, torch.arange(S) < 2)
-    scores[1] += torch.where(high, 28.0, -7.0)
-    scores[2:] = draw.normal(B, S)
-    got = softmax(scores)
-    shape(got, scores.shape, "the weights")
-    close(got.sum(1), torch.ones(2 * B), "the sum of the weights of a row")
-    easy_cases.mixes(got[None, 2:], scores[None, 2:], torch.eye(S)[None], "each row of the weights of mild scores")
+    scores[1] += torch.where(high, 4.0, -3.0)
+    mild = torch.tensor([-1.0, -0.6, 0.1, 0.7, 1.0])
+    scores[2:] = torch.stack([size * easy_cases.shuffled(draw, mild) for size in (0.5, 2.0)])
+
+    def easy(way):
+        if way.split is rows and not for_vectors_only(softmax, scores[2:]):
+            raise CheckFailed("The weights of a matrix are wrong.")
+        looks_like_a_softmax(way(scores), scores, high)
+
+    return first_right([Way(softmax, args=(-1,)), Way(softmax), Way(softmax, rows)], easy)
+
+
+def for_vectors_only(softmax, scores):
+    """Whether it fails for a matrix, or takes all of it for one vector, so that its weights sum to 1 altogether."""
+    try:
+        got = softmax(scores)
+    except StudentError:
+        return True
+    return isinstance(got, torch.Tensor) and abs(got.double().sum().item() - 1) < 1e-3
+
+
+def looks_like_a_softmax(got, scores, high):
+    """Raises CheckFailed unless the rows of `got` are weights, by a softmax with any base.
+
+    The scores of the first row are nearly equal; in the second, two are `high`; the others are mild.
+    """
+    close(got.sum(1), torch.ones(2 * B), "the sum of the weights of a row", tolerance=1e-2)
+    for weights, row in zip(got[2:], scores[2:], strict=True):  # the base may differ from row to row
+        easy_cases.mixes(weights[None, None], row[None, None], torch.eye(S)[None], "each row of weights")
     close(got[0], torch.full((S,), 1 / S), "the weights of scores that are nearly equal", tolerance=1e-2)
     close(got[1, high], got[1, high].double().mean().expand(2), "two weights of nearly equal scores", tolerance=1e-2)
     if not 0 < got[1, ~high].max() < 0.9 * got[1, high].min():
         raise CheckFailed("Scores far below others do not get weights that are above 0, and below those of the others.")
-    return softmax
 
 
 @check("values", points=0.5)
@@ -61,7 +86,8 @@ def test_any_dimension(submission, draw):
     softmax = submission.function("softmax")
     cases = [(draw.normal(B, T, S), dim) for dim in (0, 1, 2, -1, -2, -3)]
     cases += [(draw.normal(4, 4, 4), dim) for dim in (0, 1)] + [(draw.normal(S), 0), (draw.normal(B, T, 4, S), 2)]
-    cases += [(draw.normal(B, S, T).mT, 1), (draw.normal(1, S), 0), (draw.normal(1, S), 1)]
+    cases += [(draw.normal(B, S, T).mT, 1), (draw.normal(1, S), 0), (draw.normal(1, S), 1), (draw.normal(S, 1), 1)]
+    cases += [(draw.normal(B, 1, T, 4, S), 3), (draw.normal(9, 33, 130), 2), (draw.normal(130, 24), 0)]
     got = [softmax(scores, dim) if dim >= 0 else softmax(scores, dim=dim) for scores, dim in cases]
     for weights, (scores, dim) in zip(got, cases, strict=True):
         close(weights, plain.softmax(scores, dim), f"the weights for shape {tuple(scores.shape)} with dim={dim}")
@@ -70,7 +96,13 @@ def test_any_dimension(submission, draw):
 @check("numerics", points=0.5)
 def test_large_scores(submission, draw):
     """Scores of ±10,000 give no NaN and no infinity, and the right weights."""
-    right_at(submission, draw, [extreme(draw, B, T, S), extreme(draw, B, S, T).mT, -HUGE + draw.normal(B, S)])
+    right_at(submission, draw, [moderate(draw), extreme(draw, T, S), -HUGE + draw.normal(B, S)])
+
+
+def moderate(draw):
+    """Scores (4, 5) of a size at which it shows by NaN, infinity or 0 what was subtracted before `exp`."""
+    rows = [[100.0] * S, [-100.0] * S, [0.0] * (S - 1) + [120.0], [110.0] * (S - 1) + [-110.0]]
+    return torch.stack([easy_cases.shuffled(draw, torch.tensor(row)) for row in rows]) + draw.normal(4, S)
 
 
 @check("numerics", points=0.5)
@@ -79,6 +111,7 @@ def test_large_scores_beside_mild_ones(submission, draw):
     scores = draw.normal(4, S)
     scores[1] += HUGE
     scores[3] -= HUGE
+    scores[3, draw.integer(0, S - 1)] = -INF  # which is far lower still
     right_at(submission, draw, [scores])
 
 
@@ -88,110 +121,109 @@ def extreme(draw, *shape):
 
 
 def right_at(submission, draw, cases):
-    softmax = picking(submission, draw)
-    got = [softmax(scores) for scores in cases]
+    weigh = weighing(submission, draw)
+    got = [weigh(scores) for scores in cases]
     for weights, scores in zip(got, cases, strict=True):
         close(weights, plain.softmax(scores), "the weights", tolerance=HUGE_TOLERANCE)
 
 
-def with_holes(draw, dim=-1, dtype=torch.float32, grad=False):
-    """Scores with some -inf, but not all of any slice along `dim`, and True where the -inf are."""
-    size = (B, T, S)[dim]
-    holes = ~draw.mask(*(n for i, n in enumerate((B, T, S)) if i != dim % 3), size).movedim(-1, dim)
-    scores = draw.normal(B, T, S, dtype=torch.float64).masked_fill(holes, -INF)
-    return scores.to(dtype).requires_grad_(grad), holes
+def with_holes(draw, **how):
+    """Scores (6, 5) with some -inf, but not all of any row, and True where the -inf are."""
+    holes = ~draw.mask(B * T, S)
+    return draw.normal(B * T, S, **how).masked_fill(holes, -INF), holes
 
 
 @check("masking", points=0.5)
 def test_minus_infinity(submission, draw):
-    """A score of -inf gets a weight of exactly 0, and the others share everything."""
-    softmax = picking(submission, draw)
-    cases = [(with_holes(draw, dim), dim) for dim in (-1, 1, 0)]
-    got = [softmax(scores, dim) for (scores, _), dim in cases]
-    for weights, ((scores, holes), dim) in zip(got, cases, strict=True):
-        close(weights, plain.softmax(scores, dim), f"the weights with dim={dim}")
-        if weights[holes].any():
-            raise CheckFailed("The weights of scores of -inf are tiny, but not 0.")
+    """A score of -inf gets a weight of exactly 0, and the others share everything, in half precision as well."""
+    weigh = weighing(submission, draw)
+    (scores, holes), (half, _) = with_holes(draw), with_holes(draw, dtype=torch.float16)
+    got, got_half = weigh(scores), weigh(half)
+    close(got, plain.softmax(scores), "the weights")
+    close(got_half, plain.softmax(half), "the weights in half precision", tolerance=1e-2)
+    if got[holes].any():
+        raise CheckFailed("The weights of scores of -inf are tiny, but not 0.")
 
 
 @check("masking", points=0.5)
 def test_nothing_but_minus_infinity(submission, draw):
     """A slice in which all scores are -inf gets weights 0, not NaN."""
-    softmax = picking(submission, draw)
+    weigh, softmax = weighing(submission, draw), submission.function("softmax")
     row, column = draw.integer(0, T - 1), draw.integer(0, S - 1)
-    scores, turned = draw.normal(B, T, S), draw.normal(B, T, S)
-    scores[:, row], turned[:, :, column] = -INF, -INF
-    got, got_turned, got_alone = softmax(scores), softmax(turned, 1), softmax(torch.full((S,), -INF))
+    scores, turned = draw.normal(T, S), draw.normal(T, S)
+    scores[row], turned[:, column] = -INF, -INF
+    got, got_turned, got_alone = weigh(scores), softmax(turned, 0), softmax(torch.full((S,), -INF))
     close(got, plain.softmax(scores), "the weights")
-    close(got_turned, plain.softmax(turned, 1), "the weights with dim=1")
+    close(got_turned, plain.softmax(turned, 0), "the weights with dim=0")
     close(got_alone, torch.zeros(S), "the weights of a vector of -inf")
 
 
 @check("gradients", points=0.5)
 def test_gradients(submission, draw):
-    """The weights pass the right gradients back to the scores, along any dimension."""
-    picking(submission, draw)
-    for dim in (-1, 0):
-        right_gradients(submission, draw, draw.normal(B, T, S, dtype=torch.float64, grad=True), dim)
+    """The weights pass the right gradients back to the scores."""
+    right_gradients(submission, draw, draw.normal(B * T, S, grad=True))
 
 
 @check("gradients", points=0.5)
 def test_gradients_with_minus_infinity(submission, draw):
     """Where scores are -inf, some of a slice or all of it, the gradients are finite and right (0 at those scores)."""
-    picking(submission, draw)
-    some, _ = with_holes(draw, dtype=torch.float64)
+    some, _ = with_holes(draw)
     every = some.clone()
-    every[:, draw.integer(0, T - 1)] = -INF
+    every[draw.integer(0, T - 1)] = -INF
     for scores in (some, every):
-        right_gradients(submission, draw, scores.requires_grad_(), -1)
+        right_gradients(submission, draw, scores.requires_grad_())
 
 
-def right_gradients(submission, draw, scores, dim):
+def right_gradients(submission, draw, scores):
     """Raises CheckFailed unless the gradients of random numbers times the weights are those of the reference."""
-    upstream = draw.normal(*scores.shape, dtype=torch.float64)
-    got = submission.function("softmax").gradients(scores, dim, upstream=upstream)
-    right = qkv.gradients([plain.softmax(scores, dim)], [upstream], [scores])
-    gradient(got.inputs[0], right[0], "the scores", torch.float64)
+    weigh, upstream = weighing(submission, draw), draw.normal(*scores.shape)
+    right = qkv.gradients([plain.softmax(scores)], [upstream.double()], [scores])
+    gradient(weigh.gradient(scores, upstream), right[0], "the scores")
 
 
 @check("numerics", points=0.5)
 def test_dtypes(submission, draw):
-    """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
-    softmax, dtypes = submission.function("softmax"), (torch.float64, torch.float16, torch.bfloat16)
-    given = [draw.normal(B, T, S, dtype=dtype) for dtype in dtypes]
-    got = [softmax(scores) for scores in given]
-    for weights, scores, dtype in zip(got, given, dtypes, strict=True):
-        close(weights, plain.softmax(scores), "the weights", dtype=dtype)
+    """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
+    weigh = weighing(submission, draw)
+    distinct = draw.normal(B, S, dtype=torch.float64)
+    distinct[:, draw.integer(0, S - 1)] += 60
+    digits.sums_to_one(submission, weigh.sample(distinct).sum(1), "the weights")
+    scores = draw.normal(B, S, dtype=torch.float64)
+    digits.all_of_float64(submission, [weigh.sample(scores)], [plain.softmax(scores)], "the weights")
+    given = [draw.normal(B, S, dtype=dtype) for dtype in (torch.float32, torch.float16, torch.bfloat16)]
+    got = [weigh(scores) for scores in given]
+    for weights, scores in zip(got, given, strict=True):
+        close(weights, plain.softmax(scores), "the weights", dtype=scores.dtype)
 
 
 @check("device", points=0.5)
 def test_device(submission, draw):
     """The weights lie on the device of the scores, and nothing is made elsewhere (tried on `meta`)."""
-    softmax = picking(submission, draw)
-    got = [softmax.on("meta", draw.normal(B, T, S)), softmax.on("meta", draw.normal(B, T, S), 1)]
-    for weights in got:
-        on_meta(weights, (B, T, S), "the weights")
+    on_meta(weighing(submission, draw).on("meta", draw.normal(T, S)), (T, S), "the weights")
 
 
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission, draw):
     """The scores stay as they were, and a second call with the same gives the same."""
-    softmax, scores = picking(submission, draw), draw.normal(B, T, S)
+    weigh, scores = weighing(submission, draw), draw.normal(T, S)
     holes, _ = with_holes(draw)
-    holes[:, 0] = -INF
-    first = softmax(scores)
+    holes[0] = -INF
+    first = weigh(scores)
     unchanged(submission)
-    softmax(holes, 1)
+    weigh(holes)
     unchanged(submission)
-    close(softmax(scores), first.double(), "what the second call returns")
+    close(weigh(scores), first.double(), "what the second call returns")
 
 
 @check("values", points=0.5)
 def test_made_by_hand(submission, draw):
     """It is made of exp, maximum and sum, without torch's softmax, log-softmax, logsumexp or attention functions."""
-    scores = draw.normal(B, S)
-    close(submission.function("softmax")(scores), plain.softmax(scores), "the weights")
-    does_without(submission, "softmax", source_text.TORCHS_SOFTMAX)
+    weighing(submission, draw)
+    try:
+        does_without(submission, "softmax", source_text.TORCHS_SOFTMAX)
+    except CheckFailed as failure:
+        submission.note("by hand", False)  # which no value shows
+        raise failure from None
 
 
 @check("device", points=0)

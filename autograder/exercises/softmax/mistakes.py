@@ -1,17 +1,19 @@
-"""What goes wrong in `softmax(scores, dim=-1)`, as edits of the course's own answer."""
+"""What goes wrong in `softmax(scores, dim=-1)`, as edits of a right answer with one line for each step (answers/)."""
 
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
 
 BANK = Bank(
     "softmax",
+    answer="two_mends",  # in which each of the two lines that slices of -inf need can be forgotten
     places={
         "START": "largest = scores",
-        "LARGEST": "scores.detach().amax(dim=dim, keepdim=True)",
+        "LARGEST": "scores.amax(dim=dim, keepdim=True)",
         "MEND": 'largest = largest.masked_fill(largest == float("-inf"), 0.0)',
         "POWERS": "powers = torch.exp(scores - largest)",
         "TOTAL": "powers.sum(dim=dim, keepdim=True)",
-        "WEIGHTS": "powers / total.masked_fill(total == 0, 1.0)",
+        "MEND_TOTAL": "total = total.masked_fill(total == 0, 1.0)",
+        "WEIGHTS": "powers / total",
     },
     seen_on_a_gpu="base-two",
 )
@@ -46,25 +48,33 @@ mistake(
     "one-max-for-all-slices",
     "The largest score of the whole tensor is subtracted before `exp`, so the exponentials of milder slices vanish:"
     " subtract each slice's own largest score.",
-    LARGEST="scores.detach().max()",
+    LARGEST="scores.max()",
+    MEND_TOTAL="",
+)
+mistake(
+    "one-max-for-all-slices-and-sums-of-zero-mended",
+    "The largest score of the whole tensor is subtracted before `exp`, so the exponentials of milder slices vanish:"
+    " subtract each slice's own largest score.",
+    LARGEST="scores.max()",
 )
 mistake(
     "mean-subtracted",
     "The mean is subtracted before `exp`: the largest score can still be far above it and overflow, and one score of"
     " -inf makes the mean -inf. Subtract the largest.",
-    LARGEST="scores.detach().mean(dim=dim, keepdim=True)",
+    LARGEST="scores.mean(dim=dim, keepdim=True)",
     MEND="",
+    MEND_TOTAL="",
 )
 mistake(
     "min-subtracted",
     "The smallest score is subtracted before `exp`, which makes the others larger still: subtract the largest.",
-    LARGEST="scores.detach().amin(dim=dim, keepdim=True)",
+    LARGEST="scores.amin(dim=dim, keepdim=True)",
     MEND="",
+    MEND_TOTAL="",
 )
 mistake(
     "divided-by-max",
     "The scores are divided by the largest one, which changes the weights: only a shift cancels out, so subtract it.",
-    LARGEST="scores.detach().abs().amax(dim=dim, keepdim=True)",
     MEND="",
     POWERS="powers = torch.exp(scores / largest)",
 )
@@ -72,7 +82,36 @@ mistake(
     "scores-clamped",
     "The scores are cut off at ±80 to keep `exp` in its range, so that large ones become equal: subtract each slice's"
     " largest score instead.",
-    POWERS='powers = torch.exp(scores.clamp(-80, 80)).masked_fill(scores == float("-inf"), 0.0)',
+    POWERS="powers = torch.exp(scores.clamp(-80, 80))",
+)
+mistake(
+    "sum-subtracted",
+    "The sum of a slice is subtracted before `exp`, which can make all scores very low or very high: subtract its"
+    " largest score.",
+    LARGEST="scores.sum(dim=dim, keepdim=True)",
+    MEND="",
+    MEND_TOTAL="",
+)
+mistake(
+    "largest-size-subtracted",
+    "The largest score without its sign is subtracted before `exp`, so very negative scores become lower still and all"
+    " vanish: subtract the largest score as it is.",
+    LARGEST="scores.abs().amax(dim=dim, keepdim=True)",
+    MEND="",
+    MEND_TOTAL="",
+)
+mistake(
+    "max-and-its-place-subtracted",
+    "With `dim`, `max` returns two tensors, the largest scores and their places: take `.values`, or use `amax`.",
+    LARGEST="scores.max(dim=dim, keepdim=True)",
+    MEND="",
+)
+mistake(
+    "everything-as-one-slice",
+    "The largest score and the sum are those of the whole tensor, so that all its weights together sum to 1: take both"
+    " along `dim`, with `keepdim=True`.",
+    LARGEST="scores.max()",
+    TOTAL="powers.sum()",
 )
 
 # --- dimensions -----------------------------------------------------------------------------------
@@ -80,14 +119,34 @@ mistake(
 mistake(
     "dim-ignored",
     "The weights always sum to 1 along the last dimension: `dim` has to be passed on.",
-    LARGEST="scores.detach().amax(dim=-1, keepdim=True)",
+    LARGEST="scores.amax(dim=-1, keepdim=True)",
     TOTAL="powers.sum(dim=-1, keepdim=True)",
+)
+mistake(
+    "dim-not-taken",
+    "The function has no argument `dim`, along which the weights sum to 1: add `dim=-1`, and pass it on.",
+    {"scores, dim=-1": "scores"},
+    LARGEST="scores.amax(dim=-1, keepdim=True)",
+    TOTAL="powers.sum(dim=-1, keepdim=True)",
+)
+BANK.rewritten(
+    "loop-over-rows",
+    "A loop over `scores` takes what it gives for rows, which is right for matrices only, and `dim` plays no part: give"
+    " `amax` and `sum` the `dim`, with `keepdim=True`, and no loop is needed.",
+    """\
+def softmax(scores, dim=-1):
+    rows = []
+    for row in scores:
+        powers = torch.exp(row - row.max())
+        rows.append(powers / powers.sum())
+    return torch.stack(rows)
+""",
 )
 mistake(
     "max-over-last-dimension",
     "The largest score is always taken along the last dimension, whatever `dim` says: shift each slice by its own"
     " largest score.",
-    LARGEST="scores.detach().amax(dim=-1, keepdim=True)",
+    LARGEST="scores.amax(dim=-1, keepdim=True)",
 )
 mistake(
     "default-is-first-dimension",
@@ -96,7 +155,8 @@ mistake(
 )
 mistake(
     "keepdim-forgotten",
-    "The sums lose the dimension that they run over, so they meet the wrong powers or none: use `keepdim=True`.",
+    "The largest scores or the sums lose the dimension that they run over, so they meet the wrong entries or none: use"
+    " `keepdim=True`.",
     TOTAL="powers.sum(dim=dim)",
 )
 mistake(
@@ -126,10 +186,20 @@ mistake(
 )
 mistake("not-divided", "The powers are not divided by their sum, so they don't sum to 1.", WEIGHTS="powers")
 mistake(
+    "sum-taken-off",
+    "The sum of the powers is subtracted from them: divide by it, so that the weights sum to 1.",
+    WEIGHTS="powers - total",
+)
+mistake(
+    "nothing-returned",
+    "Nothing is returned, so what comes back is None: end with `return`.",
+    {"return ": "weights = "},
+)
+mistake(
     "no-exponential",
     "The scores themselves are divided by their sum: softmax takes `exp` of them first, which makes them positive.",
     POWERS="powers = scores",
-    WEIGHTS="powers / total",
+    MEND_TOTAL="",
 )
 mistake(
     "base-two",
@@ -138,8 +208,8 @@ mistake(
 )
 mistake(
     "epsilon-in-the-sum",
-    "A small number is added to the sum of the powers, so weights sum to a little less than 1: with the largest power"
-    " at 1 it is needed only where all scores are -inf.",
+    "The powers are divided by a little more than their sum, as when a small number is added to it, so weights sum to"
+    " less than 1: with the largest power at 1 it is needed only where all scores are -inf.",
     WEIGHTS="powers / (total + 1e-6)",
 )
 
@@ -147,26 +217,36 @@ mistake(
 
 mistake(
     "nan-in-empty-slices",
-    "Where all scores are -inf, so is the largest, and -inf minus -inf is NaN: replace the largest by 0 there, and the"
-    " sum by 1.",
+    "A slice of nothing but -inf gives NaN, since -inf minus -inf is NaN, and so is 0 / 0: there, subtract 0 and divide"
+    " by 1.",
     MEND="",
+    MEND_TOTAL="",
 )
 mistake(
     "nan-patched-in-weights",
-    "`nan_to_num` hides the NaN of slices that are all -inf, but their gradient stays NaN: don't let the NaN arise.",
+    "The NaN of slices that are all -inf is hidden afterwards (by `nan_to_num`, `where` or `masked_fill`), but their"
+    " gradient stays NaN: don't let the NaN arise.",
     MEND="",
+    MEND_TOTAL="",
     WEIGHTS="torch.nan_to_num({WEIGHTS})",
 )
 mistake(
     "uniform-in-empty-slices",
-    "-inf is replaced by the lowest finite number, so where all scores are -inf the weights are all equal: they should"
-    " be 0.",
+    "Where all scores are -inf the weights come out equal, since -inf is taken for a finite number there (filled in,"
+    " or by `clamp`): they should be 0.",
     START='scores = scores.masked_fill(scores == float("-inf"), torch.finfo(scores.dtype).min)\n    {START}',
 )
 mistake(
     "minus-infinity-becomes-zero",
     "Scores of -inf are replaced by 0, and e⁰ is 1, so they still take part: their weight should be 0.",
     START='scores = scores.masked_fill(scores == float("-inf"), 0.0)\n    {START}',
+)
+mistake(
+    "minus-infinity-becomes-low",
+    "Scores of -inf are replaced by -10,000 or so, which real scores can reach, and then they take part: leave them,"
+    " `exp` makes 0 of them by itself.",
+    START='nothing = (scores == float("-inf")).all(dim=dim, keepdim=True)\n'
+    '    scores = scores.masked_fill((scores == float("-inf")) & ~nothing, -1e4)\n    {START}',
 )
 mistake(
     "asks-what-the-scores-hold",
@@ -202,6 +282,22 @@ mistake(
     "A tensor is made on the CPU and in float32, wherever the scores are: use `masked_fill` with a number, or"
     " `torch.zeros_like`.",
     MEND='largest = torch.where(largest == float("-inf"), torch.zeros(1), largest)',
+)
+mistake(
+    "float64-comes-out",
+    "It returns float64 whatever goes in: computing in float64 is fine, but turn the result back.",
+    START="scores = scores.double()\n    {START}",
+)
+mistake(
+    "exp-by-numpy",
+    "NumPy's `exp` takes the scores out of the graph, off their device, and knows no bfloat16: use `torch.exp`.",
+    POWERS="import numpy\n    powers = torch.as_tensor(numpy.exp((scores - largest).numpy()))",
+)
+mistake(
+    "changed-by-minus-equals",
+    "`-=` changes the scores in place, which whoever gave them still needs, and which torch refuses where a gradient is"
+    " wanted: write `scores - largest`, which makes a new tensor.",
+    POWERS="scores -= largest\n    powers = torch.exp(scores)",
 )
 mistake(
     "scores-changed-in-place",

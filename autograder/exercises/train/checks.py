@@ -4,17 +4,19 @@ The model is a stub (`Window`, in sandbox/inside/stubs.py). A text of block_size
 batches from it are alike, and losses and weights are those that AdamW's definition gives, however batches are drawn.
 With lr = 0 the weights stay the same, so a loss tells which blocks it came from. Finally, a longer run must really
 learn: the trained weights are evaluated here, on unseen text. Right answers are rejected by chance less than once in
-10^6; where chance plays a part, the check says how. Every check but the first starts by asking for a single step, and
-those in which no weight moves, or has to, also make sure that there is some training (`trier`).
+10^6; where chance plays a part, the check says how. Every check but the first starts by asking for two steps, and those
+in which no weight moves, or has to, also make sure that there is some training (`trier`). The form in which losses are
+returned is asked for in the first check alone.
 """
 
 import functools
 
 import torch
 
-from ...checks.api import CheckFailed, check, close, frequencies, kind_of, number
+from ...checks.api import CheckFailed, check, close, frequencies, gate, kind_of, number
 from ...checks.proxies import Counts
 from ...sandbox.inside.wire import Generator
+from ..families.drawing.checks import generator_told
 from ..reference import language
 from ..reference.remembered import remembered
 
@@ -61,9 +63,10 @@ class Model:
         """The losses in train mode in all blocks of a text with these weights: (n - block_size, block_size)."""
         return losses_in_blocks(data, state, self.block_size, self.memory, self.in_train)
 
-    def loss(self, data):
-        """The mean of these losses with the initial weights, (1,)."""
-        return self.losses(data, self.state).mean()[None]
+    def loss(self, data, in_train=None):
+        """The mean of these losses with the initial weights, (1,); with another factor, what it would be."""
+        factor = self.in_train if in_train is None else in_train
+        return losses_in_blocks(data, self.state, self.block_size, self.memory, factor).mean()[None]
 
     def tells(self, data):
         """Whether the loss of a text of one block is far from that with wrong targets and that of its last token."""
@@ -94,9 +97,10 @@ def tells(data, state, block_size, memory, in_train):
 @remembered
 def trained(data, state, block_size, memory, in_train, steps, lr):
     """See `Model.trained`."""
+    inputs, targets = language.blocks(data, block_size)
 
     def mean(state):
-        return losses_in_blocks(data, state, block_size, memory, in_train).mean()
+        return language.losses(in_train * language.window_logits(inputs, state, memory), targets).mean()
 
     losses, state = language.adamw(state, mean, steps, lr)
     return torch.tensor(losses, dtype=torch.float64), state
@@ -106,12 +110,12 @@ def text_of(draw, n, v=V):
     return torch.randint(v, (n,), generator=draw.generator)
 
 
-def shortest(draw):
+def shortest(draw, block_size=BLOCK, v=V):
     """A text of one block in which neighbours differ, without the last two tokens of the vocabulary.
 
     With equal neighbours, targets that are not shifted would be right.
     """
-    return (1 + text_of(draw, BLOCK + 1, V - 3)).cumsum(0) % (V - 2)
+    return (1 + text_of(draw, block_size + 1, v - 3)).cumsum(0) % (v - 2)
 
 
 def losses_of(submission, value, steps):
@@ -128,9 +132,30 @@ def losses_of(submission, value, steps):
     return torch.tensor(numbers, dtype=torch.float64)
 
 
+def losses_in(submission, value):
+    """The losses that came, (n,), as float64, in whatever form; none if none came."""
+    for part in (value, *(value if isinstance(value, (list, tuple)) else ())):
+        if isinstance(part, torch.Tensor) and part.dim() == 1:
+            part = part.tolist()
+        if isinstance(part, (list, tuple)) and part and all(isinstance(number(one), (int, float)) for one in part):
+            submission.note(len(part))
+            return torch.tensor([number(one) for one in part], dtype=torch.float64)
+    submission.note(kind_of(value))
+    return torch.zeros(0, dtype=torch.float64)
+
+
+def wanted(losses):
+    """The losses. Raises CheckFailed if there are none."""
+    if len(losses) == 0:
+        raise CheckFailed("It should return the losses of all steps as a list: without them nothing can be said here.")
+    return losses
+
+
 def same_losses(submission, got, right, what, tolerance=1e-6):
     """Raises CheckFailed unless the losses are these."""
     submission.note(got)
+    if len(got) != len(right):
+        raise CheckFailed(f"There should be {len(right)} losses; {len(got)} came.")
     wrong = (got - right).abs() > tolerance * right.abs().max()
     if wrong.any() or not torch.isfinite(got).all():
         step = int((wrong | ~torch.isfinite(got)).nonzero()[0])
@@ -144,15 +169,35 @@ def same_weights(model, state, what):
         close(got.get(name), right, f"{name} after {what}", tolerance=1e-6, dtype=torch.float64)
 
 
+@gate()
 def ready(submission, draw):
-    """The function, after it has returned about the right loss for a single step."""
+    """The function, after two steps in which the first loss was about right, or the weights moved to where they should.
+
+    So a loss that is not returned, or too large by a factor, does not cost the points for the weights.
+    """
+    return begun(submission, draw, 2)[0]
+
+
+def begun(submission, draw, steps):
+    """(the function, the model, its text, the losses that came), after so many steps that began rightly."""
     function, model, data = submission.function("train"), Model(submission, draw), shortest(draw)
     while not model.tells(data):  # wrong code would pass on half of the texts, and on all of them for some models
         model.start_anew()
         data = shortest(draw)
-    got = losses_of(submission, function.sample(model.proxy, data, 1, 2, 0.0, Generator(1)), 1)
-    same_losses(submission, got, model.loss(data), "of one", tolerance=0.01)
-    return function
+    got = losses_in(submission, function.sample(model.proxy, data, steps, 2, 0.05, seed=1))
+    submission.note(got)
+    losses, state = model.trained(data, steps, 0.05)
+    if len(got) == 0 or (got[0] - losses[0]).abs() > 0.01 * losses[0]:
+        weights = weights_of(model)
+        if any((weights[name] - state[name]).abs().max() > 1e-3 for name in state):
+            same_losses(submission, wanted(got)[:1], losses[:1], f"of {steps}", tolerance=0.01)
+    return function, model, data, got
+
+
+def left_behind(model):
+    """Observe whether a gradient was left, if no weight moved: was it cleared too soon, or never used?"""
+    if all(torch.equal(weight, model.state[name]) for name, weight in weights_of(model).items()):
+        model.proxy.method("out").method("bias").attribute("grad")
 
 
 def weights_of(model):
@@ -164,10 +209,11 @@ def weights_of(model):
     return {name: got[name].double() for name in model.state}
 
 
+@gate()
 def learner(submission, draw):
     """The function, after 8 steps of it have lowered the loss about as far as they should."""
     function, model, data = ready(submission, draw), Model(submission, draw), shortest(draw)
-    function.sample(model.proxy, data, 8, 2, 0.05, Generator(1))
+    function.sample(model.proxy, data, 8, 2, 0.05, seed=1)
     before, right = model.loss(data).item(), model.losses(data, model.trained(data, 8, 0.05)[1]).mean().item()
     way = (before - model.losses(data, weights_of(model)).mean().item()) / (before - right)
     submission.note(torch.tensor(way))
@@ -178,25 +224,26 @@ def learner(submission, draw):
     return function
 
 
+@gate()
 def trier(submission, draw):
     """The function, after it was seen to train, however badly: losses alone do not show that.
 
     In 3 steps the loss falls by part of what it should, or the losses show that a copy of the model learns, or at least
-    a gradient is left behind.
+    a gradient is left behind, or came back to the model.
     """
-    function, model, data = ready(submission, draw), Model(submission, draw), shortest(draw)
-    got = losses_of(submission, function.sample(model.proxy, data, 3, 2, 0.05, Generator(1)), 3)
+    function, model, data, got = begun(submission, draw, 3)
     losses, state = model.trained(data, 3, 0.05)
     fell, should = (losses[0] - model.losses(data, weights).mean() for weights in (weights_of(model), state))
-    learns = bool(fell > 0.1 * should or torch.allclose(got, losses, rtol=1e-3))
+    learns = bool(fell > 0.1 * should or (len(got) == 3 and torch.allclose(got, losses, rtol=1e-3)))
     submission.note(learns)
-    if not learns and model.proxy.method("out").method("bias").attribute("grad") is None:
+    left = learns or model.proxy.method("out").method("bias").attribute("grad") is not None
+    if not left and not model.proxy.attribute("differentiated"):
         raise CheckFailed("In 3 steps no weight changed much, and none has a gradient: nothing was learnt.")
     return function
 
 
-def seeded(draw):
-    return Generator(draw.integer(0, 2**30))
+def seed_of(draw):
+    return draw.integer(0, 2**30)
 
 
 @check("shape", points=0.5)
@@ -221,26 +268,39 @@ def test_one_step(submission, draw):
     for arguments, lr in (((2, 0.03), 0.03), ((2, 0.002), 0.002), ((), 1e-3)):
         model.reset()
         function.sample(model.proxy, data, 1, *arguments, seed=0)
-        same_weights(model, model.trained(data, 1, lr)[1], f"a step with lr = {lr:g}")
+        try:
+            same_weights(model, model.trained(data, 1, lr)[1], f"a step with lr = {lr:g}")
+        except CheckFailed:
+            left_behind(model)
+            raise
+    large, data = Model(submission, draw, v=23, block_size=33, memory=3, n_hidden=9), shortest(draw, 33, 23)
+    function.sample(large.proxy, data, 1, 9, 0.01, seed=0)
+    same_weights(large, large.trained(data, 1, 0.01)[1], "a step with 9 blocks of 33 tokens")
 
 
 @check("values", points=1)
 def test_steps(submission, draw):
-    """Each step goes on from the weights of the one before it, with gradients of its own; its loss is its batch's."""
-    function, model, data = ready(submission, draw), Model(submission, draw), shortest(draw)
-    got = losses_of(submission, function.sample(model.proxy, data, 8, 3, 0.05, Generator(1)), 8)
-    right, state = model.trained(data, 8, 0.05)
-    same_losses(submission, got, right, "of 8")
-    same_weights(model, state, "8 steps")
+    """120 steps are alike: each goes on from the weights of the one before, with its own gradients, the same `lr`."""
+    function, model, data = ready(submission, draw), Model(submission, draw, in_train=6.0), shortest(draw)
+    got = losses_in(submission, function.sample(model.proxy, data, 120, 3, 0.01, seed=1))
+    right, state = model.trained(data, 120, 0.01)
+    if len(got):
+        same_losses(submission, got, right, "of 120")
+    same_weights(model, state, "120 steps")
 
 
-def telling_text(model, draw, many):
-    """A text with `many` blocks, all of which have different losses: (the text, the losses)."""
+def telling_text(model, draw, blocks, apart):
+    """A text of a few blocks whose losses are at least `apart`, and these: (text, losses); the model may be made anew.
+
+    For some weights there is hardly any such text.
+    """
     while True:
-        data = text_of(draw, model.block_size + many)
-        losses = model.losses(data, model.state).mean(1)
-        if torch.pdist(losses[:, None]).min() > 1e-3:
-            return data, losses
+        for _ in range(20):
+            data = text_of(draw, model.block_size + blocks)
+            losses = model.losses(data, model.state).mean(1)
+            if losses.sort().values.diff().min() > apart:
+                return data, losses
+        model.start_anew()
 
 
 @check("values", points=1)
@@ -249,93 +309,103 @@ def test_blocks(submission, draw):
 
     32 steps of one block each, of two; see `kit.frequencies` for how rarely a right answer is turned down.
     """
-    function, model, many, steps = trier(submission, draw), Model(submission, draw), 2, 32
-    data, losses = telling_text(model, draw, many)
-    got = losses_of(submission, function.sample(model.proxy, data, steps, 1, 0.0, seeded(draw)), steps)
+    function, model, steps = trier(submission, draw), Model(submission, draw), 32
+    data, losses = telling_text(model, draw, 2, 0.5)
+    got = wanted(losses_in(submission, function.sample(model.proxy, data, steps, 1, 0.0, seed=seed_of(draw))))
     far, starts = (got[:, None] - losses).abs().min(1)
-    counts = torch.bincount(starts, minlength=many)
-    strange = ~(far < 1e-6)
-    submission.note(bool(strange.any()), bool(strange.all()), Counts(counts))
+    counts = torch.bincount(starts, minlength=2)
+    strange = ~(far < (losses[0] - losses[1]).abs() / 4)  # what else is wrong with the losses has its own checks
+    submission.note(bool(strange.any()), bool(strange.double().mean() > 0.5), Counts(counts))
     if strange.any():
         raise CheckFailed("With lr = 0 and batches of one block, there are losses that no block of the text has.")
-    frequencies(
-        counts, torch.full((many,), 1 / many), "blocks", [f"those from start {i} of {many}" for i in range(many)]
-    )
+    frequencies(counts, torch.full((2,), 0.5), "blocks", [f"those from start {i} of 2" for i in range(2)])
 
 
 @check("values", points=0.5)
 def test_batch_size(submission, draw):
     """A batch is `batch_size` blocks, by default 32, each drawn independently; its loss is the mean of theirs.
 
-    From two blocks, that all batches of a size hold a number of the first that hides it happens about once in 10^7.
+    From three blocks, that all batches of a size hold numbers of each that hide it happens about once in 10^7.
     """
     function, model = trier(submission, draw), Model(submission, draw)
-    data, losses = telling_text(model, draw, 2)
-    for arguments, size, unit, steps in (((5,), 5, 5, 6), ((), 32, 2, 24)):
-        value = function.sample(model.proxy, data, steps, *arguments, lr=0.0, generator=seeded(draw))
-        shares = (losses_of(submission, value, steps) - losses[0]) / (losses[1] - losses[0]) * size
-        off = not (shares - shares.round()).abs().max() < 1e-4
-        hidden = bool((shares.round() % unit == 0).all())
+    data, losses = telling_text(model, draw, 3, 0.1)
+    for arguments, size, unit, steps in (((5,), 5, 5, 4), ((), 32, 2, 12)):
+        value = function.sample(model.proxy, data, steps, *arguments, lr=0.0, seed=seed_of(draw))
+        batches = torch.tensor([(i, j, size - i - j) for i in range(size + 1) for j in range(size + 1 - i)])
+        means = batches.double() @ losses / size
+        fits = (wanted(losses_in(submission, value))[:, None] - means).abs() < 1e-6  # (steps, batches)
+        off = not fits.any(1).all()
+        hidden = bool((fits & (batches % unit == 0).all(1)).any(1).all())
         submission.note(off, hidden)
         if off or hidden:
-            raise CheckFailed(f"With lr = 0 and two blocks to draw from, the losses are no means over {size} blocks.")
+            raise CheckFailed(f"With lr = 0 and three blocks to draw from, the losses are no means over {size} blocks.")
 
 
 @check("arguments", points=0.5)
 def test_generator(submission, draw):
-    """Chance comes from `generator`: one seed, the same losses; without one, torch's own generator is drawn from."""
-    function, model, data, seed = trier(submission, draw), Model(submission, draw), text_of(draw, 60), 7
-    runs = []
-    for own, torchs in ((seed, 1), (seed, 2), (seed + 1, 1), (None, 1), (None, 2)):
-        chance = {} if own is None else {"generator": Generator(own)}
-        value = function.sample(model.reset(), data, 2, 3, 0.01, seed=torchs, **chance)
-        runs.append(losses_of(submission, value, 2))
-    first, again, other, *alone = runs
-    seen = [torch.allclose(one, two, rtol=0, atol=1e-9) for one, two in ((first, again), (first, other), alone)]
-    submission.note(*seen)
-    if not seen[0]:
-        raise CheckFailed("Two generators of one seed gave different losses.")
-    if seen[1]:
-        raise CheckFailed("Generators of different seeds gave the same losses.")
-    if seen[2]:
-        raise CheckFailed(
-            "Without a generator, the losses were the same twice, though torch's own was in another state."
-        )
+    """Chance comes from `generator`: one seed, the same losses; without one, from torch's own, never seeded."""
+    function, model, data = trier(submission, draw), Model(submission, draw), text_of(draw, 60)
+    seed, other = draw.integer(0, 2**30), draw.integer(2**30, 2**31)
+
+    def drawn(**chance):
+        losses = losses_in(submission, function.sample(model.reset(), data, 2, 3, 0.01, **chance))
+        return losses if len(losses) else torch.cat([w.flatten() for w in weights_of(model).values()])
+
+    def same(one, two):
+        return one.shape == two.shape and torch.allclose(one, two, rtol=0, atol=1e-9)
+
+    first, again = (drawn(generator=Generator(seed), seed=torchs) for torchs in (1, 2))
+    another = drawn(generator=Generator(other), seed=1)
+    one, next_one = drawn(seed=seed), drawn()  # the second goes on where the first has left torch's own generator
+    two, next_two, repeated = drawn(seed=other), drawn(), drawn(seed=seed)
+    generator_told(
+        submission,
+        "batches",
+        not same(first, again),
+        same(first, another),
+        same(one, two),
+        not same(one, repeated),
+        same(one, next_one) or same(next_one, next_two),
+    )
 
 
 @check("mode", points=0.5)
 def test_train_mode(submission, draw):
     """The model is in train mode during every step, also if it comes in eval mode."""
     function, model, data = trier(submission, draw), Model(submission, draw, in_train=0.5), shortest(draw)
+    while (model.loss(data) - model.loss(data, in_train=1.0)).abs() < 0.1 * model.loss(data):
+        model.start_anew()
     model.proxy.eval()
-    got = losses_of(submission, function.sample(model.proxy, data, 3, 2, 0.0, Generator(1)), 3)
-    same_losses(submission, got, model.loss(data).repeat(3), "in train mode")
+    got = wanted(losses_in(submission, function.sample(model.proxy, data, 3, 2, 0.0, seed=1)))
+    same_losses(submission, got, model.loss(data).repeat(len(got)), "in train mode", tolerance=0.02)
 
 
 def learnt(submission, draw):
     """Train on a text with rules: (the mean loss of the last steps, that of the trained weights on unseen text)."""
     text = language.made_text(5000, **RULE, draw=draw.generator)
     model = Model(submission, draw, RULE["vocab_size"], LEARNT_BLOCK, memory=3, width=6, n_hidden=32)
-    value = submission.function("train").sample(model.proxy, text[:3000], STEPS, 32, 0.05, seeded(draw))
-    weights = weights_of(model)
-    return losses_of(submission, value, STEPS)[-LAST:].mean().item(), model.losses(text[3000:], weights).mean().item()
+    value = submission.function("train").sample(model.proxy, text[:3000], STEPS, 32, 0.05, seed=seed_of(draw))
+    weights, last = weights_of(model), losses_in(submission, value)[-LAST:]
+    unseen = model.losses(text[3000:], weights).mean().item()
+    return last.mean().item() if len(last) else unseen, unseen  # without losses, the weights count
 
 
 @check("values", points=1)
 def test_learns(submission, draw):
-    """A text with rules is learnt: the loss falls to what the rules leave to chance, on text not seen before too.
+    """A text with rules is learnt: on text not seen before, the loss falls to what the rules leave to chance.
 
     The limits are 0.55 and 1.00 (a table of pairs: 1.39, copying: about 0). Of 250 right runs, in five styles, all
     losses lay between 0.67 and 0.79, which is 6 standard deviations and more away (benchmarks/train_bands.py).
     """
     learner(submission, draw)
-    found = learnt(submission, draw)
-    places = [(loss > FLOOR - BELOW) + (loss >= FLOOR + ABOVE) for loss in found]
-    submission.note(*places)
-    for place, loss, what in zip(places, found, (f"of the last {LAST} steps", "on text not seen before"), strict=True):
-        if place != 1:
-            says = "a model that sees only what it should gets to" if place == 0 else "it should be near"
-            raise CheckFailed(f"After {STEPS} steps the mean loss {what} is {loss:.2f}; {says} {FLOOR:.2f}.")
+    _, loss = learnt(submission, draw)
+    place = (loss > FLOOR - BELOW) + (loss >= FLOOR + ABOVE)
+    submission.note(place)
+    if place != 1:
+        says = "a model that sees only what it should gets to" if place == 0 else "it should be near"
+        raise CheckFailed(
+            f"After {STEPS} steps the mean loss on text not seen before is {loss:.2f}; {says} {FLOOR:.2f}."
+        )
 
 
 @check("mode", points=0.5, witnessed=True)
@@ -344,7 +414,7 @@ def test_what_the_model_sees(submission, draw):
     function, steps, v, size = ready(submission, draw), 5, 40, 3
     model = Model(submission, draw, v=v)
     data = torch.randperm(v, generator=draw.generator)
-    losses_of(submission, function.sample(model.proxy, data, steps, size, 0.01, seeded(draw), seed=5), steps)
+    function.sample(model.proxy, data, steps, size, 0.01, Generator(seed_of(draw)), seed=5)
     drew, seen = submission.last.drew, [call for call in model.proxy.seen() if call.graph and call.training]
     submission.note(drew)
     inputs, targets = language.blocks(data, BLOCK)

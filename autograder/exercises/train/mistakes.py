@@ -47,6 +47,18 @@ mistake(
 
 mistake("no-step", "The weights never move: call `optimizer.step()` after `loss.backward()`.", STEP="")
 mistake(
+    "cleared-before-the-step",
+    "`optimizer.zero_grad()` stands between `loss.backward()` and `optimizer.step()`, so the step finds no gradients"
+    " and the weights never move: clear them before `backward`.",
+    {"loss.backward()\n        ": "loss.backward()\n        optimizer.zero_grad()\n        "},
+    CLEAR="",
+)
+mistake(
+    "no-backward",
+    "No gradients are computed, so the weights never move: call `loss.backward()` before `optimizer.step()`.",
+    {"loss.backward()\n        ": ""},
+)
+mistake(
     "gradients-pile-up",
     "The gradients of all steps pile up: call `optimizer.zero_grad()` before each `loss.backward()`.",
     CLEAR="",
@@ -76,6 +88,23 @@ mistake(
     "new-optimizer-each-step",
     "The optimiser is made anew in each step, so it remembers nothing of those before: make it once, above the loop.",
     CLEAR="optimizer = {OPTIMIZER}\n        {CLEAR}",
+)
+mistake(
+    "gradients-clipped",
+    "The gradients are clipped: larger models do that, here each step takes them as they are.",
+    STEP="torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        {STEP}",
+)
+mistake(
+    "warm-up",
+    "The learning rate changes from step to step (a warm-up, a schedule): here it is `lr` in every step.",
+    START="{START}\n    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda i: min(1.0, (i + 1) / 10))",
+    STEP="{STEP}schedule.step()\n        ",
+)
+mistake(
+    "lr-falls",
+    "The learning rate falls as the steps go on (a schedule): here it is `lr` in every step.",
+    START="{START}\n    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max(1, steps))",
+    STEP="{STEP}schedule.step()\n        ",
 )
 mistake(
     "some-weights-only",
@@ -150,7 +179,45 @@ mistake(
     "The model stays in eval mode after its loss was looked at in between: call `model.train()` again.",
     NOTED="{NOTED}\n        model.eval()",
 )
-BANK.share(family.SHARED, "generator-ignored", "seed-of-its-own")
+mistake(
+    "eval-after-a-hundred",
+    "After 100 steps the model stays in eval mode, as when its loss was looked at in between: call `model.train()`"
+    " again.",
+    NOTED="{NOTED}\n        if len(losses) % 100 == 0:\n            model.eval()",
+)
+BANK.share(family.SHARED, "generator-ignored", "seed-of-its-own", "seeded-as-well", "seeded-afresh")
+mistake(
+    "generator-not-taken",
+    "The function takes no `generator` (TypeError): give it that parameter, None by default, and hand it on to"
+    " `get_batch`.",
+    {"lr=1e-3, generator=None": "lr=1e-3"},
+    BATCH="inputs, targets = get_batch(data, model.block_size, batch_size)",
+)
+
+# --- how the model is called ----------------------------------------------------------------------
+
+mistake(
+    "batch-of-003",
+    'Batches are asked for as in notebook 003, `get_batch("train")`: hand on `data`, the sizes and `generator`.',
+    original="003",
+    BATCH='inputs, targets = get_batch("train")',
+)
+mistake(
+    "three-things-expected",
+    "Three things are unpacked, as notebook 003's model returned them: here it is two, the logits and the loss.",
+    original="003",
+    LOSS="_, loss, _ = model(inputs, targets)",
+)
+mistake(
+    "targets-not-given",
+    "The model is not given the targets, so its loss is None: call it with both, `model(inputs, targets)`.",
+    LOSS="_, loss = model(inputs)",
+)
+mistake(
+    "logits-as-loss",
+    "The model's logits are taken for its loss, which is the second of the two things that it returns.",
+    LOSS="loss, _ = model(inputs, targets)",
+)
 
 # --- what comes back ------------------------------------------------------------------------------
 
@@ -162,7 +229,7 @@ mistake(
 mistake("one-tensor", "The losses come as one tensor: return a list of numbers.", END="return torch.tensor(losses)")
 mistake(
     "last-loss-alone",
-    "Only the last loss comes back: return those of all steps.",
+    "A single loss comes back, such as the last one or a mean: return those of all steps, in a list.",
     END="return losses[-1]",
 )
 mistake("nothing-returned", "Nothing comes back: return the list of losses.", {"\n    {END}": ""})

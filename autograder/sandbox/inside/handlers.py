@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from . import wire
-from .stubs import STUBS
+from .stubs import STUBS, TokensRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,13 @@ MAX_MESSAGE = 1000
 
 class MixedDevices(RuntimeError):
     """An operation got tensors from two devices; it would fail on a GPU."""
+
+
+class Unusable(Exception):
+    """What the submission made cannot be used as it is asked to be; the message is a sentence without its full stop."""
+
+
+BY_KIT = (MixedDevices, TokensRefused, Unusable, wire.WireError)  # raised by the kit, not by the submission's code
 
 
 class OneDevice(TorchDispatchMode):
@@ -45,9 +52,8 @@ class OneDevice(TorchDispatchMode):
             looked_at = args[0] if name in self.INDEXING else (args, kwargs)
             devices = {t.device.type for t in tree_leaves(looked_at) if isinstance(t, torch.Tensor) and t.dim() > 0}
             if len(devices) > 1:
-                raise MixedDevices(
-                    f"{name.removeprefix('aten::')} got tensors on different devices ({' and '.join(sorted(devices))})"
-                )
+                what, where = name.removeprefix("aten::"), " and ".join(sorted(devices))
+                raise MixedDevices(f"`{what}` got tensors on different devices ({where})")
         return func(*args, **(kwargs or {}))
 
 
@@ -82,8 +88,8 @@ class RequestHandler:
     that was built (the "handle" in that request), or `[target, name]` for an attribute or method. The list "before"
     holds requests to serve first, whose replies are not needed. `all` holds several "requests", see `_handle_all`.
 
-    A reply is `{"ok": True, ...}`, or `{"ok": False, "error": {"type", "message", "where"}}` if the submission's own
-    code raised an exception; "failed" is then the index of the failed request in "before", or None.
+    A reply is `{"ok": True, ...}`, or `{"ok": False, "error": …}` if there was an exception, see `describe`; "failed"
+    is then the index of the failed request in "before", or None.
     """
 
     def __init__(
@@ -143,11 +149,16 @@ class RequestHandler:
             self.level()
 
     def describe(self, error: BaseException) -> wire.Message:
-        """An exception as plain data, with the place in the submission that it came from."""
+        """An exception as plain data, with the place in the submission that it came from.
+
+        "value_error" says whether it is a ValueError, of whatever subclass; "by_kit", whether the kit raised it.
+        """
         try:
             message = str(error)
         except Exception:
             message = "(its message cannot be shown)"
+        if isinstance(error, wire.WireError):
+            message = f"What your code returned cannot be used: {message}"
         sentence = self.explain(error)
         if sentence and sentence not in message[:200]:
             message = f"{sentence} {message}"
@@ -155,16 +166,35 @@ class RequestHandler:
             "type": type(error).__name__[:100],
             "message": message[:MAX_MESSAGE],
             "where": self.locate(error),
+            "value_error": issubclass(type(error), ValueError),
+            "by_kit": issubclass(type(error), BY_KIT),
         }
 
     def find(self, target: Any) -> Any:
         """The object that a target stands for: a handle's number, a name, or `[target, name]` for an attribute."""
         if isinstance(target, list):
-            owner, name = target
-            return getattr(self.find(owner), name)
+            return self._attribute(self.find(target[0]), target[1])
         if isinstance(target, int):
             return self.objects[target]
-        return self.bound[target] if target in self.bound else self.namespace[target]
+        if target in self.bound:
+            return self.bound[target]
+        if target not in self.namespace:
+            raise Unusable(f"`{target}` is not defined")
+        return self.namespace[target]
+
+    def _attribute(self, owner: Any, name: str) -> Any:
+        try:
+            return getattr(owner, name)
+        except AttributeError as error:
+            if self.locate(error):  # the submission's own property raised it
+                raise
+        raise Unusable(f"Your `{_class_of(owner)}` has no attribute `{name}`")
+
+    def _module(self, target: Any) -> torch.nn.Module:
+        module = self.find(target)
+        if not isinstance(module, torch.nn.Module):
+            raise Unusable(f"Your `{_class_of(module)}` is not an `nn.Module`, so it has no parameters and no modes")
+        return module
 
     # --- the requests -----------------------------------------------------------------------------
 
@@ -201,8 +231,7 @@ class RequestHandler:
         return {}
 
     def op_state(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        module = self.find(request["target"])
-        parameters = {name: p for name, p in module.named_parameters()}
+        parameters = dict(self._module(request["target"]).named_parameters())
         return {
             "parameters": wire.pack({n: p.detach() for n, p in parameters.items()}, out),
             "frozen": wire.pack([n for n, p in parameters.items() if not p.requires_grad], out),
@@ -212,10 +241,10 @@ class RequestHandler:
         """Write weights into parameters by name. A name that the module lacks is an error, as is a wrong shape.
 
         Names in "optional" are skipped if the module lacks them. Parameters that get no weights become 0, so that a
-        superfluous bias costs only its own check. For the same reason, a parameter that does not require a gradient (a
-        mask stored as a parameter) stays as it is.
+        superfluous bias costs only its own check. For the same reason, a parameter that does not require a gradient, or
+        that may be a mask, stays as it is.
         """
-        module = self.find(request["target"])
+        module = self._module(request["target"])
         weights = wire.unpack(request["state"], tensors)
         parameters = dict(module.named_parameters())
         for name in request.get("optional", []):
@@ -223,34 +252,35 @@ class RequestHandler:
                 weights.pop(name, None)
         missing = sorted(set(weights) - set(parameters))
         if missing:
-            raise AttributeError(f"the module has no parameter named {', '.join(missing)}")
+            raise _lacks(module, missing)
         with torch.no_grad():
             for name in parameters.keys() - weights.keys():
-                if parameters[name].requires_grad:
+                if parameters[name].requires_grad and not _may_be_a_mask(parameters[name]):
                     parameters[name].zero_()
             for name, weight in weights.items():
                 if parameters[name].shape != weight.shape:
-                    raise ValueError(
-                        f"the parameter {name} has shape {tuple(parameters[name].shape)}, not {tuple(weight.shape)}"
-                    )
+                    should, got = tuple(weight.shape), tuple(parameters[name].shape)
+                    whose = f"The parameter `{name}` of your `{_class_of(module)}`"
+                    raise Unusable(f"{whose} should have shape {should}, but it has {got}")
                 parameters[name].copy_(weight)
         return {}
 
     def op_freeze(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Set `requires_grad` of the named parameters to False."""
-        parameters = dict(self.find(request["target"]).named_parameters())
+        module = self._module(request["target"])
+        parameters = dict(module.named_parameters())
         for name in request["names"]:
             if name not in parameters:
-                raise AttributeError(f"the module has no parameter named {name}")
+                raise _lacks(module, [name])
             parameters[name].requires_grad_(False)
         return {}
 
     def op_mode(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        self.find(request["target"]).train(request["train"])
+        self._module(request["target"]).train(request["train"])
         return {}
 
     def op_training(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        return {"training": bool(self.find(request["target"]).training)}
+        return {"training": bool(self._module(request["target"]).training)}
 
     def op_seen(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """What a stub model noted of its first calls, in order; the model then forgets it."""
@@ -265,7 +295,7 @@ class RequestHandler:
     def op_move(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         device = request.get("device")
         dtype = wire.DTYPES[request["dtype"]] if request.get("dtype") else None
-        self.find(request["target"]).to(device=device, dtype=dtype)
+        self._module(request["target"]).to(device=device, dtype=dtype)
         return {}
 
     def op_devices(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
@@ -296,8 +326,12 @@ class RequestHandler:
         watch = OneDevice() if device == "meta" else products if request.get("count") else contextlib.nullcontext()
         with watch:
             value = target(*args, **kwargs)
+        try:
+            returned = tensors_in(value)
+        except RecursionError:
+            raise Unusable("What your code returned is nested too deeply") from None
         reply = {
-            "devices": sorted({t.device.type for t in tensors_in(value)}),
+            "devices": sorted({t.device.type for t in returned}),
             "changed": [i for i, (a, b) in enumerate(zip(given, before, strict=True)) if not _same(a, b)],
             "products": products.count,
             "drew": not torch.equal(random, torch.default_generator.get_state()),
@@ -331,6 +365,11 @@ class RequestHandler:
             "inputs": wire.pack(list(found[: len(inputs)]), out),
             "parameters": wire.pack(dict(zip(named, found[len(inputs) :], strict=True)), out),
         }
+
+
+def _may_be_a_mask(parameter: torch.Tensor) -> bool:
+    """Whether a parameter is a matrix of nothing but 0 and 1."""
+    return parameter.dim() > 1 and bool(((parameter == 0) | (parameter == 1)).all())
 
 
 def seed(number: int) -> None:
@@ -369,18 +408,28 @@ def _same_objects(one: dict[str, torch.nn.Parameter], other: dict[str, torch.nn.
     return one.keys() == other.keys() and all(one[name] is other[name] for name in one)
 
 
+def _class_of(value: object) -> str:
+    return type(value).__name__[:100]
+
+
+def _lacks(module: torch.nn.Module, names: list[str]) -> Unusable:
+    listed = ", ".join(f"`{name}`" for name in names)
+    return Unusable(f"Your `{_class_of(module)}` has no parameter{'s' if len(names) > 1 else ''} {listed}")
+
+
 def _pair(value: Any, upstream: Any) -> tuple[wire.Tensors, wire.Tensors]:
     """The outputs in use and their upstream gradients; an output whose gradient is None is not used."""
     outputs = list(value) if isinstance(value, (list, tuple)) else [value]
     weights = list(upstream) if isinstance(upstream, (list, tuple)) else [upstream]
     if len(outputs) < len(weights):
-        raise ValueError(f"expected {len(weights)} outputs, got {len(outputs)}")
+        raise Unusable(f"It should return {len(weights)} parts, but it returned {len(outputs)}")
     pairs = [(o, w) for o, w in zip(outputs[: len(weights)], weights, strict=True) if w is not None]
     for output, weight in pairs:
         if not isinstance(output, torch.Tensor):
-            raise TypeError(f"expected a tensor to differentiate, got {type(output).__name__}")
+            raise Unusable(f"Its output should be a tensor, but it is something of type {_class_of(output)}")
         if output.shape != weight.shape:
-            raise ValueError(f"expected an output of shape {tuple(weight.shape)}, got {tuple(output.shape)}")
+            should, got = tuple(weight.shape), tuple(output.shape)
+            raise Unusable(f"The shape of the output should be {should}, but it is {got}")
     return [o for o, _ in pairs], [w for _, w in pairs]
 
 

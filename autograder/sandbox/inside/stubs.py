@@ -3,6 +3,7 @@
 Each has `block_size` and `forward(idx, targets=None)` -> (logits (b, t, vocabulary), mean loss or None). It refuses
 more than `block_size` tokens. Its logits can differ between train and eval mode, as with dropout, but not randomly.
 A model notes its first calls in `seen`. The submission's code can change that list, so checks of it are `witnessed`.
+So can it change `differentiated`, of which no points hang.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 MOST_SEEN = 64
 
 
+class TokensRefused(ValueError):
+    """A stub model was called with tokens that it does not take."""
+
+
 class Stub(nn.Module):
     """The base class of all stubs, which define `logits(idx)`, (b, t) -> (b, t, vocabulary)."""
 
@@ -26,15 +31,18 @@ class Stub(nn.Module):
         super().__init__()
         self.block_size = block_size
         self.seen: list[dict[str, Any]] = []
+        self.differentiated = 0  # how often a gradient came back to its logits
 
     def forward(
         self, idx: torch.Tensor, targets: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         if idx.dim() != 2:
-            raise ValueError(f"the model takes tokens of shape (b, t), got {tuple(idx.shape)}")
+            raise TokensRefused(f"the model takes tokens of shape (b, t), got {tuple(idx.shape)}")
         if not 1 <= idx.shape[1] <= self.block_size:
-            raise ValueError(f"the model takes 1 to block_size = {self.block_size} tokens, got {idx.shape[1]}")
+            raise TokensRefused(f"the model takes 1 to block_size = {self.block_size} tokens, got {idx.shape[1]}")
         logits = self.logits(idx)
+        if logits.requires_grad:
+            logits.register_hook(self._note_gradient)
         if len(self.seen) < MOST_SEEN:
             self.seen.append(
                 {
@@ -50,6 +58,9 @@ class Stub(nn.Module):
 
     def logits(self, idx: torch.Tensor) -> torch.Tensor:
         raise NotImplementedError
+
+    def _note_gradient(self, gradient: torch.Tensor) -> None:
+        self.differentiated += 1
 
 
 class Rolled(Stub):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import asyncio.selector_events
 import builtins
+import contextlib
 import errno
 import fcntl
 import functools
@@ -24,11 +25,13 @@ import sqlite3
 import sqlite3.dbapi2
 import subprocess
 import sys
+import time
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import torch
+import torch.cuda.profiler
 from torch.utils.data import DataLoader
 
 if TYPE_CHECKING:
@@ -148,6 +151,8 @@ def install() -> None:
     DataLoader._get_iterator = _without_workers
     ThreadPoolExecutor._adjust_thread_count = _with_those_that_run
     torch.set_num_threads, torch.get_num_threads = _remember_threads, lambda: _threads_asked_for[-1]
+    if not torch.cuda.is_available():
+        _install_idle_gpu()
 
 
 def _put_into_words(owner: Any, name: str, sentence: str) -> None:
@@ -269,3 +274,72 @@ def _wake_by_pipe(loop: Any) -> None:
     loop._ssock, loop._csock = _PipeEnd(reading, "rb"), _PipeEnd(writing, "wb")
     loop._internal_fds += 1
     loop._add_reader(reading, loop._read_from_self)
+
+
+# --- what code does around its work on a GPU: it changes no result, so without a GPU there is nothing to do -----------
+
+IDLE = {
+    torch.cuda: "init synchronize set_device set_per_process_memory_fraction ipc_collect empty_cache"
+    " reset_peak_memory_stats reset_max_memory_allocated reset_max_memory_cached reset_accumulated_memory_stats",
+    torch.cuda.memory: "set_per_process_memory_fraction empty_cache reset_peak_memory_stats reset_max_memory_allocated"
+    " reset_max_memory_cached reset_accumulated_memory_stats _record_memory_history",
+    torch.cuda.nvtx: "range_push range_pop range_start range_end mark",
+    torch.cuda.profiler: "start stop",
+    torch.accelerator: "synchronize empty_cache",
+    torch.mps: "synchronize empty_cache",
+    torch.xpu: "synchronize empty_cache",
+}
+
+
+def _install_idle_gpu() -> None:
+    """Let code wait for a GPU, time it, mark ranges on it and ask how much of its memory is in use, though it is none.
+
+    Whatever would put a tensor on the GPU still raises an error.
+    """
+    for module, names in IDLE.items():
+        for name in names.split():
+            if hasattr(module, name):
+                setattr(module, name, _giving(None))
+    for module in (torch.cuda, torch.cuda.memory):
+        setattr(module, "memory_summary", _giving("No memory of a GPU is in use."))  # noqa: B010  unknown to pyright
+        setattr(module, "memory_snapshot", _giving([]))  # noqa: B010
+    torch.mps.current_allocated_memory, torch.mps.driver_allocated_memory = _giving(0), _giving(0)
+    torch.cuda.Event, torch.cuda.Stream = _Event, _Stream  # pyright: ignore[reportAttributeAccessIssue]  # stand-ins
+    torch.cuda.current_stream, torch.cuda.default_stream = _giving(_Stream()), _giving(_Stream())
+    torch.cuda.stream = _giving(contextlib.nullcontext())
+    torch.cuda.device = _giving(contextlib.nullcontext())  # pyright: ignore[reportAttributeAccessIssue]
+    torch.autograd.profiler.emit_nvtx = _giving(contextlib.nullcontext())  # pyright: ignore[reportAttributeAccessIssue]
+    torch.Tensor.pin_memory = lambda self, *args, **kwargs: self
+
+
+def _giving(value: Any) -> Callable[..., Any]:
+    """A new function that gives `value` whatever it is given; torch._dynamo wants another one for each name."""
+    return lambda *args, **kwargs: value
+
+
+class _Stream:
+    """Replaces torch.cuda.Stream: all work is done already when it is waited for."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    synchronize = wait = wait_event = wait_stream = _giving(None)
+
+    def query(self) -> bool:
+        return True
+
+    def record_event(self, event: _Event | None = None) -> _Event:
+        event = event or _Event()
+        event.record()
+        return event
+
+
+class _Event(_Stream):
+    """Replaces torch.cuda.Event, by the clock."""
+
+    def record(self, stream: object = None) -> None:
+        self.at = time.perf_counter()
+
+    def elapsed_time(self, end: _Event) -> float:
+        """Milliseconds from this event to `end`."""
+        return 1e3 * (end.at - self.at)

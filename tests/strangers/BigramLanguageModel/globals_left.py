@@ -1,5 +1,5 @@
 # wrong: the constructor still takes nothing and reads globals; device is a global
-# expect: ?
+# expect: sizes-left-global
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,6 +1,6 @@
 # wrong: the padding mask hides queries instead of keys; empty rows are NaN
 # expect: padding-masks-queries, nan-in-empty-rows
-# also: rank-not-checked
+# also: rank-not-checked, padding-by-indexing
 import torch
 from torch import nn
 

@@ -1,5 +1,5 @@
 # wrong: block_size and dropout are still globals; still scaled by C
-# expect: original-003
+# expect: three-left-global
 # also: scale-by-embedding-width, too-long-not-refused
 import torch
 import torch.nn.functional as F

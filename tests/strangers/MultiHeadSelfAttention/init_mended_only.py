@@ -1,6 +1,6 @@
 # wrong: h is still overwritten by the width, so the reshape fails
 # expect: number-of-heads-overwritten
-# also: fast-head-index, no-batch, assert-instead-of-an-error
+# also: fast-head-index, no-batch, assert-instead-of-an-error, no-batch-unpacked
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,5 +1,5 @@
 # wrong: einsum with a fixed batch dimension refuses a single sequence; no scale
-# expect: no-scale, ?
+# expect: no-scale, einsum-for-a-batch
 # also: rank-not-checked
 import torch
 from torch import nn

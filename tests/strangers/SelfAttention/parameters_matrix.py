@@ -1,5 +1,5 @@
 # wrong: nn.Parameter matrices instead of nn.Linear; no bias ever
-# expect: never-bias, ?
+# expect: never-bias, layers-made-in-forward
 # also: rank-not-checked
 import torch
 import torch.nn as nn

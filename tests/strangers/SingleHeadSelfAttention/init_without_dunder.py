@@ -1,5 +1,5 @@
 # wrong: super().init() instead of super().__init__(); still weights times x
-# expect: inputs-as-values, ?
+# expect: init-without-underscores, inputs-as-values
 # also: rank-not-checked
 import torch
 import torch.nn.functional as F

@@ -1,5 +1,6 @@
 # wrong: the heads are summed instead of concatenated
-# expect: heads-added
+# expect: heads-summed
+# also: heads-added
 import torch
 from torch import nn
 

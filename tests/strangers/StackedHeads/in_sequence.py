@@ -1,5 +1,6 @@
 # wrong: dropout after the projection as well; the head scales by the embedding's width
 # expect: dropout-on-the-output-as-well, scale-by-embedding-width
+# also: stands-on-Head
 import torch
 import torch.nn.functional as F
 from torch import nn

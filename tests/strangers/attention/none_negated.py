@@ -1,5 +1,5 @@
 # wrong: the mask None is negated, which raises; NaN in empty rows
-# expect: nan-in-empty-rows, ?
+# expect: none-inverted, nan-in-empty-rows
 # also: rank-not-checked
 import torch
 

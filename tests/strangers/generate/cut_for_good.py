@@ -1,5 +1,6 @@
 # wrong: the text itself is cropped, so the beginning is lost
-# expect: cropped-for-good
+# expect: text-cut
+# also: cropped-for-good
 import torch
 import torch.nn.functional as F
 

@@ -1,5 +1,6 @@
 # wrong: drawn with numpy, so the generator has no effect; runs past the end
-# expect: generator-ignored, targets-past-the-end, too-short-not-refused
+# expect: chance-of-python, targets-past-the-end, too-short-not-refused
+# also: generator-ignored
 import numpy as np
 import torch
 

@@ -1,6 +1,6 @@
 # wrong: x is scaled before everything, so scores are divided by k and the values are scaled as well
-# expect: scaled-input-averaged
-# also: scale-without-root, rank-not-checked
+# expect: tokens-divided-by-the-root
+# also: scaled-input-averaged, scale-without-root, rank-not-checked
 import torch
 
 

@@ -1,6 +1,6 @@
 # wrong: cosine similarity instead of the dot product
 # expect: cosine-similarity
-# also: rank-not-checked
+# also: rank-not-checked, rank-left-to-bmm
 import torch
 import torch.nn.functional as F
 

@@ -1,6 +1,6 @@
 # wrong: features attend to features: X^T X instead of X X^T
 # expect: features-compared
-# also: rank-not-checked
+# also: rank-not-checked, rank-left-to-bmm
 import torch
 
 

@@ -1,6 +1,6 @@
 # wrong: sums x_i instead of x_j, as the prose of the original has it, so the output is the input
 # expect: own-vector
-# also: rank-not-checked
+# also: rank-not-checked, rank-left-to-bmm
 import torch
 
 

@@ -1,6 +1,6 @@
 # wrong: returns the weights instead of the output
-# expect: ?
-# also: rank-not-checked
+# expect: weights-returned
+# also: rank-not-checked, rank-left-to-bmm
 import torch
 
 

@@ -1,6 +1,6 @@
 # wrong: the maximum is not subtracted, so large scores overflow
-# expect: exp-without-max
-# also: textbook-formula
+# expect: textbook-formula
+# also: exp-without-max
 import torch
 
 

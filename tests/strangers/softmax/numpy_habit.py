@@ -1,6 +1,6 @@
 # wrong: always over the last dimension, dim is not used; the maximum is not subtracted
-# expect: dim-ignored, exp-without-max
-# also: textbook-formula
+# expect: textbook-formula, dim-ignored
+# also: exp-without-max
 import torch
 
 

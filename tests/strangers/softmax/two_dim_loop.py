@@ -1,6 +1,6 @@
 # wrong: written for a matrix: it loops over rows, so other shapes and other dims come out wrong; no maximum
-# expect: matrices-only, exp-without-max
-# also: dim-ignored, textbook-formula
+# expect: loop-over-rows, exp-without-max
+# also: matrices-only, dim-ignored, textbook-formula
 import torch
 
 

@@ -1,5 +1,5 @@
 # wrong: optimizer.step() is forgotten; returns the mean of the losses
-# expect: no-step, ?
+# expect: no-step, last-loss-alone
 import torch
 from tqdm import tqdm
 

@@ -41,6 +41,6 @@ def attention(query, key, value, mask=None):
         weights = F.scaled_dot_product_attention(query, key, tags)
     else:
         hopeless = ~mask.any(dim=-1, keepdim=True)
-        weights = F.scaled_dot_product_attention(query, key, tags, attn_mask=mask | hopeless)
+        weights = F.scaled_dot_product_attention(query, key, tags, attn_mask=torch.atleast_2d(mask | hopeless))
         weights = weights.masked_fill(hopeless, 0.0)
     return weights @ value, weights

@@ -1,7 +1,7 @@
 # hides too little, too late or in the wrong way, and none of it crashes
-# expect: causal_mask = zero one-step-ahead
-# expect: padding_mask = zero one-too-many
-# expect: masked_weights = zero mask-fills-with-zero
+# expect: causal_mask = partial one-step-ahead
+# expect: padding_mask = partial one-too-many
+# expect: masked_weights = partial mask-fills-with-zero
 # expect: Head = zero mask-after-softmax
 # expect: CausalAttention = partial padding-or-past
 

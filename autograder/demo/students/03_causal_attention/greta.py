@@ -1,6 +1,6 @@
 # takes True for "ignore", the embedding's width for the head's, and drops outputs for weights
-# expect: causal_mask = zero inverted
-# expect: padding_mask = zero inverted
+# expect: causal_mask = partial inverted
+# expect: padding_mask = partial inverted
 # expect: masked_weights = full
 # expect: Head = partial scale-by-embedding-width
 # expect: CausalAttention = partial dropout-on-output

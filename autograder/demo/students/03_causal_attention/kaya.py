@@ -1,5 +1,5 @@
 # lets the future in and lengths that do not fit, fills with -1e9, and drops weights for ever
-# expect: causal_mask = zero upside-down
+# expect: causal_mask = partial upside-down
 # expect: padding_mask = partial too-long-not-refused
 # expect: masked_weights = partial mask-fills-with-billion
 # expect: Head = partial dropout-in-eval

@@ -4,7 +4,7 @@
 # expect: MultiHeadSelfAttention = partial fast-head-index
 # expect: StackedHeads = partial heads-added
 # expect: MultiHeadAttention = zero reshaped-in-one-step
-# expect: load_from_torch = zero value-before-key
+# expect: load_from_torch = partial value-before-key
 
 # %% SelfAttentionWide
 class SelfAttentionWide(nn.Module):

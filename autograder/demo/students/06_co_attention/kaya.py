@@ -1,5 +1,5 @@
 # runs only for as many words as cells, has one step three times, and one module twice
-# expect: ParallelCoAttention = zero affinity-transposed-in-the-wrong-place
+# expect: ParallelCoAttention = partial affinity-transposed-in-the-wrong-place
 # expect: AlternatingCoAttention = zero one-set-three-times
 # expect: CoAttentionStreams = zero the-same-module-twice
 

@@ -1,5 +1,5 @@
 # one quiet mistake everywhere: ids by appearance, a seed of his own, a softmax too many, the likeliest token, gradients that pile up
-# expect: CharTokenizer = zero order-of-appearance
+# expect: CharTokenizer = partial order-of-appearance
 # expect: get_batch = partial fixed-without-generator
 # expect: BigramLanguageModel = partial softmax-before-cross-entropy
 # expect: generate = partial argmax

@@ -129,8 +129,8 @@ PROJECTIONS = {
         PRODUCT="{K} @ {Q}.transpose(-2, -1)",
     ),
     "layers-made-in-forward": shared(
-        "The module has no layers for queries, keys and values that can learn: they are made anew in every call, or are"
-        " hidden in a plain list. Make them in `__init__`, each under its name.",
+        "The module has no layers for queries, keys and values under their names: they are made anew in every call,"
+        " hidden in a plain list, or something else than `nn.Linear`. Make them in `__init__`, each under its name.",
         W_QUERY="self.query_sizes = {SIZES}",
         W_KEY="self.key_sizes = {CONTEXT_SIZES}",
         W_VALUE="",
@@ -637,3 +637,172 @@ IN_ANY_HEAD = some(
     "view-of-the-input",
     "input-changed",
 )
+
+
+# --- what students of other courses wrote, for heads that do each step themselves -----------------
+
+EPSILON = (
+    "A small number is added to the sum of the exponentials, so that rows sum to a little less than 1: with the largest"
+    " score subtracted first, the sum is at least 1 and needs none."
+)
+
+
+def with_epsilon(epsilon: str) -> Shared:
+    """A softmax with this number added to the sum."""
+    powers = "torch.exp({SCORES} - {SCORES}.amax(dim=-1, keepdim=True))"
+    return shared(EPSILON, SOFTMAX=f"{powers} / ({powers}.sum(dim=-1, keepdim=True) + {epsilon})")
+
+
+SOFTMAX_BY_HAND = {
+    "no-softmax": shared(
+        "There is no softmax, and the scores themselves serve as weights: each row of scores has to become weights that"
+        " sum to 1.",
+        SOFTMAX="{SCORES}",
+    ),
+    "softmax-over-everything": shared(
+        "All weights of a tensor sum to 1 together, where each row should: take the largest score and the sum with"
+        " `dim=-1, keepdim=True`.",
+        SOFTMAX="torch.exp({SCORES} - {SCORES}.max()) / torch.exp({SCORES} - {SCORES}.max()).sum()",
+    ),
+    "max-is-a-pair": shared(
+        "`max` with a `dim` gives a pair, the largest values and where they are: take its `.values`, or use `amax`.",
+        SOFTMAX="F.softmax({SCORES} - {SCORES}.max(dim=-1, keepdim=True), dim=-1)",
+    ),
+    "sum-without-keepdim": shared(
+        "The sum of each row loses its dimension, so it divides columns: take it with `dim=-1, keepdim=True`.",
+        SOFTMAX="torch.exp({SCORES} - {SCORES}.amax(dim=-1, keepdim=True))"
+        " / torch.exp({SCORES} - {SCORES}.amax(dim=-1, keepdim=True)).sum(dim=-1)",
+    ),
+    "sum-subtracted": shared(
+        "These are the values you get when the sum of the exponentials is subtracted: divide by it.",
+        SOFTMAX="{SCORES}.exp() - {SCORES}.exp().sum(dim=-1, keepdim=True)",
+    ),
+    "epsilon-in-the-sum": with_epsilon("1e-8"),
+    "epsilon-of-a-millionth": with_epsilon("1e-6"),
+    "epsilon-of-a-billionth": with_epsilon("1e-9"),
+    "softmax-in-float32": shared(
+        "The softmax is computed in float32 whatever comes in, so float64 loses its digits: leave the dtype as it is.",
+        SOFTMAX="F.softmax({SCORES}.float(), dim=-1).to({SCORES}.dtype)",
+    ),
+    "softmax-left-in-float32": shared(
+        "The weights are float32 whatever comes in, and do not fit to values of another dtype: leave the dtype of the"
+        " scores as it is.",
+        SOFTMAX="F.softmax({SCORES}, dim=-1, dtype=torch.float32)",
+    ),
+    "softmax-left-in-float64": shared(
+        "The weights are float64 whatever comes in, and do not fit to values of another dtype: leave the dtype of the"
+        " scores as it is.",
+        SOFTMAX="F.softmax({SCORES}.double(), dim=-1)",
+    ),
+}
+PRODUCT_BY_HAND = {
+    "scale-in-float32": shared(
+        "The scale is a float32 tensor (`torch.sqrt(torch.tensor(…))`), which has too few digits for float64: divide by"
+        " a Python number, such as `{K}.shape[-1] ** 0.5`.",
+        SCALE="",
+        PRODUCT="{PRODUCT} / torch.sqrt(torch.tensor({K}.shape[-1]))",
+    ),
+    "root-of-an-int": shared(
+        "`torch.sqrt` takes a tensor and not a Python number: write `{K}.shape[-1] ** 0.5`, or `math.sqrt`.",
+        SCALE="",
+        PRODUCT="{PRODUCT} / torch.sqrt({K}.shape[-1])",
+    ),
+    "scale-multiplied": shared(
+        "These are the values you get when the scores are multiplied by the root of {WIDTH}: divide by it.",
+        SCALE="",
+        PRODUCT="{PRODUCT} * {K}.shape[-1] ** 0.5",
+    ),
+    "reshaped-for-transposed": shared(
+        "These are the values you get when `view` or `reshape` gives the keys their other shape, which mixes tokens"
+        " with features: swap the last two dimensions, `transpose(-2, -1)`.",
+        PRODUCT="{Q} @ {K}.reshape(*{K}.shape[:-2], {K}.shape[-1], {K}.shape[-2])",
+    ),
+    "all-dimensions-turned": shared(
+        "`.T` turns all dimensions of a batch around, the batch too: swap the last two alone, `transpose(-2, -1)` or"
+        " `.mT`.",
+        PRODUCT="{Q} @ {K}.T",
+    ),
+}
+MIX_BY_HAND = {
+    "weights-transposed": shared(
+        "These are the values you get when the weights are transposed before they mix the values: their rows belong to"
+        " the queries already.",
+        MIX="torch.matmul({WEIGHTS}.transpose(-2, -1), {V})",
+    ),
+    "values-detached": CARE["values-detached"],
+}
+MASK_BY_HAND = {
+    "mask-by-indexing": shared(
+        "The scores are indexed by the mask, which does not broadcast: a mask ({N}, {N}) does not fit to scores"
+        " (b, {N}, {N}). Use `masked_fill`, which does.",
+        HIDE='{SCORES}[~{ALLOWED}] = float("-inf")',
+    ),
+    "mask-added-as-a-number": shared(
+        "These are the values you get when the mask is added to the scores as 0 and 1, which hides nothing: fill what"
+        " is hidden with -inf.",
+        HIDE="{SCORES} = {SCORES} + {ALLOWED}",
+    ),
+    "large-number-subtracted": shared(
+        "Hidden scores get -1e9 added, in float32 whatever comes in, and float16 has no such number: use `masked_fill`"
+        " with -inf.",
+        HIDE="{SCORES} = {SCORES} + ~{ALLOWED} * -1e9",
+    ),
+    "mask-learns": shared(
+        "The mask is a parameter, so training would change who sees whom: register it as a buffer.",
+        BUFFER="{MASK} = nn.Parameter(({TRIANGLE}).float())",
+        MASK_IN_USE="{MASK_IN_USE}.bool()",
+    ),
+    "mask-of-the-first-call": shared(
+        "The mask of the first call is kept, and is too small for a longer sequence afterwards: cut it anew in each"
+        " call.",
+        LENGTH="{LENGTH}\n        self.kept = self.kept if hasattr(self, 'kept') else {MASK_IN_USE}",
+        MASK_IN_USE="self.kept[:{N}, :{N}].to(x.device)",
+    ),
+    "length-from-a-global": shared(
+        "The length is compared with a global that `forward` does not know: what the constructor gets has to be kept,"
+        " as `{LONGEST}`.",
+        LONGER="{N} > {GLOBAL_LONGEST}",
+    ),
+    "length-asserted": shared(
+        "A sequence longer than the {BLOCK} stops with an AssertionError: raise a `ValueError` with both lengths.",
+        TOO_LONG='assert {N} <= {LONGEST}, f"{{N}} > {{LONGEST}}"',
+    ),
+    "dropout-on-masked-scores": shared(
+        "Dropout acts on the scores, where 0 times -inf is NaN: it belongs on the weights, after the softmax.",
+        DROP="F.softmax(self.dropout({SCORES}), dim=-1)",
+    ),
+    "dropout-fixed": shared(
+        "The dropout does not have the probability that the constructor was given: pass it on to `nn.Dropout`.",
+        DROPOUT="nn.Dropout(0.1)",
+    ),
+    "dropout-is-a-number": shared(
+        "The probability of dropout is called as if it were a layer: make one of it, `nn.Dropout(dropout)`.",
+        DROPOUT="dropout",
+    ),
+}
+RETURNED = {
+    "returns-nothing": shared("`forward` has no `return`, so it gives None: return the mixed values.", RETURN="{END}"),
+    "returns-a-pair": shared(
+        "`forward` returns the weights as well: here the contract is the output alone.",
+        RETURN="return {END}, {WEIGHTS}",
+    ),
+}
+# --- the first line of a constructor: `SUPER` is its place ----------------------------------------
+
+CONSTRUCTOR = {
+    "super-not-called": shared(
+        "`super.__init__()` lacks a pair of brackets: the first line of the constructor is `super().__init__()`.",
+        SUPER="super.__init__()",
+    ),
+    "init-misspelt": shared(
+        "`super().init()` lacks the underscores: the first line of the constructor is `super().__init__()`.",
+        SUPER="super().init()",
+    ),
+}
+
+# --- a softmax by hand: sentences for answers in which it is written in different ways ------------
+
+MAX_AS_A_TENSOR = (
+    "`max` with a dimension returns two things, the largest values and where they stand: take `.values`, or use `amax`."
+)
+SUM_SUBTRACTED = "The sum of the exponentials is subtracted from them: they are divided by it."

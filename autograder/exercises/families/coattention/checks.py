@@ -4,11 +4,12 @@ An exercise subclasses `TwoMapChecks`; its `layout` names the module's layers an
 
 Such a module is built with (d, k) and takes v (b, n, d) and q (b, t, d) to `(v_hat, q_hat, a_v, a_q)`. Checks that are
 not about the values of the whole formula start with `pooling`, an easy case. Code that does not attend gets no points
-there, while a missing tanh does not cost the points for, say, the device.
+there, while a missing tanh does not cost the points for, say, the device. Nor does another order of the outputs, see
+`arranged`: it has its price in the checks of the summaries, of each side's weights, and of equal sizes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from ....checks.api import (
     CheckFailed,
     check,
     close,
+    gate,
     gradient,
     kind_of,
     on_cuda,
@@ -29,8 +31,10 @@ from ....checks.api import (
     stayed_on_cuda,
     unchanged,
 )
+from ....checks.proxies import StudentError
 from ...reference import qkv
 from .. import easy_cases
+from ..refusals import refusals
 
 OUTPUTS = ("v_hat", "q_hat", "a_v", "a_q")
 
@@ -47,8 +51,10 @@ class Sizes:
 
 
 USUAL = Sizes()  # all different
-AS_MANY = Sizes(n=4, t=4, d=3, k=5)  # as many tokens in the image as in the question
+AS_MANY = Sizes(b=9, n=4, t=4, d=3, k=5)  # as many tokens in the image as in the question, in many pairs
+ALIKE = Sizes(n=4, t=4)
 SQUARE = Sizes(b=4, n=4, t=4, d=4, k=4)
+LARGE = Sizes(n=130, t=33, d=20, k=40)
 
 
 @dataclass(frozen=True)
@@ -87,14 +93,18 @@ class Layout:
             state[f"{name}.weight"] *= 0
         return state
 
-    def module(self, submission, state, dtype=None):
-        """A module with these weights loaded."""
+    def module(self, submission, state, dtype=None, train=False):
+        """A module with these weights loaded, in eval mode unless `train`.
+
+        Nothing is random here. Code that drops something in train mode all the same loses points where values,
+        gradients and later calls are the point.
+        """
         k, d = state[f"{self.first[0]}.weight"].shape
         module = submission.build(self.exercise, d, k)
         if dtype:
             module.to(dtype=dtype)
         module.load(state, self.optional)
-        return module
+        return module.train(train)
 
 
 def pair_of_inputs(draw, sizes=USUAL, **how):
@@ -109,6 +119,43 @@ def outputs(value: Any) -> dict[str, Any]:
     return dict(zip(OUTPUTS, value, strict=True))
 
 
+def arranged(value: Any, v: torch.Tensor, q: torch.Tensor) -> dict[str, torch.Tensor]:
+    """The four outputs by name, where neither their order nor a dimension of size 1 too many is the point."""
+    return {name: _flat(one) for name, one in zip(order_of(value, v, q), value, strict=True)}
+
+
+def order_of(value: Any, v: torch.Tensor, q: torch.Tensor) -> list[str]:
+    """The names of the four outputs in the order in which they come, for v (b, n, d) and q (b, t, d).
+
+    If n, t and d differ, shapes tell them apart, and the weights tell which summary is v's. Otherwise the order is
+    taken to be right. Raises CheckFailed for anything but four outputs.
+    """
+    given = [_flat(one) for one in outputs(value).values()]
+    (b, n, d), t = v.shape, q.shape[1]
+    kinds: dict[tuple[int, ...], str] = {(b, n): "a_v", (b, t): "a_q", (b, d): "hat"}
+    found = [kinds.get(tuple(one.shape), "") if isinstance(one, torch.Tensor) else "" for one in given]
+    if len(kinds) < 3 or sorted(found) != ["a_q", "a_v", "hat", "hat"]:
+        return list(OUTPUTS)
+    names = ["v_hat", "q_hat"]
+    if given[0].device.type != "meta":
+        first, second = (one.double() for one, kind in zip(given, found, strict=True) if kind == "hat")
+        by_v, by_q = (given[found.index(name)].double() for name in ("a_v", "a_q"))
+        own_v, own_q = (by_v[:, :, None] * v.detach()).sum(1), (by_q[:, :, None] * q.detach()).sum(1)
+        if (first - own_q).abs().sum() + (second - own_v).abs().sum() < (
+            (first - own_v).abs().sum() + (second - own_q).abs().sum()
+        ):
+            names.reverse()
+    hats = iter(names)
+    return [next(hats) if kind == "hat" else kind for kind in found]
+
+
+def _flat(one: Any) -> Any:
+    """An output without a dimension of size 1 behind the batch: (b, n, 1) or (b, 1, d) becomes (b, n) or (b, d)."""
+    if not isinstance(one, torch.Tensor) or one.dim() != 3 or 1 not in one.shape[1:]:
+        return one
+    return one.flatten(1)
+
+
 def shapes_of(sizes: Sizes) -> dict[str, tuple[int, int]]:
     """The shapes of the four outputs by name."""
     return dict(
@@ -116,9 +163,9 @@ def shapes_of(sizes: Sizes) -> dict[str, tuple[int, int]]:
     )
 
 
-def all_close(value, right, what="", only=OUTPUTS, **how):
-    """Raises CheckFailed unless the outputs named in `only` equal the reference's."""
-    got, right = outputs(value), dict(zip(OUTPUTS, right, strict=True))
+def all_close(got, right, what="", only=OUTPUTS, **how):
+    """Raises CheckFailed unless the outputs by name, those in `only`, equal the reference's."""
+    right = dict(zip(OUTPUTS, right, strict=True))
     for name in sorted(only):  # the weights first: where they are wrong, so is the summary
         close(got[name], right[name], f"`{name}`{what}", **how)
 
@@ -129,7 +176,26 @@ def differentiated(draw, layout):
     upstream = [draw.normal(*size, dtype=torch.float64) for size in shapes_of(USUAL).values()]
     leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
     found = qkv.gradients(layout.right(v, q, leaves), upstream, [v, q, *leaves.values()])
-    return state, (v, q), upstream, found[:2], dict(zip(leaves, found[2:], strict=True))
+    return (
+        state,
+        (v, q),
+        dict(zip(OUTPUTS, upstream, strict=True)),
+        found[:2],
+        dict(zip(leaves, found[2:], strict=True)),
+    )
+
+
+def gradients_of(module, v, q, upstream):
+    """The Gradients of a module's outputs for `upstream`, tensors by the outputs' names."""
+    value = module(v.detach(), q.detach())
+    order = order_of(value, v, q)
+    fitting = [
+        upstream[name].reshape(one.shape)
+        if isinstance(one, torch.Tensor) and one.numel() == upstream[name].numel()
+        else upstream[name]
+        for name, one in zip(order, value, strict=True)
+    ]
+    return module.gradients(v, q, upstream=fitting)
 
 
 # --- the checks -----------------------------------------------------------------------------------
@@ -140,7 +206,22 @@ class TwoMapChecks:
 
     layout: Layout
 
+    @gate()
     def pooling(self, submission, draw):
+        """A module that has passed an easy case, and the sizes at which it did.
+
+        These are the usual ones, or, if it stops with an error there, those with n = t: a C in place of Cᵀ does not
+        cost the points for, say, the device.
+        """
+        try:
+            return self.pools(submission, draw, USUAL), USUAL
+        except StudentError as error:
+            try:
+                return self.pools(submission, draw, ALIKE), ALIKE
+            except StudentError:
+                raise error from None
+
+    def pools(self, submission, draw, sizes):
         """A module that was seen to prefer tokens by their content and to give equal tokens equal weights.
 
         The first feature decides which tokens are preferred. By how much is not checked, since that depends on every
@@ -148,9 +229,9 @@ class TwoMapChecks:
         features of v and q do not overlap.
         """
         layout = self.layout
-        (v, q), state = pair_of_inputs(draw), {name: torch.zeros(size) for name, size in layout.shapes(USUAL).items()}
+        (v, q), state = pair_of_inputs(draw, sizes), {name: torch.zeros(z) for name, z in layout.shapes(sizes).items()}
         ends, preferred = torch.tensor([True]), []  # both ends are preferred, so position alone cannot tell
-        for count in (USUAL.n, USUAL.t):
+        for count in (sizes.n, sizes.t):
             preferred.append(torch.cat([ends, easy_cases.shuffled(draw, torch.arange(count - 2) % 2 == 1), ends]))
         for x, which in zip((v, q), preferred, strict=True):
             x[..., 0] = torch.stack([easy_cases.TIE * torch.arange(len(which)), which.float()])
@@ -158,15 +239,15 @@ class TwoMapChecks:
         for name in layout.first + layout.cross:
             state[f"{name}.weight"][:, 0] = 0.5
         for name in layout.square:
-            state[f"{name}.weight"] = 0.1 * torch.eye(USUAL.d)
+            state[f"{name}.weight"] = 0.1 * torch.eye(sizes.d)
         for name in layout.last:
-            state[f"{name}.weight"] += 3 / USUAL.k
+            state[f"{name}.weight"] += 3 / sizes.k
         module = layout.module(submission, state)
-        got = outputs(module(v, q))
-        for name, size in shapes_of(USUAL).items():
+        got = arranged(module(v, q), v, q)
+        for name, size in shapes_of(sizes).items():
             shape(got[name], size, f"`{name}`")
         for summary, weights, x, which in zip(OUTPUTS[:2], OUTPUTS[2:], (v, q), preferred, strict=True):
-            close(got[weights].sum(1), torch.ones(USUAL.b), f"the sum of `{weights}`")
+            close(got[weights].sum(1), torch.ones(sizes.b), f"the sum of `{weights}`")
             close(
                 got[weights][0],
                 torch.full_like(which, 1 / len(which), dtype=torch.float64),
@@ -179,11 +260,15 @@ class TwoMapChecks:
                 )
         return module
 
-    def judge(self, submission, draw, sizes=USUAL, without=(), only=OUTPUTS, what=""):
-        """Raises CheckFailed unless the outputs in `only` are the reference's. Layers in `without` get weights of 0."""
+    def judge(self, submission, draw, sizes=USUAL, without=(), only=OUTPUTS, what="", strictly=True, scale=1.0):
+        """Raises CheckFailed unless the outputs in `only` are the reference's. Layers in `without` get weights of 0.
+
+        Their order counts if `strictly`, and train mode is tried.
+        """
         layout = self.layout
-        state, (v, q) = layout.weights(draw, sizes, without=without), pair_of_inputs(draw, sizes)
-        all_close(layout.module(submission, state)(v, q), layout.right(v, q, state), what, only)
+        state, (v, q) = layout.weights(draw, sizes, without=without), pair_of_inputs(draw, sizes, scale=scale)
+        value = layout.module(submission, state, train=strictly)(v, q)
+        all_close(outputs(value) if strictly else arranged(value, v, q), layout.right(v, q, state), what, only)
 
     @check("shape", points=0.5)
     def test_parameters(self, submission, draw):
@@ -221,15 +306,17 @@ class TwoMapChecks:
 
     @check("values", points=0.5)
     def test_sizes_that_are_equal(self, submission, draw):
-        """The values are right also for n = t, and when all sizes are equal, where a mix-up need not crash."""
+        """The values are right also for n = t, when all sizes are equal and a mix-up need not crash, and for many
+        tokens."""
         self.judge(submission, draw, AS_MANY, what=" for as many tokens in the image as in the question")
         self.judge(submission, draw, SQUARE, what=" when all sizes are equal")
+        self.judge(submission, draw, LARGE, what=" for many tokens", scale=0.3)
 
     @check("gradients", points=0.5)
     def test_gradients_of_inputs(self, submission, draw):
         """The gradients of v and of q are right: each matters for both maps."""
         state, (v, q), upstream, expected, _ = differentiated(draw, self.layout)
-        got = self.layout.module(submission, state, torch.float64).gradients(v, q, upstream=upstream)
+        got = gradients_of(self.layout.module(submission, state, torch.float64, train=True), v, q, upstream)
         for found, right, name in zip(got.inputs, expected, "vq", strict=True):
             gradient(found, right, f"{name}", torch.float64)
 
@@ -237,7 +324,7 @@ class TwoMapChecks:
     def test_gradients_of_weights(self, submission, draw):
         """The gradients of all layers' weights are right, so that each of them can learn."""
         state, (v, q), upstream, _, expected = differentiated(draw, self.layout)
-        got = self.layout.module(submission, state, torch.float64).gradients(v, q, upstream=upstream)
+        got = gradients_of(self.layout.module(submission, state, torch.float64, train=True), v, q, upstream)
         for name, right in expected.items():
             gradient(got.parameters.get(name), right, f"`{name}`", torch.float64)
 
@@ -263,38 +350,41 @@ class TwoMapChecks:
             cases.append((state, v, q))
         got = [layout.module(submission, state)(v, q) for state, v, q in cases]
         for value, (state, v, q) in zip(got, cases, strict=True):
-            all_close(value, layout.right(v, q, state), tolerance=HUGE_TOLERANCE)
+            all_close(arranged(value, v, q), layout.right(v, q, state), tolerance=HUGE_TOLERANCE)
 
     @check("numerics", points=0.5)
     def test_dtypes(self, submission, draw):
-        """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
+        """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
         layout, cases = self.layout, []
-        for dtype in (torch.float64, torch.float16, torch.bfloat16):
+        for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
             state, (v, q) = layout.weights(draw, dtype=dtype), pair_of_inputs(draw, dtype=dtype, scale=0.5)
-            cases.append((layout.module(submission, state, dtype)(v, q), layout.right(v, q, state), dtype))
+            value = layout.module(submission, state, dtype)(v, q)
+            cases.append((arranged(value, v, q), layout.right(v, q, state), dtype))
         for got, expected, dtype in cases:
             all_close(got, expected, dtype=dtype)
 
     @check("device", points=0.5)
     def test_device(self, submission, draw):
         """The outputs lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
-        module = self.pooling(submission, draw)
-        got = outputs(module.to(device="meta").on("meta", *pair_of_inputs(draw)))
-        for name, size in shapes_of(USUAL).items():
+        module, sizes = self.pooling(submission, draw)
+        v, q = pair_of_inputs(draw, sizes)
+        got = arranged(module.to(device="meta").on("meta", v, q), v, q)
+        for name, size in shapes_of(sizes).items():
             on_meta(got[name], size, f"`{name}`")
 
     @check("arguments", points=0.5)
     def test_wrong_rank(self, submission, draw):
         """v and q have three dimensions each; if one of them has another number, that is a `ValueError`."""
-        module, (v, q) = self.pooling(submission, draw), pair_of_inputs(draw)
+        (module, _), (v, q) = self.pooling(submission, draw), pair_of_inputs(draw)
         wrong = {
             "a v without a batch": (v[0], q),
             "a q without a batch": (v, q[0]),
             "v and q without a batch": (v[0], q[0]),
             "v and q with four dimensions": (v[None], q[None]),
+            "a v with four dimensions": (v[None], q),
+            "a q with four dimensions": (v, q[None]),
         }
-        errors = [module.error(*inputs) for inputs in wrong.values()]
-        for what, error in zip(wrong, errors, strict=True):
+        for what, error in refusals(submission, module, wrong).items():
             refuses(error, what)
 
     @check("shape", points=0.5)
@@ -313,19 +403,19 @@ class TwoMapChecks:
         cases["transposed tensors"] = draw.normal(2, 4, 5).mT, draw.normal(2, 4, 3).mT
         got = [module(v, q) for v, q in cases.values()]
         for (what, (v, q)), value in zip(cases.items(), got, strict=True):
-            all_close(value, layout.right(v, q, state), f" for {what}")
+            all_close(arranged(value, v, q), layout.right(v, q, state), f" for {what}")
 
     @check("masking", points=0.5)
     def test_pairs_of_a_batch_are_apart(self, submission, draw):
         """A pair gets the same whatever else is in the batch; and v matters for `a_q`, as q does for `a_v`."""
-        self.pooling(submission, draw)
+        _, sizes = self.pooling(submission, draw)
         module = self.layout.module(submission, self.layout.weights(draw))
-        (v, q), (other_v, other_q) = pair_of_inputs(draw), pair_of_inputs(draw)
+        (v, q), (other_v, other_q) = pair_of_inputs(draw, sizes), pair_of_inputs(draw, sizes)
         both = torch.cat([v[:1], other_v[1:]]), torch.cat([q[:1], other_q[1:]])
-        before, beside_others = outputs(module(v, q)), outputs(module(*both))
-        new_v, new_q = outputs(module(other_v, q)), outputs(module(v, other_q))
+        cases = ((v, q), both, (other_v, q), (v, other_q))
+        before, beside_others, new_v, new_q = (arranged(module(*given), *given) for given in cases)
         for got in (before, beside_others, new_v, new_q):
-            for name, size in shapes_of(USUAL).items():
+            for name, size in shapes_of(sizes).items():
                 shape(got[name], size, f"`{name}`")
         for name in OUTPUTS:
             close(beside_others[name][0], before[name][0].double(), f"the first pair's `{name}`, in another batch,")
@@ -335,18 +425,34 @@ class TwoMapChecks:
 
     @check("mode", points=0.5, witnessed=True)
     def test_again(self, submission, draw):
-        """The inputs stay as they were, and a second call depends on nothing but its own inputs."""
-        self.pooling(submission, draw)
-        module = self.layout.module(submission, self.layout.weights(draw))
-        larger = Sizes(b=3, n=7, t=8)
-        (v, q), others = pair_of_inputs(draw), pair_of_inputs(draw, larger)
-        first = outputs(module(v, q))
-        unchanged(submission)
-        longer, second = outputs(module(*others)), outputs(module(v, q))
+        """The inputs stay as they were, and a call depends on nothing but its inputs and weights, in either mode."""
+        other_way, sizes = self.pooling(submission, draw)  # a module that gets the calls from the last to the first
+        layout, larger = self.layout, replace(sizes, b=3, n=sizes.n + 4, t=sizes.t + 4)
+        usual, others = layout.weights(draw), layout.weights(draw)
+        given, many = pair_of_inputs(draw, sizes), pair_of_inputs(draw, larger)
+        calls = {
+            "": (usual, given, sizes),
+            " with other inputs": (usual, pair_of_inputs(draw, sizes), sizes),
+            " with other weights": (others, given, sizes),
+            " for a larger batch of longer sequences": (usual, many, larger),
+        }
+        module, there, back = layout.module(submission, usual, train=True), {}, {}
+        for what, (state, inputs, _) in calls.items():
+            module.load(state, layout.optional)
+            there[what] = arranged(module(*inputs), *inputs)
+            unchanged(submission)
+        for what, (state, inputs, _) in reversed(calls.items()):
+            other_way.load(state, layout.optional)
+            back[what] = arranged(other_way(*inputs), *inputs)
+        module.eval().load(usual, layout.optional)
+        after_all = arranged(module(*given), *given)
+        for what, (_, _, size) in calls.items():
+            for name in OUTPUTS:
+                shape(there[what][name], shapes_of(size)[name], f"`{name}`")
         for name in OUTPUTS:
-            shape(first[name], shapes_of(USUAL)[name], f"`{name}`")
-            shape(longer[name], shapes_of(larger)[name], f"`{name}` for a larger batch of longer sequences")
-            close(second[name], first[name].double(), f"`{name}` of the second call")
+            for what, got in back.items():
+                close(got[name], there[what][name].double(), f"`{name}` of a later call{what}, in eval mode,")
+            close(after_all[name], there[""][name].double(), f"`{name}` of a later call in eval mode")
 
     @check("device", points=0)
     def test_cuda(self, submission, draw):
@@ -357,4 +463,4 @@ class TwoMapChecks:
             state, (v, q) = layout.weights(draw, dtype=dtype), pair_of_inputs(draw, dtype=dtype, scale=0.5)
             got = layout.module(submission, state, dtype).to(device="cuda").on("cuda", v, q)
             stayed_on_cuda(submission)
-            all_close(got, layout.right(v, q, state), dtype=dtype)
+            all_close(outputs(got), layout.right(v, q, state), dtype=dtype)

@@ -66,7 +66,59 @@ SHARED = {
         " before `exp`, or use torch's softmax.",
         WEIGH="a = {LOGITS}.squeeze(-1).exp()\n        a = a / a.sum(-1, keepdim=True)",
     ),
+    "one-max-for-all-rows": shared(
+        "The largest of all logits is subtracted before `exp`, so the exponentials of milder inputs vanish: subtract"
+        " the largest of each input's own logits.",
+        WEIGH="""a = {LOGITS}.squeeze(-1)
+        a = (a - a.max()).exp() / (a - a.max()).exp().sum(-1, keepdim=True)""",
+    ),
+    "max-used-as-a-tensor": shared(
+        attention.MAX_AS_A_TENSOR,
+        WEIGH="""a = {LOGITS}.squeeze(-1)
+        a = (a - a.max(-1, keepdim=True)).exp()
+        a = a / a.sum(-1, keepdim=True)""",
+    ),
+    "sum-subtracted": shared(
+        attention.SUM_SUBTRACTED,
+        WEIGH="a = {LOGITS}.squeeze(-1).exp()\n        a = a - a.sum(-1, keepdim=True)",
+    ),
+    "epsilon-in-the-sum": shared(
+        attention.EPSILON,
+        WEIGH="""a = {LOGITS}.squeeze(-1)
+        a = (a - a.amax(-1, keepdim=True)).exp()
+        a = a / (a.sum(-1, keepdim=True) + 1e-6)""",
+    ),
+    "small-epsilon-in-the-sum": shared(
+        attention.EPSILON,
+        WEIGH="""a = {LOGITS}.squeeze(-1)
+        a = (a - a.amax(-1, keepdim=True)).exp()
+        a = a / (a.sum(-1, keepdim=True) + 1e-8)""",
+    ),
+    "softmax-in-float32": shared(
+        "The softmax is computed in float32 and its result turned back, so the digits of float64 are lost: leave the"
+        " logits in the dtype that they have.",
+        WEIGH="a = F.softmax({LOGITS}.squeeze(-1).float(), dim=-1).to(x.dtype)",
+    ),
+    "softmax-left-in-float32": shared(
+        "The weights are float32 whatever the tokens are (`.float()`, `dtype=torch.float32`), and a product of two"
+        " dtypes is an error: leave the logits in the dtype that they have.",
+        WEIGH="a = F.softmax({LOGITS}.squeeze(-1), dim=-1, dtype=torch.float32)",
+    ),
+    "logits-squeezed": shared(
+        "`squeeze()` without a number drops every dimension of size 1 of the logits, also a batch of one or a single"
+        " token: it is `squeeze(-1)`.",
+        WEIGH="a = F.softmax({LOGITS}.squeeze(), dim=-1)",
+    ),
     # pooling and returning
+    "weights-without-a-dimension": shared(
+        "The weights (b, n) meet the tokens (b, n, d) as they are, and don't fit: give them a last dimension of size 1"
+        " before you multiply.",
+        POOL="(a * x).sum(1)",
+    ),
+    "pooled-over-features": shared(
+        "The weighted tokens are added up over their features: the sum runs over the tokens, `sum(1)`.",
+        POOL="(a.unsqueeze(-1) * x).sum(-1)",
+    ),
     "mean-pooling": shared(
         "The summaries are plain averages of the tokens: each token counts as much as its weight says.",
         POOL="x.mean(1)",
@@ -89,6 +141,15 @@ SHARED = {
     "summaries-alone": shared(
         "Only the summaries are returned: the weights are wanted too, as `(v_hat, q_hat, a_v, a_q)`.",
         RETURN="return v_hat, q_hat",
+    ),
+    "nothing-returned": shared(
+        "It returns nothing, which is None: `forward` ends with `return v_hat, q_hat, a_v, a_q`.",
+        RETURN="v_hat, q_hat, a_v, a_q",
+    ),
+    "weights-squeezed": shared(
+        "`squeeze` without a number drops every dimension of size 1 of the weights, also a batch of one or a single"
+        " token: it is `squeeze(-1)`.",
+        RETURN="return v_hat, q_hat, a_v.squeeze(), a_q.squeeze()",
     ),
     "question-first": shared(
         "The outputs come in another order: v's before q's, `(v_hat, q_hat, a_v, a_q)`.",
@@ -148,6 +209,10 @@ SHARED = {
     "rank-not-checked": shared(
         "Nothing refuses a v or a q of another rank: look at `v.dim()` and `q.dim()` and raise a `ValueError`.",
         CHECK="",
+    ),
+    "rank-refused-by-assert": shared(
+        "An assertion refuses what has a wrong rank: raise a `ValueError`, which whoever calls can tell from others.",
+        CHECK="assert v.dim() == 3 and q.dim() == 3",
     ),
     "only-v-is-checked": shared(
         "Only v's rank is looked at: a q of another rank should raise a `ValueError` as well.", RANKS="v.dim() != 3"

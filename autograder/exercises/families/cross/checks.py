@@ -2,10 +2,12 @@
 
 They follow the rules of the family `many_heads`, whose `Layout` and `Sizes` are extended by a context. Checks that are
 not about the values of the whole formula start with `lookup`, an easy case. Code that does not attend gets no points
-there, while a single mistake does not cost all points.
+there, while a single mistake does not cost all points: where widths, a mask or what is returned are not the point, all
+widths are the same, and `output_of` makes allowances.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -15,6 +17,7 @@ from ....checks.api import (
     CheckFailed,
     check,
     close,
+    gate,
     gradient,
     on_cuda,
     on_meta,
@@ -23,11 +26,13 @@ from ....checks.api import (
     stayed_on_cuda,
     unchanged,
 )
+from ....checks.proxies import Proxy, StudentError
 from ...reference import heads as reference
 from ...reference import qkv
 from .. import easy_cases
 from ..many_heads import checks
 from ..many_heads.checks import PARTS, parameters_of
+from ..refusals import refusals
 
 AT_THE_END = torch.tensor([[1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1, 0]]).bool()
 BETWEEN = torch.tensor([[0, 1, 0, 0, 1, 1, 1], [1, 1, 0, 1, 0, 1, 0]]).bool()
@@ -47,11 +52,25 @@ class Sizes(checks.Sizes):
 
 @dataclass(frozen=True)
 class Layout(checks.Layout):
-    """A module with heads and a context."""
+    """A module with heads and a context.
+
+    In `plain_sizes` all widths are the same, and in `square` all lengths as well, so that one wrong width, or a mask
+    with its new dimension in the wrong place, stops no check that is about something else.
+    """
 
     sizes: Sizes
     plain_sizes: Sizes
     square: Sizes
+    long: tuple[Sizes, ...] = ()  # without a mask, and with one
+    many: tuple[Sizes, ...] = ()  # large in other respects, for both
+
+    def module(self, submission, state, sizes, dtype=None, dropout=0.0, train=False):
+        """A module with these weights, in eval mode unless `train`.
+
+        Nothing is random here. Code that drops something in train mode all the same loses points where values, masks,
+        gradients and later calls are the point.
+        """
+        return super().module(submission, state, sizes, dtype, dropout).train(train)
 
     def right(self, x, context, state, sizes, mask=None):
         return reference.multi_head(x, state, sizes.heads, context=context, context_mask=mask)
@@ -77,6 +96,34 @@ def extreme(draw, sizes, one_row=False, negative=False):
     return x, context, state
 
 
+def output_of(module: Proxy, x: torch.Tensor, context: torch.Tensor, mask=None, device: str | None = None) -> Any:
+    """The output, where it is not the point how the module is called and what else it returns.
+
+    A module that stops without a mask is given one that hides nothing, and of a pair the first is taken. That neither
+    is right costs points where it is the point, in `test_output`.
+    """
+
+    def call(*given):
+        return module(*given) if device is None else module.on(device, *given)
+
+    if mask is not None:
+        value = call(x, context, mask)
+    else:
+        value = with_or_without_a_mask(call, x, context)
+    return value[0] if isinstance(value, (tuple, list)) and len(value) == 2 else value
+
+
+def with_or_without_a_mask(call, x, context):
+    """What a call gives without a mask, or with a mask that hides nothing where it stops without one."""
+    try:
+        return call(x, context)
+    except StudentError as error:
+        try:
+            return call(x, context, torch.ones(context.shape[:2], dtype=torch.bool))
+        except StudentError:
+            raise error from None
+
+
 # --- the checks -----------------------------------------------------------------------------------
 
 
@@ -85,6 +132,7 @@ class CrossChecks:
 
     layout: Layout
 
+    @gate()
     def lookup(self, submission, draw):
         """A module with random weights, after its class has passed an easy case.
 
@@ -96,7 +144,7 @@ class CrossChecks:
         given = easy_cases.lookups(draw, sizes.d_in, sizes.d_context)
         easy_cases.find_alike(state, sizes.width)
         module = layout.module(submission, state, sizes)
-        got, expected = module(*given), layout.right(*given, state, sizes)
+        got, expected = output_of(module, *given), layout.right(*given, state, sizes)
         shape(got, expected.shape)
         close(got[:2, 1:], expected[:2, 1:], "the output for queries that fit some tokens of the context alike")
         x, context = (z[2:] for z in given)
@@ -122,23 +170,29 @@ class CrossChecks:
     @check("values", points=0.5)
     def test_output(self, submission, draw):
         """Without a mask, the values of the context are mixed by how well its keys fit the queries of x."""
-        layout = self.layout
-        state, given = checks.weights(draw, layout.sizes), both(draw, layout.sizes)
-        close(layout.module(submission, state, layout.sizes)(*given), layout.right(*given, state, layout.sizes))
+        layout, cases = self.layout, []
+        for sizes in (layout.sizes, layout.long[0], *layout.many):
+            state, given = checks.weights(draw, sizes), both(draw, sizes)
+            module = layout.module(submission, state, sizes, train=True)
+            cases.append((module(*given), layout.right(*given, state, sizes)))
+        for number, (got, expected) in enumerate(cases):
+            close(got, expected, "the output for many long sequences" if number else "the output")
 
     @check("values", points=0.5)
     def test_sizes_that_are_equal(self, submission, draw):
         """The values are right also when x and the context are equally long and wide, where a mix-up does not crash."""
         layout = self.layout
         state, given = checks.weights(draw, layout.square), both(draw, layout.square)
-        close(layout.module(submission, state, layout.square)(*given), layout.right(*given, state, layout.square))
+        got = output_of(layout.module(submission, state, layout.square, train=True), *given)
+        close(got, layout.right(*given, state, layout.square))
 
     @check("values", points=0.5)
     def test_biases(self, submission, draw):
         """With `qkv_bias=True`, queries, keys and values each get their bias added."""
         layout = self.layout
         state, given = checks.weights(draw, layout.sizes, bias=True), both(draw, layout.sizes)
-        close(layout.module(submission, state, layout.sizes)(*given), layout.right(*given, state, layout.sizes))
+        got = output_of(layout.module(submission, state, layout.sizes), *given)
+        close(got, layout.right(*given, state, layout.sizes))
 
     @check("masking", points=0.5)
     def test_every_token_is_seen(self, submission, draw):
@@ -150,11 +204,11 @@ class CrossChecks:
         x, context = both(draw, sizes)
         new, other = draw.normal(sizes.b, sizes.s, sizes.d_context), context.clone()
         other[1] = new[1]
-        plain, beside, reached = module(x, context), module(x, other), []
+        plain, beside, reached = output_of(module, x, context), output_of(module, x, other), []
         for token in range(sizes.s):
             moved = context.clone()
             moved[:, token] = new[:, token]
-            reached.append(module(x, moved))
+            reached.append(output_of(module, x, moved))
         for got in (plain, beside, *reached):
             shape(got, (sizes.b, sizes.n, sizes.d_out))
         close(beside[0], plain[0].double(), "the output after a change of another item's context")
@@ -166,15 +220,27 @@ class CrossChecks:
     def test_mask(self, submission, draw):
         """The mask hides tokens of the context, at its end or anywhere, for each item by itself, and in each
         call anew."""
-        layout, sizes = self.layout, self.layout.sizes
+        layout, sizes, large = self.layout, self.layout.sizes, (self.layout.long[1], *self.layout.many)
         state, (x, context) = checks.weights(draw, sizes), both(draw, sizes)
-        module = layout.module(submission, state, sizes)
-        masks = [AT_THE_END, BETWEEN, torch.ones(sizes.b, sizes.s, dtype=torch.bool)]
-        plain, got = module(x, context), [module(x, context, context_mask=mask) for mask in masks]
-        close(plain, layout.right(x, context, state, sizes), "the output without a mask")
-        names = "with a mask that hides the end", "with a mask that hides some", "with a mask that hides nothing"
-        for one, mask, what in zip(got, masks, names, strict=True):
-            close(one, layout.right(x, context, state, sizes, mask), f"the output {what}")
+        module = layout.module(submission, state, sizes, train=True)
+        masks = {
+            "with a mask that hides nothing": torch.ones(sizes.b, sizes.s, dtype=torch.bool),
+            "with a mask that hides the end": AT_THE_END.mT.contiguous().mT,
+            "with a mask that hides some": BETWEEN,
+        }
+        got = [module(x, context, context_mask=mask) for mask in masks.values()]
+        plain, alone = output_of(module, x, context), module(x[1:], context[1:], BETWEEN[1:])
+        much = []
+        for many in large:
+            other, inputs, mask = checks.weights(draw, many), both(draw, many), draw.mask(many.b, many.s)
+            value = layout.module(submission, other, many)(*inputs, mask)
+            much.append((value, layout.right(*inputs, other, many, mask)))
+        for one, (what, hidden) in zip(got, masks.items(), strict=True):
+            close(one, layout.right(x, context, state, sizes, hidden), f"the output {what}")
+        close(plain, layout.right(x, context, state, sizes), "the output without a mask, after calls with masks,")
+        close(alone, layout.right(x[1:], context[1:], state, sizes, BETWEEN[1:]), "the output for a batch of one")
+        for one, right in much:
+            close(one, right, "the output for many long sequences with a mask")
 
     @check("masking", points=0.5)
     def test_mask_of_a_square(self, submission, draw):
@@ -228,8 +294,12 @@ class CrossChecks:
         upstream = draw.normal(sizes.b, sizes.n, sizes.d_out, dtype=torch.float64)
         leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
         expected = qkv.gradients([layout.right(*given, leaves, sizes, mask)], [upstream], [*given, *leaves.values()])
-        module = layout.module(submission, state, sizes, torch.float64)
-        got = module.gradients(*given, *([] if mask is None else [mask]), upstream=upstream)
+        module = layout.module(submission, state, sizes, torch.float64, train=True)
+
+        def call(*given):
+            return module.gradients(*given, upstream=upstream)
+
+        got = with_or_without_a_mask(call, *given) if mask is None else call(*given, mask)
         for what, one, right in zip(("x", "the context"), got.inputs, expected[:2], strict=True):
             gradient(one, right, what, torch.float64)
         for name, right in zip(leaves, expected[2:], strict=True):
@@ -244,7 +314,7 @@ class CrossChecks:
         layout, sizes, cases = self.layout, self.layout.plain_sizes, []
         for how in ({}, {"one_row": True}, {"negative": True}):
             x, context, state = extreme(draw, sizes, **how)
-            got = layout.module(submission, state, sizes)(x, context)
+            got = output_of(layout.module(submission, state, sizes), x, context)
             cases.append((got, layout.right(x, context, state, sizes)))
         for got, expected in cases:
             close(got, expected, tolerance=HUGE_TOLERANCE)
@@ -257,22 +327,22 @@ class CrossChecks:
         for how in ({}, {"negative": True}):
             x, context, state = extreme(draw, sizes, **how)
             module = layout.module(submission, state, sizes)
-            plain, got = module(x, context), module(x, context, BETWEEN)
-            cases.append((plain, layout.right(x, context, state, sizes)))
-            cases.append((got, layout.right(x, context, state, sizes, BETWEEN)))
+            cases.append((output_of(module, x, context), layout.right(x, context, state, sizes)))
+            for mask in (BETWEEN, NOTHING):
+                got = output_of(module, x, context, mask)
+                cases.append((got, layout.right(x, context, state, sizes, mask)))
         for got, expected in cases:
             close(got, expected, tolerance=HUGE_TOLERANCE)
 
     @check("numerics", points=0.5)
     def test_dtypes(self, submission, draw):
-        """float64, float16 and bfloat16 in, the same out, as accurate as each allows, with a mask and without."""
+        """Each float dtype in, the same out, as accurate as it allows, with a mask and without."""
         layout, sizes, cases = self.layout, self.layout.plain_sizes, []
-        for dtype in (torch.float64, torch.float16, torch.bfloat16):
+        for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
             state, given = checks.plain(draw, sizes, dtype=dtype), both(draw, sizes, dtype=dtype)
             module = layout.module(submission, state, sizes, dtype)
-            for mask in (None, AT_THE_END):
-                got = module(*given) if mask is None else module(*given, mask)
-                cases.append((got, layout.right(*given, state, sizes, mask), dtype))
+            for mask in (None, NOTHING):
+                cases.append((output_of(module, *given, mask), layout.right(*given, state, sizes, mask), dtype))
         for got, expected, dtype in cases:
             close(got, expected, dtype=dtype)
 
@@ -280,11 +350,12 @@ class CrossChecks:
     def test_device(self, submission, draw):
         """The output lies on the device of the inputs, and nothing is made elsewhere (tried on `meta`, with a
         mask too)."""
-        module = self.lookup(submission, draw)
-        sizes = self.layout.plain_sizes
+        self.lookup(submission, draw)
+        layout, sizes = self.layout, self.layout.square
+        module = layout.module(submission, checks.plain(draw, sizes), sizes)
         module.to(device="meta")
-        given = both(draw, sizes)
-        for got in (module.on("meta", *given), module.on("meta", *given, AT_THE_END)):
+        given, mask = both(draw, sizes), draw.mask(sizes.b, sizes.s)
+        for got in (output_of(module, *given, device="meta"), output_of(module, *given, mask, device="meta")):
             on_meta(got, (sizes.b, sizes.n, sizes.d_out))
 
     @check("arguments", points=0.5)
@@ -294,15 +365,15 @@ class CrossChecks:
         module = self.lookup(submission, draw)
         sizes = self.layout.plain_sizes
         x, context = both(draw, sizes)
-        refused = {
-            "an x of shape (t, d_query)": module.error(x[0], context),
-            "a context of shape (s, d_context)": module.error(x, context[0]),
-            "an x with four dimensions": module.error(x[None], context),
-            "a context with four dimensions": module.error(x, context[None]),
-            "a mask of shape (s,)": module.error(x, context, AT_THE_END[0]),
-            "a mask of shape (b, 1, s)": module.error(x, context, AT_THE_END[:, None]),
+        wrong = {
+            "an x of shape (t, d_query)": (x[0], context),
+            "a context of shape (s, d_context)": (x, context[0]),
+            "an x with four dimensions": (x[None], context),
+            "a context with four dimensions": (x, context[None]),
+            "a mask of shape (s,)": (x, context, AT_THE_END[0]),
+            "a mask of shape (b, 1, s)": (x, context, AT_THE_END[:, None]),
         }
-        for what, error in refused.items():
+        for what, error in refusals(submission, module, wrong).items():
             refuses(error, what)
 
     @check("shape", points=0.5)
@@ -314,36 +385,54 @@ class CrossChecks:
         state = checks.plain(draw, sizes)
         state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
         x, context = both(draw, sizes)
-        turned = AT_THE_END.mT.contiguous().mT
         cases = {
             "one query": (x[:, :1], context),
             "a context of one token": (x, context[:, :1]),
-            "a batch of one": (x[:1], context[:1], AT_THE_END[:1]),
+            "a batch of one": (x[:1], context[:1]),
             "one query, one token of context and a batch of one": (x[:1, :1], context[:1, :1]),
-            "transposed tensors": (x.mT.contiguous().mT, context.mT.contiguous().mT, turned),
+            "transposed tensors": (x.mT.contiguous().mT, context.mT.contiguous().mT),
             "a context shorter than x": (x, context[:, :2]),
         }
         module = layout.module(submission, state, sizes)
-        outputs = [module(*given) for given in cases.values()]
-        for (name, (x, context, *mask)), got in zip(cases.items(), outputs, strict=True):
-            close(got, layout.right(x, context, state, sizes, *mask), f"the output for {name}")
+        outputs = [output_of(module, *given) for given in cases.values()]
+        for (name, given), got in zip(cases.items(), outputs, strict=True):
+            close(got, layout.right(*given, state, sizes), f"the output for {name}")
 
     @check("mode", points=0.5, witnessed=True)
     def test_again(self, submission, draw):
-        """Inputs and mask stay as they were, and a second call depends on nothing but its own inputs."""
-        module = self.lookup(submission, draw)
-        sizes = self.layout.plain_sizes
-        x, context = both(draw, sizes)
-        longer = draw.normal(sizes.b, sizes.s + 2, sizes.d_context)
-        first = module(x, context)
-        unchanged(submission)
-        for mask in (BETWEEN, NOTHING):
-            module(x, context, mask)
+        """Inputs and mask stay as they were, and a call depends on nothing but its inputs and weights, in
+        either mode."""
+        self.lookup(submission, draw)
+        layout, sizes = self.layout, self.layout.square
+        larger = replace(sizes, b=sizes.b + 1, n=sizes.n + 2, s=sizes.s + 2)
+        usual, others = checks.plain(draw, sizes), checks.plain(draw, sizes)
+        given, masks = both(draw, sizes), [draw.mask(sizes.b, sizes.s) for _ in range(2)]
+        given_after, mask_after = both(draw, larger), draw.mask(larger.b, larger.s)
+        masks[1][0] = False
+        calls = {
+            " with a mask": (usual, given, masks[0]),
+            " with another mask, which leaves an item nothing": (usual, given, masks[1]),
+            "": (usual, given, None),
+            " for a larger batch of longer sequences, with a mask": (usual, given_after, mask_after),
+            " for a larger batch of longer sequences": (usual, given_after, None),
+            " with other weights": (others, given_after, None),
+        }
+        module, there = layout.module(submission, usual, sizes, train=True), {}
+        for what, (state, inputs, mask) in calls.items():
+            layout.load(module, state, sizes)
+            there[what] = output_of(module, *inputs, mask=mask)
             unchanged(submission)
-        other, second = module(x[:, :2], longer), module(x, context)
-        shape(first, (sizes.b, sizes.n, sizes.d_out))
-        shape(other, (sizes.b, 2, sizes.d_out), "the output for fewer queries and a longer context")
-        close(second, first, "the output of the second call")
+        other_way, back = layout.module(submission, usual, sizes), {}  # gets the calls from the last to the first
+        for what, (state, inputs, mask) in reversed(calls.items()):
+            layout.load(other_way, state, sizes)
+            back[what] = output_of(other_way, *inputs, mask=mask)
+        layout.load(module.eval(), usual, sizes)
+        after_all = output_of(module, *given)
+        for what, (_, inputs, _) in calls.items():
+            shape(there[what], (*inputs[0].shape[:2], sizes.d_out))
+        for what, got in back.items():
+            close(got, there[what].double(), f"the output of a later call{what}, in eval mode,")
+        close(after_all, there[""].double(), "the output of a later call in eval mode")
 
     @check("device", points=0)
     def test_cuda(self, submission, draw):

@@ -27,6 +27,7 @@ PLACES = (
         "CLEAR_IF_MASKED": """if context_mask is not None:
             weights = weights.masked_fill(empty, 0.0)""",
         "CLEAR": "weights = weights.masked_fill(empty, 0.0)",
+        "IF_MASKED": "if context_mask is not None:\n            allowed",
         "MIX": "weights @ values",
     }
 )
@@ -278,5 +279,193 @@ CONTEXT = {
         MIX="torch.nan_to_num(weights @ values)",
     ),
 }
+# --- as it is written by beginners ----------------------------------------------------------------
+
+NONE_USED = (
+    "Without a mask `context_mask` is None, which is used here as if it were a tensor: look whether it is None before"
+    " anything is done with it."
+)
+WRITTEN = {
+    # a mask that is None
+    "mask-none-indexed": shared(NONE_USED, IF_MASKED="if True:\n            allowed"),
+    "mask-none-inverted": shared(
+        NONE_USED, IF_MASKED="if True:\n            hidden = ~context_mask\n            allowed"
+    ),
+    "mask-none-unsqueezed": shared(
+        NONE_USED, IF_MASKED="if True:\n            context_mask = context_mask.unsqueeze(1)[:, 0]\n            allowed"
+    ),
+    "mask-none-has-no-rank": shared(
+        NONE_USED,
+        CHECK_MASK="""if context_mask.dim() != 2:
+            raise ValueError(f"a mask of (b, s) is wanted, not {tuple(context_mask.shape)}")""",
+    ),
+    "mask-none-filled": shared(
+        NONE_USED,
+        IF_MASKED="""if context_mask is None:
+            scores = scores.masked_fill(context_mask == 0, -torch.inf)
+        else:
+            allowed""",
+    ),
+    "mask-none-chosen-by": shared(
+        NONE_USED,
+        IF_MASKED="""if context_mask is None:
+            scores = torch.where(context_mask, scores, -torch.inf)
+        else:
+            allowed""",
+    ),
+    "mask-as-a-condition": shared(
+        "`if context_mask:` asks whether a whole tensor is true, which has no answer: ask `if context_mask is not"
+        " None:`.",
+        IF_MASKED="if context_mask:\n            allowed",
+    ),
+    # a mask as an index, or as a number
+    "mask-as-an-index": shared(
+        "`scores[~mask] = …` takes the mask for the first dimensions of the scores, whatever these are: an index does"
+        " not broadcast. Give the mask its new dimension and use `masked_fill`.",
+        HIDE="scores[~context_mask] = -torch.inf",
+        CLEAR_IF_MASKED="",
+    ),
+    "mask-as-the-last-index": shared(
+        "`scores[..., ~mask] = …` takes the mask for the last two dimensions of the scores, queries and keys: an index"
+        " does not broadcast. Give the mask its new dimension and use `masked_fill`.",
+        HIDE="scores[..., ~context_mask] = -torch.inf",
+        CLEAR_IF_MASKED="",
+    ),
+    "mask-not-broadcast": shared(
+        "The mask with its new dimension is used as an index, `scores[~mask] = …`, which does not broadcast: use"
+        " `masked_fill`, which does.",
+        HIDE="scores[~allowed] = -torch.inf",
+        CLEAR_IF_MASKED="",
+    ),
+    "mask-added": shared(
+        "The mask is added to the scores as a number, so what may be seen gains 1 and nothing is hidden: fill what is"
+        " hidden with minus infinity.",
+        HIDE="scores = scores + allowed",
+    ),
+    "mask-added-as-a-large-number": shared(
+        "-1e9 is added where the mask hides, in float32 and not in the scores' own dtype; and where all is hidden, it"
+        " averages what is hidden: use `masked_fill` with minus infinity, and let nothing left give 0.",
+        HIDE="scores = scores + (1 - allowed.float()) * -1e9",
+        CLEAR_IF_MASKED="",
+    ),
+    "zero-times-infinity": shared(
+        attention.SHARED["zero-times-infinity"].says,
+        HIDE="scores = scores + (1 - allowed.float()) * -torch.inf",
+        CLEAR_IF_MASKED="",
+    ),
+    "context-mask-after-softmax-with-an-epsilon": shared(
+        "The mask is applied after the softmax, and what is left is divided by its sum and a small number: where hidden"
+        " scores are far above the others, nothing is left. Apply it before the softmax.",
+        HIDE="",
+        CLEAR="weights = weights * allowed\n            weights = weights / (weights.sum(-1, keepdim=True) + 1e-9)",
+    ),
+    # a softmax, or none
+    "no-softmax": shared(
+        "There is no softmax: the scores are used as weights as they are. Make weights of them by a softmax over the"
+        " keys.",
+        WEIGH="weights = scores",
+    ),
+    "softmax-over-batch": shared(
+        "These are the values you get when the softmax runs over the batch, by `dim=0`, or by no `dim` where there are"
+        " three dimensions: the keys are the last one, `dim=-1`.",
+        SOFTMAX="torch.softmax(scores, dim=0)",
+    ),
+    "one-max-for-all-rows": attention.SHARED["one-max-for-all-rows"],
+    "one-sum-for-all-rows": shared(
+        "The exponentials are divided by the sum of all of them, over all queries and items: each row has a sum of its"
+        " own, `sum(-1, keepdim=True)`.",
+        WEIGH="powers = (scores - scores.max()).exp()\n        weights = powers / powers.sum()",
+    ),
+    "max-used-as-a-tensor": shared(
+        attention.MAX_AS_A_TENSOR,
+        WEIGH="""powers = (scores - scores.max(-1, keepdim=True)).exp()
+        weights = powers / powers.sum(-1, keepdim=True)""",
+    ),
+    "sum-subtracted": shared(
+        attention.SUM_SUBTRACTED,
+        WEIGH="powers = scores.exp()\n        weights = powers - powers.sum(-1, keepdim=True)",
+    ),
+    "epsilon-in-the-sum": shared(
+        attention.EPSILON,
+        WEIGH="""powers = (scores - scores.amax(-1, keepdim=True)).exp()
+        weights = powers / (powers.sum(-1, keepdim=True) + 1e-6)""",
+    ),
+    "small-epsilon-in-the-sum": shared(
+        attention.EPSILON,
+        WEIGH="""powers = (scores - scores.amax(-1, keepdim=True)).exp()
+        weights = powers / (powers.sum(-1, keepdim=True) + 1e-8)""",
+    ),
+    "softmax-in-float32": shared(
+        "The softmax is computed in float32 and its result turned back, so the digits of float64 are lost: leave the"
+        " scores in the dtype that they have.",
+        SOFTMAX="torch.softmax(scores.float(), dim=-1).to(values.dtype)",
+    ),
+    "softmax-left-in-float32": shared(
+        "The weights are float32 whatever the values are (`.float()`, `dtype=torch.float32`), and a product of two"
+        " dtypes is an error: leave the scores in the dtype that they have.",
+        SOFTMAX="torch.softmax(scores, dim=-1, dtype=torch.float32)",
+    ),
+    "softmax-left-in-float64": shared(
+        "The weights are float64 whatever the values are (`.double()`), and a product of two dtypes is an error: leave"
+        " the scores in the dtype that they have.",
+        SOFTMAX="torch.softmax(scores.double(), dim=-1)",
+    ),
+    # scores
+    "all-dimensions-turned": shared(
+        "`.T` reverses all dimensions, the batch's too: swap the last two alone, by `.mT` or `transpose(-2, -1)`.",
+        PRODUCT="queries @ keys.T",
+    ),
+    "keys-reshaped": shared(
+        "The keys are brought to the shape of their transpose by `view` or `reshape`, which mixes tokens with features:"
+        " swap the last two dimensions.",
+        PRODUCT="queries @ keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])",
+    ),
+    "root-of-a-tensor": shared(
+        "The scale is a tensor, `torch.sqrt(torch.tensor(…))`, and has the digits of float32 alone: divide by a Python"
+        " number, such as `keys.shape[-1] ** 0.5`.",
+        SCALE=" / torch.sqrt(torch.tensor(keys.shape[-1]))",
+    ),
+    "values-before-weights": shared(
+        "The values stand before the weights in their product: rows of the weights belong to queries, so the weights"
+        " come first.",
+        MIX="values @ weights",
+    ),
+    "rank-refused-by-assert": shared(
+        "An assertion refuses what has a wrong rank: raise a `ValueError`, which whoever calls can tell from others.",
+        CHECK="assert x.dim() == 3 and context.dim() == 3",
+        CHECK_MASK="assert context_mask is None or context_mask.dim() == 2",
+    ),
+    # what lasts from call to call
+    "weights-kept": shared(
+        "The weights of the first call are kept (copied, joined or transposed) and used again, but they change while a"
+        " module learns: read them anew in each call.",
+        KEYS="""F.linear(
+            context, self.__dict__.setdefault("kept", self.W_key.weight.clone()), self.W_key.bias
+        )""",
+    ),
+    "mask-of-the-call-before": shared(
+        "Where a call has no mask, that of the call before it is used: each call has its own, or none.",
+        PROJECT="""context_mask = self.__dict__.get("mask") if context_mask is None else context_mask
+        self.__dict__["mask"] = context_mask
+        {PROJECT}""",
+    ),
+}
 OF_HEADS = attention.IN_ANY_HEAD | attention.HEADS | attention.BIASES | attention.OUTPUT | attention.NUMBER_OF_HEADS
-OF_HEADS |= CONTEXT
+OF_HEADS |= CONTEXT | WRITTEN
+RETURNED = {
+    "nothing-returned": shared(
+        "It returns nothing, which is None: write `return` before the output, in `forward`'s last line.",
+        RETURN="{END}",
+    ),
+    "normalised": shared(
+        "A layer normalisation follows the attention: here nothing comes after it.",
+        RETURN="return F.layer_norm({END}, ({END}).shape[-1:])",
+    ),
+    "layer-sizes-swapped": shared(
+        "The arguments of the layers have changed places: `nn.Linear` takes the width that comes in first, then the one"
+        " that comes out.",
+        W_QUERY="self.W_query = nn.Linear(d_out, d_query, bias={BIAS})",
+        W_KEY="self.W_key = nn.Linear(d_out, d_context, bias={BIAS})",
+        W_VALUE="self.W_value = nn.Linear(d_out, d_context, bias={BIAS})",
+    ),
+}

@@ -16,6 +16,16 @@ SHARED = {
         START="torch.manual_seed(1337)\n    {START}",
         HANDED="",
     ),
+    "seeded-as-well": shared(
+        "It seeds torch itself as well, so without a generator the same {THESE} each time: seeds are the caller's"
+        " affair.",
+        START="torch.manual_seed(1337)\n    {START}",
+    ),
+    "seeded-afresh": shared(
+        "Without a generator it makes one of a seed of its own, so that nobody can repeat what was drawn: pass `None`"
+        " on instead, then torch's own is drawn from.",
+        START="if generator is None:\n        generator = torch.Generator()\n        generator.seed()\n    {START}",
+    ),
     "fixed-without-generator": shared(
         "Without a generator it makes one of a fixed seed, so that the same {THESE} each time: pass `None` on instead.",
         START="if generator is None:\n        generator = torch.Generator().manual_seed(1337)\n    {START}",

@@ -5,11 +5,14 @@ An exercise subclasses `HeadChecks`; its `layout` says how the module is built a
 Weights are drawn in the form of `reference.heads` and renamed for the module. Checks that are not about the values of
 the whole formula start with `averages`, an easy case. Code that does not attend gets no points there, while a wrong
 scale does not cost the points for, say, the device. Where the output projection does nothing (`plain`), a module may
-lack it: that mistake has checks of its own.
+lack it: that mistake has checks of its own. Modules are in eval mode, except in the checks of gradients and of other
+sizes, which try train mode without dropout. A sequence is as long as the context, except where lengths are the point.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import torch
 
@@ -19,6 +22,7 @@ from ....checks.api import (
     CheckFailed,
     check,
     close,
+    gate,
     gradient,
     on_cuda,
     on_meta,
@@ -26,6 +30,7 @@ from ....checks.api import (
     refuses,
     shape,
     stayed_on_cuda,
+    tensor,
     unchanged,
 )
 from ....checks.proxies import Proxy, StudentError
@@ -34,6 +39,7 @@ from ...reference import qkv
 from .. import easy_cases
 
 PARTS = reference.PARTS
+FINE = 1e-10  # of float64, which a constant of 1e-9 in a denominator exceeds
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class Sizes:
     d_out: int
     b: int = 2
     n: int = 5
-    context: int = 7
+    context: int = 5
     projected: bool = True
 
     def made_of(self, part):
@@ -63,7 +69,8 @@ class Layout:
 
     `build(submission, sizes, dropout, bias)` builds it. `per_head` is true if every head has layers of its own; names
     then hold `{}` for the head's number. `sizes` are all different; in `plain_sizes` the heads together are as wide as
-    the output or as the input; in `square` as many sizes as possible are equal.
+    the output or as the input, and there are as many as by default; in `square` as many sizes as possible are equal.
+    `large` are sizes beyond those that students try by hand.
     """
 
     exercise: str
@@ -72,6 +79,7 @@ class Layout:
     sizes: Sizes
     plain_sizes: Sizes
     square: Sizes
+    large: tuple[Sizes, ...] = ()
     is_causal: bool = False
     per_head: bool = False
     unbatched: bool = False
@@ -110,10 +118,12 @@ class Layout:
         return module
 
     def load(self, module, state, sizes):
-        """Load these weights into a module."""
-        out = state.get("out.weight")
-        does_nothing = out is not None and torch.equal(out, torch.eye(sizes.d_out, dtype=out.dtype))
-        optional = [f"{self.names[3]}.{kind}" for kind in ("weight", "bias")] if does_nothing else []
+        """Load these weights into a module, which may lack a part of the output projection that does nothing."""
+        weight, bias, optional = state.get("out.weight"), state.get("out.bias"), []
+        if weight is not None and torch.equal(weight, torch.eye(sizes.d_out, dtype=weight.dtype)):
+            optional.append(f"{self.names[3]}.weight")
+        if bias is not None and not bias.any():
+            optional.append(f"{self.names[3]}.bias")
         module.load(self.rename(state, sizes.heads), optional)
 
 
@@ -144,17 +154,23 @@ def tokens(draw, sizes, **how):
     return draw.normal(sizes.b, sizes.n, sizes.d_in, **how)
 
 
-DROPPED = 0.25
+DROPPED, MOSTLY_DROPPED = 0.25, 0.8
 
 
-def dropped_in_heads(still, first, second, sizes, kinds):
+def first_of(value: Any) -> Any:
+    """A value, or the first of several: who returns more than was asked for loses the checks of values alone."""
+    return value[0] if isinstance(value, (tuple, list)) and value else value
+
+
+def dropped_in_heads(still, first, second, sizes, kinds, p=DROPPED):
     """Raises CheckFailed unless two calls in train mode dropped weights at random, in each head by itself.
 
-    `still` (eval mode), `first` and `second` (train mode with dropout `DROPPED`) are outputs (b, n, h·w) for values
-    that are all 1 and weights that are equal for all tokens of the query's own kind. `kinds` is (b, n), half of each.
-    With b·h·n/2·(n/2+1) = 576 weights the share that is kept has a standard deviation of 0.018, so the probability of
-    being off by 0.11, six standard deviations, is below 1e-8. It is far less likely still that two calls or two heads
-    drop the same weights, or that each token keeps all or none.
+    `still` (eval mode), `first` and `second` (train mode with dropout `p`) are outputs (b, n, h·w) for values that are
+    all 1 and weights that are equal for all tokens of the query's own kind. `kinds` is (b, n), half of each. With
+    b·h·n/2·(n/2+1) = 576 weights the share that is kept has a standard deviation of 0.018, so the probability of being
+    off by 0.11, six standard deviations, is below 1e-8. It is far less likely still that two calls or two heads drop
+    the same weights, that each token keeps all or none, or, for a `p` of 0.8, that none of the 2·b·h tokens that see
+    but one of their kind loses it.
     """
     close(still, torch.ones(sizes.b, sizes.n, sizes.d_out), "the output in eval mode")
     alike = kinds[:, :, None] == kinds[:, None, :]
@@ -164,7 +180,9 @@ def dropped_in_heads(still, first, second, sizes, kinds):
         shape(got, still.shape)
         if torch.equal(got, still):
             raise CheckFailed("In train mode nothing is dropped.")
-        count = (got * seen[..., 0] * (1 - DROPPED)).reshape(sizes.b, sizes.n, sizes.heads, sizes.width)
+        if not torch.isfinite(got).all():
+            raise CheckFailed("In train mode there is NaN or infinity in the output.")
+        count = (got * seen[..., 0] * (1 - p)).reshape(sizes.b, sizes.n, sizes.heads, sizes.width)
         whole = count.round()
         if (count - whole).abs().max() > 1e-3 or (whole < 0).any() or (whole > seen).any():
             raise CheckFailed(
@@ -174,12 +192,14 @@ def dropped_in_heads(still, first, second, sizes, kinds):
             raise CheckFailed("In train mode each token keeps all of its weights or none, not some.")
         if (whole != whole[..., :1]).any():
             raise CheckFailed("Within a head, features of one token differ: dropout should act on the weights alone.")
+        if p > 0.5 and (whole[..., 0] == 1)[(seen[..., 0] == 1).expand(whole.shape[:-1])].all():
+            raise CheckFailed("In train mode a token that sees a single one always keeps its weight.")
         kept.append(whole[..., 0])
     if torch.equal(*kept) or torch.equal(kept[0][..., 0], kept[0][..., 1]):
         raise CheckFailed("Two calls, or two heads, drop exactly the same weights.")
     share = kept[0].sum().item() / (sizes.heads * seen.sum().item())
-    if abs(share - (1 - DROPPED)) > 0.11:
-        raise CheckFailed(f"With dropout = {DROPPED} a share of {share:.2f} of the weights is kept.")
+    if abs(share - (1 - p)) > 0.11:
+        raise CheckFailed(f"With dropout = {p} a share of {share:.2f} of the weights is kept.")
 
 
 def refuses_to_divide(submission, layout, sizes):
@@ -222,6 +242,15 @@ class HeadChecks:
     def before_values(self, submission, draw):
         """Judge the student's code that the module uses, if any, before the module itself."""
 
+    def module(self, submission, state, sizes, dtype=None):
+        """A module in eval mode with these weights."""
+        return self.layout.module(submission, state, sizes, dtype).eval()
+
+    def output(self, call: Callable[[torch.Tensor], Any], x: torch.Tensor) -> Any:
+        """What a call gives for a batch, or the first of several things, in the checks that are not about that."""
+        return first_of(call(x))
+
+    @gate()
     def averages(self, submission, draw, sizes=None):
         """A module with random weights, after its class has passed an easy case.
 
@@ -232,8 +261,8 @@ class HeadChecks:
         sizes = sizes or layout.plain_sizes
         state, usual, x = plain(draw, sizes), plain(draw, sizes), easy_cases.kinds(draw, sizes.n, sizes.d_in)
         easy_cases.find_alike(state, sizes.width)
-        module = layout.module(submission, state, sizes)
-        got, expected = module(x), layout.right(x, state, sizes)
+        module = self.module(submission, state, sizes)
+        got, expected = self.output(module, x), layout.right(x, state, sizes)
         what = "the output for queries that fit some keys alike"
         shape(got, expected.shape)
         rows = slice(-1, None) if layout.is_causal else slice(None)
@@ -247,18 +276,28 @@ class HeadChecks:
     @check("values", points=0.5)
     def test_output(self, submission, draw):
         """The output is what all heads find, side by side, head 0 first, through the output projection and its bias."""
-        layout = self.layout
+        layout, sizes = self.layout, replace(self.layout.sizes, context=self.layout.sizes.n + 2)
         self.before_values(submission, draw)
-        state, x = weights(draw, layout.sizes), tokens(draw, layout.sizes)
-        close(layout.module(submission, state, layout.sizes)(x), layout.right(x, state, layout.sizes))
+        state, x = weights(draw, sizes), tokens(draw, sizes)
+        close(self.module(submission, state, sizes)(x), layout.right(x, state, sizes))
 
     @check("values", points=0.5)
     def test_sizes_that_are_equal(self, submission, draw):
-        """The values are right also when many sizes are equal, where a mix-up of dimensions does not crash."""
-        layout = self.layout
+        """The values are right also when many sizes are equal, where a mix-up of dimensions does not crash, or when
+        sizes are large."""
         self.before_values(submission, draw)
-        state, x = plain(draw, layout.square), tokens(draw, layout.square)
-        close(layout.module(submission, state, layout.square)(x), layout.right(x, state, layout.square))
+        self.right_values(submission, draw, self.layout.square, *self.layout.large)
+
+    def right_values(self, submission, draw, *many_sizes):
+        """Raises CheckFailed unless the values are right for these sizes, in train mode without dropout."""
+        layout, cases = self.layout, []
+        for sizes in many_sizes:
+            state, x = plain(draw, sizes), tokens(draw, sizes)
+            if sizes.projected and sizes.d_out < sizes.heads * sizes.width:  # an average would hide which head is which
+                state["out.weight"] = weights(draw, sizes)["out.weight"]
+            cases.append((layout.module(submission, state, sizes).train()(x), layout.right(x, state, sizes)))
+        for got, expected in cases:
+            close(got, expected, f"the output for an input of shape {tuple(expected.shape[:2])} and its width")
 
     @check("gradients", points=0.5)
     def test_gradients(self, submission, draw):
@@ -270,48 +309,50 @@ class HeadChecks:
         upstream = upstream.double()
         leaves = {name: w.clone().requires_grad_() for name, w in state.items()}
         expected = qkv.gradients([layout.right(x, leaves, sizes)], [upstream], [x, *leaves.values()])
-        got = layout.module(submission, state, sizes, torch.float64).gradients(x, upstream=upstream)
-        gradient(got.inputs[0], expected[0], "the input", torch.float64)
+        got = layout.module(submission, state, sizes, torch.float64).train().gradients(x, upstream=upstream)
+        gradient(got.inputs[0], expected[0], "the input", torch.float64, FINE)
         for name, right in zip(leaves, expected[1:], strict=True):
             found, part = layout.gather(got.parameters, name, sizes.heads), name.split(".")
             own = layout.names[(*PARTS, "out").index(part[0])].format("i")
-            gradient(found, right, f"the {part[1]} of {own}", torch.float64)
+            gradient(found, right, f"the {part[1]} of {own}", torch.float64, FINE)
 
     @check("numerics", points=0.5)
     def test_extreme_scores(self, submission, draw):
         """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all
         very negative."""
-        layout, sizes = self.layout, self.layout.plain_sizes
-        mixed, one_huge = tokens(draw, sizes), tokens(draw, sizes)
-        one_huge[0, 2] *= 100
-        alike = draw.normal(sizes.b, 1, sizes.d_in).repeat(1, sizes.n, 1)
-        alike[..., -1] = draw.normal(sizes.b, sizes.n)  # only values read this feature: all scores of a row are equal
-        cases = []
-        for x, negative in [(mixed, False), (one_huge, False), (alike, True)]:
-            state = plain(draw, sizes)
-            if negative:
-                state["query.weight"][:, -1] = 0
-                state["key.weight"] = -state["query.weight"]
+        self.averages(submission, draw)
+        layout, sizes, cases = self.layout, self.layout.plain_sizes, []
+        # Scores that are far apart, whatever the scale. The first token looks for the second kind, which comes later.
+        first, others = torch.ones(1), torch.tensor([-1.0, -0.8, 0.6, 0.8])
+        all_extreme = torch.stack([torch.cat([first, easy_cases.shuffled(draw, others)]) for _ in range(sizes.b)])
+        one_row = torch.eye(sizes.n)[draw.integer(1, sizes.n - 1)]
+        for feature, sign in ((all_extreme, -1), (one_row, 1), (torch.ones(sizes.n), -1)):
+            state, x = plain(draw, sizes), tokens(draw, sizes)
+            x[..., 0] = feature
+            easy_cases.find_alike(state, sizes.width, sign=sign)
             state["query.weight"] *= HUGE / reference.largest_score(x, state, sizes.heads)
-            cases.append((x, state, layout.module(submission, state, sizes)(x)))
-        for x, state, got in cases:
-            close(got, layout.right(x, state, sizes), tolerance=HUGE_TOLERANCE)
+            cases.append((self.output(self.module(submission, state, sizes), x), layout.right(x, state, sizes)))
+        for got, expected in cases:
+            close(got, expected, tolerance=HUGE_TOLERANCE)
 
     @check("numerics", points=0.5)
     def test_dtypes(self, submission, draw):
-        """float64, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
+        """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
         layout, sizes, cases = self.layout, self.layout.plain_sizes, []
-        for dtype in (torch.float64, torch.float16, torch.bfloat16):
+        for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
             state, x = plain(draw, sizes, dtype=dtype), tokens(draw, sizes, dtype=dtype)
-            cases.append((layout.module(submission, state, sizes, dtype)(x), layout.right(x, state, sizes), dtype))
+            got = self.output(self.module(submission, state, sizes, dtype), x)
+            cases.append((got, layout.right(x, state, sizes), dtype))
         for got, expected, dtype in cases:
-            close(got, expected, dtype=dtype)
+            close(got, expected, dtype=dtype, tolerance=FINE if dtype is torch.float64 else None)
 
     @check("device", points=0.5)
     def test_device(self, submission, draw):
         """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
         module, sizes = self.averages(submission, draw), self.layout.plain_sizes
-        on_meta(module.to(device="meta").on("meta", tokens(draw, sizes)), (sizes.b, sizes.n, sizes.d_out))
+        module.to(device="meta")
+        got = self.output(partial(module.on, "meta"), tokens(draw, sizes))
+        on_meta(got, (sizes.b, sizes.n, sizes.d_out))
 
     @check("arguments", points=0.5)
     def test_wrong_rank(self, submission, draw):
@@ -336,23 +377,31 @@ class HeadChecks:
             "a batch of one token": draw.normal(1, 1, sizes.d_in),
             "a transposed tensor": draw.normal(sizes.b, sizes.d_in, sizes.n).mT,
         }
-        module = layout.module(submission, state, sizes)
+        module = self.module(submission, state, sizes)
         outputs = [module(x) for x in inputs.values()]
         for (name, x), got in zip(inputs.items(), outputs, strict=True):
             close(got, layout.right(x, state, sizes), f"the output for {name}")
 
     @check("mode", points=0.5, witnessed=True)
     def test_again(self, submission, draw):
-        """The input stays as it was, and a second call depends on nothing but its own input."""
-        module, sizes = self.averages(submission, draw), self.layout.plain_sizes
-        larger = replace(sizes, b=sizes.b + 1, n=sizes.n + 2)
-        x, other = tokens(draw, sizes), tokens(draw, larger)
-        first = module(x)
-        unchanged(submission)
-        longer, second = module(other), module(x)
-        shape(first, (sizes.b, sizes.n, sizes.d_out))
-        shape(longer, (larger.b, larger.n, sizes.d_out), "the output for a larger batch of longer sequences")
-        close(second, first, "the output of the second call")
+        """The input stays as it was, and a call depends on nothing but its own input and the weights of that moment."""
+        layout, sizes = self.layout, replace(self.layout.plain_sizes, context=self.layout.plain_sizes.n + 2)
+        other_way = self.averages(submission, draw, sizes)  # a module that gets the calls from the last to the first
+        state, new = plain(draw, sizes), plain(draw, sizes)
+        x, larger = tokens(draw, sizes), tokens(draw, replace(sizes, b=sizes.b + 1, n=sizes.n + 2))
+        calls = {"the same input": (state, x), "new weights": (new, x), "a larger input": (state, larger)}
+        module, there, back = self.module(submission, state, sizes), {}, {}
+        for what, (held, given) in calls.items():
+            layout.load(module, held, sizes)
+            there[what] = self.output(module, given)
+            unchanged(submission)
+        for what, (held, given) in reversed(calls.items()):
+            layout.load(other_way, held, sizes)
+            back[what] = self.output(other_way, given)
+        for what, (_, given) in calls.items():
+            shape(there[what], (*given.shape[:2], sizes.d_out))
+        for what, got in back.items():
+            close(got, there[what].double(), f"the output of a later call, for {what},")
 
     @check("device", points=0)
     def test_cuda(self, submission, draw):
@@ -379,8 +428,8 @@ class CausalHeadChecks(HeadChecks):
         for position in range(sizes.n):
             other = x.clone()
             other[:, position] = new[:, position]
-            changed.append(module(other))
-        output = module(x)
+            changed.append(self.output(module, other))
+        output = tensor(self.output(module, x))
         for position, got in enumerate(changed):
             shape(got, output.shape)
             close(got[:, :position], output[:, :position].double(), "the output of tokens before the one that changed")
@@ -393,24 +442,26 @@ class CausalHeadChecks(HeadChecks):
 
         All values are 1 and weights are equal for all tokens of a kind, so that the output tells how many were kept.
         """
+        self.averages(submission, draw)
         sizes = Sizes(d_in=6, width=3, heads=2, d_out=6, b=4, n=16, context=16)
         state, x = plain(draw, sizes), tokens(draw, sizes)
         kinds = torch.stack([easy_cases.shuffled(draw, torch.arange(sizes.n) % 2) for _ in x])
         x[..., 0], x[..., -1] = 1.0 - 2 * kinds, 1.0
         easy_cases.find_alike(state, sizes.width)
         state["value.weight"].zero_()[:, -1] = 1.0
-        module = self.layout.module(submission, state, sizes, dropout=DROPPED)
-        still = module.eval()(x)
+        module = self.layout.module(submission, state, sizes, dropout=MOSTLY_DROPPED)
+        still = self.output(module.eval(), x)
         module.train()
-        first, second = module.seeded(1, x), module.seeded(2, x)
-        dropped_in_heads(still, first, second, sizes, kinds)
+        first, second = (self.output(partial(module.seeded, seed), x) for seed in (1, 2))
+        dropped_in_heads(still, first, second, sizes, kinds, MOSTLY_DROPPED)
 
     @check("arguments", points=0.5)
     def test_too_long(self, submission, draw):
         """More tokens than the context holds are refused with a `ValueError` whose message holds both numbers."""
         layout = self.layout
         module, sizes = self.averages(submission, draw), layout.plain_sizes
-        full, too_long = module(draw.normal(1, sizes.context, sizes.d_in)), module.error(draw.normal(1, 11, sizes.d_in))
+        full = self.output(module, draw.normal(1, sizes.context, sizes.d_in))
+        too_long = module.error(draw.normal(1, 11, sizes.d_in))
         shape(full, (1, sizes.context, sizes.d_out), "the output for as many tokens as the context holds")
         refuses(too_long, f"a sequence of 11 tokens, where the context holds {sizes.context},", 11, sizes.context)
 

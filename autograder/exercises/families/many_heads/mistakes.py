@@ -3,6 +3,51 @@
 from ....mistakes.bank import shared
 from ..attention import mistakes as attention
 
+# --- what students write in any module with heads -------------------------------------------------
+
+WRITTEN_OUT = (
+    attention.SOFTMAX_BY_HAND
+    | attention.PRODUCT_BY_HAND
+    | attention.RETURNED
+    | attention.some("key-not-transposed")
+    | {
+        "super-forgotten": shared(
+            "`super().__init__()` is missing, and without it a module cannot hold any layer: call it first in"
+            " `__init__`.",
+            SUPER="pass",
+        ),
+        "super-without-brackets": shared(
+            "`super.__init__()` calls the class `super` itself: it is `super().__init__()`, with brackets after"
+            " `super`.",
+            SUPER="super.__init__()",
+        ),
+        "init-without-underscores": shared(
+            "A module has no method `init`: the parent's is called `__init__`, with two underscores on each side.",
+            SUPER="super().init()",
+        ),
+        "first-result-kept": shared(
+            "What the first call found is kept and given again to later calls: compute everything anew in each call.",
+            RETURN="""if not hasattr(self, "kept") or self.kept.shape[:2] != {X}.shape[:2]:
+            self.kept = {END}
+        return self.kept""",
+        ),
+        "first-weights-kept": shared(
+            "The weights of `{KEY}` are copied in the first call and used ever after, so the layer learns in vain: call"
+            " the layers in each `forward`.",
+            KEYS="F.linear({SOURCE}, self.kept)",
+            CHECK="""if not hasattr(self, "kept"):
+            self.kept = self.{KEY}.weight.detach().clone()
+        {CHECK}""",
+        ),
+    }
+)
+WITHOUT_DIM = {  # where the scores have three dimensions
+    "softmax-without-dim": shared(
+        "`F.softmax` without `dim` runs over the first of three dimensions, and warns of it: say `dim=-1`, the keys.",
+        SOFTMAX="F.softmax({SCORES})",
+    ),
+}
+
 # --- heads that are each as wide as the input -----------------------------------------------------
 
 WIDE = {
@@ -21,6 +66,17 @@ WIDE = {
     **attention.IN_ANY_HEAD,
     "keys-as-values": shared(attention.SHARED["keys-as-values"].says, VALUES="{KEYS}"),  # keys before they are scaled
 }
+WIDE_WRITTEN_OUT = (
+    WRITTEN_OUT
+    | WITHOUT_DIM
+    | {
+        "fourth-root-of-a-tensor": shared(
+            "The scale is a float32 tensor (`torch.tensor(…)`), which has too few digits for float64: divide by a"
+            " Python number, such as `k ** (1 / 4)`.",
+            SCALE="root = torch.tensor(float(k)) ** (1 / 4)\n        queries, keys = queries / root, keys / root",
+        ),
+    }
+)
 # Both answers scale queries and keys, and fold the heads into the batch, (b*h, t, k).
 PLACES_OF_WIDE_HEADS = (
     attention.LAYERS
@@ -35,6 +91,7 @@ PLACES_OF_WIDE_HEADS = (
         "MIX": "torch.bmm(weights, values)",
         "MERGE": "out.transpose(1, 2).contiguous().view(b, t, h * k)",
         "END": "self.unifyheads(out)",
+        "RETURN": "return self.unifyheads(out)",
     }
 )
 WORDS_OF_WIDE_HEADS = (
@@ -89,3 +146,34 @@ CAUSAL = (
         ),
     }
 )
+CAUSAL_WRITTEN_OUT = {
+    "polarity-inverted": attention.SHARED["mask-inverted"],
+    **{id: one for id, one in attention.MASK_BY_HAND.items() if id != "dropout-on-masked-scores"},
+    "masked-in-training-only": shared(
+        "The mask is applied in train mode only, so that in eval mode each token sees the future: it belongs to both.",
+        HIDE="if self.training:\n            {HIDE}",
+    ),
+    "masked-in-eval-only": shared(
+        "The mask is applied in eval mode only, so that the future is seen while learning: it belongs to both modes.",
+        HIDE="if not self.training:\n            {HIDE}",
+    ),
+    "renormalised-after-dropout": shared(
+        "The weights are divided by their sum after dropout, where nothing may be left of a row: `nn.Dropout` scales"
+        " what is kept already.",
+        DROP="F.normalize({DROP}, p=1, dim=-1)",
+    ),
+    "first-token-never-dropped": shared(
+        "The weight of a token that sees a single one is never dropped: dropout treats all weights alike.",
+        DROP="torch.where({ALLOWED}.sum(-1, keepdim=True) > 1, {DROP}, {SOFTMAX})",
+    ),
+    "dropout-at-most-half": shared(
+        "A probability of dropout above 1/2 is cut: pass it on to `nn.Dropout` as it is.",
+        DROPOUT="nn.Dropout(min(dropout, 0.5))",
+    ),
+    "mask-of-eight": shared(
+        "The mask is made for 8 tokens, whatever the {BLOCK} is, and tokens after these see the future or are refused:"
+        " make it as large as the constructor says.",
+        HIDE="""far = torch.arange({N}, device={SCORES}.device) < 8
+        {SCORES} = {SCORES}.masked_fill(~{ALLOWED} & far, float("-inf"))""",
+    ),
+}

@@ -6,7 +6,11 @@ Tokens are queries, keys and values at once, so some mistakes are worded differe
 from ....mistakes.bank import shared
 from ..attention import mistakes as attention
 
-WORDS = attention.WORDS | {"Q": "{X}", "K": "{X}", "V": "{X}", "INDENT": "    "}
+WORDS = (
+    attention.WORDS
+    | {"Q": "{X}", "K": "{X}", "V": "{X}", "INDENT": "    ", "RANK": "3"}
+    | {"SHIFTED": "{SCORES} - {SCORES}.amax(-1, keepdim=True)"}
+)
 
 ORIGINALS = {  # the notebook that has the defect, for mistakes that all three exercises share
     "features-compared": "004",
@@ -34,11 +38,21 @@ UNSCALED = {
 
 WEIGHTS = {
     "softmax-over-the-wrong-tokens": shared(
-        "These are the values you get when columns sum to 1 and not rows: the softmax has to run over the last"
-        " dimension, the tokens that are looked at.",
+        "These are the values you get when the columns of the weights sum to 1 and not their rows: either the softmax"
+        " runs over the wrong dimension (it should be the last), or the weights are transposed after it.",
         SOFTMAX="F.softmax({SCORES}, dim=-2)",
     ),
     **attention.some("exp-without-max", "one-max-for-all-rows"),
+    "epsilon-in-the-sum": shared(
+        "The exponentials are divided by a little more than their sum, as when a small number is added, so weights"
+        " sum to less than 1: with each row's largest score subtracted nothing has to be added.",
+        SOFTMAX="({SHIFTED}).exp() / (({SHIFTED}).exp().sum(-1, keepdim=True) + 1e-6)",
+    ),
+    "softmax-in-float32": shared(
+        "The softmax turns the weights into float32, which do not fit to an input of another dtype: leave the dtype as"
+        " it is, or turn them back.",
+        SOFTMAX="F.softmax({SCORES}, dim=-1, dtype=torch.float32)",
+    ),
     "no-softmax": shared(
         "The scores are used as weights as they are: a softmax has to make weights of them.",
         SOFTMAX="{SCORES}",
@@ -56,6 +70,25 @@ AVERAGE = {
         " tokens as rows it is X Xᵀ.",
         PRODUCT="{X}.mT @ {X}",
         MIX="{X} @ {WEIGHTS}",
+    ),
+    "not-transposed": shared(
+        "The second factor of the scores is not transposed, which fits only when there are as many tokens as features:"
+        " swap its last two dimensions.",
+        PRODUCT="{X} @ {X}",
+    ),
+    "reshaped-for-transposed": shared(
+        "A `reshape` or `view` takes the place of the transpose: it keeps the order of the numbers, so features of"
+        " different tokens are mixed. Swap the last two dimensions.",
+        PRODUCT="{X} @ {X}.reshape(*{X}.shape[:-2], {X}.shape[-1], {X}.shape[-2])",
+    ),
+    "weights-returned": shared(
+        "The weights are returned: they are only the shares, multiply them with the tokens.", MIX="{WEIGHTS}"
+    ),
+    "pair-returned": shared(
+        "Output and weights are returned as a pair: here the output alone is wanted.", MIX="({MIX}, {WEIGHTS})"
+    ),
+    "nothing-returned": shared(
+        "Nothing is returned, so what comes back is None: end with `return`.", RETURN="output = {END}"
     ),
     "own-vector": shared(
         "Every token gets its own vector back: under the sum belongs x_j, the token that is looked at, and not x_i as"
@@ -94,10 +127,22 @@ AVERAGE = {
 CARE = {
     **attention.some("weights-detached"),
     "input-detached": shared(
-        "The input is cut out of the graph (`torch.tensor(x)`, `.data`, `detach`), so it gets no gradient.",
+        "The graph is cut (by `detach`, `.data`, `no_grad` or `torch.tensor`), so the input gets no gradient.",
         CHECK="{X} = {X}.detach()\n{INDENT}{CHECK}",
     ),
     **attention.some("float32-comes-out", "through-float32", "squeezed", "view-of-the-input"),
+    "float64-comes-out": shared(
+        "It returns float64 whatever goes in: computing in float64 is fine, but turn the result back.",
+        END="({END}).double()",
+    ),
+    "assert-instead-of-an-error": shared(
+        "An input of another rank stops with an AssertionError: raise a `ValueError`.",
+        CHECK="assert {X}.dim() == {RANK}",
+    ),
+    "none-for-a-wrong-rank": shared(
+        "An input of another rank gives None: raise a `ValueError`, so that nobody goes on with it.",
+        CHECK="if {X}.dim() != {RANK}:\n{INDENT}    return None",
+    ),
     "asks-what-the-input-holds": shared(
         "An `if` asks what the input holds, which a tensor on `meta` can't tell: no value needs to be looked at here.",
         CHECK='if torch.isnan({X}).any():\n{INDENT}    raise ValueError("NaN")\n{INDENT}{CHECK}',
@@ -115,7 +160,32 @@ CARE = {
 # --- batches: `self_attention` and `scaled_self_attention` ----------------------------------------
 
 BATCHES = {
-    **attention.some("softmax-over-dim-0", "batch-flattened"),
+    "softmax-over-dim-0": shared(
+        "These are the values you get from a softmax over the sequences of a batch, by `dim=0` or, for three"
+        " dimensions, without `dim`: it should run over the last, `dim=-1`.",
+        SOFTMAX="F.softmax({SCORES}, dim=0)",
+    ),
+    **attention.some("batch-flattened"),
+    "all-dimensions-turned": shared(
+        "`.T` turns around all dimensions, the batch as well: swap the last two alone, by `.mT` or `transpose(1, 2)`.",
+        PRODUCT="{X} @ {X}.T",
+    ),
+    "all-dimensions-turned-in-bmm": shared(
+        "`.T` turns around all dimensions, the batch as well: swap the last two alone, by `.mT` or `transpose(1, 2)`.",
+        PRODUCT="torch.bmm({X}, {X}.T)",
+    ),
+    "rank-left-to-bmm": shared(
+        "An input that is not {SHAPE} is left to torch, which stops with an error of its own: look at `{X}.dim()` and"
+        " raise a `ValueError`.",
+        CHECK="",
+    ),
+    "rank-left-to-transpose": shared(
+        "An input that is not {SHAPE} is left to torch, which stops with an error of its own: look at `{X}.dim()` and"
+        " raise a `ValueError`.",
+        CHECK="",
+        PRODUCT="{X} @ {X}.transpose(1, 2)",
+        MIX="{WEIGHTS} @ {X}",
+    ),
     "first-sequence-only": shared(
         "Only the first sequence of the batch comes out: each sequence has an output of its own.",
         MIX="{MIX}[:1]",

@@ -1,0 +1,44 @@
+"""Says where an answer goes wrong if no known mistake explains it: at which line, or in which step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..verdict import CATEGORIES, Diagnosis
+from .lines import LONGEST
+
+if TYPE_CHECKING:
+    from ..checks.runner import ExerciseRun
+
+PREFIX = "place-"  # ids of what is no named mistake begin with this
+ABOUT = {
+    "shape": "other shapes and sizes",
+    "masking": "what must not be seen: masks, other places, other items of a batch",
+    "gradients": "the gradients",
+    "numerics": "extreme numbers and other dtypes",
+    "device": "the device",
+    "mode": "what a call leaves behind, and train and eval mode",
+    "arguments": "which arguments are taken and which are refused",
+}
+BLANK = "NotImplementedError"  # in a line that is left to be written
+MOST = 3  # kinds of failures that still are one place
+
+
+def place(run: ExerciseRun) -> Diagnosis | None:
+    """Where the answer of a run that failed goes wrong; None if that is not certain.
+
+    Two things are certain: that all failures are errors raised at one line, and that what fails is of few kinds
+    while all values are right.
+    """
+    failed = run.failed()
+    raised = {found.code.strip() if (found := run.places.get(check.name)) else "" for check in failed}
+    if len(raised) == 1 and raised != {""}:
+        line = raised.pop()
+        if BLANK in line:
+            return None
+        return Diagnosis(f"{PREFIX}line", "Whatever fails stops at one and the same line.", line[:LONGEST])
+    kinds = [kind for kind in CATEGORIES if kind in {check.category for check in failed}]
+    if not kinds or "values" in kinds or len(kinds) > MOST or not any(c.category == "values" for c in run.checks):
+        return None
+    about = "; and ".join(ABOUT[kind] for kind in kinds)
+    return Diagnosis(PREFIX + kinds[0], f"The usual case is right. What is wrong has to do with {about}.")

@@ -1,0 +1,271 @@
+"""Systematic edits of a program, one at a time: what a slip of the hand may make of a right answer."""
+
+import ast
+import contextlib
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+BINARY = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+COMPARED = {
+    ast.Lt: (ast.LtE, ast.Gt),
+    ast.LtE: (ast.Lt, ast.GtE),
+    ast.Gt: (ast.GtE, ast.Lt),
+    ast.GtE: (ast.Gt, ast.LtE),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+}
+BITWISE = {ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd}
+# functions and methods that take the same arguments
+SWAPPED = [
+    ("sum", "mean"),
+    ("max", "min"),
+    ("amax", "amin"),
+    ("amax", "mean"),
+    ("tril", "triu"),
+    ("ones", "zeros"),
+    ("ones_like", "zeros_like"),
+    ("any", "all"),
+    ("argmax", "argmin"),
+    ("reshape", "view"),
+    ("cat", "stack"),
+    ("exp", "sigmoid"),
+    ("logical_and", "logical_or"),
+    ("softmax", "log_softmax"),
+]
+DIM_DROPPED = {"softmax": "sigmoid"}  # the other one takes no dimension
+SHAPED = {"transpose": "reshape", "swapaxes": "reshape", "permute": "reshape"}  # to the shape that it would have
+MODULES = {"torch", "F", "nn", "math", "functional", "np", "einops"}
+NAMESPACES = {"nn", "torch.nn"}  # what is made by a call of these cannot be replaced by its argument
+MOST_NAMES = 5  # parameters without a default that are mixed up with each other, at most
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A program with one edit of that `kind`: its whole text, and that of the program."""
+
+    kind: str
+    source: str
+    original: str
+
+    def diff(self) -> str:
+        """The lines that differ."""
+        lines = difflib.unified_diff(self.original.splitlines(), self.source.splitlines(), lineterm="", n=0)
+        return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
+
+
+def mutants_of(text: str) -> list[Mutant]:
+    """All mutants of a program, in the order of its text, each text once. Raises SyntaxError."""
+    tree = ast.parse(text)
+    plain = ast.unparse(tree)
+    seen = {plain}
+    found = []
+    for node, context in list(_places(tree)):
+        for kind, new in _edits(node, context):
+            with _replaced(node, new, context):
+                source = ast.unparse(tree)
+            if source not in seen and _compiles(source):
+                seen.add(source)
+                found.append(Mutant(kind, source, plain))
+    return found
+
+
+@dataclass(frozen=True)
+class _Context:
+    """Where a node stands: `field` of `parent`, in a function with these parameters without a default."""
+
+    parent: ast.AST
+    field: str
+    parameters: tuple[str, ...]
+
+
+def _places(tree: ast.Module) -> Iterator[tuple[ast.AST, _Context]]:
+    """The nodes inside functions that may be edited, in a fixed order: no texts, types, imports or messages."""
+
+    def inside(node: ast.AST, parameters: tuple[str, ...], of_function: bool) -> Iterator[tuple[ast.AST, _Context]]:
+        for field, child in _children(node):
+            if isinstance(child, (ast.Import, ast.ImportFrom, ast.JoinedStr)) or field in ("annotation", "returns"):
+                continue
+            if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):  # a docstring
+                continue
+            if isinstance(node, ast.Raise) or (isinstance(node, ast.FunctionDef) and field == "decorator_list"):
+                continue
+            if of_function:
+                yield child, _Context(node, field, parameters)
+            if isinstance(child, ast.FunctionDef):
+                required = child.args.args[: len(child.args.args) - len(child.args.defaults)]
+                names = tuple(a.arg for a in required if a.arg != "self")[:MOST_NAMES]
+                yield from inside(child, names, True)
+            else:
+                yield from inside(child, parameters, of_function)
+
+    yield from inside(tree, (), False)
+
+
+def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    for field, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield field, child
+
+
+@contextlib.contextmanager
+def _replaced(node: ast.AST, new: ast.AST, context: _Context) -> Iterator[None]:
+    """The program with something else in a node's place."""
+    before = getattr(context.parent, context.field)
+    after = [new if item is node else item for item in before] if isinstance(before, list) else new
+    setattr(context.parent, context.field, after)
+    try:
+        yield
+    finally:
+        setattr(context.parent, context.field, before)
+
+
+def _compiles(source: str) -> bool:
+    try:
+        compile(source, "<mutant>", "exec")
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+# --- the edits of one node --------------------------------------------------------------------------
+
+
+def _edits(node: ast.AST, context: _Context) -> Iterator[tuple[str, ast.AST]]:
+    """What may stand in a node's place, each with the kind of that edit."""
+    number = _number(node)
+    if isinstance(node, ast.stmt):
+        yield from _statement(node)
+    elif number is not None:
+        if not (isinstance(context.parent, ast.UnaryOp) and isinstance(context.parent.op, ast.USub)):
+            yield from (("constant", ast.Constant(value)) for value in _other_numbers(number))
+    elif isinstance(node, ast.Constant):
+        yield from _constant(node)
+    elif isinstance(node, ast.BinOp):
+        yield from _binary(node)
+    elif isinstance(node, ast.Compare):
+        for op in COMPARED.get(type(node.ops[0]), ()) if len(node.ops) == 1 else ():
+            yield "comparison", ast.Compare(node.left, [op()], node.comparators)
+    elif isinstance(node, ast.BoolOp):
+        yield "and, or", ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
+        yield from (("condition removed", value) for value in node.values)
+    elif isinstance(node, ast.UnaryOp):
+        yield f"{'minus' if isinstance(node.op, ast.USub) else 'not'} removed", node.operand
+    elif isinstance(node, ast.IfExp):
+        yield from (("condition removed", value) for value in (node.body, node.orelse))
+    elif isinstance(node, ast.Call):
+        yield from _call(node)
+    elif isinstance(node, ast.Attribute):
+        if node.attr in ("T", "mT", "H", "mH"):
+            yield "transpose removed", node.value
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        yield "index removed", node.value
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in context.parameters:
+        yield from (("other name", ast.Name(name, ast.Load())) for name in context.parameters if name != node.id)
+
+
+def _number(node: ast.AST) -> int | float | None:
+    """The number that a node is, with its sign; None if it is none."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _number(node.operand)
+        return None if inner is None else -inner
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _other_numbers(number: int | float) -> list[int | float]:
+    """The number and one more or less, nothing, one, and the number with the other sign."""
+    others = [number - 1, number + 1, type(number)(0), type(number)(1), -number]
+    return [other for other in dict.fromkeys(others) if other != number]
+
+
+def _constant(node: ast.Constant) -> Iterator[tuple[str, ast.AST]]:
+    if isinstance(node.value, bool):
+        yield "true, false", ast.Constant(not node.value)
+    elif node.value == "-inf":
+        yield "minus removed", ast.Constant("inf")
+    elif isinstance(node.value, str) and "->" in node.value:  # the pattern of einsum or einops
+        left, right = node.value.split("->")
+        between = " " if " " in right.strip() else ""
+        *axes, one, other = right.split() if between else right.strip().rjust(2)
+        yield "pattern", ast.Constant(f"{left}->{between}{between.join([*axes, other, one])}")
+
+
+def _binary(node: ast.BinOp) -> Iterator[tuple[str, ast.AST]]:
+    if isinstance(node.op, BINARY):
+        yield from (("operator", ast.BinOp(node.left, op(), node.right)) for op in BINARY if op is not type(node.op))
+    if isinstance(node.op, ast.MatMult):
+        yield "operator", ast.BinOp(node.left, ast.Mult(), node.right)
+    if type(node.op) in BITWISE:
+        yield "and, or", ast.BinOp(node.left, BITWISE[type(node.op)](), node.right)
+    if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow)):
+        yield "operands swapped", ast.BinOp(node.right, node.op, node.left)
+    yield from (("operand removed", operand) for operand in (node.left, node.right))
+
+
+def _call(node: ast.Call) -> Iterator[tuple[str, ast.AST]]:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    of = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+    is_method = bool(of) and of.split(".")[-1] not in MODULES and not of.startswith(("self", "super"))
+    for number in range(len(node.args)):
+        yield "argument removed", ast.Call(node.func, node.args[:number] + node.args[number + 1 :], node.keywords)
+    for number in range(len(node.keywords)):
+        kept = node.keywords[:number] + node.keywords[number + 1 :]
+        yield "argument removed", ast.Call(node.func, node.args, kept)
+    for number in range(len(node.args) - 1):
+        args = [*node.args]
+        args[number], args[number + 1] = args[number + 1], args[number]
+        yield "arguments swapped", ast.Call(node.func, args, node.keywords)
+    for pair in SWAPPED:
+        if name in pair:
+            yield "function", ast.Call(_renamed(node.func, pair[name == pair[0]]), node.args, node.keywords)
+    if name in DIM_DROPPED:
+        yield "function", ast.Call(_renamed(node.func, DIM_DROPPED[name]), [] if is_method else node.args[:1], [])
+    if name in SHAPED and is_method:
+        shape = ast.Attribute(node, "shape", ast.Load())
+        yield "function", ast.Call(ast.Attribute(node.func.value, SHAPED[name], ast.Load()), [shape], [])
+    if is_method and isinstance(node.func, ast.Attribute):
+        kind = "transpose removed" if name in SHAPED or name == "t" else "call removed"
+        yield kind, node.func.value
+    elif node.args and of not in NAMESPACES and not isinstance(node.args[0], ast.Starred):
+        yield "call removed", node.args[0]
+
+
+def _renamed(function: ast.expr, name: str) -> ast.expr:
+    if isinstance(function, ast.Attribute):
+        return ast.Attribute(function.value, name, ast.Load())
+    return ast.Name(name, ast.Load())
+
+
+def _statement(node: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Global, ast.Nonlocal)):
+        return
+    if isinstance(node, ast.If):
+        if all(isinstance(line, ast.Raise) for line in node.body):
+            yield "refusal removed", _instead(node.orelse)
+        else:
+            yield "condition removed", _instead(node.body)
+            yield "statement removed", _instead(node.orelse)
+        return
+    if isinstance(node, ast.AugAssign):
+        for op in BINARY if isinstance(node.op, BINARY) else ():
+            if op is not type(node.op):
+                yield "operator", ast.AugAssign(node.target, op(), node.value)
+    if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
+        yield "arguments swapped", ast.Return(ast.Tuple(node.value.elts[::-1], ast.Load()))
+        yield from (("statement removed", ast.Return(value)) for value in node.value.elts)
+    if isinstance(node, (ast.For, ast.While, ast.With)):
+        yield "loop or block removed", _instead(node.body)
+    yield "statement removed", ast.Pass()
+
+
+def _instead(lines: Sequence[ast.stmt]) -> ast.stmt:
+    """Some statements as one."""
+    if not lines:
+        return ast.Pass()
+    return lines[0] if len(lines) == 1 else ast.If(ast.Constant(True), [*lines], [])

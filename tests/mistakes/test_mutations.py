@@ -1,0 +1,69 @@
+"""The mutants of `make mutants`: one edit each, of what a student writes, and none twice."""
+
+import ast
+import sys
+
+import pytest
+from conftest import ROOT
+
+sys.path.append(str(ROOT / "benchmarks"))  # last: some of its modules are called like those of tests/support
+from mutations import mutants_of  # noqa: E402
+
+TEXT = '''
+import torch
+
+def weights(query: torch.Tensor, key, mask=None, scaled=True):
+    """The weights: 1 for all."""
+    if query.dim() < 2:
+        raise ValueError("at least 2")
+    scores = query @ key.transpose(-2, -1)
+    if mask is not None and scaled:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    return torch.softmax(scores, dim=-1)
+'''
+
+
+@pytest.fixture(scope="module")
+def mutants():
+    return mutants_of(TEXT)
+
+
+def test_each_is_another_program_with_one_line_changed(mutants):
+    assert len({mutant.source for mutant in mutants}) == len(mutants) > 50
+    for mutant in mutants:
+        ast.parse(mutant.source)
+        assert mutant.source != mutant.original == ast.unparse(ast.parse(TEXT))
+
+
+@pytest.mark.parametrize(
+    "kind, line",
+    [
+        ("refusal removed", "    pass"),
+        ("comparison", "    if query.dim() <= 2:"),
+        ("operator", "    scores = query * key.transpose(-2, -1)"),
+        ("operands swapped", "    scores = key.transpose(-2, -1) @ query"),
+        ("transpose removed", "    scores = query @ key"),
+        ("other name", "    scores = key @ key.transpose(-2, -1)"),
+        ("constant", "    scores = query @ key.transpose(0, -1)"),
+        ("function", "    scores = query @ key.reshape(key.transpose(-2, -1).shape)"),
+        ("comparison", "    if mask is None and scaled:"),
+        ("and, or", "    if mask is not None or scaled:"),
+        ("condition removed", "    if scaled:"),
+        ("not removed", "        scores = scores.masked_fill(mask, -torch.inf)"),
+        ("minus removed", "        scores = scores.masked_fill(~mask, torch.inf)"),
+        ("arguments swapped", "        scores = scores.masked_fill(-torch.inf, ~mask)"),
+        ("statement removed", "        pass"),
+        ("argument removed", "    return torch.softmax(scores)"),
+        ("function", "    return torch.sigmoid(scores)"),
+        ("call removed", "    return scores"),
+        ("true, false", "def weights(query: torch.Tensor, key, mask=None, scaled=False):"),
+    ],
+)
+def test_the_slips_of_a_hand_are_among_them(mutants, kind, line):
+    assert (kind, f"+{line}") in [(mutant.kind, mutant.diff().splitlines()[-1]) for mutant in mutants]
+
+
+def test_texts_types_and_imports_stay(mutants):
+    for mutant in mutants:
+        assert "import torch" in mutant.source and "query: torch.Tensor" in mutant.source
+        assert "The weights: 1 for all." in mutant.source

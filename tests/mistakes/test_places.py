@@ -1,0 +1,28 @@
+"""Where an answer goes wrong, if no known mistake explains it."""
+
+import pytest
+
+from autograder.mistakes.bank import bank
+from autograder.mistakes.places import PREFIX
+
+RIGHT = bank("attention").right
+CLEARED = "weights = weights.masked_fill(~has_a_key, 0.0)"
+
+
+@pytest.mark.parametrize(
+    "old, new, places",
+    [
+        (CLEARED, CLEARED.replace("0.0", "0.7"), [("place-masking", "")]),
+        ("@ key.tr", "@ keys.tr", [("place-line", "scores = scaled_query @ keys.transpose(-2, -1)")]),
+        ("@ value, weights", "@ (value * value.abs().log()), weights", []),
+    ],
+    ids=["masks", "one line", "values"],
+)
+def test_a_place(grader, tmp_path, old, new, places):
+    assert old in RIGHT
+    written = tmp_path / "attention.py"
+    written.write_text("import torch\nimport torch.nn.functional as F\n" + RIGHT.replace(old, new))
+    (outcome,) = grader.grade_file(written, "attention").verdict.exercises
+    assert outcome.score < outcome.max_score
+    assert [(one.id, one.line.split("  #")[0]) for one in outcome.diagnosis] == places, outcome.checks
+    assert all(one.id.startswith(PREFIX) for one in outcome.diagnosis)
