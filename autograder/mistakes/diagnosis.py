@@ -35,7 +35,7 @@ from ..sandbox.inside import wire
 from ..verdict import Check, Diagnosis
 from .bank import Bank, Mistake, bank
 from .evidence import DIFFERENT, Likeness, accepts_alike, likeness
-from .hypotheses import Behaviour, Behaviours, without_numbers
+from .hypotheses import Behaviour, Behaviours, contradict, without_numbers
 from .lines import akin, line_of, share_of
 from .places import place
 
@@ -302,8 +302,7 @@ class Search:
         explained: set[str] = set()
         for one in sorted(found, key=lambda e: (e.loosely, -len(e.checks))):
             mistake = one.behaviour.mistake
-            contradicts = any((mistake.edits or {}).keys() & (other.edits or {}).keys() for other in chosen)
-            if len(chosen) < MOST and one.checks - explained and not contradicts:
+            if len(chosen) < MOST and one.checks - explained and not contradict([*chosen, mistake]):
                 chosen.append(mistake)
                 explained |= one.checks
         return chosen

@@ -48,6 +48,12 @@ def right(bank: Bank) -> Hypothesis:
     return Hypothesis(bank.exercise, (), bank.right, bank.around)
 
 
+def contradict(mistakes: Sequence[Mistake]) -> bool:
+    """Whether some of them change the same text of the answer, so that they cannot all be meant."""
+    changed = [text for mistake in mistakes for text in mistake.edits or ()]
+    return len(set(changed)) < len(changed)
+
+
 def composed(right: Hypothesis, *mistakes: Mistake) -> Hypothesis | None:
     """The right answer with all these mistakes; None if their edits do not fit together.
 
@@ -56,8 +62,7 @@ def composed(right: Hypothesis, *mistakes: Mistake) -> Hypothesis | None:
     """
     if len(mistakes) == 1:
         return Hypothesis(right.exercise, mistakes, mistakes[0].source, right.beside)
-    changed = [text for mistake in mistakes for text in mistake.edits or ()]
-    if any(mistake.edits is None for mistake in mistakes) or len(set(changed)) < len(changed):
+    if any(mistake.edits is None for mistake in mistakes) or contradict(mistakes):
         return None
     for order in itertools.permutations(mistakes):
         source = right.source

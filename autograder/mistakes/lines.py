@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ..sandbox.replies import Place
 
@@ -30,9 +30,8 @@ def line_of(mistake: str, right: str, student: str, places: Collection[Place | N
     `mistake` and `right` are the texts of an answer with and without the mistake, `student` that of the student's
     definition. `places` are where the failures that the mistake explains were raised, None for those without an error.
     """
-    raised = {place.code.strip() if place else "" for place in places}
-    if len(raised) == 1 and raised != {""}:
-        return raised.pop()[:LONGEST]
+    if raised := raised_at(places):
+        return raised
     trees = [ast.parse(textwrap.dedent(text)) for text in (mistake, right, student)]
     for forms in (_statements, _calls):
         wrong, correct, theirs = (list(forms(tree)) for tree in trees)
@@ -41,6 +40,12 @@ def line_of(mistake: str, right: str, student: str, places: Collection[Place | N
         if len(found) == 1:
             return textwrap.dedent(student).splitlines()[found[0].lineno - 1].strip()[:LONGEST]
     return ""
+
+
+def raised_at(places: Iterable[Place | None]) -> str:
+    """The one line at which all these errors were raised; empty if they are several, or there was no error."""
+    raised = {place.code.strip() if place else "" for place in places}
+    return raised.pop()[:LONGEST] if len(raised) == 1 else ""
 
 
 def akin(one: str, other: str) -> bool:

@@ -1,11 +1,11 @@
-"""Says where an answer goes wrong if no known mistake explains it: at which line, or in which step."""
+"""Says where an answer goes wrong if no known mistake explains it: at which line, or in what."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ..verdict import CATEGORIES, Diagnosis
-from .lines import LONGEST
+from .lines import raised_at
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun
@@ -31,12 +31,10 @@ def place(run: ExerciseRun) -> Diagnosis | None:
     while all values are right.
     """
     failed = run.failed()
-    raised = {found.code.strip() if (found := run.places.get(check.name)) else "" for check in failed}
-    if len(raised) == 1 and raised != {""}:
-        line = raised.pop()
+    if line := raised_at(run.places.get(check.name) for check in failed):
         if BLANK in line:
             return None
-        return Diagnosis(f"{PREFIX}line", "Whatever fails stops at one and the same line.", line[:LONGEST])
+        return Diagnosis(f"{PREFIX}line", "Whatever fails stops at one and the same line.", line)
     kinds = [kind for kind in CATEGORIES if kind in {check.category for check in failed}]
     if not kinds or "values" in kinds or len(kinds) > MOST or not any(c.category == "values" for c in run.checks):
         return None
