@@ -1,0 +1,76 @@
+"""Runs a lesson's solution from top to bottom, once, for the tests that hold its sentences against what it prints."""
+
+import contextlib
+import functools
+import io
+from dataclasses import dataclass, field
+
+import pytest
+from conftest import ROOT, load
+
+from autograder import course
+
+NAMES = {name[:2]: name for name in sorted(course.assignments(ROOT))}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure that a cell showed: its width in inches, and its smallest writing in points."""
+
+    cell: str
+    width: float
+    smallest: float
+
+
+@dataclass
+class Lesson:
+    """A lesson after its solution ran: what its cells say and print, what they drew, and what their names hold."""
+
+    texts: dict[str, str] = field(default_factory=dict)  # cell id -> its source, as written
+    printed: dict[str, str] = field(default_factory=dict)  # cell id -> what it wrote to stdout
+    values: dict[str, object] = field(default_factory=dict)  # the notebook's names at the end
+    pictures: list[Picture] = field(default_factory=list)
+
+    def says(self, *parts: str) -> bool:
+        """Whether some text cell holds all of these parts, whatever its line breaks."""
+        return any(all(part in " ".join(text.split()) for part in parts) for text in self.texts.values())
+
+
+@functools.cache
+def run(number: str) -> Lesson:
+    """The lesson of that number, "01" …; an error in any of its cells is raised."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    import torch
+
+    torch.manual_seed(0)
+    lesson = Lesson()
+    lesson.values["__name__"] = "__main__"
+    notebook = load(ROOT / "solutions" / NAMES[number] / f"{NAMES[number]}.ipynb")
+    for cell in notebook["cells"]:
+        text = lesson.texts[cell["id"]] = "".join(cell["source"])
+        if cell["cell_type"] != "code":
+            continue
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+            exec(compile(text, f"{NAMES[number]}/{cell['id']}", "exec"), lesson.values)
+        lesson.printed[cell["id"]] = out.getvalue()
+        lesson.pictures += [_picture(cell["id"], plt.figure(number)) for number in plt.get_fignums()]
+        plt.close("all")
+    return lesson
+
+
+def _picture(cell, figure):
+    import matplotlib.text
+
+    figure.canvas.draw()
+    written = figure.findobj(lambda artist: isinstance(artist, matplotlib.text.Text) and artist.get_text().strip())
+    return Picture(cell, figure.get_figwidth(), min((text.get_fontsize() for text in written), default=8.0))
+
+
+@pytest.fixture(scope="session")
+def lesson():
+    """`lesson("03")` is lesson 03 after its solution ran."""
+    return run
