@@ -4,6 +4,7 @@ import re
 
 import pytest
 from conftest import ROOT, load
+from lessons import run
 
 from autograder import course
 
@@ -37,8 +38,8 @@ def test_no_running_text_speaks_of_a_notebook_that_students_do_not_have(name):
 
 
 @pytest.mark.parametrize("number", [name[:2] for name in NAMES])
-def test_pictures_can_be_read(lesson, number):
+def test_pictures_can_be_read(number):
     """At most 12 inches wide, so that nothing shrinks in a narrow window; writing of 8 points or more."""
-    ran = lesson(number)
+    ran = run(number)
     assert ran.pictures
     assert [picture for picture in ran.pictures if picture.width > 12 or picture.smallest < 8] == []

@@ -5,7 +5,6 @@ import functools
 import io
 from dataclasses import dataclass, field
 
-import pytest
 from conftest import ROOT, load
 
 from autograder import course
@@ -68,9 +67,3 @@ def _picture(cell, figure):
     figure.canvas.draw()
     written = figure.findobj(lambda artist: isinstance(artist, matplotlib.text.Text) and artist.get_text().strip())
     return Picture(cell, figure.get_figwidth(), min((text.get_fontsize() for text in written), default=8.0))
-
-
-@pytest.fixture(scope="session")
-def lesson():
-    """`lesson("03")` is lesson 03 after its solution ran."""
-    return run
