@@ -25,6 +25,7 @@ from autograder.grading.grader import Grader
 from autograder.mistakes import matrix
 from autograder.mistakes.bank import right_answer
 from autograder.mistakes.name_check import cells_for
+from autograder.mistakes.places import PREFIX
 from autograder.sandbox import jail
 from autograder.sandbox.parent import WarmParent
 from autograder.verdict import NOT_TRIED, RAISED, STOPPED_WITH, Outcome
@@ -35,10 +36,12 @@ ERRORS = RAISED, STOPPED_WITH, NOT_TRIED  # how the reasons of checks begin that
 HEAD = """# Mutants of right answers
 
 Made by `make mutants`. Each is a right answer with one edit. *Full marks*: it is equivalent, or a check is missing.
-*Named*: of those that lose points. *Lose everything*: they get no point at all; *by errors*: since they compute
-nothing, but raise an error whenever they are tried.
+*Named*: of those that lose points. *Placed*: those without a name of which the line, the step or the kind of failure is
+told. *Lose everything*: they get no point at all; *by errors*: since they compute nothing, but raise an error whenever
+they are tried.
 """
-COLUMNS = "exercise", "mutants", "full marks", "lose points", "named", "with a line", "lose everything", "by errors"
+COLUMNS = "exercise", "mutants", "full marks", "lose points", "named", "placed", "with a line", "lose everything"
+COLUMNS += ("by errors",)
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,10 @@ class Result:
 
     task: Task
     outcome: Outcome
+
+    @property
+    def is_named(self) -> bool:
+        return any(not diagnosis.id.startswith(PREFIX) for diagnosis in self.outcome.diagnosis)
 
     @property
     def has_line(self) -> bool:
@@ -147,7 +154,8 @@ def table(results: Sequence[Result]) -> str:
 def _row(name: str, results: Sequence[Result]) -> list[str]:
     losing = [result for result in results if not result.outcome.full]
     counts = [
-        sum(bool(result.outcome.diagnosis) for result in losing),
+        sum(result.is_named for result in losing),
+        sum(bool(result.outcome.diagnosis) and not result.is_named for result in losing),
         sum(result.has_line for result in losing),
         sum(result.outcome.score == 0 for result in losing),
         sum(result.only_raises for result in losing),

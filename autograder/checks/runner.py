@@ -21,8 +21,10 @@ from ..verdict import NOT_TRIED, Check
 from .api import CheckFailed, Draw, GateFailed
 from .proxies import Answer, JoinedTransport, StudentError, Submission, Transcript
 from .replay import NotForeseen, RecordingTransport, ReplayedTransport, RequestLog
+from .steps import Step
 
 TAKES = ("submission", "draw")  # the fixtures that a check may take, see `exercises/conftest.py`
+STEP = "wrong_step"  # the name of what finds the first step that is wrong, see `steps`
 MARKS = {"category", "points", "witnessed"}  # the marks that `@check` sets
 
 
@@ -95,9 +97,9 @@ class Graders:
         """
         no_dynamo.put()
         self.foresight = RequestLog()
-        self.checks = {
-            exercise: collected(exercise, module) for exercise, module in (modules or _of_the_course()).items()
-        }
+        modules = modules or _of_the_course()
+        self.checks = {exercise: collected(exercise, module) for exercise, module in modules.items()}
+        self.step_finders = {exercise: _step_finder(module) for exercise, module in modules.items()}
 
     def run(
         self,
@@ -129,6 +131,11 @@ class Graders:
             else:
                 run.skipped.append(outcome)
         return run
+
+    def wrong_step(self, run: ExerciseRun) -> Step | None:
+        """The first step at which the answer of a run goes wrong, in small cases of its own; None if unknown."""
+        find = self.step_finders.get(run.exercise)
+        return find(Submission(run.transport), Draw(run.seed, f"{run.exercise}/{STEP}")) if find else None
 
     def _made(
         self, check: GradedCheck, foreseen: ReplayedTransport | None, run: ExerciseRun, learning: bool
@@ -187,6 +194,12 @@ def collected(exercise: str, module: ModuleType) -> list[GradedCheck]:
                 exercise, name, "is not the only one of its name there; results are stored by the names of checks"
             )
     return found
+
+
+def _step_finder(module: ModuleType) -> Callable[[Submission, Draw], Step | None] | None:
+    """The function `wrong_step` of a module, or the method of its class of checks; None if it has neither."""
+    classes = (value() for name, value in vars(module).items() if name.startswith("Test") and inspect.isclass(value))
+    return next((getattr(one, STEP) for one in (module, *classes) if hasattr(one, STEP)), None)
 
 
 def _collected(exercise: str, name: str, test: Callable[..., object], owner: type | None) -> GradedCheck:

@@ -37,7 +37,7 @@ from .bank import Bank, Mistake, bank
 from .evidence import DIFFERENT, Likeness, accepts_alike, likeness
 from .hypotheses import Behaviour, Behaviours, contradict, without_numbers
 from .lines import akin, line_of, share_of
-from .places import place
+from .places import PREFIX, place
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, Graders
@@ -73,8 +73,13 @@ class Diagnostician:
         behaviours = self._behaviours(run.exercise, run.seed)
         search = behaviours and Search(run, behaviours, self.odds)
         named = [Diagnosis(m.id, m.says, search.line_of(m)) for m in search.mistakes()] if search else []
-        where = None if named else place(run)
+        where = None if named else place(run) or self._step(run)
         return [where] if where else named
+
+    def _step(self, run: ExerciseRun) -> Diagnosis | None:
+        """The first step of attention that is wrong, if it is known."""
+        step = self.graders.wrong_step(run)
+        return Diagnosis(f"{PREFIX}{step.name}", step.says) if step else None
 
     def _behaviours(self, exercise: str, seed: int) -> Behaviours | None:
         """The behaviour of all mistakes of the exercise, as far as it is known; None if it has no bank."""

@@ -11,6 +11,7 @@ of masks, or of what is returned, are asked for.
 
 import torch
 
+from ...checks import steps
 from ...checks.api import (
     HUGE,
     HUGE_TOLERANCE,
@@ -81,6 +82,18 @@ def both(got, given, mask=None, what="", **how):
     if weights is not None:
         close(weights, right_weights, f"the weights{what}", **how)
     close(output, right_output, f"the output{what}", **how)
+
+
+def wrong_step(submission, draw):
+    """The first step at which the function goes wrong, in small cases: without a mask, then with one."""
+    attention = submission.function("attention")
+
+    def case(times, mask=None):
+        given = draw.normal(B, T, D), times * draw.normal(B, 3, D), draw.normal(B, 3, DV)
+        got = attention(*given, mask) if mask is not None else without_mask(attention, given)
+        return steps.Case(parts(got, given)[0], qkv.attention(*given, mask=mask)[0], given[2])
+
+    return steps.first_wrong(lambda: case(0), lambda: case(1), ("mask", lambda: case(1, draw.mask(B, T, 3))))
 
 
 @gate()

@@ -6,6 +6,7 @@ gets no points there, while a scale too many, or another mask, does not cost the
 
 import torch
 
+from ...checks import steps
 from ...checks.api import (
     HUGE,
     HUGE_TOLERANCE,
@@ -33,6 +34,17 @@ PRINTED = 1e-4  # four printed decimals, and some room for the rounding of anoth
 def inputs(draw, *leading, dtype=torch.float32, grad=False):
     """A query and a key."""
     return [draw.normal(*(leading or (B,)), T, D, dtype=dtype, grad=grad) for _ in range(2)]
+
+
+def wrong_step(submission, draw):
+    """The first step at which the function goes wrong: with equal scores, and with usual ones."""
+
+    def case(times):
+        query, key = inputs(draw)
+        got = submission.function("masked_weights")(query, times * key)
+        return steps.Case(got, causal.masked_weights(query, times * key), torch.eye(T))
+
+    return steps.first_wrong(lambda: case(0), lambda: case(1))
 
 
 @gate()

@@ -10,6 +10,7 @@ import functools
 
 import torch
 
+from ....checks import steps
 from ....checks.api import (
     HUGE,
     HUGE_TOLERANCE,
@@ -125,6 +126,19 @@ class SingleCausalHeadChecks:
     def right(self, x, state, padding=None):
         """The right output."""
         return causal.head(x, state, self.names, padding)[0]
+
+    def wrong_step(self, submission, draw):
+        """The first step at which a head goes wrong, in small cases."""
+        _, key, value = (f"{name}.weight" for name in self.names)
+
+        def case(state):
+            x = draw.normal(B, 3, D_OUT)
+            got = self.get(self.head(submission, state, n=3), x)
+            return steps.Case(got, self.right(x, state), qkv.project(x, state[value]))
+
+        even = self.weights(draw, D_OUT)
+        even[key].zero_()
+        return steps.first_wrong(lambda: case(even), lambda: case(self.weights(draw, D_OUT)))
 
     @gate()
     def looking(self, submission, draw, **options):

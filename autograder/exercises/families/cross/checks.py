@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ....checks import steps
 from ....checks.api import (
     HUGE,
     HUGE_TOLERANCE,
@@ -131,6 +132,25 @@ class CrossChecks:
     """The checks of a module that attends from one sequence to another."""
 
     layout: Layout
+
+    def wrong_step(self, submission, draw):
+        """The first step at which a module goes wrong, in small cases."""
+        layout = self.layout
+        one = replace(layout.sizes, d_in=4, width=4, heads=1, d_out=4, n=5, d_context=4, s=3)
+
+        def case(state, sizes=one):
+            x, context = both(draw, sizes)
+            got = output_of(layout.module(submission, state, sizes), x, context)
+            return steps.Case(got, layout.right(x, context, state, sizes), qkv.project(context, state["value.weight"]))
+
+        even = checks.plain(draw, one)
+        even["key.weight"].zero_()
+        return steps.first_wrong(
+            lambda: case(even),
+            lambda: case(checks.plain(draw, one)),
+            ("heads", lambda: case(checks.plain(draw, layout.plain_sizes), layout.plain_sizes)),
+            ("projection", lambda: case(checks.weights(draw, one))),
+        )
 
     @gate()
     def lookup(self, submission, draw):

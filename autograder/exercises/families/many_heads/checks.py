@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from ....checks import steps
 from ....checks.api import (
     HUGE,
     HUGE_TOLERANCE,
@@ -249,6 +250,25 @@ class HeadChecks:
     def output(self, call: Callable[[torch.Tensor], Any], x: torch.Tensor) -> Any:
         """What a call gives for a batch, or the first of several things, in the checks that are not about that."""
         return first_of(call(x))
+
+    def wrong_step(self, submission, draw):
+        """The first step at which a module goes wrong, in small cases."""
+        layout = self.layout
+        one = replace(layout.sizes, d_in=4, width=4, heads=1, d_out=4, n=3, context=3)
+
+        def case(state, sizes=one):
+            x = tokens(draw, sizes)
+            got = self.output(self.module(submission, state, sizes), x)
+            return steps.Case(got, layout.right(x, state, sizes), qkv.project(x, state["value.weight"]))
+
+        even, several = plain(draw, one), replace(layout.plain_sizes, n=3, context=3)
+        even["key.weight"].zero_()
+        return steps.first_wrong(
+            lambda: case(even),
+            lambda: case(plain(draw, one)),
+            ("heads", lambda: case(plain(draw, several), several)),
+            ("projection", lambda: case(weights(draw, one))),
+        )
 
     @gate()
     def averages(self, submission, draw, sizes=None):

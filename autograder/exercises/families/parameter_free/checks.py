@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import torch
 
+from ....checks import steps
 from ....checks.api import (
     HUGE,
     HUGE_TOLERANCE,
@@ -84,6 +85,20 @@ class ParameterFreeChecks:
 
     def normal(self, draw, n=N, d=D, **how):
         return draw.normal(*self.leading, n, d, **how)
+
+    def wrong_step(self, submission, draw):
+        """The first step at which the function goes wrong: for tokens that score 0 with each other, and for usual ones.
+
+        Those of equal length that are at right angles each find themselves as much as the others do.
+        """
+
+        def case(x):
+            return steps.Case(self.attend(submission)(x), self.right(x), x)
+
+        angles = torch.linalg.qr(draw.normal(4, 4)).Q[:3] * 1e-3
+        return steps.first_wrong(
+            lambda: case(angles.repeat(*self.leading, 1, 1)), lambda: case(draw.normal(*self.leading, 3, 4))
+        )
 
     @gate()
     def averages(self, submission, draw):

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ....checks import steps
 from ....checks.api import (
     HUGE,
     HUGE_TOLERANCE,
@@ -115,6 +116,19 @@ class SingleHeadChecks:
     def plain(self, submission):
         """A head with identity projections."""
         return self.head(submission, {f"{name}.weight": torch.eye(D_OUT) for name in self.names})
+
+    def wrong_step(self, submission, draw):
+        """The first step at which a head goes wrong, in small cases."""
+        _, key, value = (f"{name}.weight" for name in self.names)
+
+        def case(state):
+            x = draw.normal(*self.leading, 3, D_OUT)
+            got = output_of(self.head(submission, state)(x))
+            return steps.Case(got, self.right(x, state), qkv.project(x, state[value]))
+
+        even = self.weights(draw, D_OUT)
+        even[key].zero_()
+        return steps.first_wrong(lambda: case(even), lambda: case(self.weights(draw, D_OUT)))
 
     @gate()
     def averages(self, submission, draw):

@@ -1,0 +1,123 @@
+"""Finds the first step of attention at which an answer goes wrong, in small cases in which later steps do nothing.
+
+With keys of 0 all scores are equal, and only the values and their average count. In the usual case the scores count as
+well: there are fewer tokens than features, so the weights can be read off the output. One head and an output projection
+that changes nothing come before several heads and a random projection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+
+from ..sandbox.inside import wire
+from .api import CheckFailed, close
+from .proxies import StudentError, largest
+
+NEAR = 1e-3  # how near to a number a weight has to be that is read off an output in float32
+HIDDEN = 1e-9  # a right weight below this is 0
+SAYS = {
+    "values": "With equal scores each token should get the average of the values that it may see, and it gets something"
+    " else: look at how the values are made, averaged and put together.",
+    "mask": "A token gets something of tokens that it must not see: look at the mask.",
+    "softmax": "The weights of a token do not sum to 1, or some are below 0: look at how scores become weights.",
+    "scale": "The weights are those of scores {:.3g} times as large as they should be: look at the scale.",
+    "scores": "The weights do not fit the scores: look at how queries and keys are made and multiplied, and at what"
+    " becomes of their products.",
+    "heads": "With a single head the output is right, with several it is not: look at how heads are cut and put"
+    " together.",
+    "projection": "Without the last projection the output would be right: look at that one.",
+}
+
+
+class Case(NamedTuple):
+    """A small call: what came and what is right, (…, t, w), and the values (…, s, w) that were to be mixed, s < w."""
+
+    got: Any
+    right: torch.Tensor
+    values: torch.Tensor
+
+    @property
+    def is_right(self) -> bool:
+        try:
+            close(self.got, self.right)
+        except CheckFailed:
+            return False
+        return True
+
+    def weights(self) -> torch.Tensor | None:
+        """The weights (…, t, s) with which the values were mixed; None if what came is no mixture of them."""
+        if not isinstance(self.got, torch.Tensor) or self.got.shape != self.right.shape:
+            return None
+        got, values = self.got.double(), self.values.double()
+        if not got.isfinite().all():
+            return None
+        weights = got @ torch.linalg.pinv(values)
+        return weights if torch.allclose(weights @ values, got, atol=NEAR * largest(got)) else None
+
+    @property
+    def is_of_another_size(self) -> bool:
+        """Whether all weights are too large by the same factor: then it need not be the weights that are wrong."""
+        weights, right = self.weights(), self.right_weights()
+        if weights is None:
+            return False
+        times = (weights * right).sum() / (right * right).sum()
+        return torch.allclose(weights, times * right, atol=NEAR)
+
+    def right_weights(self) -> torch.Tensor:
+        return self.right.double() @ torch.linalg.pinv(self.values.double())
+
+
+class Step(NamedTuple):
+    """A step of attention, a key of `SAYS`, and what is wrong there."""
+
+    name: str
+    says: str
+
+
+def first_wrong(
+    even: Callable[[], Case], usual: Callable[[], Case], *later: tuple[str, Callable[[], Case]]
+) -> Step | None:
+    """The first step that is wrong; None if none is, or if a case ends with an error.
+
+    `even` makes a case with equal scores, `usual` one with different ones. `later` are steps by name, each with a case
+    in which it counts.
+    """
+    try:
+        if not (case := even()).is_right:
+            return _step("values") if case.is_of_another_size else _of_weights(case) or _step("values")
+        if not (case := usual()).is_right:
+            return _of_weights(case)
+        return next((_step(name) for name, make in later if not make().is_right), None)
+    except (StudentError, wire.WireError):
+        return None
+
+
+def _step(name: str, *numbers: float) -> Step:
+    return Step(name, SAYS[name].format(*numbers))
+
+
+def _of_weights(case: Case) -> Step | None:
+    """What is wrong with the weights of a case; None if its values are not mixed by any weights."""
+    weights = case.weights()
+    if weights is None:
+        return None
+    right = case.right_weights()
+    seen = right > HIDDEN
+    if (weights[~seen].abs() > NEAR).any():
+        return _step("mask")
+    if ((weights.sum(-1) - 1).abs() > NEAR).any() or (weights < -NEAR).any():
+        return _step("softmax")
+    scores, expected = (_centred(one.clamp(min=HIDDEN).log(), seen) for one in (weights, right))
+    times = ((scores * expected).sum() / (expected * expected).sum()).item()
+    if times > 0 and torch.allclose(scores, times * expected, atol=0.02):
+        return _step("scale", times)
+    return _step("scores")
+
+
+def _centred(scores: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+    """Scores less their mean over the keys that each query sees; 0 where it sees nothing."""
+    scores = torch.where(seen, scores, 0.0)
+    return torch.where(seen, scores - scores.sum(-1, keepdim=True) / seen.sum(-1, keepdim=True), 0.0)

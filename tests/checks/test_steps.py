@@ -1,0 +1,101 @@
+"""The first step of attention that is wrong, read off small calls."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from autograder import course
+from autograder.checks.runner import ExerciseRun, Graders
+from autograder.checks.steps import Case, first_wrong
+from autograder.mistakes.bank import bank
+from autograder.mistakes.hypotheses import right
+
+VALUES = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+SCORES = torch.randn(2, 3, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+CAUSAL = torch.ones(3, 3).tril().bool()
+
+
+def of(weights, expected):
+    """A case in which the values are mixed by these weights."""
+    return lambda: Case((weights @ VALUES).float(), expected @ VALUES, VALUES)
+
+
+EVEN = torch.full((2, 3, 3), 1 / 3, dtype=torch.float64)
+SEEN = SCORES.masked_fill(~CAUSAL, -torch.inf).softmax(-1)
+
+
+@pytest.mark.parametrize(
+    "weights, expected, step",
+    [
+        (SCORES.softmax(-1), SCORES.softmax(-1), None),
+        ((2 * SCORES).softmax(-1), SCORES.softmax(-1), "scale"),
+        (SCORES.softmax(-2), SCORES.softmax(-1), "softmax"),
+        (SCORES, SCORES.softmax(-1), "softmax"),
+        ((SCORES**2).softmax(-1), SCORES.softmax(-1), "scores"),
+        ((-SCORES).softmax(-1), SCORES.softmax(-1), "scores"),
+        (SCORES.softmax(-1), SEEN, "mask"),
+    ],
+)
+def test_weights_are_read_off_the_output(weights, expected, step):
+    found = first_wrong(of(EVEN, EVEN), of(weights, expected))
+    assert (found and found.name) == step
+
+
+def test_the_scale_is_told():
+    assert "1.5 times" in first_wrong(of(EVEN, EVEN), of((1.5 * SCORES).softmax(-1), SCORES.softmax(-1))).says
+
+
+def test_steps_come_in_order():
+    good, wrong = of(EVEN, EVEN), of(2 * EVEN, EVEN)
+    no_mixture = lambda: Case((EVEN @ VALUES.exp()).float(), EVEN @ VALUES, VALUES)  # noqa: E731
+    later = [("heads", good), ("projection", wrong)]
+    assert first_wrong(no_mixture, wrong, *later).name == "values"
+    assert first_wrong(good, no_mixture, *later) is None, "what that comes from is not known"
+    assert first_wrong(good, good, *later).name == "projection"
+    assert first_wrong(good, good, *reversed(later)).name == "projection"
+    assert first_wrong(good, good) is None
+    nothing = lambda: Case("no tensor", EVEN @ VALUES, VALUES)  # noqa: E731
+    assert first_wrong(nothing, good).name == "values"
+
+
+@pytest.fixture(scope="module")
+def graders():
+    return Graders()
+
+
+def step_of(graders, exercise, text):
+    of = right(bank(exercise))
+    found = graders.wrong_step(ExerciseRun(exercise, replace(of, source=text).local(), seed=1))
+    return found and found.name
+
+
+@pytest.mark.parametrize("exercise", sorted(course.exercises()))
+def test_a_right_answer_has_no_wrong_step(graders, exercise):
+    assert step_of(graders, exercise, bank(exercise).right) is None
+
+
+@pytest.mark.parametrize(
+    "exercise, old, new, step",
+    [
+        ("SelfAttentionNaive", "attention_scores, dim=1", "attention_scores, dim=0", "softmax"),
+        ("scaled_self_attention", "** 0.5", "** 0.6", "scale"),
+        ("SingleHeadSelfAttention", "** 0.5", "** 0.6", "scale"),
+        ("SelfAttention", "V = self.W_value(x)", "V = self.W_value(x).tanh()", "values"),
+        ("masked_weights", "device=query.device))", "device=query.device), 1)", "mask"),
+        ("Head", "wei = q @", "wei = q.tanh() @", "scores"),
+        ("CausalAttention", "dim=-1", "dim=-2", "softmax"),
+        ("attention", "scores.masked_fill(~mask", "scores.masked_fill(mask", "mask"),
+        ("EncoderHead", "** -0.5", "** -0.6", "scale"),
+        ("SelfAttentionWide", "return self.unifyheads(out)", "return self.unifyheads(out).tanh()", "values"),
+        ("MultiHeadAttention", "return self.out_proj(found)", "return self.out_proj(found) - found", "values"),
+        ("MultiHeadAttention", "found.transpose(1, 2).flatten(2)", "found.reshape(b, n, -1)", "heads"),
+        ("StackedHeads", "self.proj(torch.cat(found, dim=-1))", "torch.cat(found, dim=-1)", "projection"),
+        ("CrossAttention", "self.W_value(context)", "self.W_key(context)", "values"),
+        ("MultiHeadCrossAttention", "self.out_proj(found", "(found", "projection"),
+    ],
+)
+def test_a_step_of_an_answer(graders, exercise, old, new, step):
+    text = bank(exercise).right
+    assert old in text, text
+    assert step_of(graders, exercise, text.replace(old, new)) == step
