@@ -189,6 +189,10 @@ class Bank(Mapping[str, Mistake]):
         if id in self.mistakes:
             raise BankError(f"{self.exercise} has two mistakes called {id}")
         says = " ".join(self.fill(says).split())
+        if unknown := NAME.search(says):
+            raise BankError(
+                f"{self.exercise}: what {id} says holds {unknown[0]}, which is none of its places and words"
+            )
         self.mistakes[id] = Mistake(id, self.exercise, says, source, edits, original, self.around)
 
     def _once(self, text: str, what: str) -> None:

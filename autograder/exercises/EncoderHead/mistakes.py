@@ -22,7 +22,7 @@ BANK = Bank(
     },
     words=attention.WORDS
     | attention.NAMES_003
-    | {"SHAPE": "(b, t, n_embd)", "HIDE": 'wei = wei.masked_fill(tril == 0, float("-inf"))'},
+    | {"SHAPE": "(b, t, n_embd)", "N": "t", "HIDE": 'wei = wei.masked_fill(tril == 0, float("-inf"))'},
 )
 mistake = BANK.mistake
 

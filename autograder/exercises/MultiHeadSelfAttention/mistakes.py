@@ -34,6 +34,7 @@ BANK = Bank(
         "SIZES": "k, k",
         "OUT_SIZES": "k, k",
         "WIDTH": "a head's width",
+        "N": "t",
         "SHAPE": "(t, k) or (b, t, k)",
         "ALL": "the width",
         "REST": "k % h",

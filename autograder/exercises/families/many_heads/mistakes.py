@@ -101,6 +101,7 @@ WORDS_OF_WIDE_HEADS = (
         "SIZES": "k, k * {NUMBER_OF_HEADS}",
         "OUT_SIZES": "{NUMBER_OF_HEADS} * k, k",
         "WIDTH": "a head's width",
+        "N": "t",
         "SHAPE": "(b, t, k)",
         "HEADS": "h",
         "ONE": "h, k = 1, k * self.{NUMBER_OF_HEADS}",
