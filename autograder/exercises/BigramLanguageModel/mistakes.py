@@ -66,7 +66,7 @@ mistake = BANK.mistake
 
 BANK.released(
     "original-003",
-    "This is notebook 003's class as it was given: the constructor takes nothing (TypeError), since all sizes and the"
+    "This is the class as it was given: the constructor takes nothing (TypeError), since all sizes and the"
     " device are globals. It also returns three things, and other logits when there are targets.",
     "003",
 )
@@ -79,7 +79,7 @@ mistake(
 )
 mistake(
     "crashes-mended",
-    "This is notebook 003's class with the globals mended: it still returns three things, and with targets its logits"
+    "This is the published class with the globals mended: it still returns three things, and with targets its logits"
     " have the shape (b·t, vocab_size).",
     original="003",
     LOGITS="self.lm_head(x := self.sa_head(x))",
@@ -87,14 +87,14 @@ mistake(
 )
 mistake(
     "returns-three-things",
-    "It returns a third thing, as notebook 003 does: return the logits and the loss, no more.",
+    "It returns a third thing, as the published class does: return the logits and the loss, no more.",
     original="003",
     LOGITS="self.lm_head(x := self.sa_head(x))",
     END="return logits, loss, x",
 )
 mistake(
     "logits-flattened",
-    "With targets the logits have the shape (b·t, vocab_size), as in notebook 003: flatten them for the loss alone.",
+    "With targets the logits have the shape (b·t, vocab_size), as in the published class: flatten for the loss alone.",
     original="003",
     END="return logits if targets is None else {FLAT}, loss",
 )
@@ -106,7 +106,7 @@ mistake(
 )
 mistake(
     "always-four-heads",
-    "There are four heads whatever `num_heads` says, as in notebook 003: use the parameter.",
+    "There are four heads whatever `num_heads` says, as in the published class: use the parameter.",
     original="003",
     STACK="StackedHeads(4, n_embd // 4, n_embd, block_size, dropout)",
 )
@@ -120,7 +120,7 @@ mistake(
 
 mistake(
     "device-from-outside",
-    "The places are made on a global `device`, as in notebook 003 (NameError): take `idx.device`.",
+    "The places are made on a global `device` (NameError): take `idx.device`.",
     original="003",
     PLACES="torch.arange(T, device=device)",
 )

@@ -63,7 +63,7 @@ mistake = BANK.mistake
 
 BANK.rewritten(
     "notebook-004",
-    "This is notebook 004's class as it stands there: it takes no padding mask (TypeError), and leaves a sequence"
+    "This is the class as it was published: it takes no padding mask (TypeError), and leaves a sequence"
     " longer than the context to torch.",
     """\
 class CausalAttention(nn.Module):

@@ -30,7 +30,7 @@ mistake = BANK.mistake
 
 BANK.released(
     "original-003",
-    "This is notebook 003's head as it was given: a causal mask hides from each token all that come after it, and the"
+    "This is the head as it was given: a causal mask hides from each token all that come after it, and the"
     " scale goes by the width of the input.",
     "003",
 )

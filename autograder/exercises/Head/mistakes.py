@@ -53,7 +53,7 @@ mistake = BANK.mistake
 
 BANK.released(
     "original-003",
-    "This is notebook 003's class as it was given: its constructor takes the head's size alone, and the embedding's"
+    "This is the class as it was given: its constructor takes the head's size alone, and the embedding's"
     " size, the block's and the dropout come from globals (NameError). Its scale goes by the wrong width.",
     "003",
 )

@@ -54,7 +54,7 @@ mistake = BANK.mistake
 
 BANK.released(
     "original-001",
-    "This is notebook 001's class as it was given. `super.init()` stops it: call `super`, then the parent's `__init__`."
+    "This is the class as it was given. `super.init()` stops it: call `super`, then the parent's `__init__`."
     " More mistakes wait behind that one.",
     "001",
 )
@@ -68,7 +68,7 @@ BANK.rewritten(
 )
 BANK.rewritten(
     "crashes-mended",
-    "This is notebook 001's class with its crashes mended: no output projection, the head is the fastest index, no"
+    "This is the published class with its crashes mended: no output projection, the head is the fastest index, no"
     " batch.",
     edited(ORIGINAL, {"t, h = x.size()": "(t, _), h = x.size(), self.heads"}, "crashes-mended"),
     original="001",

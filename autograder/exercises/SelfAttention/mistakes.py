@@ -27,7 +27,7 @@ mistake = BANK.mistake
 
 BANK.released(
     "original-004",
-    "This is notebook 004's class as it was given: `transpose(1, 2)` stops it for one sequence (IndexError), and for a"
+    "This is the class as it was given: `transpose(1, 2)` stops it for one sequence (IndexError), and for a"
     " batch `dim=1` lets the queries compete instead of the keys.",
     "004",
 )

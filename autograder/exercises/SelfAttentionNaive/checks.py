@@ -44,7 +44,7 @@ class TestSelfAttentionNaive(ParameterFreeChecks):
 
     @check("values", points=0.5)
     def test_sentence(self, submission, draw):
-        """For notebook 004's sentence, its tokens in any order, the output is right to four decimals, in eval mode."""
+        """For the lesson's sentence, its tokens in any order, the output is right to four decimals, in eval mode."""
         order = torch.randperm(9, generator=draw.generator)
         x = torch.tensor(plain.SENTENCE)[order]
         close(submission.build("SelfAttentionNaive").eval()(x), plain.self_attention(x), tolerance=5e-5)

@@ -31,7 +31,7 @@ mistake = BANK.mistake
 
 BANK.released(
     "original-004",
-    "This is notebook 004's class as it was given: with `dim=0` the columns of the weights sum to 1 and not the rows,"
+    "This is the class as it was given: with `dim=0` the columns of the weights sum to 1 and not the rows,"
     " and nothing refuses a batch.",
     "004",
 )

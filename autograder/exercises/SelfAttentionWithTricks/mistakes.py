@@ -29,7 +29,7 @@ START_OF_CLASS, FORWARD = BANK.right.split("    def forward")
 
 BANK.released(
     "original-002",
-    "This is notebook 002's class as it was given. Its parameter is spelt `neads`, so that `nheads` is not defined"
+    "This is the class as it was given. Its parameter is spelt `neads`, so that `nheads` is not defined"
     " (NameError). Two more mistakes wait behind that one.",
     "002",
 )

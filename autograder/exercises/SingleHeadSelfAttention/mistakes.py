@@ -27,7 +27,7 @@ mistake = BANK.mistake
 
 BANK.released(
     "original-001",
-    "This is notebook 001's class as it was given. `super.init()` stops it: call `super`, then the parent's `__init__`."
+    "This is the class as it was given. `super.init()` stops it: call `super`, then the parent's `__init__`."
     " Two more mistakes wait behind that one.",
     "001",
 )

@@ -33,7 +33,7 @@ mistake(
 )
 mistake(
     "inverted",
-    "True stands where the future is, as in notebook 004's buffer: here True means may attend, so turn it round.",
+    "True stands where the future is, as in many buffers: here True means may attend, so turn it round.",
     TRIANGLE="torch.triu(everything, 1)",
     original="004",
 )
@@ -44,7 +44,7 @@ mistake(
 )
 mistake(
     "numbers-not-boolean",
-    "The mask holds numbers, as notebook 003's `tril` does: make it boolean, with `dtype=torch.bool` or a comparison.",
+    "The mask holds numbers, as many a `tril` does: make it boolean, with `dtype=torch.bool` or a comparison.",
     {"dtype=torch.bool, ": ""},
     original="003",
 )
@@ -55,7 +55,7 @@ mistake(
 )
 mistake(
     "always-eight",
-    "The mask is 8 wide whatever t is, as in notebook 003, where the number stands in a global: use the parameter.",
+    "The mask is 8 wide whatever t is: use the parameter.",
     {"torch.ones(t, t,": "torch.ones(8, 8,"},
     original="003",
 )
@@ -80,7 +80,7 @@ mistake(
 
 mistake(
     "size-from-a-global",
-    "The size is taken from a global `block_size`, which only notebook 003 has: the parameter is `t`.",
+    "The size is taken from a global `block_size`, which is not there: the parameter is `t`.",
     {"torch.ones(t, t,": "torch.ones(block_size, block_size,"},
 )
 mistake(

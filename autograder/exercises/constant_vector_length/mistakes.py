@@ -7,13 +7,13 @@ mistake = BANK.mistake
 
 BANK.released(
     "original-000",
-    "This is notebook 000's claim, k√c: c belongs before the root, without its sign, and k under it.",
+    "This is the claim as it was given, k√c: c belongs before the root, without its sign, and k under it.",
     "000",
 )
 mistake(
     "claim-with-absolute-value",
-    "This is notebook 000's claim with the sign taken off, k√|c|: it is the number of entries that belongs under the"
-    " root, and c before it.",
+    "This is the claim as it was given, with the sign taken off, k√|c|: it is the number of entries that belongs under"
+    " the root, and c before it.",
     LENGTH="k * abs(c) ** 0.5",
     original="000",
 )
@@ -42,8 +42,8 @@ mistake(
 
 mistake(
     "claim-by-math-sqrt",
-    "This is notebook 000's claim, k√c, which stops at a negative c: c belongs before the root, without its sign, and k"
-    " under it.",
+    "This is the claim as it was given, k√c, which stops at a negative c: c belongs before the root, without its sign, and"
+    " k under it.",
     LENGTH="k * math.sqrt(c)",
     original="000",
 )

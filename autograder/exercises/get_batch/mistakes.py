@@ -87,7 +87,7 @@ mistake(
 )
 mistake(
     "device-from-outside",
-    "The batch is moved to a global `device`, as in notebook 003 (NameError): leave it where the text is.",
+    "The batch is moved to a global `device` (NameError): leave it where the text is.",
     {"return {PAIR}": "x, y = {PAIR}\n    x, y = x.to(device), y.to(device)\n    return x, y"},
     original="003",
 )

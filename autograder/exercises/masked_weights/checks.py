@@ -80,10 +80,10 @@ def test_values(submission, draw):
 
 @check("values", points=0.5)
 def test_table_of_003(submission, draw):
-    """From the seed 1337 it gives the table that notebook 003 prints, to four decimals."""
+    """From the seed 1337 it gives the published table, to four decimals."""
     got = submission.function("masked_weights")(*causal.drawn_by_003())
     shape(got, (4, 8, 8), "the weights")
-    close(got[0], causal.PRINTED_003, "the table of notebook 003", tolerance=PRINTED)
+    close(got[0], causal.PRINTED_003, "the published table", tolerance=PRINTED)
 
 
 @check("shape", points=0.5)

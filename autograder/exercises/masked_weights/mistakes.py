@@ -35,7 +35,7 @@ mistake = BANK.mistake
 
 mistake(
     "scaled",
-    "These are the values you get when scores are divided by √d: notebook 003's table has no scale in it, and neither"
+    "These are the values you get when scores are divided by √d: the table has no scale in it, and neither"
     " has this exercise.",
     PRODUCT="{PRODUCT} / key.shape[-1] ** 0.5",
 )
@@ -85,7 +85,7 @@ BANK.share(
 )
 mistake(
     "always-eight",
-    "The mask is 8 wide whatever t is, as in notebook 003, where the number stands in a global: take it from the shape"
+    "The mask is 8 wide whatever t is: take it from the shape"
     " of the query.",
     LENGTH="t = 8",
     TRIANGLE="torch.tril(torch.ones(t, t))",
@@ -189,7 +189,7 @@ mistake(
 )
 mistake(
     "mask-of-eight-tokens",
-    "Only the first eight tokens are masked, as many as in notebook 003, and later ones see the future: take the length"
+    "Only the first eight tokens are masked, and later ones see the future: take the length"
     " from the shape of the query.",
     HIDE='wei[:, :8, :8] = wei[:, :8, :8].masked_fill(tril[:8, :8] == 0, float("-inf"))',
 )

@@ -198,13 +198,13 @@ mistake(
 
 mistake(
     "batch-of-003",
-    'Batches are asked for as in notebook 003, `get_batch("train")`: hand on `data`, the sizes and `generator`.',
+    'Batches are asked for by `get_batch("train")`: hand on `data`, the sizes and `generator`.',
     original="003",
     BATCH='inputs, targets = get_batch("train")',
 )
 mistake(
     "three-things-expected",
-    "Three things are unpacked, as notebook 003's model returned them: here it is two, the logits and the loss.",
+    "Three things are unpacked, as the published model returned them: here it is two, the logits and the loss.",
     original="003",
     LOSS="_, loss, _ = model(inputs, targets)",
 )

@@ -66,7 +66,7 @@ WEIGHTS = {
 
 AVERAGE = {
     "features-compared": shared(
-        "These are the values you get from Xᵀ X, as notebook 004 writes it: that compares features with features. With"
+        "These are the values you get from Xᵀ X: that compares features with features. With"
         " tokens as rows it is X Xᵀ.",
         PRODUCT="{X}.mT @ {X}",
         MIX="{X} @ {WEIGHTS}",
@@ -91,13 +91,12 @@ AVERAGE = {
         "Nothing is returned, so what comes back is None: end with `return`.", RETURN="output = {END}"
     ),
     "own-vector": shared(
-        "Every token gets its own vector back: under the sum belongs x_j, the token that is looked at, and not x_i as"
-        " notebook 000 writes.",
+        "Every token gets its own vector back: under the sum belongs x_j, the token that is looked at, and not x_i.",
         MIX="{WEIGHTS}.sum(-1, keepdim=True) * {X}",
     ),
     **attention.some("weights-applied-twice"),
     "multiplied-by-the-input": shared(
-        "The result is multiplied by the input once more, a step that notebook 004 lists and that does not exist.",
+        "The result is multiplied by the input once more, a step that does not exist.",
         MIX="{MIX} * {X}",
     ),
     "input-added": shared(
