@@ -42,8 +42,8 @@ mistake(
 
 mistake(
     "claim-by-math-sqrt",
-    "This is the claim as it was given, k√c, which stops at a negative c: c belongs before the root, without its sign, and"
-    " k under it.",
+    "This is the claim as it was given, k√c, which stops at a negative c: c belongs before the root, without its sign,"
+    " and k under it.",
     LENGTH="k * math.sqrt(c)",
     original="000",
 )
