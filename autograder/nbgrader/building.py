@@ -10,7 +10,7 @@ from ..grading.grader import Grader
 from ..grading.store import Store
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
-from . import points
+from . import colab, points
 from .runs import NbgraderCourse
 
 
@@ -20,6 +20,7 @@ def build(root: Path, names: Sequence[str], runs: NbgraderCourse) -> Iterator[st
     Raises CourseError if an assignment could not be graded as it is, before anything of it is released.
     """
     wanted = points.configured(runs.config)
+    colab.configured(runs.config)  # raises now if it is no address
     unsafe = jail.refusal() is not None  # without a sandbox too, the course's own solutions can be trusted
     with Grader(WarmParent(unsafe=unsafe)) as grader:
         for name in names:
