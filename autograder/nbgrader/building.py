@@ -10,7 +10,7 @@ from ..grading.grader import Grader
 from ..grading.store import Store
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
-from . import colab, points
+from . import colab, points, rules
 from .runs import NbgraderCourse
 
 
@@ -32,4 +32,5 @@ def build(root: Path, names: Sequence[str], runs: NbgraderCourse) -> Iterator[st
             gate.require(course.assignments(root)[name], grader.grade_solution, wanted, Store(root))
             runs.build(name)
             yield course.assignments(root)[name]
+    rules.release(Path(root))
     points.write_readme(Path(root) / "README.md", {n: a.points for n, a in course.assignments(root).items()})

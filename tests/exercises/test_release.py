@@ -13,6 +13,7 @@ from autograder.course import ORIGINAL, original_of
 from autograder.doctor import course as looks
 from autograder.errors import ChildGone, CourseError, Interrupted
 from autograder.mistakes.bank import bank
+from autograder.nbgrader import rules
 from autograder.nbgrader.runs import NbgraderCourse
 
 ASSIGNMENTS = sorted(course.assignments(ROOT))
@@ -48,8 +49,17 @@ def test_it_is_up_to_date(built, folder, name):
 
 
 def test_every_release_has_its_source():
-    assert sorted(p.name for p in (ROOT / "release").iterdir()) == ASSIGNMENTS
+    assert sorted(p.name for p in (ROOT / "release").iterdir()) == sorted([*ASSIGNMENTS, rules.RELEASED])
     assert sorted(p.name for p in (ROOT / "solutions").iterdir()) == ASSIGNMENTS
+
+
+def test_the_rules_for_assistants_are_released():
+    """They are up to date, name the command that names a mistake, and take no part in any course's notebooks."""
+    text = (ROOT / "release" / rules.RELEASED).read_text(encoding="utf-8")
+    assert text == (ROOT / "source" / rules.SOURCE).read_text(encoding="utf-8"), "run `autograder build`"
+    assert "`autograder check NOTEBOOK.ipynb`" in text and "instructor has given win" in text
+    assert not [name for name in course.exercises(ROOT) if name in text], "they are the same for every course"
+    assert not list((ROOT / "source").rglob(rules.RELEASED)), "it would speak to those who write the course"
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
