@@ -19,7 +19,7 @@ from autograder.nbgrader import patches
 from autograder.nbgrader.colab import OpenInColab
 from autograder.nbgrader.collecting import BoundedExtractor, SafeCollector
 from autograder.nbgrader.preprocessors import GradeInSandbox, HideTests, RestoreCells, SaveVerdict, SubmissionExporter
-from autograder.nbgrader.releasing import CleanSolutions, ReleaseOriginals
+from autograder.nbgrader.releasing import CleanSolutions, MarkUnsolved, ReleaseOriginals
 from autograder.nbgrader.safe_markdown import safe_markdown
 
 c = get_config()  # noqa: F821  nbgrader defines it
@@ -33,6 +33,7 @@ c.CourseDirectory.solution_directory = "solutions"
 c.GenerateAssignment.preprocessors = [
     LockCells,
     OpenInColab,
+    MarkUnsolved,
     ReleaseOriginals,
     ClearOutput,
     CheckCellMetadata,
