@@ -16,9 +16,10 @@ from nbgrader.preprocessors import (
 )
 
 from autograder.nbgrader import patches
+from autograder.nbgrader.colab import OpenInColab
 from autograder.nbgrader.collecting import BoundedExtractor, SafeCollector
 from autograder.nbgrader.preprocessors import GradeInSandbox, HideTests, RestoreCells, SaveVerdict, SubmissionExporter
-from autograder.nbgrader.releasing import CleanSolutions, ReleaseOriginals
+from autograder.nbgrader.releasing import CleanSolutions, MarkUnsolved, ReleaseOriginals
 from autograder.nbgrader.safe_markdown import safe_markdown
 
 c = get_config()  # noqa: F821  nbgrader defines it
@@ -26,8 +27,13 @@ c = get_config()  # noqa: F821  nbgrader defines it
 c.CourseDirectory.course_id = "attention"
 c.CourseDirectory.solution_directory = "solutions"
 
+# where you publish release/: with it, each notebook begins with a badge that opens it in Colab
+# c.Release.colab = "https://colab.research.google.com/github/OWNER/REPOSITORY/blob/BRANCH/release"
+
 c.GenerateAssignment.preprocessors = [
     LockCells,
+    OpenInColab,
+    MarkUnsolved,
     ReleaseOriginals,
     ClearOutput,
     CheckCellMetadata,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import course as courses
 from .errors import UsageError
+from .nbgrader import rules
 from .nbgrader.points import HEADING, ROW, TOTAL
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -27,6 +28,7 @@ def course(folder: str) -> str:
     title = place.resolve().name
     shutil.copytree(TEMPLATES / "course", place, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     _fill(place / "README.md", "TITLE", title)
+    shutil.copy(kits_own / "source" / rules.SOURCE, place / "source")
     config = (kits_own / "nbgrader_config.py").read_text(encoding="utf-8")
     config = re.sub(r'course_id = ".*"', f'course_id = "{re.sub(r"[^A-Za-z0-9_-]+", "_", title)}"', config)
     (place / "nbgrader_config.py").write_text(config, encoding="utf-8")

@@ -10,7 +10,7 @@ from ..grading.grader import Grader
 from ..grading.store import Store
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
-from . import points
+from . import colab, points, rules
 from .runs import NbgraderCourse
 
 
@@ -20,6 +20,7 @@ def build(root: Path, names: Sequence[str], runs: NbgraderCourse) -> Iterator[st
     Raises CourseError if an assignment could not be graded as it is, before anything of it is released.
     """
     wanted = points.configured(runs.config)
+    colab.configured(runs.config)  # raises now if it is no address
     unsafe = jail.refusal() is not None  # without a sandbox too, the course's own solutions can be trusted
     with Grader(WarmParent(unsafe=unsafe)) as grader:
         for name in names:
@@ -31,4 +32,5 @@ def build(root: Path, names: Sequence[str], runs: NbgraderCourse) -> Iterator[st
             gate.require(course.assignments(root)[name], grader.grade_solution, wanted, Store(root))
             runs.build(name)
             yield course.assignments(root)[name]
+    rules.release(Path(root))
     points.write_readme(Path(root) / "README.md", {n: a.points for n, a in course.assignments(root).items()})

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
+from nbgrader.utils import is_grade, is_solution
 
 from .. import course
 from ..errors import CourseError
@@ -18,7 +19,21 @@ from ..grading import gate
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
+MAY_RAISE = "raises-exception"  # the tag after whose cell JupyterLab and nbclient go on, error or not
 HIDDEN_TESTS = re.compile(r"\n*### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
+
+
+class MarkUnsolved(NbGraderPreprocessor):
+    """Lets "Run All" go through an unsolved release: tags the checks and the originals, which may raise.
+
+    To see which cells have an original, it has to come before ReleaseOriginals.
+    """
+
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
+        is_check = cell.cell_type == "code" and is_grade(cell) and not is_solution(cell)
+        if is_check or course.original_of(cell.source) is not None:
+            cell.metadata["tags"] = [*cell.metadata.get("tags", []), MAY_RAISE]
+        return cell, resources
 
 
 class ReleaseOriginals(ClearSolutions):

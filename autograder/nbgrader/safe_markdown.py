@@ -88,7 +88,7 @@ def plain(text: str) -> str:
 def safe_markdown(source: str) -> str:
     """The HTML of a Markdown cell: a few tags without attributes, and links to web pages, which open in a new tab.
 
-    Pictures are dropped. A cell that is long, or that the parser chokes on, is shown as it was written.
+    Of a picture, its description stays. A cell that is long, or that the parser chokes on, is shown as it was written.
     """
     return plain(source) if not _is_parsed(source) or _branches(source) else _markdown(source)
 
@@ -120,6 +120,9 @@ class _Renderer(IPythonRenderer):
 
     def block_code(self, code: str, info: str | None = None) -> str:
         return plain(code)
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        return escape(text)
 
 
 def _clean(made: str) -> str:

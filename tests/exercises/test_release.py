@@ -7,12 +7,15 @@ import shutil
 import nbformat
 import pytest
 from conftest import ROOT, cell_of, load
+from nbclient import NotebookClient
 
 from autograder import course
 from autograder.course import ORIGINAL, original_of
 from autograder.doctor import course as looks
 from autograder.errors import ChildGone, CourseError, Interrupted
 from autograder.mistakes.bank import bank
+from autograder.nbgrader import rules
+from autograder.nbgrader.releasing import MAY_RAISE
 from autograder.nbgrader.runs import NbgraderCourse
 
 ASSIGNMENTS = sorted(course.assignments(ROOT))
@@ -48,8 +51,17 @@ def test_it_is_up_to_date(built, folder, name):
 
 
 def test_every_release_has_its_source():
-    assert sorted(p.name for p in (ROOT / "release").iterdir()) == ASSIGNMENTS
+    assert sorted(p.name for p in (ROOT / "release").iterdir()) == sorted([*ASSIGNMENTS, rules.RELEASED])
     assert sorted(p.name for p in (ROOT / "solutions").iterdir()) == ASSIGNMENTS
+
+
+def test_the_rules_for_assistants_are_released():
+    """They are up to date, name the command that names a mistake, and take no part in any course's notebooks."""
+    text = (ROOT / "release" / rules.RELEASED).read_text(encoding="utf-8")
+    assert text == (ROOT / "source" / rules.SOURCE).read_text(encoding="utf-8"), "run `autograder build`"
+    assert "`autograder check NOTEBOOK.ipynb`" in text and "instructor has given win" in text
+    assert not [name for name in course.exercises(ROOT) if name in text], "they are the same for every course"
+    assert not list((ROOT / "source").rglob(rules.RELEASED)), "it would speak to those who write the course"
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
@@ -142,6 +154,8 @@ def test_the_released_checks_fail_and_the_solutions_pass(grader, name):
                 request = {"op": "cell", "source": source_of(cell), "name": cell["id"]}
                 reply, _ = child.request(request, seconds=60)
                 meta = cell["metadata"].get("nbgrader", {})
+                if "error" in reply:
+                    assert MAY_RAISE in cell["metadata"].get("tags", []), f"Run All stops at {cell['id']}"
                 if meta.get("grade"):
                     assert ("error" not in reply) == passes, cell["id"]
                 elif passes or not meta.get("solution"):
@@ -150,6 +164,18 @@ def test_the_released_checks_fail_and_the_solutions_pass(grader, name):
             pytest.fail(f"{folder}, {cell['id']}: {problem}")
         finally:
             child.kill()
+
+
+def test_run_all_goes_through_an_unsolved_release(built):
+    """In a stock kernel, as in JupyterLab: with stubs, and with an original that raises when its cell is run."""
+    name = "04_multi_head_attention"
+    notebook = nbformat.read(built / "release" / name / f"{name}.ipynb", as_version=4)
+    NotebookClient(notebook, timeout=120).execute()
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in code)
+    raised = {c.metadata.nbgrader.grade_id for c in code if any(o.output_type == "error" for o in c.outputs)}
+    checks = {e.grade_id for e in course.assignments(ROOT)[name].exercises}
+    assert raised == checks | {"SelfAttentionWide-solution"}
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
