@@ -67,8 +67,8 @@ def test_reversing_is_learnt_as_an_anti_diagonal_and_only_with_places(ran, seed)
 
 
 def test_the_word_of_the_picture_is_reversed(ran):
-    assert "'stressed' comes out as 'desserts'" in ran.printed["reverse-learn"]
-    with_places, without = (float(share) for share in re.findall(r"([\d.]+)%", ran.printed["reverse-learn"]))
+    assert "'stressed' comes out as 'desserts'" in ran.printed["reverse-look"]
+    with_places, without = (float(share) for share in re.findall(r"([\d.]+)%", ran.printed["reverse-look"]))
     assert with_places > 99.9 and 18 < without < 24
     assert ran.values["seen"][0].max() < 0.4  # no pattern before the first step
 
