@@ -61,7 +61,7 @@ def test_a_token_shared_by_two_shares_its_own_weight(ran):
 def test_reversing_is_learnt_as_an_anti_diagonal_and_only_with_places(ran, seed):
     model, right = ran.values["learn_to_reverse"](seed)
     weights = model.alignment(ran.values["word"])
-    assert right > 0.999 and weights.flip(1).diag().min() > 0.95
+    assert right > 0.999 and weights.flip(1).diag().min() > 0.8
     _, without = ran.values["learn_to_reverse"](seed, with_places=False)
     assert 0.18 < without < 0.24  # "about one letter in five"
 
