@@ -22,7 +22,19 @@ class TestSelfAttentionWithTricks(HeadChecks):
         ),
     )
 
-    @check("shape", points=0.5)
+    points = {  # a warm-up: the mistakes are in its names, and `SelfAttentionWide` asks for the rest at full price
+        "test_output": 0.5,
+        "test_sizes_that_are_equal": 0.25,
+        "test_gradients": 0.25,
+        "test_extreme_scores": 0.125,
+        "test_dtypes": 0.125,
+        "test_device": 0.125,
+        "test_wrong_rank": 0.125,
+        "test_small_and_odd_inputs": 0.125,
+        "test_again": 0.125,
+    }
+
+    @check("shape", points=0.25)
     def test_parameters(self, submission, draw):
         """The parameters are those of the four layers, for eight heads unless `heads` says otherwise, and no others."""
         three = submission.build("SelfAttentionWithTricks", 6, heads=3)  # first, for the error in the original

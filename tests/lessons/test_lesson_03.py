@@ -1,0 +1,91 @@
+"""Lesson 03: its sentences against what its cells print and compute."""
+
+import math
+import re
+
+import pytest
+import torch
+from lessons import run
+
+
+@pytest.fixture(scope="module")
+def ran():
+    return run("03")
+
+
+@pytest.fixture(scope="module")
+def learnt(ran):
+    """The lesson's two trained models, for three seeds: name -> list of (model, loss on new recitals, share right)."""
+    values, found = ran.values, {"causal": [], "without the mask": []}
+    new = values["recitals"](500, torch.Generator().manual_seed(99))
+    for seed in (0, 1, 2):
+        for name, kind in (("causal", values["CausalAttention"]), ("without the mask", values["WithoutMask"])):
+            torch.manual_seed(seed)
+            model, _ = values["trained"](kind(19, 16, 10, 0.0), name, seed)
+            alone = (values["go_on"](model, new[:, :4])[:, 4:] == new[:, 4:]).float().mean().item()
+            found[name].append((model, values["loss_of"](model, new).item(), alone))
+    return found
+
+
+def numbers(text):
+    return [float(number) for number in re.findall(r"\d+\.\d+", text)]
+
+
+def test_the_loop_the_matrix_and_the_softmax_agree(ran):
+    assert ran.printed["averages"].count("True") == 2
+
+
+def test_the_table_of_noise(ran):
+    """The variances and their sentence; and what nn.Linear's start gives at another width."""
+    left, right = (numbers(line) for line in ran.printed["masked-weights-look"].splitlines())
+    said = ran.texts["masked-weights-seen"]
+    assert f"{left[0]:.2f} against {right[0]:.2f}" in said and left[0] / right[0] == pytest.approx(16, rel=0.05)
+    assert left[1] < 0.7  # "far from a softmax that is all 0 or 1"
+    assert "16 · ⅓ · ⅓ is 1.8" in said and round(16 / 9, 1) == 1.8
+    torch.manual_seed(0)
+    query, key = (torch.nn.Linear(1024, 1024, bias=False)(torch.randn(256, 1024)) for _ in range(2))
+    assert query.var().item() == pytest.approx(1 / 3, rel=0.05)
+    scores = query @ key.T
+    assert "about 114" in said and scores.var().item() == pytest.approx(114, rel=0.1)
+    assert "0.11 as before" in said and (scores / 32).var().item() == pytest.approx(0.11, rel=0.1)
+
+
+def test_the_second_row_is_the_first_one_scaled(ran):
+    ratios = numbers(ran.printed["dropout-in-004-look"])
+    assert len(ratios) == 6 and all(ratio == pytest.approx(0.477, abs=0.0015) for ratio in ratios)
+    assert ran.says("times 0.477")
+
+
+def test_the_baseline_and_the_honest_limit(ran):
+    assert ran.says(f"ln 8 = {math.log(8):.2f}", f"{0.3 * math.log(8):.2f} on average")
+    first = ran.values["recitals"](2000, torch.Generator().manual_seed(5))[:, 1:]
+    assert ((first[:, 3:] - first[:, :-3]) % 8 == 1).all()  # three turns before, plus one
+    assert torch.bincount(first[:, :3].flatten(), minlength=8).min() > 600  # the first three: any letter
+
+
+def test_the_causal_head_is_honest_and_right(ran, learnt):
+    limit = 0.3 * math.log(8)
+    for model, loss, alone in learnt["causal"]:
+        assert limit - 0.01 < loss < limit + 0.02 and alone > 0.99
+        assert _looks(ran, model, -2, range(3, 10), causal=True) > 0.8
+
+
+def test_without_the_mask_it_copies_and_cannot_go_on(ran, learnt):
+    values = ran.values
+    for model, loss, alone in learnt["without the mask"]:
+        assert loss < 0.02 and alone < 1 / 8  # "guessing would be right one time in eight"
+        assert _looks(ran, model, 1, range(9), causal=False) > 0.6
+        new = values["recitals"](500, torch.Generator().manual_seed(7))
+        last = model(values["features"](new[:, :10]))[:, -1].argmax(dim=1)
+        assert (last == new[:, 10]).float().mean() > 0.95  # "There it had to learn the rule, and did."
+    assert "100% of 3500" in ran.printed["learnt"]
+
+
+def _looks(ran, model, step, places, causal):
+    """The mean weight that these places give to the one `step` places on."""
+    x = ran.values["features"](ran.values["recitals"](200, torch.Generator().manual_seed(3))[:, :10])
+    scores = model[0].W_query(x) @ model[0].W_key(x).transpose(1, 2) / 4
+    if causal:
+        scores = scores.masked_fill(~torch.ones(10, 10, dtype=torch.bool).tril(), float("-inf"))
+    weights = scores.softmax(dim=2)
+    return torch.stack([weights[:, place, place + step] for place in places]).mean().item()
