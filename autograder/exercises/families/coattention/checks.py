@@ -33,6 +33,7 @@ from ....checks.api import (
     refuses,
     shape,
     stayed_on_cuda,
+    tensor,
     unchanged,
 )
 from ....checks.proxies import StudentError
@@ -246,11 +247,12 @@ def as_if_cut_off(got, cut, masks, what):
     """Raises CheckFailed unless outputs with masks are those `cut` for what is left, whose weights may be fewer."""
     for name, mask in zip(OUTPUTS[2:], masks, strict=True):
         shape(got[name], mask.shape, f"`{name}`{what}")
-        if cut[name].shape != got[name].shape:
+        if tensor(cut[name], f"`{name}`").shape != got[name].shape:
             if got[name][~mask].count_nonzero():
                 raise CheckFailed(f"Tokens that a mask hides have weight in `{name}`{what}.")
             got = got | {name: left(got[name], mask)}
-    all_close(got, [cut[name].double() for name in OUTPUTS], f"{what}, compared to what hidden tokens cut off give,")
+    right = [tensor(cut[name], f"`{name}`").double() for name in OUTPUTS]
+    all_close(got, right, f"{what}, compared to what hidden tokens cut off give,")
 
 
 def left(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -578,11 +580,8 @@ class TwoMapChecks:
                 raise CheckFailed(f"There is NaN in the gradient of `{name}`, where nothing is left of some pairs.")
         for name, gradients, mask in zip("vq", found.inputs, masks, strict=True):
             if gradients is not None:
-                close(
-                    gradients * ~mask[..., None],
-                    torch.zeros(gradients.shape),
-                    f"the gradient of hidden tokens of {name}",
-                )
+                of_hidden = gradients * ~mask[..., None]
+                close(of_hidden, torch.zeros(of_hidden.shape), f"the gradient of {name}'s hidden tokens")
 
     @check("mode", points=0.5, witnessed=True)
     def test_again(self, submission, draw):
