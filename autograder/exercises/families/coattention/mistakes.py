@@ -244,8 +244,8 @@ SHARED = {
 # --- masks ----------------------------------------------------------------------------------------
 
 NONE_USED = (
-    "Without masks `v_mask` and `q_mask` are None, which is used here as if it were a tensor: look whether a mask is None"
-    " before anything is done with it."
+    "Without masks `v_mask` and `q_mask` are None, which is used here as if it were a tensor: look whether a mask is"
+    " None before anything is done with it."
 )
 MASKS = {
     "masks-not-taken": shared(
@@ -285,7 +285,10 @@ MASKS = {
     "mask-none-indexed": shared(NONE_USED, IF_HIDE="if True:\n            mask = mask[:, :]\n            logits"),
     "mask-none-filled": shared(
         NONE_USED,
-        IF_HIDE="if mask is None:\n            logits = logits.masked_fill(mask == 0, 0.0)\n        else:\n            logits",
+        IF_HIDE="""if mask is None:
+            logits = logits.masked_fill(mask == 0, 0.0)
+        else:
+            logits""",
     ),
     "mask-as-a-condition": shared(
         "`if mask:` asks whether a whole tensor is true, which has no answer: ask `if mask is not None:`.",
@@ -310,19 +313,19 @@ MASKS = {
     ),
     "mask-of-the-first": shared(
         "The masks of the first pair are used for all: each pair has its own.",
-        FORWARD="{FORWARD}\n        v_mask, q_mask = (m if m is None else m[:1].expand(m.shape) for m in (v_mask, q_mask))",
+        FORWARD="""{FORWARD}
+        v_mask, q_mask = (mask if mask is None else mask[:1].expand(mask.shape) for mask in (v_mask, q_mask))""",
     ),
     "hidden-tokens-set-to-zero": shared(
-        "Hidden tokens are set to 0, and get weight all the same: their logits have to be hidden from the softmax, too.",
+        "Hidden tokens are set to 0, and get weight all the same: hide their logits from the softmax, too.",
         CHECK="""{CHECK}
         v = v if v_mask is None else v * v_mask.unsqueeze(-1)
         q = q if q_mask is None else q * q_mask.unsqueeze(-1)
         v_mask = q_mask = None""",
     ),
     "mask-after-softmax": shared(
-        attention.SHARED["mask-after-softmax"]
-        .says.replace("rows", "the weights of a side")
-        .replace("scores", "logits"),
+        "These are the values you get when the mask is applied to the weights: the share of what is hidden is lost, and"
+        " the weights of a side no longer sum to 1. Fill the logits, before the softmax.",
         FILLED="logits",
     ),
     "mask-after-softmax-shared-again": shared(
@@ -348,8 +351,8 @@ MASKS = {
         FILL="-1e9",
     ),
     "mask-added-as-a-number": shared(
-        "These are the values you get when the mask is added to the logits as 0 and 1, which hides nothing: fill what is"
-        " hidden with -inf.",
+        "These are the values you get when the mask is added to the logits as 0 and 1, which hides nothing: fill what"
+        " is hidden with -inf.",
         FILLED="logits + mask.unsqueeze(-1)",
         CLEARED="a",
     ),
@@ -384,8 +387,8 @@ MASKS = {
         CLEARED="a",
     ),
     "nothing-left-sees-all": shared(
-        "Where a mask leaves nothing of a side, the mask is dropped and all hidden tokens are seen: their weights should"
-        " be 0.",
+        "Where a mask leaves nothing of a side, the mask is dropped and all hidden tokens are seen: their weights"
+        " should be 0.",
         HIDDEN="(~mask & mask.any(1, keepdim=True)).unsqueeze(-1)",
         CLEARED="a",
     ),
