@@ -33,12 +33,12 @@ def test_the_first_guide_layer_may_be_missing_or_idle(grader, tmp_path, solution
     cell = cell_of(solution, "AlternatingCoAttention-solution")
     right = "".join(cell["source"])
     made = "self.steps = nn.ModuleList([GuidedStep(d, k) for _ in range(3)])"
-    used = "self.steps[0](q)"
+    used = "self.steps[0](q, None, q_mask)"
     assert made in right and used in right
     ways = {
         "missing": (right.replace(made, f"{made}; del self.steps[0].W_g"), True),
-        "idle": (right.replace(used, "self.steps[0](q, torch.zeros_like(q[:, 0]))"), True),
-        "used": (right.replace(used, "self.steps[0](q, q[:, 0])"), False),
+        "idle": (right.replace(used, "self.steps[0](q, torch.zeros_like(q[:, 0]), q_mask)"), True),
+        "used": (right.replace(used, "self.steps[0](q, q[:, 0], q_mask)"), False),
     }
     for name, (cell["source"], full) in ways.items():
         path = hand_in(solution, tmp_path / name, FILE)
@@ -60,6 +60,15 @@ def points(exercise, source):
 )
 def test_the_order_of_outputs_costs_no_more_than_half(exercise, id):
     assert 4.5 <= points(exercise, f"{SETUP}{bank(exercise)[id].source}") < 9
+
+
+@pytest.mark.parametrize("exercise", ["ParallelCoAttention", "AlternatingCoAttention"])
+@pytest.mark.parametrize("id, least", [
+    ("masks-not-taken", 8), ("masks-ignored", 8), ("masks-inverted", 8), ("mask-fills-with-ten-thousand", 8.5),
+    ("nothing-left-is-nan", 8.5), ("masks-must-be-there", 5.5), ("mask-none-inverted", 5.5),
+])  # fmt: skip
+def test_masks_cost_no_more_than_they_are_about(exercise, id, least):
+    assert least <= points(exercise, f"{SETUP}{bank(exercise)[id].source}") < 9
 
 
 @pytest.mark.parametrize("id", ["masks-must-be-there", "mask-none-inverted", "output-projection-without-bias"])

@@ -165,8 +165,8 @@ LEFT_BY_WEIGHTS = {
     **{
         (exercise, weigh): left
         for exercise, near, falling in (
-            ("AlternatingCoAttention", 3.5, 4.0),
-            ("ParallelCoAttention", 4.0, 4.0),
+            ("AlternatingCoAttention", 4.0, 4.0),
+            ("ParallelCoAttention", 4.5, 4.0),
             ("BigramLanguageModel", 5.5, 6.0),
             ("StackedHeads", 1.0, 1.0),  # and from here on, checks of dropout and of extreme scores
             ("MultiHeadAttention", 1.0, 0.5),

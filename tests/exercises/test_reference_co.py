@@ -74,6 +74,36 @@ def test_it_is_the_papers_formula(normal, n, t, reference, columns, shapes):
     all_equal(qkv.gradients(got, upstream, wanted), qkv.gradients(expected, upstream, wanted))
 
 
+@pytest.mark.parametrize("n, t", [(5, 4), (4, 4)])
+@pytest.mark.parametrize("reference, columns, shapes", [
+    (co.parallel, by_columns, PARALLEL),
+    (co.alternating, alternating_by_columns, STEPS),
+])  # fmt: skip
+def test_what_is_hidden_is_as_good_as_cut_off(normal, n, t, reference, columns, shapes):
+    state, v, q = state_of(shapes, normal), normal(2, n, 3), normal(2, t, 3)
+    v_mask, q_mask = torch.tensor([0, 1, 0, 1, 1, 0, 0, 1, 0, 1])[: 2 * n].view(2, n).bool(), torch.ones(2, t).bool()
+    q_mask[0, 0] = q_mask[1, 1] = False
+    v_hat, q_hat, a_v, a_q = reference(v, q, state, v_mask, q_mask)
+    assert not a_v[~v_mask].any() and not a_q[~q_mask].any()
+    for i in range(2):
+        cut = columns(v[i, v_mask[i]].T, q[i, q_mask[i]].T, state)
+        all_equal([v_hat[i], q_hat[i], a_v[i, v_mask[i]], a_q[i, q_mask[i]]], cut)
+
+
+@pytest.mark.parametrize("reference, shapes", [(co.parallel, PARALLEL), (co.alternating, STEPS)])
+def test_where_nothing_is_left_there_is_nothing(normal, reference, shapes):
+    """The other side is weighed as if it were told nothing, and gradients are finite."""
+    state, v, q = state_of(shapes, normal), normal(1, 5, 3), normal(1, 4, 3)
+    got = reference(v, q, state, q_mask=torch.zeros(1, 4).bool())
+    v_hat, q_hat, a_v, a_q = got
+    assert not q_hat.any() and not a_q.any()
+    alone_v, _, alone_a, _ = reference(v, torch.zeros_like(q), state)
+    all_equal([v_hat, a_v], [alone_v, alone_a])
+    found = qkv.gradients(got, [normal(*part.shape).detach() for part in got], [v, q, *state.values()])
+    assert all(gradient.isfinite().all() for gradient in found)
+    assert not found[1].any()
+
+
 def test_the_affinity_is_torchs_bilinear(normal):
     v, q, weight = normal(2, 5, 3), normal(2, 4, 3), normal(3, 3)
     pairs = q[:, :, None].expand(2, 4, 5, 3).contiguous(), v[:, None].expand(2, 4, 5, 3).contiguous()

@@ -18,13 +18,12 @@ BANK = Bank(
         "CHECK": """if v.dim() != 3 or q.dim() != 3:
             raise ValueError(f"v and q need three dimensions each, got {tuple(v.shape)} and {tuple(q.shape)}")""",
         "LOGITS": "self.w_hx(torch.tanh(inner))",
-        "WEIGH": "a = F.softmax(self.w_hx(torch.tanh(inner)).squeeze(-1), dim=-1)",
         "INNER": "inner = self.W_x(x)",
         "GUIDED": "inner = inner + self.W_g(g).unsqueeze(1)",
         "SETS": "nn.ModuleList([GuidedStep(d, k) for _ in range(3)])",
-        "STEP_1": "first, _ = self.steps[0](q)",
-        "STEP_2": "v_hat, a_v = self.steps[1](v, first)",
-        "STEP_3": "q_hat, a_q = self.steps[2](q, v_hat)",
+        "STEP_1": "first, _ = self.steps[0](q, None, q_mask)",
+        "STEP_2": "v_hat, a_v = self.steps[1](v, first, v_mask)",
+        "STEP_3": "q_hat, a_q = self.steps[2](q, v_hat, q_mask)",
     },
     words={
         "BIASED": LAYERS.replace(", bias=False", ""),
@@ -39,60 +38,60 @@ mistake = BANK.mistake
 mistake(
     "never-guided",
     "These are the values you get when no step is guided: step 2 hears of the question, and step 3 of the image.",
-    STEP_2="v_hat, a_v = self.steps[1](v)",
-    STEP_3="q_hat, a_q = self.steps[2](q)",
+    STEP_2="v_hat, a_v = self.steps[1](v, None, v_mask)",
+    STEP_3="q_hat, a_q = self.steps[2](q, None, q_mask)",
 )
 mistake(
     "image-not-guided",
     "These are the values you get when step 2 is not guided: its guide is step 1's summary.",
-    STEP_2="v_hat, a_v = self.steps[1](v)",
+    STEP_2="v_hat, a_v = self.steps[1](v, None, v_mask)",
 )
 mistake(
     "question-not-guided",
     "These are the values you get when step 3 is not guided: its guide is `v_hat`.",
-    STEP_3="q_hat, a_q = self.steps[2](q)",
+    STEP_3="q_hat, a_q = self.steps[2](q, None, q_mask)",
 )
 mistake(
     "guided-by-itself",
     "These are the values you get when step 3 is guided by step 1's summary of the question: its guide is `v_hat`.",
-    STEP_3="q_hat, a_q = self.steps[2](q, first)",
+    STEP_3="q_hat, a_q = self.steps[2](q, first, q_mask)",
 )
 mistake(
     "guided-by-both",
     "These are the values you get when step 3 is guided by both summaries together: its guide is `v_hat` alone.",
-    STEP_3="q_hat, a_q = self.steps[2](q, first + v_hat)",
+    STEP_3="q_hat, a_q = self.steps[2](q, first + v_hat, q_mask)",
 )
 mistake(
     "guided-by-the-plain-image",
     "These are the values you get when step 3 is guided by the plain average of the image: its guide is `v_hat`, which"
     " step 2 has made.",
-    STEP_3="q_hat, a_q = self.steps[2](q, v.mean(1))",
+    STEP_3="q_hat, a_q = self.steps[2](q, v.mean(1), q_mask)",
 )
 mistake(
     "guided-by-the-plain-question",
     "These are the values you get when step 2 is guided by the plain average of the question: step 1 weighs its words.",
-    STEP_2="v_hat, a_v = self.steps[1](v, q.mean(1))",
+    STEP_2="v_hat, a_v = self.steps[1](v, q.mean(1), v_mask)",
 )
 mistake(
     "guided-by-the-last-word",
     "These are the values you get when step 2 is guided by the question's last token: its guide is step 1's summary.",
-    STEP_2="v_hat, a_v = self.steps[1](v, q[:, -1])",
+    STEP_2="v_hat, a_v = self.steps[1](v, q[:, -1], v_mask)",
 )
 mistake(
     "first-step-guided-by-the-image",
     "These are the values you get when step 1 is guided by the average of the image: at first there is no guide.",
-    STEP_1="first, _ = self.steps[0](q, v.mean(1))",
+    STEP_1="first, _ = self.steps[0](q, v.mean(1), q_mask)",
 )
 mistake(
     "first-step-guided-by-the-question",
     "These are the values you get when step 1 is guided by the average of the question itself: at first there is no"
     " guide, g = 0.",
-    STEP_1="first, _ = self.steps[0](q, q.mean(1))",
+    STEP_1="first, _ = self.steps[0](q, q.mean(1), q_mask)",
 )
 mistake(
     "first-step-guided-by-ones",
     "These are the values you get when step 1 is guided by ones: at first there is no guide, g = 0.",
-    STEP_1="first, _ = self.steps[0](q, torch.ones_like(q[:, 0]))",
+    STEP_1="first, _ = self.steps[0](q, torch.ones_like(q[:, 0]), q_mask)",
 )
 mistake(
     "guide-detached",
@@ -105,28 +104,28 @@ mistake(
 mistake(
     "image-first",
     "These are the values you get when the image is summed up first: the order is question, image, question.",
-    STEP_1="first, _ = self.steps[0](v)",
-    STEP_2="q_hat, a_q = self.steps[1](q, first)",
-    STEP_3="v_hat, a_v = self.steps[2](v, q_hat)",
+    STEP_1="first, _ = self.steps[0](v, None, v_mask)",
+    STEP_2="q_hat, a_q = self.steps[1](q, first, q_mask)",
+    STEP_3="v_hat, a_v = self.steps[2](v, q_hat, v_mask)",
 )
 mistake(
     "question-of-step-1-returned",
     "`q_hat` and `a_q` are those of step 1, which knows nothing of the image: return those of step 3.",
-    STEP_1="q_hat, a_q = self.steps[0](q)",
-    STEP_2="v_hat, a_v = self.steps[1](v, q_hat)",
+    STEP_1="q_hat, a_q = self.steps[0](q, None, q_mask)",
+    STEP_2="v_hat, a_v = self.steps[1](v, q_hat, v_mask)",
     STEP_3="",
 )
 mistake(
     "weights-of-step-1-returned",
     "`a_q` holds the weights of step 1: return those of step 3, by which `q_hat` is made.",
-    STEP_1="first, a_q = self.steps[0](q)",
-    STEP_3="q_hat, _ = self.steps[2](q, v_hat)",
+    STEP_1="first, a_q = self.steps[0](q, None, q_mask)",
+    STEP_3="q_hat, _ = self.steps[2](q, v_hat, q_mask)",
 )
 mistake(
     "step-3-on-weighted-words",
     "Step 3 works on words that are multiplied by step 1's weights already: it starts from q as it came in.",
-    STEP_1="first, a = self.steps[0](q)",
-    STEP_3="q_hat, a_q = self.steps[2](a.unsqueeze(-1) * q, v_hat)",
+    STEP_1="first, a = self.steps[0](q, None, q_mask)",
+    STEP_3="q_hat, a_q = self.steps[2](a.unsqueeze(-1) * q, v_hat, q_mask)",
 )
 mistake(
     "summaries-added",
@@ -203,19 +202,19 @@ mistake(
 mistake(
     "first-set-for-all",
     "These are the values you get when the first step's layers serve all steps: each step has its own.",
-    STEP_2="v_hat, a_v = self.steps[0](v, first)",
-    STEP_3="q_hat, a_q = self.steps[0](q, v_hat)",
+    STEP_2="v_hat, a_v = self.steps[0](v, first, v_mask)",
+    STEP_3="q_hat, a_q = self.steps[0](q, v_hat, q_mask)",
 )
 mistake(
     "one-set-for-both-question-steps",
     "These are the values you get when the question's two steps share a set of layers: step 3 has its own.",
-    STEP_3="q_hat, a_q = self.steps[0](q, v_hat)",
+    STEP_3="q_hat, a_q = self.steps[0](q, v_hat, q_mask)",
 )
 mistake(
     "sets-in-reverse",
     "These are the values you get when the sets are used in reverse: `steps[0]` belongs to step 1.",
-    STEP_1="first, _ = self.steps[2](q)",
-    STEP_3="q_hat, a_q = self.steps[0](q, v_hat)",
+    STEP_1="first, _ = self.steps[2](q, None, q_mask)",
+    STEP_3="q_hat, a_q = self.steps[0](q, v_hat, q_mask)",
 )
 mistake(
     "plain-list",
@@ -228,18 +227,32 @@ mistake(
     SETS="{SETS}\n        del self.steps[2].W_g",
 )
 
+# --- masks in the steps ---------------------------------------------------------------------------
+
+mistake(
+    "question-mask-in-step-1-alone",
+    "These are the values you get when `q_mask` plays a part in step 1 alone: step 3 sums up the question, too.",
+    STEP_3="q_hat, a_q = self.steps[2](q, v_hat)",
+)
+mistake(
+    "question-mask-in-step-3-alone",
+    "These are the values you get when `q_mask` plays a part in step 3 alone: the guide of step 1 still hears hidden"
+    " words.",
+    STEP_1="first, _ = self.steps[0](q)",
+)
+
 # --- zeros ----------------------------------------------------------------------------------------
 
 mistake(
     "zeros-made-on-the-cpu",
     "The first guide is made on the CPU: make it with `torch.zeros_like` or `new_zeros`, or leave it out.",
-    STEP_1="first, _ = self.steps[0](q, torch.zeros(q.shape[0], q.shape[2], dtype=q.dtype))",
+    STEP_1="first, _ = self.steps[0](q, torch.zeros(q.shape[0], q.shape[2], dtype=q.dtype), q_mask)",
 )
 mistake(
     "zeros-in-float32",
     "The first guide is float32 whatever goes in: make it like an input, with `torch.zeros_like` or `new_zeros`, or"
     " leave it out.",
-    STEP_1="first, _ = self.steps[0](q, torch.zeros(q.shape[0], q.shape[2], device=q.device))",
+    STEP_1="first, _ = self.steps[0](q, torch.zeros(q.shape[0], q.shape[2], device=q.device), q_mask)",
 )
 mistake(
     "guide-kept",
@@ -248,7 +261,7 @@ mistake(
     STEP_1="""{STEP_1}
         if self.first is None or self.first.shape != first.shape:
             self.first = first""",
-    STEP_2="v_hat, a_v = self.steps[1](v, self.first)",
+    STEP_2="v_hat, a_v = self.steps[1](v, self.first, v_mask)",
 )
 
 BANK.share(
@@ -258,3 +271,4 @@ BANK.share(
         "init-misspelt": {"super().__init__()\n        self.steps": "super().init()\n        self.steps"},
     },
 )
+BANK.variant("masks-exchanged", FORWARD="def forward(self, v, q, q_mask=None, v_mask=None):")

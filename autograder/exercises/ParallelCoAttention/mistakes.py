@@ -23,7 +23,8 @@ BANK = Bank(
         "CHECK": """if v.dim() != 3 or q.dim() != 3:
             raise ValueError(f"expected (b, n, d) and (b, t, d), got {tuple(v.shape)} and {tuple(q.shape)}")""",
         "LOGITS": "layer(torch.tanh(inner))",
-        "WEIGH": "a = F.softmax(layer(torch.tanh(inner)).squeeze(-1), dim=-1)",
+        "CELLS": "C = C.masked_fill(~v_mask.unsqueeze(1), 0.0)",
+        "WORDS": "C = C.masked_fill(~q_mask.unsqueeze(2), 0.0)",
         "AFFINITY": "C = torch.tanh(q @ self.W_b(v).transpose(1, 2))",
         "PRODUCTS": "q @ self.W_b(v).transpose(1, 2)",
         "FROM": "from_v, from_q = self.W_v(v), self.W_q(q)",
@@ -189,6 +190,59 @@ mistake(
     INNER_Q="torch.tanh(from_q) + torch.tanh(C @ from_v)",
 )
 
+# --- masks in the affinity ------------------------------------------------------------------------
+
+mistake(
+    "masks-at-the-softmax-alone",
+    "These are the values you get when the masks hide tokens from the softmax alone: C goes through none, so a hidden"
+    " word is still added up in H_v, and a hidden cell in H_q.",
+    CELLS="pass",
+    WORDS="pass",
+)
+mistake(
+    "hidden-cells-heard",
+    "These are the values you get when hidden cells are still added up in H_q: set their columns of C to 0.",
+    CELLS="pass",
+)
+mistake(
+    "hidden-words-heard",
+    "These are the values you get when hidden words are still added up in H_v: set their rows of C to 0.",
+    WORDS="pass",
+)
+mistake(
+    "masks-in-the-affinity-alone",
+    "These are the values you get when the masks act on C alone: the softmax still gives hidden tokens weight.",
+    IF_HIDE="mask = None\n        if mask is not None:\n            logits",
+)
+mistake(
+    "affinity-filled-before-the-tanh",
+    "The products of hidden tokens are filled with -inf, of which the tanh makes an affinity of -1: set C to 0 there,"
+    " after the tanh. It is added up, not put through a softmax.",
+    CELLS="C = C.masked_fill(~v_mask.unsqueeze(1), -1.0)",
+    WORDS="C = C.masked_fill(~q_mask.unsqueeze(2), -1.0)",
+)
+mistake(
+    "affinity-filled-with-infinity",
+    "The affinity of hidden tokens is filled with -inf, and a sum with -inf in it is no number: set C to 0 there. It is"
+    " added up, not put through a softmax.",
+    CELLS="C = C.masked_fill(~v_mask.unsqueeze(1), -torch.inf)",
+    WORDS="C = C.masked_fill(~q_mask.unsqueeze(2), -torch.inf)",
+)
+mistake(
+    "affinity-masks-exchanged",
+    "In C the masks have changed places: a row is a word and a column is a cell, so `v_mask` hides columns. With n = t"
+    " it runs.",
+    CELLS="C = C.masked_fill(~v_mask.unsqueeze(2), 0.0)",
+    WORDS="C = C.masked_fill(~q_mask.unsqueeze(1), 0.0)",
+)
+mistake(
+    "affinity-mask-without-dimension",
+    "The masks meet C, (b, t, n), as they are, so that pairs are taken for words: put a dimension in, (b, 1, n) and"
+    " (b, t, 1).",
+    CELLS="C = C.masked_fill(~v_mask, 0.0)",
+    WORDS="C = C.masked_fill(~q_mask, 0.0)",
+)
+
 # --- maps and summaries ---------------------------------------------------------------------------
 
 mistake(
@@ -197,7 +251,7 @@ mistake(
     " this way and takes another: H_v and H_q.",
     INNER_V="C.amax(1)",
     INNER_Q="C.amax(2)",
-    WEIGH="a = F.softmax(inner, dim=-1)",
+    LOGITS="inner.unsqueeze(-1)",
 )
 mistake(
     "summed-affinity",
@@ -205,12 +259,12 @@ mistake(
     " w_hv(H_v) and w_hq(H_q).",
     INNER_V="C.sum(1)",
     INNER_Q="C.sum(2)",
-    WEIGH="a = F.softmax(inner, dim=-1)",
+    LOGITS="inner.unsqueeze(-1)",
 )
 mistake(
     "logits-by-the-other-layer",
     "These are the values you get when `w_hq` reads H_v and `w_hv` reads H_q: each side has its own.",
-    {"self.w_hv)": "self.w_hq)", "self.w_hq)": "self.w_hv)"},
+    {"self.w_hv, v_mask": "self.w_hq, v_mask", "self.w_hq, q_mask": "self.w_hv, q_mask"},
 )
 mistake(
     "pooled-over-the-wrong-side",
@@ -245,7 +299,8 @@ mistake(
     PRODUCTS="q @ nn.Linear(*self.W_b.weight.shape, bias=False).to(v)(v).transpose(1, 2)",
     FROM="""W_v, W_q = (nn.Linear(v.shape[-1], self.W_v.out_features, bias=False).to(v) for _ in range(2))
         from_v, from_q = W_v(v), W_q(q)""",
-    WEIGH="a = F.softmax(nn.Linear(inner.shape[-1], 1, bias=False).to(x)(torch.tanh(inner)).squeeze(-1), dim=-1)",
+    LOGITS="nn.Linear(inner.shape[-1], 1, bias=False).to(x)(torch.tanh(inner))",
 )
 
 BANK.share(co.SHARED | attention.CONSTRUCTOR)
+BANK.variant("masks-exchanged", FORWARD="def forward(self, v, q, q_mask=None, v_mask=None):")

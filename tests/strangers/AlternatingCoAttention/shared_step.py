@@ -1,6 +1,6 @@
 # wrong: one step used three times; the order starts with the image
 # expect: one-set-three-times, image-first
-# also: rank-not-checked
+# also: rank-not-checked, masks-not-taken
 import torch
 import torch.nn as nn
 

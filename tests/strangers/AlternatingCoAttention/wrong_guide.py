@@ -1,6 +1,6 @@
 # wrong: step three is guided by the question again instead of the image; no tanh
 # expect: guided-by-itself, no-tanh-on-hidden
-# also: rank-not-checked
+# also: rank-not-checked, masks-not-taken
 import torch
 from torch import nn
 

@@ -1,6 +1,6 @@
 # wrong: the affinity has no tanh
 # expect: no-tanh-on-affinity
-# also: rank-not-checked
+# also: rank-not-checked, masks-ignored
 import torch
 from torch import nn
 

@@ -1,6 +1,6 @@
-# wrong: in the cross terms the projections are swapped: W_v of the question, W_q of the image; masks that nobody asks for
+# wrong: in the cross terms the projections are swapped: W_v of the question, W_q of the image; masks at the softmax alone
 # expect: cross-term-by-the-own-layer
-# also: rank-not-checked
+# also: rank-not-checked, masks-at-the-softmax-alone, nothing-left-is-nan
 import torch
 from torch import nn
 

@@ -1,6 +1,6 @@
 # wrong: softmax over dim -1, which has one entry, so all weights are 1
 # expect: softmax-over-one
-# also: rank-not-checked
+# also: rank-not-checked, masks-ignored
 import torch
 from torch import nn
 

@@ -4,18 +4,28 @@
 # expect: CoAttentionStreams = full
 
 # %% ParallelCoAttention
+def weigh(logits, mask):
+    """(b, s, 1) and a mask (b, s) or None -> (b, s, 1)"""
+    if mask is None:
+        return logits.softmax(1)
+    hidden = ~mask[..., None]
+    return logits.masked_fill(hidden, torch.finfo(logits.dtype).min).softmax(1).masked_fill(hidden, 0.0)
+
+
 class ParallelCoAttention(nn.Module):
     def __init__(self, d, k):
         super().__init__()
         self.W_b, self.W_v, self.W_q = (nn.Linear(d, width, bias=False) for width in (d, k, k))
         self.w_hv, self.w_hq = (nn.Linear(k, 1, bias=False) for _ in range(2))
 
-    def forward(self, v, q):
+    def forward(self, v, q, v_mask=None, q_mask=None):
         if (v.dim(), q.dim()) != (3, 3):
             raise ValueError(f"expected (b, n, d) and (b, t, d), got {tuple(v.shape)} and {tuple(q.shape)}")
         C, wv, wq = (q @ self.W_b(v).mT).tanh(), self.W_v(v), self.W_q(q)
-        a_v = self.w_hv((wv + C.mT @ wq).tanh()).softmax(1)  # (b, n, 1)
-        a_q = self.w_hq((wq + C @ wv).tanh()).softmax(1)     # (b, t, 1)
+        C = C if v_mask is None else C * v_mask[:, None]
+        C = C if q_mask is None else C * q_mask[..., None]
+        a_v = weigh(self.w_hv((wv + C.mT @ wq).tanh()), v_mask)  # (b, n, 1)
+        a_q = weigh(self.w_hq((wq + C @ wv).tanh()), q_mask)     # (b, t, 1)
         return (a_v * v).sum(1), (a_q * q).sum(1), a_v[..., 0], a_q[..., 0]
 
 # %% AlternatingCoAttention
@@ -24,8 +34,8 @@ class Step(nn.Module):
         super().__init__()
         self.W_x, self.W_g, self.w_hx = (nn.Linear(i, o, bias=False) for i, o in [(d, k), (d, k), (k, 1)])
 
-    def forward(self, x, g):
-        a = self.w_hx((self.W_x(x) + self.W_g(g)[:, None]).tanh()).softmax(1)  # (b, s, 1)
+    def forward(self, x, g, mask):
+        a = weigh(self.w_hx((self.W_x(x) + self.W_g(g)[:, None]).tanh()), mask)  # (b, s, 1)
         return (a * x).sum(1), a[..., 0]
 
 
@@ -34,12 +44,12 @@ class AlternatingCoAttention(nn.Module):
         super().__init__()
         self.steps = nn.ModuleList(Step(d, k) for _ in range(3))
 
-    def forward(self, v, q):
+    def forward(self, v, q, v_mask=None, q_mask=None):
         if (v.dim(), q.dim()) != (3, 3):
             raise ValueError(f"expected (b, n, d) and (b, t, d), got {tuple(v.shape)} and {tuple(q.shape)}")
-        question, _ = self.steps[0](q, q.new_zeros(q.shape[0], q.shape[2]))
-        v_hat, a_v = self.steps[1](v, question)
-        q_hat, a_q = self.steps[2](q, v_hat)
+        question, _ = self.steps[0](q, q.new_zeros(q.shape[0], q.shape[2]), q_mask)
+        v_hat, a_v = self.steps[1](v, question, v_mask)
+        q_hat, a_q = self.steps[2](q, v_hat, q_mask)
         return v_hat, q_hat, a_v, a_q
 
 # %% CoAttentionStreams

@@ -4,6 +4,15 @@
 # expect: CoAttentionStreams = full
 
 # %% ParallelCoAttention
+def masked_softmax(logits, mask):
+    """Logits (b, s) and a mask (b, s), True = may be seen, or None -> weights (b, s)."""
+    if mask is None:
+        return torch.softmax(logits, dim=1)
+    nothing = ~mask.any(dim=1, keepdim=True)
+    logits = logits.masked_fill(~mask, -torch.inf).masked_fill(nothing, 0.0)
+    return torch.softmax(logits, dim=1).masked_fill(nothing, 0.0)
+
+
 class ParallelCoAttention(nn.Module):
     def __init__(self, d, k):
         super().__init__()
@@ -13,22 +22,24 @@ class ParallelCoAttention(nn.Module):
         self.w_hv = nn.Linear(k, 1, bias=False)
         self.w_hq = nn.Linear(k, 1, bias=False)
 
-    def forward(self, v, q):
+    def forward(self, v, q, v_mask=None, q_mask=None):
         if v.dim() != 3 or q.dim() != 3:
             raise ValueError(f"expected (b, n, d) and (b, t, d), got {tuple(v.shape)} and {tuple(q.shape)}")
         C = torch.tanh(torch.einsum("btd,bnd->btn", q, self.W_b(v)))
         from_v, from_q = self.W_v(v), self.W_q(q)
-        H_v = torch.tanh(from_v + torch.einsum("btn,btk->bnk", C, from_q))
-        H_q = torch.tanh(from_q + torch.einsum("btn,bnk->btk", C, from_v))
-        a_v = torch.softmax(torch.einsum("bnk,k->bn", H_v, self.w_hv.weight[0]), dim=1)
-        a_q = torch.softmax(torch.einsum("btk,k->bt", H_q, self.w_hq.weight[0]), dim=1)
+        said_v = from_v if v_mask is None else torch.einsum("bnk,bn->bnk", from_v, v_mask.to(v.dtype))
+        said_q = from_q if q_mask is None else torch.einsum("btk,bt->btk", from_q, q_mask.to(q.dtype))
+        H_v = torch.tanh(from_v + torch.einsum("btn,btk->bnk", C, said_q))
+        H_q = torch.tanh(from_q + torch.einsum("btn,bnk->btk", C, said_v))
+        a_v = masked_softmax(torch.einsum("bnk,k->bn", H_v, self.w_hv.weight[0]), v_mask)
+        a_q = masked_softmax(torch.einsum("btk,k->bt", H_q, self.w_hq.weight[0]), q_mask)
         return torch.einsum("bn,bnd->bd", a_v, v), torch.einsum("bt,btd->bd", a_q, q), a_v, a_q
 
 # %% AlternatingCoAttention
-def one_step(layers, x, g=None):
-    """Tokens x (b, s, d), a guide g (b, d) or none -> (b, d) and (b, s)."""
+def one_step(layers, x, mask, g=None):
+    """Tokens x (b, s, d), a mask (b, s) or none, a guide g (b, d) or none -> (b, d) and (b, s)."""
     inner = layers["W_x"](x) if g is None else layers["W_x"](x) + layers["W_g"](g).unsqueeze(1)
-    a = torch.softmax(torch.einsum("bsk,k->bs", torch.tanh(inner), layers["w_hx"].weight[0]), dim=1)
+    a = masked_softmax(torch.einsum("bsk,k->bs", torch.tanh(inner), layers["w_hx"].weight[0]), mask)
     return torch.einsum("bs,bsd->bd", a, x), a
 
 
@@ -42,12 +53,12 @@ class AlternatingCoAttention(nn.Module):
             layers = {name: nn.Linear(d, k, bias=False) for name in names}
             self.steps.append(nn.ModuleDict({**layers, "w_hx": nn.Linear(k, 1, bias=False)}))
 
-    def forward(self, v, q):
+    def forward(self, v, q, v_mask=None, q_mask=None):
         if v.dim() != 3 or q.dim() != 3:
             raise ValueError(f"expected (b, n, d) and (b, t, d), got {tuple(v.shape)} and {tuple(q.shape)}")
-        first, _ = one_step(self.steps[0], q)
-        v_hat, a_v = one_step(self.steps[1], v, first)
-        q_hat, a_q = one_step(self.steps[2], q, v_hat)
+        first, _ = one_step(self.steps[0], q, q_mask)
+        v_hat, a_v = one_step(self.steps[1], v, v_mask, first)
+        q_hat, a_q = one_step(self.steps[2], q, q_mask, v_hat)
         return v_hat, q_hat, a_v, a_q
 
 # %% CoAttentionStreams

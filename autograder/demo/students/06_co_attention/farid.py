@@ -1,6 +1,6 @@
-# mixes up who guides and who reads, and none of it crashes
-# expect: ParallelCoAttention = partial layers-exchanged
-# expect: AlternatingCoAttention = partial guided-by-itself
+# mixes up who guides and who reads, and none of it crashes; no masks
+# expect: ParallelCoAttention = partial layers-exchanged masks-not-taken
+# expect: AlternatingCoAttention = partial guided-by-itself masks-not-taken
 # expect: CoAttentionStreams = partial question-reads-the-new-image
 
 # %% ParallelCoAttention

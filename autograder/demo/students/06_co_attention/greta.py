@@ -4,6 +4,12 @@
 # expect: CoAttentionStreams = partial masks-exchanged
 
 # %% ParallelCoAttention
+def weights(logits, mask=None):
+    if mask is None:
+        return F.softmax(logits, dim=-1)
+    return F.softmax(logits.masked_fill(~mask, torch.finfo(logits.dtype).min), dim=-1) * mask
+
+
 class ParallelCoAttention(nn.Module):
     def __init__(self, d, k):
         super().__init__()
@@ -13,13 +19,17 @@ class ParallelCoAttention(nn.Module):
         self.w_hv = nn.Linear(k, 1, bias=False)
         self.w_hq = nn.Linear(k, 1, bias=False)
 
-    def forward(self, v, q):
+    def forward(self, v, q, v_mask=None, q_mask=None):
         if v.dim() != 3 or q.dim() != 3:
             raise ValueError(f"expected (b, n, d) and (b, t, d), got {tuple(v.shape)} and {tuple(q.shape)}")
         C = q @ self.W_b(v).transpose(1, 2)
+        if v_mask is not None:
+            C = C * v_mask.unsqueeze(1)
+        if q_mask is not None:
+            C = C * q_mask.unsqueeze(2)
         V, Q = self.W_v(v), self.W_q(q)
-        a_v = F.softmax(self.w_hv(torch.tanh(V + C.transpose(1, 2) @ Q)).squeeze(-1), dim=-1)
-        a_q = F.softmax(self.w_hq(torch.tanh(Q + C @ V)).squeeze(-1), dim=-1)
+        a_v = weights(self.w_hv(torch.tanh(V + C.transpose(1, 2) @ Q)).squeeze(-1), v_mask)
+        a_q = weights(self.w_hq(torch.tanh(Q + C @ V)).squeeze(-1), q_mask)
         v_hat = (a_v.unsqueeze(1) @ v).squeeze(1)
         q_hat = (a_q.unsqueeze(1) @ q).squeeze(1)
         return v_hat, q_hat, a_v, a_q
@@ -32,11 +42,11 @@ class GuidedStep(nn.Module):
         self.W_g = nn.Linear(d, k, bias=False)
         self.w_hx = nn.Linear(k, 1, bias=False)
 
-    def forward(self, x, g=None):
+    def forward(self, x, g=None, mask=None):
         inner = self.W_x(x)
         if g is not None:
             inner = inner + self.W_g(g)[:, None, :]
-        a = F.softmax(self.w_hx(torch.tanh(inner)).squeeze(-1), dim=1)  # (b, s)
+        a = weights(self.w_hx(torch.tanh(inner)).squeeze(-1), mask)  # (b, s)
         return (a[:, :, None] * x).sum(dim=1), a
 
 
@@ -45,13 +55,13 @@ class AlternatingCoAttention(nn.Module):
         super().__init__()
         self.steps = nn.ModuleList([GuidedStep(d, k) for _ in range(3)])
 
-    def forward(self, v, q):
+    def forward(self, v, q, v_mask=None, q_mask=None):
         if v.dim() != 3 or q.dim() != 3:
             raise ValueError(f"expected (b, n, d) and (b, t, d), got {tuple(v.shape)} and {tuple(q.shape)}")
         g = torch.zeros(q.shape[0], q.shape[2], dtype=q.dtype)
-        g, _ = self.steps[0](q, g)
-        v_hat, a_v = self.steps[1](v, g)
-        q_hat, a_q = self.steps[2](q, v_hat)
+        g, _ = self.steps[0](q, g, q_mask)
+        v_hat, a_v = self.steps[1](v, g, v_mask)
+        q_hat, a_q = self.steps[2](q, v_hat, q_mask)
         return v_hat, q_hat, a_v, a_q
 
 # %% CoAttentionStreams

@@ -4,6 +4,12 @@
 # expect: CoAttentionStreams = zero the-same-module-twice
 
 # %% ParallelCoAttention
+def weigh(logits, mask):
+    if mask is None:
+        return F.softmax(logits, dim=1)
+    return F.softmax(logits.masked_fill(~mask, torch.finfo(logits.dtype).min), dim=1).masked_fill(~mask, 0.0)
+
+
 class ParallelCoAttention(nn.Module):
     def __init__(self, d, k):
         super().__init__()
@@ -13,14 +19,16 @@ class ParallelCoAttention(nn.Module):
         self.w_hv = nn.Linear(k, 1, bias=False)
         self.w_hq = nn.Linear(k, 1, bias=False)
 
-    def forward(self, v, q):
+    def forward(self, v, q, v_mask=None, q_mask=None):
         if v.dim() != 3 or q.dim() != 3:
             raise ValueError(f"expected (b, n, d) and (b, t, d), got {tuple(v.shape)} and {tuple(q.shape)}")
         C = torch.tanh(q @ self.W_b(v).transpose(1, 2))
+        C = C if v_mask is None else C * v_mask[:, None, :]
+        C = C if q_mask is None else C * q_mask[:, :, None]
         H_v = torch.tanh(self.W_v(v) + C @ self.W_q(q))
         H_q = torch.tanh(self.W_q(q) + C.transpose(1, 2) @ self.W_v(v))
-        a_v = F.softmax(self.w_hv(H_v).squeeze(-1), dim=1)
-        a_q = F.softmax(self.w_hq(H_q).squeeze(-1), dim=1)
+        a_v = weigh(self.w_hv(H_v).squeeze(-1), v_mask)
+        a_q = weigh(self.w_hq(H_q).squeeze(-1), q_mask)
         return (a_v[:, :, None] * v).sum(1), (a_q[:, :, None] * q).sum(1), a_v, a_q
 
 # %% AlternatingCoAttention
@@ -31,11 +39,11 @@ class GuidedStep(nn.Module):
         self.W_g = nn.Linear(d, k, bias=False)
         self.w_hx = nn.Linear(k, 1, bias=False)
 
-    def forward(self, x, g=None):
+    def forward(self, x, g=None, mask=None):
         inner = self.W_x(x)
         if g is not None:
             inner = inner + self.W_g(g)[:, None, :]
-        a = F.softmax(self.w_hx(torch.tanh(inner)).squeeze(-1), dim=1)  # (b, s)
+        a = weigh(self.w_hx(torch.tanh(inner)).squeeze(-1), mask)  # (b, s)
         return (a[:, :, None] * x).sum(dim=1), a
 
 
@@ -44,12 +52,12 @@ class AlternatingCoAttention(nn.Module):
         super().__init__()
         self.steps = nn.ModuleList([GuidedStep(d, k)] * 3)
 
-    def forward(self, v, q):
+    def forward(self, v, q, v_mask=None, q_mask=None):
         if v.dim() != 3 or q.dim() != 3:
             raise ValueError(f"expected (b, n, d) and (b, t, d), got {tuple(v.shape)} and {tuple(q.shape)}")
-        first, _ = self.steps[0](q)
-        v_hat, a_v = self.steps[1](v, first)
-        q_hat, a_q = self.steps[2](q, v_hat)
+        first, _ = self.steps[0](q, None, q_mask)
+        v_hat, a_v = self.steps[1](v, first, v_mask)
+        q_hat, a_q = self.steps[2](q, v_hat, q_mask)
         return v_hat, q_hat, a_v, a_q
 
 # %% CoAttentionStreams

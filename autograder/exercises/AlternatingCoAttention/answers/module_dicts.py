@@ -4,12 +4,19 @@ import torch
 from torch import nn
 
 
-def attend(x, layers, g=None):
+def weigh(logits, mask):
+    """A softmax over the tokens that the mask (b, s) lets through; rows of nothing are 0."""
+    hidden = torch.zeros_like(logits).masked_fill(~mask, -torch.inf)
+    hidden = hidden.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
+    return (logits + hidden).softmax(dim=1) * mask
+
+
+def attend(x, layers, mask, g=None):
     inner = torch.einsum("bsd,kd->bsk", x, layers["W_x"].weight)
     if g is not None:
         inner = inner + torch.einsum("bd,kd->bk", g, layers["W_g"].weight).unsqueeze(1)
     logits = torch.einsum("bsk,ok->bs", inner.tanh(), layers["w_hx"].weight)
-    a = logits.softmax(dim=1)
+    a = logits.softmax(dim=1) if mask is None else weigh(logits, mask)
     return torch.einsum("bs,bsd->bd", a, x), a
 
 
@@ -21,10 +28,10 @@ class AlternatingCoAttention(nn.Module):
         for _ in range(3):
             self.steps.append(nn.ModuleDict({name: nn.Linear(*size, bias=False) for name, size in sizes.items()}))
 
-    def forward(self, v, q):
+    def forward(self, v, q, v_mask=None, q_mask=None):
         if v.dim() + q.dim() != 6 or v.dim() != 3:
             raise ValueError("v and q should have three dimensions each")
-        g, _ = attend(q, self.steps[0])
-        v_hat, a_v = attend(v, self.steps[1], g)
-        q_hat, a_q = attend(q, self.steps[2], v_hat)
+        g, _ = attend(q, self.steps[0], q_mask)
+        v_hat, a_v = attend(v, self.steps[1], v_mask, g)
+        q_hat, a_q = attend(q, self.steps[2], q_mask, v_hat)
         return v_hat, q_hat, a_v, a_q

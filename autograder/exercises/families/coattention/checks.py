@@ -2,13 +2,16 @@
 
 An exercise subclasses `TwoMapChecks`; its `layout` names the module's layers and holds the reference.
 
-Such a module is built with (d, k) and takes v (b, n, d) and q (b, t, d) to `(v_hat, q_hat, a_v, a_q)`. Checks that are
-not about the values of the whole formula start with `pooling`, an easy case. Code that does not attend gets no points
-there, while a missing tanh does not cost the points for, say, the device. Nor does another order of the outputs, see
-`arranged`: it has its price in the checks of the summaries, of each side's weights, and of equal sizes.
+Such a module is built with (d, k) and takes v (b, n, d) and q (b, t, d), and masks of both if there are any, to
+`(v_hat, q_hat, a_v, a_q)`. Checks that are not about the values of the whole formula start with `pooling`, an easy
+case. Code that does not attend gets no points there, while a missing tanh does not cost the points for, say, the device
+or masks: what masks hide is compared with what is cut off. Nor does another order of the outputs, see `arranged`, or
+that a module stops without masks, see `called`: these have their price in the checks of the summaries and of each
+side's weights, the order in that of equal sizes as well.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +21,7 @@ from ....checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gate,
@@ -29,6 +33,7 @@ from ....checks.api import (
     refuses,
     shape,
     stayed_on_cuda,
+    tensor,
     unchanged,
 )
 from ....checks.proxies import StudentError
@@ -55,6 +60,8 @@ AS_MANY = Sizes(b=9, n=4, t=4, d=3, k=5)  # as many tokens in the image as in th
 ALIKE = Sizes(n=4, t=4)
 SQUARE = Sizes(b=4, n=4, t=4, d=4, k=4)
 LARGE = Sizes(n=130, t=33, d=20, k=40)
+# The pairs of which nothing is left on v's side, and on q's: none of both, one of each alone, one of both.
+EMPTY = torch.tensor([False, True, False, True]), torch.tensor([False, False, True, True])
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ class Layout:
 
     `first` are the layers that read tokens, `cross` those that bring in the other side, `last` those that make the
     logits. None has a bias. Weights have shape (k, d), except (d, d) for the layers in `square` and (1, k) for `last`.
-    `optional` are parameters that the module may lack. `right(v, q, state)` is the reference.
+    `optional` are parameters that the module may lack. `right(v, q, state, v_mask, q_mask)` is the reference.
     """
 
     exercise: str
@@ -121,7 +128,12 @@ def outputs(value: Any) -> dict[str, Any]:
 
 def arranged(value: Any, v: torch.Tensor, q: torch.Tensor) -> dict[str, torch.Tensor]:
     """The four outputs by name, where neither their order nor a dimension of size 1 too many is the point."""
-    return {name: _flat(one) for name, one in zip(order_of(value, v, q), value, strict=True)}
+    return named(value, order_of(value, v, q))
+
+
+def named(value: Any, order: Sequence[str]) -> dict[str, torch.Tensor]:
+    """The outputs by name, as they come in this order; where a dimension of size 1 too many is not the point."""
+    return {name: _flat(one) for name, one in zip(order, outputs(value).values(), strict=True)}
 
 
 def order_of(value: Any, v: torch.Tensor, q: torch.Tensor) -> list[str]:
@@ -156,6 +168,98 @@ def _flat(one: Any) -> Any:
     return one.flatten(1)
 
 
+def called(
+    module: Any,
+    v: torch.Tensor,
+    q: torch.Tensor,
+    *hidden: torch.Tensor,
+    device: str | None = None,
+    upstream: Sequence[Any] | None = None,
+) -> Any:
+    """What a call gives, where it is not the point how the module is called; with `upstream`, Gradients.
+
+    A module that stops without masks is given masks that hide nothing.
+    """
+
+    def call(*given):
+        if upstream is not None:
+            return module.gradients(*given, upstream=upstream)
+        return module(*given) if device is None else module.on(device, *given)
+
+    try:
+        return call(v, q, *hidden)
+    except StudentError as error:
+        if hidden or error.by_kit:  # such as weights that cannot be loaded
+            raise
+        try:
+            return call(v, q, *(torch.ones(x.shape[:2], dtype=torch.bool) for x in (v, q)))
+        except StudentError:
+            raise error from None
+
+
+def unless_also_without(module: Any, v: torch.Tensor, q: torch.Tensor, *masks: torch.Tensor, device: str | None = None):
+    """What a call with masks gives; None if it stops, and stops without them as well, which has its price elsewhere."""
+    try:
+        return called(module, v, q, *masks, device=device)
+    except StudentError:
+        try:
+            called(module, v, q, device=device)
+        except StudentError:
+            return None
+        raise
+
+
+def masks_of(draw: Draw, sizes: Sizes) -> tuple[torch.Tensor, torch.Tensor]:
+    """(b, n) and (b, t), for n = t: all rows are the same pattern, shifted, and hide as many tokens.
+
+    A pair's two masks differ, and neither is the other's opposite; nor do two pairs have the same.
+    """
+    first = draw.integer(0, sizes.n - 1)
+
+    def rows(*shifts):
+        return torch.stack([(torch.arange(sizes.n) - first - shift) % sizes.n < sizes.n // 2 for shift in shifts])
+
+    return rows(0, 3), rows(1, 2)
+
+
+def far_from_what_is_seen(draw, layout, masks):
+    """Weights, v and q, for which the logits of what masks hide are 10,000, and all others -10,000, or nearly so."""
+    state, given = layout.weights(draw, without=layout.cross), pair_of_inputs(draw, ALIKE)
+    for x, mask in zip(given, masks, strict=True):
+        x[..., 0] = torch.where(mask, -10.0, 10.0)
+    for name in layout.first:
+        state[f"{name}.weight"][0] = torch.eye(ALIKE.d)[0]
+    for name in layout.last:
+        state[f"{name}.weight"][0, 0] = HUGE
+    return state, *given
+
+
+def weighs_what_is_seen(got, masks, what):
+    """Raises CheckFailed unless the weights of what masks hide are 0, and those of what is left of a pair sum to 1."""
+    for name, mask in zip(OUTPUTS[2:], masks, strict=True):
+        shape(got[name], mask.shape, f"`{name}`{what}")
+        close(got[name].double().sum(1), torch.ones(len(mask)), f"the sum of `{name}`{what}", tolerance=HUGE_TOLERANCE)
+        if got[name][~mask].count_nonzero():
+            raise CheckFailed(f"Tokens that a mask hides have weight in `{name}`{what}.")
+
+
+def as_if_cut_off(got, cut, masks, what):
+    """Raises CheckFailed unless outputs with masks are those `cut` for what is left, whose weights may be fewer."""
+    for name, mask in zip(OUTPUTS[2:], masks, strict=True):
+        shape(got[name], mask.shape, f"`{name}`{what}")
+        if tensor(cut[name], f"`{name}`").shape != got[name].shape:
+            if got[name][~mask].count_nonzero():
+                raise CheckFailed(f"Tokens that a mask hides have weight in `{name}`{what}.")
+            got = got | {name: left(got[name], mask)}
+    right = [tensor(cut[name], f"`{name}`").double() for name in OUTPUTS]
+    all_close(got, right, f"{what}, compared to what hidden tokens cut off give,")
+
+
+def left(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """The tokens that a mask (b, s) lets through, as many in each row: (b, s, d) or (b, s) -> (b, left, …)."""
+    return x[mask].unflatten(0, (len(x), -1))
+
+
 def shapes_of(sizes: Sizes) -> dict[str, tuple[int, int]]:
     """The shapes of the four outputs by name."""
     return dict(
@@ -185,17 +289,17 @@ def differentiated(draw, layout):
     )
 
 
-def gradients_of(module, v, q, upstream):
-    """The Gradients of a module's outputs for `upstream`, tensors by the outputs' names."""
-    value = module(v.detach(), q.detach())
-    order = order_of(value, v, q)
+def gradients_of(module, v, q, upstream, *hidden, order=None):
+    """The Gradients of a module's outputs for `upstream`, tensors by the outputs' names, which come in this `order`."""
+    value = called(module, v.detach(), q.detach(), *hidden)
+    order = order_of(value, v, q) if order is None else order
     fitting = [
         upstream[name].reshape(one.shape)
         if isinstance(one, torch.Tensor) and one.numel() == upstream[name].numel()
         else upstream[name]
         for name, one in zip(order, value, strict=True)
     ]
-    return module.gradients(v, q, upstream=fitting)
+    return called(module, v, q, *hidden, upstream=fitting)
 
 
 # --- the checks -----------------------------------------------------------------------------------
@@ -221,6 +325,12 @@ class TwoMapChecks:
             except StudentError:
                 raise error from None
 
+    def order(self, submission, draw):
+        """The names of the outputs in the order in which they come, and the sizes at which `pooling` has passed."""
+        module, sizes = self.pooling(submission, draw)
+        v, q = pair_of_inputs(draw, sizes)
+        return order_of(called(module, v, q), v, q), sizes
+
     def pools(self, submission, draw, sizes):
         """A module that was seen to prefer tokens by their content and to give equal tokens equal weights.
 
@@ -243,7 +353,7 @@ class TwoMapChecks:
         for name in layout.last:
             state[f"{name}.weight"] += 3 / sizes.k
         module = layout.module(submission, state)
-        got = arranged(module(v, q), v, q)
+        got = arranged(called(module, v, q), v, q)
         for name, size in shapes_of(sizes).items():
             shape(got[name], size, f"`{name}`")
         for summary, weights, x, which in zip(OUTPUTS[:2], OUTPUTS[2:], (v, q), preferred, strict=True):
@@ -267,7 +377,8 @@ class TwoMapChecks:
         """
         layout = self.layout
         state, (v, q) = layout.weights(draw, sizes, without=without), pair_of_inputs(draw, sizes, scale=scale)
-        value = layout.module(submission, state, train=strictly)(v, q)
+        module = layout.module(submission, state, train=strictly)
+        value = module(v, q) if strictly else called(module, v, q)
         all_close(outputs(value) if strictly else arranged(value, v, q), layout.right(v, q, state), what, only)
 
     @check("shape", points=0.5)
@@ -281,7 +392,7 @@ class TwoMapChecks:
                 del expected[name]
         parameters(got, expected)
 
-    @check("values", points=1)
+    @check("values", points=0.5)
     def test_summaries(self, submission, draw):
         """`v_hat` is the sum of v's tokens, each times its weight in `a_v`, and `q_hat` that of q's tokens by `a_q`."""
         self.pooling(submission, draw)
@@ -313,19 +424,13 @@ class TwoMapChecks:
         self.judge(submission, draw, LARGE, what=" for many tokens", scale=0.3)
 
     @check("gradients", points=0.5)
-    def test_gradients_of_inputs(self, submission, draw):
-        """The gradients of v and of q are right: each matters for both maps."""
-        state, (v, q), upstream, expected, _ = differentiated(draw, self.layout)
+    def test_gradients(self, submission, draw):
+        """The gradients of v, of q and of all layers' weights are right, so that each of them can learn."""
+        state, (v, q), upstream, of_inputs, of_weights = differentiated(draw, self.layout)
         got = gradients_of(self.layout.module(submission, state, torch.float64, train=True), v, q, upstream)
-        for found, right, name in zip(got.inputs, expected, "vq", strict=True):
+        for found, right, name in zip(got.inputs, of_inputs, "vq", strict=True):
             gradient(found, right, f"{name}", torch.float64)
-
-    @check("gradients", points=0.5)
-    def test_gradients_of_weights(self, submission, draw):
-        """The gradients of all layers' weights are right, so that each of them can learn."""
-        state, (v, q), upstream, _, expected = differentiated(draw, self.layout)
-        got = gradients_of(self.layout.module(submission, state, torch.float64, train=True), v, q, upstream)
-        for name, right in expected.items():
+        for name, right in of_weights.items():
             gradient(got.parameters.get(name), right, f"`{name}`", torch.float64)
 
     @check("numerics", points=0.5)
@@ -348,7 +453,7 @@ class TwoMapChecks:
             for name in layout.last:
                 state[f"{name}.weight"][0, 0] = sign * HUGE
             cases.append((state, v, q))
-        got = [layout.module(submission, state)(v, q) for state, v, q in cases]
+        got = [called(layout.module(submission, state), v, q) for state, v, q in cases]
         for value, (state, v, q) in zip(got, cases, strict=True):
             all_close(arranged(value, v, q), layout.right(v, q, state), tolerance=HUGE_TOLERANCE)
 
@@ -358,7 +463,7 @@ class TwoMapChecks:
         layout, cases = self.layout, []
         for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
             state, (v, q) = layout.weights(draw, dtype=dtype), pair_of_inputs(draw, dtype=dtype, scale=0.5)
-            value = layout.module(submission, state, dtype)(v, q)
+            value = called(layout.module(submission, state, dtype), v, q)
             cases.append((arranged(value, v, q), layout.right(v, q, state), dtype))
         for got, expected, dtype in cases:
             all_close(got, expected, dtype=dtype)
@@ -368,7 +473,7 @@ class TwoMapChecks:
         """The outputs lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
         module, sizes = self.pooling(submission, draw)
         v, q = pair_of_inputs(draw, sizes)
-        got = arranged(module.to(device="meta").on("meta", v, q), v, q)
+        got = arranged(called(module.to(device="meta"), v, q, device="meta"), v, q)
         for name, size in shapes_of(sizes).items():
             on_meta(got[name], size, f"`{name}`")
 
@@ -401,7 +506,7 @@ class TwoMapChecks:
         state = layout.weights(draw, without=layout.last)
         module, cases = layout.module(submission, state), {what: pair_of_inputs(draw, s) for what, s in sizes.items()}
         cases["transposed tensors"] = draw.normal(2, 4, 5).mT, draw.normal(2, 4, 3).mT
-        got = [module(v, q) for v, q in cases.values()]
+        got = [called(module, v, q) for v, q in cases.values()]
         for (what, (v, q)), value in zip(cases.items(), got, strict=True):
             all_close(arranged(value, v, q), layout.right(v, q, state), f" for {what}")
 
@@ -413,7 +518,7 @@ class TwoMapChecks:
         (v, q), (other_v, other_q) = pair_of_inputs(draw, sizes), pair_of_inputs(draw, sizes)
         both = torch.cat([v[:1], other_v[1:]]), torch.cat([q[:1], other_q[1:]])
         cases = ((v, q), both, (other_v, q), (v, other_q))
-        before, beside_others, new_v, new_q = (arranged(module(*given), *given) for given in cases)
+        before, beside_others, new_v, new_q = (arranged(called(module, *given), *given) for given in cases)
         for got in (before, beside_others, new_v, new_q):
             for name, size in shapes_of(sizes).items():
                 shape(got[name], size, f"`{name}`")
@@ -422,6 +527,61 @@ class TwoMapChecks:
         for name, changed, what in [("a_q", new_v, "v"), ("a_v", new_q, "q")]:
             if (changed[name] - before[name]).abs().max() < 1e-6:
                 raise CheckFailed(f"`{name}` stays the same when {what} changes.")
+
+    @check("masking", points=0.5)
+    def test_masks(self, submission, draw):
+        """What `v_mask` and `q_mask` hide has weight 0 and no influence, as if it were cut off; each works
+        alone."""
+        layout, (order, _) = self.layout, self.order(submission, draw)
+        state, (v, q), masks = layout.weights(draw), pair_of_inputs(draw, ALIKE), masks_of(draw, ALIKE)
+        v_left, q_left = (left(x, mask) for x, mask in zip((v, q), masks, strict=True))
+        module, other = layout.module(submission, state), layout.module(submission, state)
+        cut = [called(other, *given) for given in ((v_left, q_left), (v_left, q), (v, q_left))]
+        got = [module(v, q, *masks), module(v, q, v_mask=masks[0]), module(v, q, q_mask=masks[1])]
+        far_apart, *loud = far_from_what_is_seen(draw, layout, masks)
+        module.load(far_apart, layout.optional)
+        apart = module(*loud, *masks)
+        half = layout.module(submission, {name: w.half() for name, w in state.items()}, torch.float16)
+        halved = unless_also_without(half, v.half(), q.half(), *masks)
+        elsewhere = unless_also_without(module.to(device="meta"), v, q, *masks, device="meta")
+        for value, wanted, given in zip(got, cut, ("both masks", "`v_mask` alone", "`q_mask` alone"), strict=True):
+            as_if_cut_off(named(value, order), named(wanted, order), masks, f" with {given}")
+        weighs_what_is_seen(named(apart, order), masks, " for logits of ±10,000 with masks")
+        if halved is not None:
+            weighs_what_is_seen(named(halved, order), masks, " in float16 with masks")
+        if elsewhere is not None:
+            for name, size in shapes_of(ALIKE).items():
+                on_meta(named(elsewhere, order)[name], size, f"`{name}` with masks")
+
+    @check("masking", points=0.5)
+    def test_nothing_left(self, submission, draw):
+        """Where a mask leaves nothing of a side, its weights and its summary are 0, and the other side hears nothing;
+        gradients are finite."""
+        layout, (order, sizes) = self.layout, self.order(submission, draw)
+        sizes, double = replace(sizes, b=len(EMPTY[0])), torch.float64
+        state, (v, q) = layout.weights(draw, dtype=double), pair_of_inputs(draw, sizes, dtype=double, grad=True)
+        upstream = {name: draw.normal(*size, dtype=double) for name, size in shapes_of(sizes).items()}
+        some = [draw.mask(*x.shape[:2]) for x in (v, q)]
+        masks = [mask & ~rows[:, None] for mask, rows in zip(some, EMPTY, strict=True)]
+        # Nobody hears tokens of 0, since no layer has a bias: to the other side they are as good as nothing.
+        unheard = [x.detach() * ~rows[:, None, None] for x, rows in zip((v, q), EMPTY, strict=True)]
+        module = layout.module(submission, state, double, train=True)
+        expected = module(*unheard, *some)
+        found = gradients_of(module, v, q, upstream, *masks, order=order)
+        got, expected = named(found.value, order), named(expected, order)
+        for name, rows in zip(OUTPUTS, EMPTY * 2, strict=True):
+            shape(got[name], shapes_of(sizes)[name], f"`{name}`")
+            close(got[name][rows], torch.zeros(got[name][rows].shape), f"`{name}`, where nothing is left,")
+            shape(expected[name], shapes_of(sizes)[name], f"`{name}`")
+            right = expected[name].double() * ~rows[:, None]
+            close(got[name], right, f"`{name}`, where nothing is left of some pairs,")
+        for name, gradients in {**dict(zip("vq", found.inputs, strict=True)), **found.parameters}.items():
+            if gradients is not None and not gradients.isfinite().all():
+                raise CheckFailed(f"There is NaN in the gradient of `{name}`, where nothing is left of some pairs.")
+        for name, gradients, mask in zip("vq", found.inputs, masks, strict=True):
+            if gradients is not None:
+                of_hidden = gradients * ~mask[..., None]
+                close(of_hidden, torch.zeros(of_hidden.shape), f"the gradient of {name}'s hidden tokens")
 
     @check("mode", points=0.5, witnessed=True)
     def test_again(self, submission, draw):
@@ -439,13 +599,16 @@ class TwoMapChecks:
         module, there, back = layout.module(submission, usual, train=True), {}, {}
         for what, (state, inputs, _) in calls.items():
             module.load(state, layout.optional)
-            there[what] = arranged(module(*inputs), *inputs)
+            there[what] = arranged(called(module, *inputs), *inputs)
             unchanged(submission)
         for what, (state, inputs, _) in reversed(calls.items()):
             other_way.load(state, layout.optional)
-            back[what] = arranged(other_way(*inputs), *inputs)
+            back[what] = arranged(called(other_way, *inputs), *inputs)
         module.eval().load(usual, layout.optional)
-        after_all = arranged(module(*given), *given)
+        with contextlib.suppress(StudentError):  # that masks are not taken has its price elsewhere
+            module(*given, *(draw.mask(*x.shape[:2]) for x in given))
+            unchanged(submission)
+        after_all = arranged(called(module, *given), *given)
         for what, (_, _, size) in calls.items():
             for name in OUTPUTS:
                 shape(there[what][name], shapes_of(size)[name], f"`{name}`")
@@ -456,11 +619,13 @@ class TwoMapChecks:
 
     @check("device", points=0)
     def test_cuda(self, submission, draw):
-        """On a GPU the outputs have the same values, in float32 and in float16."""
+        """On a GPU the outputs have the same values, in float32 and in float16, with masks and without."""
         layout = self.layout
         on_cuda(submission)
         for dtype in (torch.float32, torch.float16):
             state, (v, q) = layout.weights(draw, dtype=dtype), pair_of_inputs(draw, dtype=dtype, scale=0.5)
-            got = layout.module(submission, state, dtype).to(device="cuda").on("cuda", v, q)
-            stayed_on_cuda(submission)
-            all_close(outputs(got), layout.right(v, q, state), dtype=dtype)
+            module = layout.module(submission, state, dtype).to(device="cuda")
+            for hidden in ((), (draw.mask(USUAL.b, USUAL.n), draw.mask(USUAL.b, USUAL.t))):
+                got = module.on("cuda", v, q, *hidden)
+                stayed_on_cuda(submission)
+                all_close(outputs(got), layout.right(v, q, state, *hidden), dtype=dtype)

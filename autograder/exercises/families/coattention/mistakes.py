@@ -1,17 +1,23 @@
 """Mistakes in both forms of co-attention with two maps, as edits of answers that have `PLACES` in common.
 
 Each answer adds its own places `LAYERS` (all lines that make layers), `LOGIT_LAYERS` (those of the logits), `LOGITS`
-(the argument of the softmax, with a last dimension of 1), `WEIGH` and `CHECK`, and the words `BIASED` and
-`BIASED_LOGITS` for these layers with biases.
+(what makes them, with a last dimension of 1) and `CHECK`, and the words `BIASED` and `BIASED_LOGITS` for these layers
+with biases.
 """
 
 from ....mistakes.bank import shared
 from ..attention import mistakes as attention
 
 PLACES = {
-    "FORWARD": "def forward(self, v, q):",
+    "FORWARD": "def forward(self, v, q, v_mask=None, q_mask=None):",
     "RANKS": "v.dim() != 3 or q.dim() != 3",
     "BEND": "torch.tanh(inner)",
+    "IF_HIDE": "if mask is not None:\n            logits",
+    "FILLED": "logits.masked_fill(~mask.unsqueeze(-1), torch.finfo(logits.dtype).min)",
+    "FILL": "torch.finfo(logits.dtype).min",
+    "HIDDEN": "~mask.unsqueeze(-1)",
+    "WEIGH": "a = F.softmax(logits.squeeze(-1), dim=-1)",
+    "CLEARED": "a.masked_fill(~mask, 0.0)",
     "POOL": "(a.unsqueeze(1) @ x).squeeze(1)",
     "RETURN": "return v_hat, q_hat, a_v, a_q",
 }
@@ -33,81 +39,81 @@ SHARED = {
     "softmax-over-batch": shared(
         "These are the values you get when the softmax runs over the batch: check `dim`, the weights of the tokens of"
         " one input sum to 1.",
-        WEIGH="a = F.softmax({LOGITS}.squeeze(-1), dim=0)",
+        WEIGH="a = F.softmax(logits.squeeze(-1), dim=0)",
     ),
     "softmax-over-one": shared(
         "Every weight is 1: the softmax runs over the last dimension of logits of shape (b, n, 1), which has one entry."
         " Let it run over the tokens.",
-        WEIGH="a = F.softmax({LOGITS}, dim=-1).squeeze(-1)",
+        WEIGH="a = F.softmax(logits, dim=-1).squeeze(-1)",
     ),
     "softmax-over-everything": shared(
         "These are the values you get when the softmax runs over the tokens of the whole batch together: those of one"
         " input should sum to 1.",
-        WEIGH="a = F.softmax({LOGITS}.flatten(), dim=0).view(x.shape[:2])",
+        WEIGH="a = F.softmax(logits.flatten(), dim=0).view(x.shape[:2])",
     ),
     "no-softmax": shared(
         "The weights are the logits as they are: a softmax over the tokens makes weights of them.",
-        WEIGH="a = {LOGITS}.squeeze(-1)",
+        WEIGH="a = logits.squeeze(-1)",
     ),
     "sigmoid-weights": shared(
         "The weights are a sigmoid of the logits, so they don't sum to 1: use a softmax over the tokens.",
-        WEIGH="a = torch.sigmoid({LOGITS}.squeeze(-1))",
+        WEIGH="a = torch.sigmoid(logits.squeeze(-1))",
     ),
     "logits-scaled": shared(
         "These are the values you get when the logits are divided by the root of k: there is no scale in this formula.",
-        WEIGH="a = F.softmax({LOGITS}.squeeze(-1) / inner.shape[-1] ** 0.5, dim=-1)",
+        LOGITS="{LOGITS} / inner.shape[-1] ** 0.5",
     ),
     "tanh-on-logits": shared(
         "These are the values you get with a tanh around the logits as well: the softmax takes them as they are.",
-        WEIGH="a = F.softmax(torch.tanh({LOGITS}).squeeze(-1), dim=-1)",
+        LOGITS="torch.tanh({LOGITS})",
     ),
     "exp-without-max": shared(
         "The exponentials overflow for large logits and vanish for very negative ones: subtract the largest logit"
         " before `exp`, or use torch's softmax.",
-        WEIGH="a = {LOGITS}.squeeze(-1).exp()\n        a = a / a.sum(-1, keepdim=True)",
+        WEIGH="a = logits.squeeze(-1).exp()\n        a = a / a.sum(-1, keepdim=True)",
     ),
     "one-max-for-all-rows": shared(
         "The largest of all logits is subtracted before `exp`, so the exponentials of milder inputs vanish: subtract"
         " the largest of each input's own logits.",
-        WEIGH="""a = {LOGITS}.squeeze(-1)
+        WEIGH="""a = logits.squeeze(-1)
         a = (a - a.max()).exp() / (a - a.max()).exp().sum(-1, keepdim=True)""",
     ),
     "max-used-as-a-tensor": shared(
         attention.MAX_AS_A_TENSOR,
-        WEIGH="""a = {LOGITS}.squeeze(-1)
+        WEIGH="""a = logits.squeeze(-1)
         a = (a - a.max(-1, keepdim=True)).exp()
         a = a / a.sum(-1, keepdim=True)""",
     ),
     "sum-subtracted": shared(
         attention.SUM_SUBTRACTED,
-        WEIGH="a = {LOGITS}.squeeze(-1).exp()\n        a = a - a.sum(-1, keepdim=True)",
+        WEIGH="a = logits.squeeze(-1).exp()\n        a = a - a.sum(-1, keepdim=True)",
     ),
     "epsilon-in-the-sum": shared(
         attention.EPSILON,
-        WEIGH="""a = {LOGITS}.squeeze(-1)
+        WEIGH="""a = logits.squeeze(-1)
         a = (a - a.amax(-1, keepdim=True)).exp()
         a = a / (a.sum(-1, keepdim=True) + 1e-6)""",
     ),
     "small-epsilon-in-the-sum": shared(
         attention.EPSILON,
-        WEIGH="""a = {LOGITS}.squeeze(-1)
+        WEIGH="""a = logits.squeeze(-1)
         a = (a - a.amax(-1, keepdim=True)).exp()
         a = a / (a.sum(-1, keepdim=True) + 1e-8)""",
     ),
     "softmax-in-float32": shared(
         "The softmax is computed in float32 and its result turned back, so the digits of float64 are lost: leave the"
         " logits in the dtype that they have.",
-        WEIGH="a = F.softmax({LOGITS}.squeeze(-1).float(), dim=-1).to(x.dtype)",
+        WEIGH="a = F.softmax(logits.squeeze(-1).float(), dim=-1).to(x.dtype)",
     ),
     "softmax-left-in-float32": shared(
         "The weights are float32 whatever the tokens are (`.float()`, `dtype=torch.float32`), and a product of two"
         " dtypes is an error: leave the logits in the dtype that they have.",
-        WEIGH="a = F.softmax({LOGITS}.squeeze(-1), dim=-1, dtype=torch.float32)",
+        WEIGH="a = F.softmax(logits.squeeze(-1), dim=-1, dtype=torch.float32)",
     ),
     "logits-squeezed": shared(
         "`squeeze()` without a number drops every dimension of size 1 of the logits, also a batch of one or a single"
         " token: it is `squeeze(-1)`.",
-        WEIGH="a = F.softmax({LOGITS}.squeeze(), dim=-1)",
+        WEIGH="a = F.softmax(logits.squeeze(), dim=-1)",
     ),
     # pooling and returning
     "weights-without-a-dimension": shared(
@@ -177,7 +183,7 @@ SHARED = {
     ),
     "inputs-exchanged": shared(
         "The inputs have changed places in `forward`: v, the image, comes first.",
-        FORWARD="def forward(self, q, v):",
+        FORWARD="def forward(self, q, v, q_mask=None, v_mask=None):",
     ),
     # parameters
     "bias-everywhere": shared(
@@ -234,3 +240,170 @@ SHARED = {
             v, q = v.mul_(0.5) * 2, q.mul_(0.5) * 2""",
     ),
 }
+
+# --- masks ----------------------------------------------------------------------------------------
+
+NONE_USED = (
+    "Without masks `v_mask` and `q_mask` are None, which is used here as if it were a tensor: look whether a mask is"
+    " None before anything is done with it."
+)
+MASKS = {
+    "masks-not-taken": shared(
+        "`forward` takes no masks: it is `forward(v, q, v_mask=None, q_mask=None)`.",
+        FORWARD="def forward(self, v, q):\n        v_mask = q_mask = None",
+    ),
+    "masks-ignored": shared(
+        "These are the values you get when the masks play no part: hide what is False in them.",
+        FORWARD="{FORWARD}\n        v_mask = q_mask = None",
+    ),
+    "image-mask-ignored": shared(
+        "These are the values you get when `v_mask` plays no part: it hides cells of the image.",
+        FORWARD="{FORWARD}\n        v_mask = None",
+    ),
+    "question-mask-ignored": shared(
+        "These are the values you get when `q_mask` plays no part: it hides words of the question.",
+        FORWARD="{FORWARD}\n        q_mask = None",
+    ),
+    "masks-exchanged": shared(
+        "The masks have changed places: `v_mask` hides tokens of v, and comes first. With n = t it runs.",
+        FORWARD="{FORWARD}\n        v_mask, q_mask = q_mask, v_mask",
+    ),
+    "masks-inverted": shared(
+        "These are the values you get when the masks are read the other way round: True means may be seen.",
+        FORWARD="{FORWARD}\n        v_mask, q_mask = (None if mask is None else ~mask for mask in (v_mask, q_mask))",
+    ),
+    "one-mask-needs-the-other": shared(
+        "A mask plays a part only if the other one is given as well: either may come alone.",
+        FORWARD="{FORWARD}\n        if v_mask is None or q_mask is None:\n            v_mask = q_mask = None",
+    ),
+    "masks-must-be-there": shared(
+        "Without masks it stops with an error: `v_mask` and `q_mask` may both be None.",
+        FORWARD="def forward(self, v, q, v_mask, q_mask):",
+    ),
+    "mask-none-unsqueezed": shared(NONE_USED, IF_HIDE="if True:\n            logits"),
+    "mask-none-inverted": shared(NONE_USED, IF_HIDE="if True:\n            hidden = ~mask\n            logits"),
+    "mask-none-indexed": shared(NONE_USED, IF_HIDE="if True:\n            mask = mask[:, :]\n            logits"),
+    "mask-none-filled": shared(
+        NONE_USED,
+        IF_HIDE="""if mask is None:
+            logits = logits.masked_fill(mask == 0, 0.0)
+        else:
+            logits""",
+    ),
+    "mask-as-a-condition": shared(
+        "`if mask:` asks whether a whole tensor is true, which has no answer: ask `if mask is not None:`.",
+        IF_HIDE="if mask:\n            logits",
+    ),
+    "masks-kept": shared(
+        "The masks of an earlier call are kept and used when none is given: each call has its own.",
+        CHECK="""{CHECK}
+        v_mask, q_mask = self.__dict__["kept"] = [
+            self.__dict__.get("kept", (None, None))[i] if mask is None else mask
+            for i, mask in enumerate((v_mask, q_mask))
+        ]
+        v_mask = v_mask if v_mask is None or v_mask.shape == v.shape[:2] else None
+        q_mask = q_mask if q_mask is None or q_mask.shape == q.shape[:2] else None""",
+    ),
+    "masks-changed": shared(
+        "The masks are changed in place: make new ones, as in `~mask`.",
+        CHECK="""{CHECK}
+        v_mask, q_mask = (
+            None if mask is None else ~mask.logical_not_() for mask in (v_mask, q_mask)
+        )""",
+    ),
+    "mask-of-the-first": shared(
+        "The masks of the first pair are used for all: each pair has its own.",
+        FORWARD="""{FORWARD}
+        v_mask, q_mask = (mask if mask is None else mask[:1].expand(mask.shape) for mask in (v_mask, q_mask))""",
+    ),
+    "hidden-tokens-set-to-zero": shared(
+        "Hidden tokens are set to 0, and get weight all the same: hide their logits from the softmax, too.",
+        CHECK="""{CHECK}
+        v = v if v_mask is None else v * v_mask.unsqueeze(-1)
+        q = q if q_mask is None else q * q_mask.unsqueeze(-1)
+        v_mask = q_mask = None""",
+    ),
+    "mask-after-softmax": shared(
+        "These are the values you get when the mask is applied to the weights: the share of what is hidden is lost, and"
+        " the weights of a side no longer sum to 1. Fill the logits, before the softmax.",
+        FILLED="logits",
+    ),
+    "mask-after-softmax-shared-again": shared(
+        "The mask is applied after the softmax, and what is left is divided by its sum: where that is 0, or rounded to"
+        " 0, there is NaN. Apply it before the softmax.",
+        FILLED="logits",
+        CLEARED="{CLEARED}\n            a = a / a.sum(-1, keepdim=True)",
+    ),
+    "mask-fills-with-zero": shared(
+        "These are the values you get when hidden logits become 0 (filled with 0, or multiplied by the mask): e⁰ is 1,"
+        " so what is hidden still takes part. Fill with -inf.",
+        FILL="0.0",
+        CLEARED="a",
+    ),
+    "mask-fills-with-ten-thousand": shared(
+        "Hidden logits are filled with -10,000 or so, which real logits can reach: fill with -inf or the lowest number"
+        " of the dtype.",
+        FILL="-1e4",
+    ),
+    "mask-filled-with-1e9": shared(
+        "Hidden logits are filled with -1e9, and float16 has no such number: fill with -inf or the lowest number of the"
+        " dtype.",
+        FILL="-1e9",
+    ),
+    "mask-added-as-a-number": shared(
+        "These are the values you get when the mask is added to the logits as 0 and 1, which hides nothing: fill what"
+        " is hidden with -inf.",
+        FILLED="logits + mask.unsqueeze(-1)",
+        CLEARED="a",
+    ),
+    "zero-times-infinity": shared(
+        "The mask is multiplied by -inf and added to the logits, but 0 times infinity is NaN: use `masked_fill`.",
+        FILLED='logits + {HIDDEN} * float("-inf")',
+        CLEARED="a",
+    ),
+    "mask-without-dimension": shared(
+        "The mask (b, s) meets logits (b, s, 1) as it is, and does not fit: drop the last dimension of the logits, or"
+        " give the mask one.",
+        HIDDEN="~mask",
+    ),
+    "mask-added-on-the-cpu": shared(
+        "The mask is turned into numbers to add, in a tensor that is float32 and on the CPU: use `masked_fill`, or give"
+        " it the dtype and the device of the logits.",
+        FILLED="logits + torch.zeros(mask.shape).masked_fill(~mask, {FILL}).unsqueeze(-1)",
+    ),
+    "asks-what-the-mask-holds": shared(
+        attention.SHARED["asks-what-the-mask-holds"].says,
+        IF_HIDE="if mask is not None and not mask.all():\n            logits",
+    ),
+    "nothing-left-is-nan": shared(
+        "Where a mask leaves nothing of a side, all its logits are -inf, of which softmax makes NaN: fill with the"
+        " lowest finite number, and set hidden weights to 0 after the softmax.",
+        FILL="-torch.inf",
+        CLEARED="a",
+    ),
+    "nothing-left-is-averaged": shared(
+        "Hidden logits are filled with the lowest finite number, so a side of which nothing is left spreads its weights"
+        " over all that is hidden: its weights should be 0.",
+        CLEARED="a",
+    ),
+    "nothing-left-sees-all": shared(
+        "Where a mask leaves nothing of a side, the mask is dropped and all hidden tokens are seen: their weights"
+        " should be 0.",
+        HIDDEN="(~mask & mask.any(1, keepdim=True)).unsqueeze(-1)",
+        CLEARED="a",
+    ),
+    "nan-patched-in-weights": shared(
+        "-inf is added to hidden logits and `nan_to_num` hides the NaN of a side of which nothing is left, but its"
+        " gradient stays NaN: give such a side harmless logits before the softmax.",
+        FILLED="logits + torch.zeros_like(logits).masked_fill({HIDDEN}, -torch.inf)",
+        CLEARED="torch.nan_to_num(a)",
+    ),
+    "nan-patched-in-outputs": shared(
+        "`nan_to_num` on the outputs hides the NaN of a side of which nothing is left, but gradients through it are"
+        " still NaN: give such a side harmless logits before the softmax.",
+        FILL="-torch.inf",
+        CLEARED="a",
+        RETURN="return tuple(torch.nan_to_num(x) for x in (v_hat, q_hat, a_v, a_q))",
+    ),
+}
+SHARED |= MASKS
