@@ -101,7 +101,7 @@ def test_an_answer_stands_on_the_course_s_own_solutions():
 
 @pytest.mark.skipif(jail.refusal() is not None, reason="no sandbox here")
 def test_the_command(tmp_path, capsys):
-    write(tmp_path, "softmax/all", f"# expect: sum-over-everything\n# also: nan-in-empty-slices\n{SOFTMAX}")
+    write(tmp_path, "softmax/all", f"# expect: sum-over-everything\n{SOFTMAX}")
     write(tmp_path, "softmax/stub", "# expect: ?\ndef softmax(s, dim=-1):\n    raise NotImplementedError\n")
     write(tmp_path, "attention/other", "# expect: no-scale\ndef attention(query):\n    return query\n")
     assert cli.main(["name-check", str(tmp_path), "--seed", "1", "--exercise", "softmax", "--format", "json"]) == 0
