@@ -91,21 +91,21 @@ def test_the_strangers_can_be_read():
 
 
 def test_an_answer_stands_on_the_course_s_own_solutions():
-    """Of the names that it uses and does not define, and of those that these use in turn, after the setup cell."""
+    """Of the names that it uses and does not define, and of those that these use in turn, after the setup cells."""
     text = "def load_from_torch(ours, theirs):\n    return MultiHeadAttention\n"
-    setup, *bases, own = [cell.source for cell in cells_for("load_from_torch", text)]
+    setup, _drawing, *bases, own = [cell.source for cell in cells_for("load_from_torch", text)]
     assert "import torch" in setup and own == text
     assert [course.defined_in(base) for base in bases] == [{"MultiHeadAttention"}]
-    assert len(cells_for("load_from_torch", text + "\nclass MultiHeadAttention:\n    pass\n")) == 2
+    assert len(cells_for("load_from_torch", text + "\nclass MultiHeadAttention:\n    pass\n")) == 3
 
 
 @pytest.mark.skipif(jail.refusal() is not None, reason="no sandbox here")
 def test_the_command(tmp_path, capsys):
-    write(tmp_path, "softmax/all", f"# expect: sum-over-everything\n# also: nan-in-empty-slices\n{SOFTMAX}")
+    write(tmp_path, "softmax/all", f"# expect: sum-over-everything\n{SOFTMAX}")
     write(tmp_path, "softmax/stub", "# expect: ?\ndef softmax(s, dim=-1):\n    raise NotImplementedError\n")
     write(tmp_path, "attention/other", "# expect: no-scale\ndef attention(query):\n    return query\n")
     assert cli.main(["name-check", str(tmp_path), "--seed", "1", "--exercise", "softmax", "--format", "json"]) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(one["answer"], one["kind"]) for one in found] == [("all", "right"), ("stub", "none")]
-    assert cli.main(["name-check", str(tmp_path / "softmax")]) == 2
+    assert cli.main(["name-check", str(tmp_path / "softmax")]) == 3
     assert "no answers" in capsys.readouterr().err

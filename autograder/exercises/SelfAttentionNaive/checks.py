@@ -1,4 +1,4 @@
-"""Checks of `SelfAttentionNaive()`: softmax(X Xᵀ) X for one sequence, (n, d) -> (n, d), nothing to learn."""
+"""Checks of `SelfAttentionNaive()`: softmax(X Xᵀ) X for one sequence, (t, d) -> (t, d), nothing to learn."""
 
 import torch
 
@@ -13,7 +13,7 @@ class TestSelfAttentionNaive(ParameterFreeChecks):
             "The output is softmax(X Xᵀ) X, without a scale, also when n = d, where a mix-up of dimensions does not"
             " crash, and for many wide tokens."
         ),
-        "test_wrong_rank": "An input that is not (n, d) is refused with a `ValueError`: a vector, and a batch.",
+        "test_wrong_rank": "An input that is not (t, d) is refused with a `ValueError`: a vector, and a batch.",
     }
 
     def attend(self, submission):
@@ -29,8 +29,8 @@ class TestSelfAttentionNaive(ParameterFreeChecks):
     def wrong_inputs(self, draw):
         return {
             "a vector of shape (d,)": draw.normal(3),
-            "a batch of shape (b, n, d)": draw.normal(2, 5, 3),
-            "a batch of shape (b, n, d) with all sizes equal": draw.normal(3, 3, 3),
+            "a batch of shape (b, t, d)": draw.normal(2, 5, 3),
+            "a batch of shape (b, t, d) with all sizes equal": draw.normal(3, 3, 3),
             "a batch of one sequence": draw.normal(1, 5, 3),
             "a tensor with four dimensions": draw.normal(1, 2, 5, 3),
         }

@@ -8,7 +8,7 @@ BANK = Bank(
     "SelfAttentionNaive",
     places={
         "CHECK": "if inputs.dim() != 2:\n"
-        '            raise ValueError(f"expected one sequence of shape (n, d), got {tuple(inputs.shape)}")',
+        '            raise ValueError(f"expected one sequence of shape (t, d), got {tuple(inputs.shape)}")',
         "PRODUCT": "inputs @ inputs.T",
         "SOFTMAX": "F.softmax(attention_scores, dim=1)",
         "MIX": "attention_weights @ inputs",
@@ -18,7 +18,7 @@ BANK = Bank(
     words=family.WORDS
     | {
         "X": "inputs",
-        "SHAPE": "(n, d)",
+        "SHAPE": "(t, d)",
         "SCORES": "attention_scores",
         "WEIGHTS": "attention_weights",
         "SCORE": "plain dot product",
@@ -44,7 +44,7 @@ BANK.share(family.CARE, originals={"rank-not-checked": "004"})
 
 mistake(
     "batch-accepted",
-    "A vector is refused, but a batch is not: only (n, d) is wanted here, so compare `dim()` with 2.",
+    "A vector is refused, but a batch is not: only (t, d) is wanted here, so compare `dim()` with 2.",
     {"inputs.dim() != 2": "inputs.dim() < 2"},
     PRODUCT="inputs @ inputs.mT",
     SOFTMAX="F.softmax(attention_scores, dim=-1)",

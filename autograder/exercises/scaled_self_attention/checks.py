@@ -1,4 +1,4 @@
-"""Checks of `scaled_self_attention(x)`: softmax(X Xᵀ / √k) X, (b, t, k) -> (b, t, k), nothing to learn."""
+"""Checks of `scaled_self_attention(x)`: softmax(X Xᵀ / √d) X, (b, t, d) -> (b, t, d), nothing to learn."""
 
 from ..families.parameter_free.checks import BatchedChecks
 
@@ -7,7 +7,7 @@ class TestScaledSelfAttention(BatchedChecks):
     scaled = True
     sentences = {
         **BatchedChecks.sentences,
-        "test_values": "The output is softmax(X Xᵀ / √k) X of each sequence, also when b = t = k and for many tokens.",
+        "test_values": "The output is softmax(X Xᵀ / √d) X of each sequence, also when b = t = d and for many tokens.",
     }
 
     def attend(self, submission):

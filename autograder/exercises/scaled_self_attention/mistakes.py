@@ -8,7 +8,7 @@ BANK = Bank(
     "scaled_self_attention",
     answer="bmm",  # most students scale the scores, where the course's own answer scales the tokens
     places={
-        "CHECK": 'if x.dim() != 3:\n        raise ValueError(f"expected (b, t, k), got {tuple(x.shape)}")',
+        "CHECK": 'if x.dim() != 3:\n        raise ValueError(f"expected (b, t, d), got {tuple(x.shape)}")',
         "PRODUCT": "torch.bmm(x, x.transpose(1, 2))",
         "SCALE": " / x.shape[-1] ** 0.5",
         "SOFTMAX": "F.softmax(raw_weights, dim=2)",
@@ -20,11 +20,11 @@ BANK = Bank(
     | {
         "NAME": "scaled_self_attention",
         "X": "x",
-        "SHAPE": "(b, t, k)",
+        "SHAPE": "(b, t, d)",
         "SCORES": "raw_weights",
         "WEIGHTS": "weights",
         "WIDTH": "k",
-        "SCORE": "dot product over √k",
+        "SCORE": "dot product over √d",
     },
 )
 mistake = BANK.mistake
@@ -49,7 +49,7 @@ mistake(
 )
 mistake(
     "multiplied-by-the-root",
-    "These are the values you get when scores are multiplied by √k: divide, to bring them back to a size that does not"
+    "These are the values you get when scores are multiplied by √d: divide, to bring them back to a size that does not"
     " depend on k.",
     SCALE=" * x.shape[-1] ** 0.5",
 )
@@ -79,8 +79,8 @@ mistake(
 )
 mistake(
     "tokens-divided-by-the-root",
-    "These are the values you get when the tokens themselves are divided by √k: then the scores are divided by k, and"
-    " what is averaged is too small as well. Divide the scores by √k, and average x itself.",
+    "These are the values you get when the tokens themselves are divided by √d: then the scores are divided by d, and"
+    " what is averaged is too small as well. Divide the scores by √d, and average x itself.",
     CHECK="{CHECK}\n    x = x / x.shape[-1] ** 0.5",
     SCALE="",
 )

@@ -1,4 +1,4 @@
-"""Checks of `self_attention(x)`: softmax(X Xᵀ) X, (b, t, k) -> (b, t, k), nothing to learn."""
+"""Checks of `self_attention(x)`: softmax(X Xᵀ) X, (b, t, d) -> (b, t, d), nothing to learn."""
 
 from ..families.parameter_free.checks import BatchedChecks
 
@@ -8,7 +8,7 @@ class TestSelfAttention(BatchedChecks):
     sentences = {
         **BatchedChecks.sentences,
         "test_values": (
-            "The output is softmax(X Xᵀ) X of each sequence, without a scale, also when b = t = k and for many tokens."
+            "The output is softmax(X Xᵀ) X of each sequence, without a scale, also when b = t = d and for many tokens."
         ),
     }
 

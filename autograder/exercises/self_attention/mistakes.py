@@ -7,7 +7,7 @@ BANK = Bank(
     "self_attention",
     places={
         "CHECK": "if x.dim() != 3:\n"
-        '        raise ValueError(f"expected a batch of shape (b, t, k), got {tuple(x.shape)}")',
+        '        raise ValueError(f"expected a batch of shape (b, t, d), got {tuple(x.shape)}")',
         "PRODUCT": "torch.bmm(x, x.transpose(1, 2))",
         "SOFTMAX": "F.softmax(raw_weights, dim=2)",
         "MIX": "torch.bmm(row_weights, x)",
@@ -18,7 +18,7 @@ BANK = Bank(
     | {
         "NAME": "self_attention",
         "X": "x",
-        "SHAPE": "(b, t, k)",
+        "SHAPE": "(b, t, d)",
         "SCORES": "raw_weights",
         "WEIGHTS": "row_weights",
         "SCORE": "plain dot product",

@@ -5,14 +5,12 @@ from ..families.attention import mistakes as attention
 
 BANK = Bank(
     "softmax",
-    answer="two_mends",  # in which each of the two lines that slices of -inf need can be forgotten
+    answer="one_step_a_line",
     places={
         "START": "largest = scores",
         "LARGEST": "scores.amax(dim=dim, keepdim=True)",
-        "MEND": 'largest = largest.masked_fill(largest == float("-inf"), 0.0)',
         "POWERS": "powers = torch.exp(scores - largest)",
         "TOTAL": "powers.sum(dim=dim, keepdim=True)",
-        "MEND_TOTAL": "total = total.masked_fill(total == 0, 1.0)",
         "WEIGHTS": "powers / total",
     },
     seen_on_a_gpu="base-two",
@@ -43,39 +41,33 @@ mistake(
     "The exponentials overflow for large scores and vanish for very negative ones: subtract each slice's largest score"
     " before `exp`.",
     POWERS="powers = torch.exp(scores)",
+    WEIGHTS="powers / total.masked_fill(total == 0, 1.0)",  # unlike the textbook formula, which gives 0 / 0
 )
 mistake(
     "one-max-for-all-slices",
     "The largest score of the whole tensor is subtracted before `exp`, so the exponentials of milder slices vanish:"
     " subtract each slice's own largest score.",
     LARGEST="scores.max()",
-    MEND_TOTAL="",
 )
-mistake(
-    "one-max-for-all-slices-and-sums-of-zero-mended",
-    "The largest score of the whole tensor is subtracted before `exp`, so the exponentials of milder slices vanish:"
-    " subtract each slice's own largest score.",
+BANK.variant(
+    "one-max-for-all-slices",
     LARGEST="scores.max()",
+    WEIGHTS="powers / total.masked_fill(total == 0, 1.0)",  # so that the weights are 0, not NaN
 )
 mistake(
     "mean-subtracted",
     "The mean is subtracted before `exp`: the largest score can still be far above it and overflow, and one score of"
     " -inf makes the mean -inf. Subtract the largest.",
     LARGEST="scores.mean(dim=dim, keepdim=True)",
-    MEND="",
-    MEND_TOTAL="",
 )
 mistake(
     "min-subtracted",
     "The smallest score is subtracted before `exp`, which makes the others larger still: subtract the largest.",
     LARGEST="scores.amin(dim=dim, keepdim=True)",
-    MEND="",
-    MEND_TOTAL="",
 )
 mistake(
     "divided-by-max",
     "The scores are divided by the largest one, which changes the weights: only a shift cancels out, so subtract it.",
-    MEND="",
     POWERS="powers = torch.exp(scores / largest)",
 )
 mistake(
@@ -89,22 +81,17 @@ mistake(
     "The sum of a slice is subtracted before `exp`, which can make all scores very low or very high: subtract its"
     " largest score.",
     LARGEST="scores.sum(dim=dim, keepdim=True)",
-    MEND="",
-    MEND_TOTAL="",
 )
 mistake(
     "largest-size-subtracted",
     "The largest score without its sign is subtracted before `exp`, so very negative scores become lower still and all"
     " vanish: subtract the largest score as it is.",
     LARGEST="scores.abs().amax(dim=dim, keepdim=True)",
-    MEND="",
-    MEND_TOTAL="",
 )
 mistake(
     "max-and-its-place-subtracted",
     "With `dim`, `max` returns two tensors, the largest scores and their places: take `.values`, or use `amax`.",
     LARGEST="scores.max(dim=dim, keepdim=True)",
-    MEND="",
 )
 mistake(
     "everything-as-one-slice",
@@ -199,7 +186,6 @@ mistake(
     "no-exponential",
     "The scores themselves are divided by their sum: softmax takes `exp` of them first, which makes them positive.",
     POWERS="powers = scores",
-    MEND_TOTAL="",
 )
 mistake(
     "base-two",
@@ -209,33 +195,12 @@ mistake(
 mistake(
     "epsilon-in-the-sum",
     "The powers are divided by a little more than their sum, as when a small number is added to it, so weights sum to"
-    " less than 1: with the largest power at 1 it is needed only where all scores are -inf.",
+    " less than 1: with the largest power at 1 the sum is never 0, and nothing has to be added.",
     WEIGHTS="powers / (total + 1e-6)",
 )
 
 # --- minus infinity -------------------------------------------------------------------------------
 
-mistake(
-    "nan-in-empty-slices",
-    "A slice of nothing but -inf gives NaN, since -inf minus -inf is NaN, and so is 0 / 0: there, subtract 0 and divide"
-    " by 1.",
-    MEND="",
-    MEND_TOTAL="",
-)
-mistake(
-    "nan-patched-in-weights",
-    "The NaN of slices that are all -inf is hidden afterwards (by `nan_to_num`, `where` or `masked_fill`), but their"
-    " gradient stays NaN: don't let the NaN arise.",
-    MEND="",
-    MEND_TOTAL="",
-    WEIGHTS="torch.nan_to_num({WEIGHTS})",
-)
-mistake(
-    "uniform-in-empty-slices",
-    "Where all scores are -inf the weights come out equal, since -inf is taken for a finite number there (filled in,"
-    " or by `clamp`): they should be 0.",
-    START='scores = scores.masked_fill(scores == float("-inf"), torch.finfo(scores.dtype).min)\n    {START}',
-)
 mistake(
     "minus-infinity-becomes-zero",
     "Scores of -inf are replaced by 0, and e⁰ is 1, so they still take part: their weight should be 0.",
@@ -245,14 +210,13 @@ mistake(
     "minus-infinity-becomes-low",
     "Scores of -inf are replaced by -10,000 or so, which real scores can reach, and then they take part: leave them,"
     " `exp` makes 0 of them by itself.",
-    START='nothing = (scores == float("-inf")).all(dim=dim, keepdim=True)\n'
-    '    scores = scores.masked_fill((scores == float("-inf")) & ~nothing, -1e4)\n    {START}',
+    START='scores = scores.masked_fill(scores == float("-inf"), -1e4)\n    {START}',
 )
 mistake(
     "asks-what-the-scores-hold",
-    "An `if` asks what the scores hold, which a tensor on `meta` can't tell: let `masked_fill` or `where` decide entry"
-    " by entry.",
-    MEND='if (scores == float("-inf")).any():\n        {MEND}',
+    "An `if` asks what the scores hold, which a tensor on `meta` can't tell: subtract the largest score whatever they"
+    " hold, and let `masked_fill` or `where` decide entry by entry where something must be decided.",
+    START='if torch.isnan(scores).any():\n        raise RuntimeError("NaN among the scores")\n    {START}',
 )
 
 # --- gradients, dtypes, devices, rules ------------------------------------------------------------
@@ -281,7 +245,7 @@ mistake(
     "zeros-on-the-cpu",
     "A tensor is made on the CPU and in float32, wherever the scores are: use `masked_fill` with a number, or"
     " `torch.zeros_like`.",
-    MEND='largest = torch.where(largest == float("-inf"), torch.zeros(1), largest)',
+    POWERS='largest = torch.where(largest == float("-inf"), torch.zeros(1), largest)\n    {POWERS}',
 )
 mistake(
     "float64-comes-out",
@@ -309,7 +273,6 @@ BANK.rewritten(
     "It leaves the work to torch's own softmax, log-softmax or logsumexp: build it from `exp`, a maximum and a sum.",
     """\
 def softmax(scores, dim=-1):
-    nothing = (scores == float("-inf")).all(dim=dim, keepdim=True)
-    return F.softmax(scores.masked_fill(nothing, 0.0), dim=dim).masked_fill(nothing, 0.0)
+    return F.softmax(scores, dim=dim)
 """,
 )

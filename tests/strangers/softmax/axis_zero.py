@@ -1,6 +1,6 @@
 # wrong: always over dim 0
 # expect: ?
-# also: default-is-first-dimension, nan-in-empty-slices
+# also: default-is-first-dimension
 import torch
 
 

@@ -1,6 +1,5 @@
 # wrong: an epsilon in the denominator makes sums less than 1; turned to float32 whatever comes in
 # expect: epsilon-in-the-sum, float32-comes-out
-# also: nan-in-empty-slices
 import torch
 
 

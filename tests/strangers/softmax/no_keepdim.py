@@ -1,6 +1,5 @@
 # wrong: sum without keepdim, so shapes don't fit or broadcast against the wrong dimension
 # expect: keepdim-forgotten
-# also: nan-in-empty-slices
 import torch
 
 

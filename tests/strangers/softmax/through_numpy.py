@@ -1,6 +1,5 @@
 # wrong: computed in numpy, so there is no gradient (detached) and no device but the CPU
 # expect: weights-detached, ?
-# also: nan-in-empty-slices
 import numpy as np
 import torch
 

@@ -1,6 +1,5 @@
 # wrong: divided by the sum of all entries instead of the sum along dim
 # expect: sum-over-everything
-# also: nan-in-empty-slices
 import torch
 
 

@@ -1,6 +1,6 @@
 # wrong: written for a matrix: it loops over rows, so other shapes and other dims come out wrong; no maximum
-# expect: loop-over-rows, exp-without-max
-# also: matrices-only, dim-ignored, textbook-formula
+# expect: loop-over-rows, textbook-formula
+# also: matrices-only, dim-ignored, exp-without-max
 import torch
 
 

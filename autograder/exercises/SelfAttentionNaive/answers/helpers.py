@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 
 def scores_of(x: Tensor) -> Tensor:
-    """(n, d) -> (n, n)"""
+    """(t, d) -> (n, n)"""
     return torch.matmul(x, x.transpose(0, 1))
 
 
@@ -18,7 +18,7 @@ def weights_of(scores: Tensor) -> Tensor:
 def check(x: Tensor) -> None:
     n_dims: int = len(x.shape)
     if n_dims != 2:
-        raise ValueError(f"SelfAttentionNaive takes (n, d) only, but this has {n_dims} dimensions: {list(x.shape)}")
+        raise ValueError(f"SelfAttentionNaive takes (t, d) only, but this has {n_dims} dimensions: {list(x.shape)}")
 
 
 class SelfAttentionNaive(nn.Module):

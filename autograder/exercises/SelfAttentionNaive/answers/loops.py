@@ -12,5 +12,5 @@ class SelfAttentionNaive(nn.Module):
 
     def forward(self, inputs):
         if inputs.dim() != 2:
-            raise ValueError(f"expected (n, d), got {tuple(inputs.shape)}")
+            raise ValueError(f"expected (t, d), got {tuple(inputs.shape)}")
         return torch.stack([self.average(token, inputs) for token in inputs])

@@ -9,7 +9,7 @@ class SelfAttentionNaive(nn.Module):
         try:
             n, d = inputs.shape
         except ValueError as error:
-            raise ValueError(f"one sequence (n, d) is wanted: {error}") from error
+            raise ValueError(f"one sequence (t, d) is wanted: {error}") from error
         print("tokens", n, "features", d)
         attention_scores = torch.einsum("...id,...jd->...ij", inputs, inputs)
         print("scores", attention_scores.shape)

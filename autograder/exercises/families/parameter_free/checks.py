@@ -62,7 +62,7 @@ SLIPS = (  # what becomes of the output `y` for tokens `x` if a single slip afte
 
 
 class ParameterFreeChecks:
-    """The checks of attention without parameters: (n, d) -> (n, d).
+    """The checks of attention without parameters: (t, d) -> (t, d).
 
     `attend` returns the submission's Proxy; `leading` is the batch, (b,) or (); `scaled` says which formula is right.
     `odd_inputs` and `wrong_inputs` map a description of each input to the input.
@@ -228,7 +228,7 @@ class ParameterFreeChecks:
 
 
 class BatchedChecks(ParameterFreeChecks):
-    """The same for a batch of sequences: (b, t, k) -> (b, t, k)."""
+    """The same for a batch of sequences: (b, t, d) -> (b, t, d)."""
 
     leading = (2,)
     sentences = {
@@ -236,7 +236,7 @@ class BatchedChecks(ParameterFreeChecks):
             "A batch of one, one token, one feature, and a tensor that is not contiguous work like any others."
         ),
         "test_wrong_rank": (
-            "An input that is not (b, t, k) is refused with a `ValueError`: one sequence alone, and four dimensions."
+            "An input that is not (b, t, d) is refused with a `ValueError`: one sequence alone, and four dimensions."
         ),
     }
 
@@ -251,7 +251,7 @@ class BatchedChecks(ParameterFreeChecks):
 
     def wrong_inputs(self, draw):
         return {
-            "one sequence of shape (t, k)": draw.normal(5, 3),
+            "one sequence of shape (t, d)": draw.normal(5, 3),
             "one token of shape (k,)": draw.normal(3),
             "a tensor with four dimensions": draw.normal(1, 2, 5, 3),
         }

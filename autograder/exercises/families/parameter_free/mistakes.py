@@ -190,8 +190,8 @@ BATCHES = {
         MIX="{MIX}[:1]",
     ),
     "sequence-made-a-batch": shared(
-        "One sequence (t, k) is taken as a batch of one instead of being refused: this function wants a batch"
-        " (b, t, k).",
+        "One sequence (t, d) is taken as a batch of one instead of being refused: this function wants a batch"
+        " (b, t, d).",
         CHECK="if x.dim() == 2:\n        return {NAME}(x.unsqueeze(0))[0]\n    {CHECK}",
     ),
 }

@@ -7,7 +7,7 @@ def scaled_self_attention(x):
     try:
         b, t, k = x.shape
     except ValueError:
-        raise ValueError(f"expected (b, t, k), got {tuple(x.shape)}") from None
+        raise ValueError(f"expected (b, t, d), got {tuple(x.shape)}") from None
     y = x / x.size(-1) ** 0.25
     scores = (y.unsqueeze(2) * y.unsqueeze(1)).sum(-1)  # (b, t, t)
     weights = torch.exp(torch.log_softmax(scores, -1))

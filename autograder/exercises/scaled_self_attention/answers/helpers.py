@@ -17,7 +17,7 @@ def softmax(scores: Tensor) -> Tensor:
 
 def scaled_self_attention(x: Tensor) -> Tensor:
     if x.dim() != 3:
-        raise ValueError(f"a batch (b, t, k) is wanted, this is {tuple(x.shape)}")
+        raise ValueError(f"a batch (b, t, d) is wanted, this is {tuple(x.shape)}")
     b, t, k = x.size()
     scores = scale(x.matmul(x.permute(0, 2, 1)), k)
     assert scores.shape == (b, t, t)

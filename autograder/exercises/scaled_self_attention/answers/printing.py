@@ -9,7 +9,7 @@ print("torch", torch.__version__)
 
 def scaled_self_attention(x):
     if len(x.size()) != 3:
-        raise ValueError(f"3 dimensions (b, t, k) are needed, {len(x.size())} came")
+        raise ValueError(f"3 dimensions (b, t, d) are needed, {len(x.size())} came")
     start = time.perf_counter()
     fourth_root = x.shape[-1] ** 0.25
     scores = torch.einsum("...ik,...jk->...ij", x / fourth_root, x / fourth_root)

@@ -11,5 +11,5 @@ def weights_of(x: "Tensor[b, t, k]") -> "Tensor[b, t, t]":  # noqa: F821
 
 def self_attention(x: "Float[Tensor, 'b t k']") -> "Float[Tensor, 'b t k']":  # noqa: F722, F821
     if x.ndim != 3:
-        raise ValueError("expected (b, t, k), got " + str(tuple(x.shape)))
+        raise ValueError("expected (b, t, d), got " + str(tuple(x.shape)))
     return torch.einsum("...ij,...jk->...ik", weights_of(x), x)

@@ -4,11 +4,8 @@ import torch
 
 
 def one(vector):
-    largest = vector.max()
-    largest = torch.where(largest == -torch.inf, torch.zeros_like(largest), largest)
-    powers = torch.exp(vector - largest)
-    total = sum(powers)
-    return powers / torch.where(total == 0, torch.ones_like(total), total)
+    powers = torch.exp(vector - vector.max())
+    return powers / sum(powers)
 
 
 def softmax(scores, dim=-1):

@@ -1,0 +1,89 @@
+"""What lesson 01 says of numbers, held against what its cells compute."""
+
+import math
+import re
+
+import numpy
+import pytest
+import torch
+from lessons import run
+
+TOKENS = "The Professor who supervised the student published the paper".split()
+
+
+@pytest.fixture(scope="module")
+def ran():
+    return run("01")
+
+
+def numbers(text):
+    return [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
+
+
+def test_what_published_keeps_for_itself_and_the_other_verb(ran):
+    weights = dict(re.findall(r"(\w+) +score +[\d.]+ +weight ([\d.]+)", ran.printed["follow-one-token"]))
+    verbs = float(weights["published"]) + float(weights["supervised"])
+    assert ran.says(f"gives {verbs:.2f} of its attention", f"and {1 - verbs:.2f} to the seven others")
+
+
+def test_shares_are_no_weights_and_a_softmax_sees_differences_only(ran):
+    first, _, third = ran.printed["why-exp-demo"].splitlines()
+    scores, shares, weights = numbers(first)[:3], numbers(first)[3:6], numbers(first)[6:]
+    assert min(shares) == -3 and sum(weights) == pytest.approx(1, abs=2e-3)
+    assert [score + 100 for score in scores] == numbers(third)[:3] and weights == numbers(third)[6:]
+    assert max(numbers(third)[3:6]) - min(numbers(third)[3:6]) < 0.03
+    assert ran.says(f"$e^2 \\approx {math.exp(2):.1f}$") and weights[0] / weights[1] == pytest.approx(math.exp(2), 0.01)
+
+
+def test_the_price_grows_with_the_square(ran):
+    lines = [line.replace(",", "") for line in ran.printed["cost-demo"].splitlines()]
+    found = [
+        [float(number) for number in re.findall(r"[\d.]+", re.sub(r"\(.*?\)|float32", "", line))] for line in lines
+    ]
+    assert len(found) == 3
+    for tokens, scores, megabytes in found:
+        assert scores == tokens**2 and megabytes == pytest.approx(4 * tokens**2 / 1e6, abs=1e-4)
+
+
+def test_where_exp_ends(ran):
+    assert ran.says("infinity from about 89 on", "from about 710 on")
+    assert torch.tensor(88.5).exp().isfinite() and torch.tensor(89.0).exp().isinf()
+    with numpy.errstate(over="ignore"):
+        assert numpy.isfinite(numpy.exp(709.5)) and numpy.isinf(numpy.exp(710.0))
+    small, medium, *broken = ran.printed["overflow-demo"].splitlines()
+    assert "nan" not in small + medium and all(line.count("nan") == 3 for line in broken)
+
+
+def test_the_published_picture(ran):
+    given, right = ran.values["as_given"], ran.values["token_scores"].softmax(1)
+    sums = dict(zip(TOKENS, given.sum(1).tolist(), strict=True))
+    assert ran.says(f"*supervised* hands out {sums['supervised']:.2f} and *who* only {sums['who']:.2f}")
+    assert torch.allclose(given, right.T)  # which is why it looks plausible
+    off = given[0] / right[0] - 1  # by how much each weight of "The" is wrong
+    articles = torch.tensor([token.lower() == "the" for token in TOKENS])
+    assert off[articles].abs().max() < 0.02 and (off[~articles] < -0.1).sum() == 5
+    article = right[0] * ran.values["sentence"][:, 0]
+    assert article[articles].sum() > 0.95 * article.sum()  # nearly all of the feature comes from the articles
+
+
+def test_variance_and_gradient(ran):
+    variance, gradient = ran.values["measured"]["variance"], ran.values["measured"]["gradient"]
+    for d, unscaled, scaled in zip(ran.values["sizes"], *variance, strict=True):
+        assert unscaled == pytest.approx(d, rel=0.1) and scaled == pytest.approx(1, rel=0.1)
+    assert gradient[0][0] / gradient[0][-1] > 10_000 and ran.says("more than ten thousand times smaller")
+    assert max(gradient[1]) / min(gradient[1]) < 1.2
+
+
+def test_long_vectors_win(ran):
+    unscaled = ran.values["maps"][1][1][0, :, -9:] / 1e-4
+    student, professor = TOKENS.index("student"), TOKENS.index("Professor")
+    own, other = unscaled[student, student].item(), unscaled[student, professor].item()
+    assert ran.says(f"{own:.2f} for itself, and {other:.2f} for *Professor*")
+    length = ran.values["sentence"].norm(dim=1)
+    assert ran.says(f"({length[professor]:.2f} against {length[student]:.2f})")
+    cosine = torch.cosine_similarity(*ran.values["sentence"][[student, professor]], dim=0)
+    assert cosine > 0.99  # nearly the same direction
+
+
+def test_read_backwards_nothing_changes(ran):
+    assert float(re.search(r"at most (\S+)", ran.printed["self-attention-look"]).group(1)) < 1e-6

@@ -1,0 +1,67 @@
+"""What lesson 02 says of numbers, held against what its cells compute; what its head learns, on three seeds."""
+
+import contextlib
+import io
+import re
+
+import pytest
+import torch
+from lessons import run
+
+TOKENS = "The Professor who supervised the student published the paper".split()
+PROFESSOR, STUDENT, PERSON = 1, 5, 1  # two tokens, and the feature that they share
+
+
+@pytest.fixture(scope="module")
+def ran():
+    return run("02")
+
+
+def test_what_published_gives_to_the_persons(ran):
+    weights = ran.values["weights_published"]
+    persons = (weights[PROFESSOR] + weights[STUDENT]).item()
+    assert ran.says(f"Nearly all the weight, {persons:.2f}, goes to the two persons")
+    assert ran.values["mixed"].argmax() == PERSON
+
+
+def test_scores_are_symmetric_with_one_vector_only(ran):
+    assert re.findall(r"(left|right): .*? (True|False)", ran.printed["roles-demo"]) == [
+        ("left", "True"),
+        ("right", "False"),
+    ]
+
+
+def test_the_published_picture(ran):
+    given = ran.values["as_given"]
+    who, published = given.sum(1)[[TOKENS.index("who"), TOKENS.index("published")]].tolist()
+    assert ran.says(f"*who* uses only {who:.2f} of its attention") and published > 2
+    assert torch.allclose(given.sum(0), torch.ones(9))  # "each column sums to 1"
+
+
+def test_the_trap_is_one_for_an_addition_only(ran):
+    added, filled = ran.printed["attention-trap"].splitlines()
+    assert "weights [[0.0, 0.0, 0.0]]" in added and "weights [[0.0, 0.0, 0.0]]" in filled
+    assert "gradient of the query [[nan, nan]]" in added and "gradient of the query [[0.0, 0.0]]" in filled
+
+
+def test_the_head_of_the_lesson_beats_the_baseline(ran):
+    first, last = re.search(r"first step ([\d.]+), over the last twenty ([\d.]+)", ran.printed["learning"]).groups()
+    assert float(first) > 0.4 and float(last) < 0.01
+    secrets = torch.randn(100_000, 2, generator=torch.Generator().manual_seed(0)).mean(1)
+    assert secrets.var().item() == pytest.approx(0.5, abs=0.01) and ran.says("its error is then 0.5")
+    before = re.search(r"before: published looks at Professor ([\d.]+), at student ([\d.]+)", ran.printed["learning"])
+    assert before.groups() == ("0.11", "0.11") and ran.says("with weights of about 0.11")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_what_is_said_of_the_learnt_head_is_true(ran, seed):
+    with contextlib.redirect_stderr(io.StringIO()):  # the progress bar
+        head, _, after, errors = ran.values["learn"](seed)
+    assert sum(errors[-20:]) / 20 < 0.01
+    assert after[[3, 6]][:, [PROFESSOR, STUDENT]].min() > 0.45  # nearly half to each, by both verbs
+    assert all(set(row.topk(2).indices.tolist()) == {PROFESSOR, STUDENT} for row in after)  # and so do the others
+    with torch.no_grad():
+        pairs = (head.W_query.weight.T @ head.W_key.weight)[:6, :6]
+    others = [feature for feature in range(6) if feature != PERSON]
+    assert (pairs[:, PERSON] > 0).all() and (pairs[:, others] < 0).all()
+    assert torch.allclose(head.W_value.weight[:, 6:], torch.eye(4), atol=0.05)
