@@ -31,16 +31,6 @@ BANK.released(
     "003",
 )
 mistake(
-    "crashes-mended",
-    "It runs, but what cannot be seen is as it was given: it samples in the mode that the model is in, with dropout in"
-    " train mode, and it records a graph. Eval mode, `torch.no_grad()`, and the mode back afterwards.",
-    {
-        "was_training = model.training\n    model.eval()\n    with torch.no_grad():\n        for": "for",
-        "    model.train(was_training)\n": "",
-    },
-    original="003",
-)
-mistake(
     "block-size-global",
     "`block_size` is a global variable, which is not there (NameError): every model has its own, `model.block_size`.",
     original="003",
