@@ -290,7 +290,7 @@ def test_right_answers_pass_in_the_sandbox(grader, exercise):
 MENDED = {  # what stops the original of `generate`, in the order in which one meets it, and how it is mended
     "block_size": ("idx[:, -block_size:]", "idx[:, -model.block_size:]"),
     "three things": ("logits, loss, x =", "logits, loss ="),
-    "generator": ("max_new_tokens):\n    \"", "max_new_tokens, generator=None):\n    \""),
+    "generator": ('max_new_tokens):\n    "', 'max_new_tokens, generator=None):\n    "'),
     "handed on": ("num_samples=1)", "num_samples=1, generator=generator)"),
 }
 
