@@ -29,7 +29,9 @@ def line_of(ran, cell, start):
 @pytest.fixture
 def ladder(ran):
     """Validation losses by the name of the rung."""
-    rungs = [re.match(r"(.+?) {2,}(\d\S+) +(\d\S+) +(\d\S+)$", line) for line in ran.printed["ladder-demo"].splitlines()]
+    rungs = [
+        re.match(r"(.+?) {2,}(\d\S+) +(\d\S+) +(\d\S+)$", line) for line in ran.printed["ladder-demo"].splitlines()
+    ]
     return {rung[1]: (float(rung[2]), float(rung[3]), float(rung[4])) for rung in rungs if rung}
 
 
@@ -158,3 +160,18 @@ def test_the_published_generate_fails_as_it_is_said_to(ran):
     assert ran.says("Given a `generator`, it stops with a `TypeError`")
     with pytest.raises(TypeError, match="generator"):
         generate(model, idx, 5, generator=torch.Generator())
+
+
+def test_the_published_model_fails_as_it_is_said_to(ran):
+    namespace = {**ran.values}
+    exec(bank("BigramLanguageModel")["original-003"].source, namespace)
+    published = namespace["BigramLanguageModel"]
+    assert ran.says("stops with a `TypeError`", "nothing at all, it stops with a `NameError`")
+    with pytest.raises(TypeError, match="positional"):
+        published(54, 32, 8, 4)
+    with pytest.raises(NameError):
+        published()
+    namespace.update(vocab_size=54, n_embd=32, block_size=8, device="cpu")
+    assert ran.says("another `TypeError`: its heads want five arguments")
+    with pytest.raises(TypeError, match="missing 3 required"):
+        published()
