@@ -10,6 +10,7 @@ from autograder.checks import api
 from autograder.checks.proxies import Counts, Local, StudentError, Submission, Transcript
 from autograder.checks.runner import Graders
 from autograder.grading.grader import Workspace
+from autograder.mistakes.bank import bank, namespace_of
 from autograder.mistakes.diagnosis import diagnose
 from autograder.mistakes.evidence import likeness
 from autograder.sandbox.inside import stubs, wire
@@ -284,6 +285,36 @@ def test_right_answers_pass_in_the_sandbox(grader, exercise):
             workspace.close()
         assert run.stopped is None, (path.stem, run.stopped)
         assert [check.message for check in run.failed()] == [], path.stem
+
+
+MENDED = {  # what stops the original of `generate`, in the order in which one meets it, and how it is mended
+    "block_size": ("idx[:, -block_size:]", "idx[:, -model.block_size:]"),
+    "three things": ("logits, loss, x =", "logits, loss ="),
+    "generator": ('max_new_tokens):\n    "', 'max_new_tokens, generator=None):\n    "'),
+    "handed on": ("num_samples=1)", "num_samples=1, generator=generator)"),
+}
+
+
+@pytest.mark.parametrize(
+    "mended, score, named",
+    [
+        (0, 0, ["original-003"]),
+        (1, 0, ["three-things-expected", "no-generator-taken"]),
+        (2, 4.5, ["no-generator-taken", "train-mode"]),
+        (3, 4.5, ["generator-ignored", "train-mode", "graph-recorded"]),
+        (4, 5, ["train-mode", "graph-recorded"]),
+    ],
+)
+def test_generate_as_it_was_given_is_named_defect_by_defect(mended, score, named):
+    """What cannot be seen is named as soon as what stops the original has been mended."""
+    source = bank("generate")["original-003"].source
+    for old, new in list(MENDED.values())[:mended]:
+        assert source.count(old) == 1
+        source = source.replace(old, new)
+    graders = Graders()
+    run = graders.run("generate", Local(namespace_of(f"generate mended {mended}", source), source), 0)
+    assert sum(check.points for check in run.checks if check.passed) == score
+    assert [d.id for d in diagnose(run, graders)] == named
 
 
 CHEATS = {

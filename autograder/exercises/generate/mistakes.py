@@ -22,6 +22,27 @@ BANK = Bank(
 )
 mistake = BANK.mistake
 
+# --- the original and its defects -----------------------------------------------------------------
+
+BANK.released(
+    "original-003",
+    "This is `generate` as it was given: the length of the context is a global variable, `block_size`, which is not"
+    " there (NameError). Once it runs, look at what it unpacks, at the model's mode, at the graph and at chance.",
+    "003",
+)
+mistake(
+    "block-size-global",
+    "`block_size` is a global variable, which is not there (NameError): every model has its own, `model.block_size`.",
+    original="003",
+    CONTEXT="idx[:, -block_size:]",
+)
+mistake(
+    "three-things-expected",
+    "Three things are unpacked from what the model returns: here it is two, the logits and the loss.",
+    {"logits, _ = model(": "logits, _, _ = model("},
+    original="003",
+)
+
 # --- what the model sees --------------------------------------------------------------------------
 
 mistake(
@@ -60,19 +81,6 @@ mistake(
     "The text itself is cut to `block_size` tokens in each step, so its beginning is lost: give the cut text another"
     " name, and append to the whole one.",
     {"logits, _ = model({CONTEXT})": "idx = {CONTEXT}\n            logits, _ = model(idx)"},
-)
-mistake(
-    "block-size-global",
-    "`block_size` is a global variable of notebook 003, which is not there (NameError): every model has its own,"
-    " `model.block_size`.",
-    original="003",
-    CONTEXT="idx[:, -block_size:]",
-)
-mistake(
-    "three-things-expected",
-    "Three things are unpacked, as notebook 003's model returned them: here it is two, the logits and the loss.",
-    {"logits, _ = model(": "logits, _, _ = model("},
-    original="003",
 )
 mistake(
     "cropped-once",
@@ -254,6 +262,7 @@ mistake(
     "The function takes no `generator` (TypeError): give it that parameter, None by default, and hand it on to"
     " `{DRAW}`.",
     {"max_new_tokens, generator=None": "max_new_tokens"},
+    original="003",
     HANDED="",
 )
 mistake(
@@ -284,6 +293,7 @@ mistake(
 mistake(
     "train-mode",
     "The model samples in the mode that it is in, with dropout while it is in train mode: call `model.eval()` first.",
+    original="003",
     EVAL="",
 )
 mistake(
@@ -300,4 +310,5 @@ mistake(
     "graph-recorded",
     "Gradients are recorded while sampling, which costs memory for nothing: use `torch.no_grad()`.",
     {"with torch.no_grad():\n        for": "for"},
+    original="003",
 )

@@ -2,5 +2,5 @@
 # expect: CharTokenizer = zero
 # expect: get_batch = zero
 # expect: BigramLanguageModel = zero original-003
-# expect: generate = zero
+# expect: generate = zero original-003
 # expect: train = zero

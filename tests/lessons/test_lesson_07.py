@@ -1,0 +1,177 @@
+"""Lesson 07: what it says of the poem, of its trained models and of the published `generate`, held against them."""
+
+import math
+import re
+
+import pytest
+import torch
+from lessons import run
+
+from autograder.mistakes.bank import bank, namespace_of
+from autograder.sandbox.inside.stubs import Rolled
+
+
+@pytest.fixture(scope="module")
+def ran():
+    return run("07")
+
+
+def numbers(line):
+    return [float(number) for number in re.findall(r"\d+\.\d+", line)]
+
+
+def line_of(ran, cell, start):
+    """The numbers in the only line of what a cell printed that starts like this."""
+    (line,) = [line for line in ran.printed[cell].splitlines() if line.startswith(start)]
+    return numbers(line.removeprefix(start))
+
+
+@pytest.fixture
+def ladder(ran):
+    """Validation losses by the name of the rung."""
+    rungs = [
+        re.match(r"(.+?) {2,}(\d\S+) +(\d\S+) +(\d\S+)$", line) for line in ran.printed["ladder-demo"].splitlines()
+    ]
+    return {rung[1]: (float(rung[2]), float(rung[3]), float(rung[4])) for rung in rungs if rung}
+
+
+# --- the poem -------------------------------------------------------------------------------------
+
+
+def test_the_poem_is_as_it_is_said_to_be(ran):
+    poem, cut = ran.values["poem"], int(0.9 * len(ran.values["poem"]))
+    assert ran.says("about 7600 characters") and 7550 < len(poem) < 7650
+    assert ran.says("log 54 ≈ 3.99") and len(set(poem)) == 54 and round(math.log(54), 2) == 3.99
+    assert ran.says("The refrain comes twelve times in the training part and not once in the other")
+    refrain = "The lamp goes round, the lamp goes round,"
+    assert (poem[:cut].count(refrain), poem[cut:].count(refrain)) == (12, 0)
+    assert ran.says("of six characters, about three quarters occur once")
+    assert 0.72 < ran.values["seen_once"][6] < 0.8
+
+
+def test_a_fresh_model_finds_all_characters_equally_likely(ran):
+    fresh, even = numbers(ran.printed["model-look"])[:2]
+    assert abs(fresh - even) < 0.1
+
+
+# --- the experiment -------------------------------------------------------------------------------
+
+
+def test_looking_at_a_model_changes_nothing(ran):
+    losses_of, poet, data = (ran.values[name] for name in ("losses_of", "poet", "val_data"))
+    for mode in (True, False):
+        before = torch.get_rng_state()
+        losses = losses_of(poet.train(mode), data)
+        assert poet.training is mode and not losses.requires_grad
+        assert torch.equal(torch.get_rng_state(), before)
+    assert losses.shape == (len(data) - 16, 16)
+    by_hand = poet(data[None, 5:21], data[None, 6:22])[1]
+    assert losses[5].mean().item() == pytest.approx(by_hand.item(), abs=1e-5)
+
+
+def test_the_curves_do_what_is_said_of_them(ran):
+    training, validation = (line_of(ran, "training-demo", name) for name in ("training", "validation"))
+    assert ran.says("to about 2.0: a perplexity of about 7") and abs(validation[-1] - 2.0) < 0.08
+    assert ran.says("goes on falling, to about 1.4") and abs(training[-1] - 1.4) < 0.05
+    assert all(one > other for one, other in zip(training, training[1:], strict=False))
+    assert max(validation[1:]) - min(validation[1:]) < 0.1
+    assert ran.says("mean over 745 characters", "standard error is about 0.07")
+    assert "over 745 characters of the validation part: 0.07" in ran.printed["training-demo"]
+
+
+def test_the_ladder_is_as_it_is_said_to_be(ran, ladder):
+    new = {name: validation for name, (_, validation, _) in ladder.items()}
+    assert ran.says("tables of one character do: 2.28. With them it gets to about 2.0")
+    assert new["the model without heads"] == pytest.approx(2.28, abs=0.015) and abs(new["the model"] - 2.0) < 0.08
+    assert abs(new["table of 1 character, back-off"] - new["the model without heads"]) < 0.05
+    assert ran.says("looks better by 0.1 than against the same counts")
+    assert new["bigram table, add one"] - new["table of 1 character, back-off"] == pytest.approx(0.1, abs=0.03)
+    assert ran.says("two characters gets 1.82, one of three 1.73", "More than three characters don't help")
+    tables = [new[f"table of {n} characters, back-off"] for n in (2, 3, 4, 5)]
+    assert tables[:2] == [1.82, 1.73] and min(tables) == tables[1]
+    assert all(
+        math.exp(validation) == pytest.approx(perplexity, rel=0.02) for _, validation, perplexity in ladder.values()
+    )
+
+
+@pytest.mark.parametrize("context", ["the", "she", "TH", "qqq", "x", ""])
+def test_what_a_table_says_are_probabilities(ran, context):
+    known, characters = ran.values["train_text"], ran.values["tokenizer"].characters
+    for table in (
+        lambda text: ran.values["table_losses"](known, text, 3),
+        lambda text: ran.values["add_one_losses"](known, text),
+    ):
+        after = [table(f" {context}{character}")[-1] for character in characters]
+        assert sum(math.exp(-loss) for loss in after) == pytest.approx(1)
+
+
+def test_the_heads_see_about_four_characters(ran):
+    assert ran.says("Each head puts more than nine tenths of its weight on the last four")
+    printed = ran.printed["heads-demo"].splitlines()
+    heads = [numbers(line.partition(":")[2]) for line in printed if line.startswith("head ")]
+    assert len(heads) == 4 and all(head[-1] > 0.9 for head in heads)
+    assert ran.says("One head puts more than two thirds of its weight on the character itself")
+    assert max(head[0] for head in heads) > 2 / 3
+    of_places = line_of(ran, "heads-demo", "loss by place:")
+    assert of_places[0] - of_places[1] > 0.3 and of_places[1] - of_places[3] > 0.05
+    assert max(of_places[3:]) - min(of_places[3:]) < 0.08
+
+
+def test_the_weights_that_are_drawn_are_those_of_the_heads(ran):
+    head, x = ran.values["poet"].sa_head.heads[0], torch.randn(2, 16, 64)
+    weights = ran.values["weights_of"](head, x)
+    assert torch.allclose(weights @ head.value(x), head(x), atol=1e-5)
+
+
+def test_a_block_pays_and_then_overfits(ran):
+    training, validation = (line_of(ran, "block-demo", name) for name in ("training", "validation"))
+    assert ran.says(
+        "After 500 to 750 steps the loss on new text is about 1.86", "rises, to 2.0 or more", "falls below 1"
+    )
+    assert min(validation) in validation[1:3] and abs(min(validation) - 1.86) < 0.025
+    assert validation[-1] >= 2.0 and training[-1] < 1
+
+
+def test_short_words_are_mostly_right_and_long_ones_mostly_not(ran):
+    assert ran.says("Short words are mostly right, long ones mostly not")
+    known = set(re.findall(r"\w+", ran.values["poem"].lower()))
+    written = re.findall(r"\w+", ran.printed["sample-demo"].lower())
+    for words, right in [([w for w in written if len(w) <= 3], True), ([w for w in written if len(w) >= 6], False)]:
+        assert len(words) >= 5
+        assert (sum(word in known for word in words) > len(words) / 2) is right
+
+
+# --- what is said of the published code -----------------------------------------------------------
+
+
+def test_the_published_generate_fails_as_it_is_said_to(ran):
+    model, idx = Rolled([1.0, 0.0, 2.0], [1, 2]), torch.zeros(1, 1, dtype=torch.int64)
+    namespace = namespace_of("generate as it was published", bank("generate")["original-003"].source)
+    generate = namespace["generate"]
+    assert ran.says("stops with a `NameError`", "it stops with a `ValueError`")
+    with pytest.raises(NameError, match="block_size"):
+        generate(model, idx, 5)
+    namespace["block_size"] = 2
+    try:
+        with pytest.raises(ValueError, match="unpack"):
+            generate(model, idx, 5)
+    finally:
+        del namespace["block_size"]
+    assert ran.says("Given a `generator`, it stops with a `TypeError`")
+    with pytest.raises(TypeError, match="generator"):
+        generate(model, idx, 5, generator=torch.Generator())
+
+
+def test_the_published_model_fails_as_it_is_said_to(ran):
+    namespace = {**ran.values}
+    exec(bank("BigramLanguageModel")["original-003"].source, namespace)
+    published = namespace["BigramLanguageModel"]
+    assert ran.says("stops with a `TypeError`", "nothing at all, it stops with a `NameError`")
+    with pytest.raises(TypeError, match="positional"):
+        published(54, 32, 8, 4)
+    with pytest.raises(NameError):
+        published()
+    namespace.update(vocab_size=54, n_embd=32, block_size=8, device="cpu")
+    assert ran.says("another `TypeError`: its heads want five arguments")
+    with pytest.raises(TypeError, match="missing 3 required"):
+        published()
