@@ -85,8 +85,7 @@ BANK.share(
 )
 mistake(
     "always-eight",
-    "The mask is 8 wide whatever t is: take it from the shape"
-    " of the query.",
+    "The mask is 8 wide whatever t is: take it from the shape of the query.",
     LENGTH="t = 8",
     TRIANGLE="torch.tril(torch.ones(t, t))",
     original="003",

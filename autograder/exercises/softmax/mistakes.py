@@ -21,7 +21,7 @@ mistake = BANK.mistake
 
 BANK.rewritten(
     "textbook-formula",
-    "This is the formula as it stands, exp(s) / sum of exp(s), as in notebook 002: it overflows for large scores and"
+    "This is the formula as it stands, exp(s) / sum of exp(s): it overflows for large scores and"
     " gives 0 / 0 for very negative ones. Subtract each slice's largest score first.",
     """\
 def softmax(scores, dim=-1):

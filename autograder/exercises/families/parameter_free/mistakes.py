@@ -66,8 +66,7 @@ WEIGHTS = {
 
 AVERAGE = {
     "features-compared": shared(
-        "These are the values you get from Xᵀ X: that compares features with features. With"
-        " tokens as rows it is X Xᵀ.",
+        "These are the values you get from Xᵀ X: that compares features with features. With tokens as rows it is X Xᵀ.",
         PRODUCT="{X}.mT @ {X}",
         MIX="{X} @ {WEIGHTS}",
     ),
