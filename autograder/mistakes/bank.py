@@ -189,6 +189,8 @@ class Bank(Mapping[str, Mistake]):
         if id in self.mistakes:
             raise BankError(f"{self.exercise} has two mistakes called {id}")
         says = " ".join(self.fill(says).split())
+        if left := NAME.search(says):
+            raise BankError(f"{self.exercise}: {id} tells the student of {left[0]}, which is no place and no word")
         self.mistakes[id] = Mistake(id, self.exercise, says, source, edits, original, self.around)
 
     def _once(self, text: str, what: str) -> None:
