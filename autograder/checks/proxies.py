@@ -30,6 +30,7 @@ Target: TypeAlias = str | int | list[Any]  # a name, the number of an object, or
 
 
 CELL, BESIDE = "<", "<beside "  # how the file names of answers begin, and of what an answer stands on
+OF_TORCH = ("RuntimeError", "IndexError")  # errors that torch raises for sizes that do not fit
 
 
 class Gradients(NamedTuple):

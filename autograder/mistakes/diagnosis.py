@@ -125,6 +125,14 @@ def _text_of(run: ExerciseRun) -> str:
         return ""
 
 
+def _cells_of(run: ExerciseRun) -> tuple[str, ...]:
+    """The texts of all of the student's cells; none if they cannot be had."""
+    try:
+        return run.transport.source(run.exercise).cells
+    except NOT_READ:
+        return ()
+
+
 @dataclass(frozen=True)
 class Explanation:
     """An answer with a mistake, and the failed checks that it explains, by name."""
@@ -159,7 +167,7 @@ class Search:
         self.failed = {check.name: check for check in run.failed()}
         self.passed = [check for check in run.checks if check.passed]
         self.ranks = {check.name: CATEGORIES.index(check.category) for check in run.checks}
-        self.text = _text_of(run)
+        self.text, self.cells = _text_of(run), _cells_of(run)
         self.singles = [one for one in behaviours.singles if self._may_be_meant(one.mistake)]
         self.seen: dict[tuple[Behaviour, str], Likeness] = {}
         self.same: dict[tuple[Behaviour, str], bool] = {}
@@ -213,15 +221,17 @@ class Search:
             found = likeness(self.run.transcripts[name], seen.transcript, right.transcript)
             if found.alike and not found.telling:  # nothing that it saw is wrong, so what counts is what it says
                 found = Likeness(without_numbers(self.failed[name].reason) == seen.reason, telling=False)
-            if found.alike and not self._ends_alike(seen.line, name):
+            if found.alike and not self._ends_alike(one, name):
                 found = DIFFERENT
             self.seen[one, name] = found
         return self.seen[one, name]
 
-    def _ends_alike(self, line: str, name: str) -> bool:
+    def _ends_alike(self, one: Behaviour, name: str) -> bool:
         """Whether a check may have ended at such a line of the student's, if an error ended it: messages mislead."""
-        theirs = self.run.places.get(name)
-        return not line or not theirs or akin(line, theirs.code)
+        line, theirs, hypothesis = one.at(name).line, self.run.places.get(name), one.hypothesis
+        if not line or not theirs:
+            return True
+        return akin(line, theirs.code, ((hypothesis.beside, hypothesis.source), self.cells))
 
     def _is_alike(self, one: Behaviour, name: str) -> bool:
         return self._likeness(one, name).alike

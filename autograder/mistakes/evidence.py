@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..checks.proxies import Counts, Transcript, largest
+from ..checks.proxies import OF_TORCH, Counts, Transcript, largest
 from ..sandbox.inside import wire
 
 # Rounding, relative to the largest value: values that differ by less may come from the same formula, written otherwise.
 ROUNDING = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3, torch.float64: 1e-9}
 VISIBLE = 0.1  # of ROUNDING: a mistake that changes values by less does not act there
 NEARER = 0.2  # the student's values may be this far from the mistake's, relative to the mistake's from the right ones
-
-OF_TORCH = ("RuntimeError", "IndexError")  # errors that torch raises for sizes that do not fit
 
 NOTHING = object()  # stands for what the right answer has no counterpart of
 

@@ -8,11 +8,15 @@ in the student's code, whatever its variables are called.
 from __future__ import annotations
 
 import ast
+import functools
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from ..sandbox.replies import Place
+
+Texts: TypeAlias = tuple[str, ...]
 
 MODULES = frozenset({"torch", "nn", "F", "math", "np", "numpy", "self", "super"})  # names that mean the same everywhere
 KINDS = {  # calls that are other ways to write an operator, or each other
@@ -20,6 +24,7 @@ KINDS = {  # calls that are other ways to write an operator, or each other
     **dict.fromkeys(("view", "reshape", "flatten", "unflatten", "rearrange", "unbind", "chunk", "split"), "reshape"),
     **dict.fromkeys(("masked_fill", "masked_fill_", "where", "masked_scatter"), "masked_fill"),
 }
+TURNING = frozenset({"transpose", "permute", "swapaxes", "swapdims", "movedim", "adjoint", "t", "T", "mT", "H", "mH"})
 LEAST = 6  # nodes of a statement that is compared: shorter ones may stand anywhere
 LONGEST = 160  # characters of a line that is shown
 
@@ -48,22 +53,96 @@ def raised_at(places: Iterable[Place | None]) -> str:
     return raised.pop()[:LONGEST] if len(raised) == 1 else ""
 
 
-def akin(one: str, other: str) -> bool:
-    """Whether two lines may fail for the same reason: False if they call or compute altogether different things."""
+def akin(one: str, other: str, texts: tuple[Texts, Texts] = ((), ())) -> bool:
+    """Whether two lines may fail for the same reason: False if they call or compute altogether different things.
+
+    So do products of matrices if only one of them has weights that a softmax made, or its first factor transposed.
+    `texts` are those in which the lines stand.
+    """
     mine, theirs = _operations(one), _operations(other)
-    return not mine or not theirs or bool(mine & theirs)
+    if not mine or not theirs:
+        return True
+    if mine & theirs == {"MatMult"}:
+        return bool(_products(one, texts[0]) & _products(other, texts[1]))
+    return bool(mine & theirs)
 
 
 def _operations(line: str) -> set[str]:
     """What a line calls or computes, by kind; empty if it is no whole statement."""
-    try:
-        nodes = list(ast.walk(ast.parse(line.strip().removesuffix(":"))))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
+    nodes = list(ast.walk(_statement(line)))
     called = [ast.unparse(node.func).rsplit(".", 1)[-1] for node in nodes if isinstance(node, ast.Call)]
     found = {KINDS.get(name, name) for name in called}
     found |= {type(node.op).__name__ for node in nodes if isinstance(node, (ast.BinOp, ast.AugAssign))}
     return found
+
+
+@functools.lru_cache(maxsize=512)
+def _products(line: str, texts: Texts) -> frozenset[tuple[bool, bool]]:
+    """For each product of matrices in a line: whether a softmax made one of its factors, and whether the first one is
+    transposed there."""
+    scope = _scope(line, texts)
+    found = set()
+    for node in ast.walk(_statement(line)):
+        factors: list[ast.expr] = []
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            factors = [node.left, node.right]
+        elif isinstance(node, ast.Call) and KINDS.get(_last_name(node.func)) == "MatMult":
+            factors = [argument for argument in node.args if not isinstance(argument, ast.Constant)]
+            if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) not in MODULES:
+                factors.insert(0, node.func.value)
+        if factors:
+            after = any(_is_after_softmax(factor, scope, set()) for factor in factors)
+            found.add((after, _last_name(factors[0]) in TURNING))
+    return frozenset(found)
+
+
+def _scope(line: str, texts: Texts) -> dict[str, list[ast.AST]]:
+    """What is known of the names in a line: the bodies of functions, and what its own function assigns before it."""
+    known: dict[str, list[ast.AST]] = {}
+    for text in texts:
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        known.update((function.name, list[ast.AST](function.body)) for function in functions)
+        lines = text.splitlines()
+        for function in functions:
+            inside = range(function.lineno, (function.end_lineno or function.lineno) + 1)
+            last = next((number for number in inside if lines[number - 1].strip() == line.strip()), 0)
+            for node in ast.walk(function) if last else ():
+                if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.lineno < last and node.value:
+                    for target in ast.walk(node):
+                        if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store):
+                            known.setdefault(target.id, []).append(node.value)
+    return known
+
+
+def _is_after_softmax(node: ast.AST, scope: Mapping[str, list[ast.AST]], seen: set[str]) -> bool:
+    """Whether a softmax, or an exponential, has a part in an expression, directly or by the names in it."""
+    for part in ast.walk(node):
+        name = _last_name(part) if isinstance(part, (ast.Name, ast.Attribute)) else ""
+        if "softmax" in name.lower() or name == "exp":
+            return True
+        if name in scope and name not in seen:
+            seen.add(name)
+            if any(_is_after_softmax(origin, scope, seen) for origin in scope[name]):
+                return True
+    return False
+
+
+def _last_name(node: ast.AST) -> str:
+    """The last name of a function, of a call's function or of an attribute; empty for anything else."""
+    node = node.func if isinstance(node, ast.Call) else node
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _statement(line: str) -> ast.Module:
+    """A line as a program of its own; an empty one if it is no whole statement."""
+    try:
+        return ast.parse(line.strip().removesuffix(":"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module(body=[], type_ignores=[])
 
 
 def share_of(original: str, student: str) -> float:
@@ -100,7 +179,7 @@ def _calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
     """The calls of a text that have constants among their arguments: the function's last name and the constants."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            name = _last_name(node)
             arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
             constants = Counter(ast.unparse(argument) for argument in arguments if _is_constant(argument))
             if name and constants:

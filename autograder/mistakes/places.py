@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PREFIX = "place-"  # ids of what is no named mistake begin with this
 ABOUT = {
-    "shape": "other shapes and sizes",
+    "shape": "shapes and sizes: of other inputs, or of the parameters that there are",
     "masking": "what must not be seen: masks, other places, other items of a batch",
     "gradients": "the gradients",
     "numerics": "extreme numbers and other dtypes",

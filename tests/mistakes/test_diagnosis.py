@@ -80,6 +80,29 @@ def test_a_mistake_beside_one_that_nobody_has_written_down_is_named_alone(grader
     assert named(graders, diagnostician, "attention", answer) == ["rank-not-checked"]
 
 
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_scale_that_fits_no_width_has_no_name(graders, diagnostician, factor):
+    """Of vectors of width 4, twice the right scale is none at all, and half of it is 1/4: so they are wider."""
+
+    def answer(query, key, value, mask=None):
+        return attention(factor * query, key, value, mask=mask)
+
+    assert named(graders, diagnostician, "attention", answer) == []
+
+
+def test_no_refusal_is_missed_where_a_right_call_stops_as_well(graders, diagnostician):
+    code = bank("CrossAttention").right.replace("context_mask.dim()", "'context_mask'.dim()")
+    space = {"torch": torch, "nn": nn, "F": F}
+    exec(bank("CrossAttention").around + "\n\n" + code, space)
+    assert "rank-of-the-mask-not-checked" not in named(
+        graders, diagnostician, "CrossAttention", space["CrossAttention"]
+    )
+
+
+def test_what_gives_0_for_all_numbers_is_not_told_that_it_does_so_for_negative_ones(graders, diagnostician):
+    assert named(graders, diagnostician, "constant_vector_length", lambda c, k: 0.0) == []
+
+
 def test_without_answers_the_checks_alone_decide(graders, diagnostician):
     """A sandbox may be gone when the diagnosis asks: what the checks saw is there all the same."""
 

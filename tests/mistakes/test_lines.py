@@ -1,5 +1,7 @@
 """The line of a student's code to which a mistake points, where it is certain."""
 
+import pytest
+
 from autograder.mistakes.bank import bank
 from autograder.mistakes.lines import akin, line_of, share_of
 from autograder.sandbox.replies import Place
@@ -63,6 +65,33 @@ def test_lines_are_akin_if_they_compute_something_of_one_kind():
     assert akin("x = x.view(b, t, h, k)", "x = x.reshape(b, t, -1)")
     assert not akin("scores = q @ k", "w = F.scaled_dot_product_attention(k, q, v)")
     assert not akin("scores = q @ k", "w = torch.softmax(s, -1)")
+
+
+OWN = """def head(self, x):
+    weights = weigh(self.query(x), self.key(x))
+    return self.dropout(weights) @ self.value(x)
+
+
+def weigh(query, key):
+    scores = query @ key
+    return scores.softmax(-1)
+"""
+
+
+@pytest.mark.parametrize(
+    "line, is_akin",
+    [
+        ("scores = query @ key", True),
+        ("scores = query @ key.transpose(-2, -1)", True),  # the wrong two, perhaps
+        ("scores = key.mT @ query", False),  # swapped, and not for want of a transpose
+        ("return self.dropout(weights) @ self.value(x)", False),  # `weigh` makes them by a softmax
+        ("return torch.softmax(query @ key, -1) @ value", True),  # both products in one line
+        ("return torch.bmm(value, torch.softmax(scores, -1))", False),
+    ],
+)
+def test_a_product_before_the_softmax_is_not_akin_to_one_after_it(line, is_akin):
+    own = OWN if line in OWN else ""
+    assert akin("scores = torch.bmm(q, k)", line, ((), (own, "%magic that is no Python"))) is is_akin
 
 
 def test_of_a_line_that_says_nothing_all_is_possible():

@@ -83,7 +83,7 @@ BANK.share(
 )
 mistake(
     "projection-of-the-embedding",
-    "`proj` goes from n_embd to n_embd: it should start from num_heads * head_size, which need not be n_embd.",
+    "`proj` does not start from num_heads * head_size, the width of all heads together, which need not be n_embd.",
     OUT_LAYER="self.proj = nn.Linear(n_embd, n_embd)",
 )
 mistake(

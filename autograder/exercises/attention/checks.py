@@ -33,7 +33,7 @@ from ...checks.proxies import StudentError
 from ..families import easy_cases
 from ..reference import qkv
 
-B, H, T, S, D, DV = 2, 3, 5, 7, 4, 6  # all different; the root of 4 is exact in any dtype
+B, H, T, S, D, DV = 2, 3, 5, 7, 16, 6  # all different; the root of 16 is exact in any dtype, and not its half
 E = 6  # where they are all equal, so that two random masks hardly ever are
 NEARLY_EXACT = 3e-10  # in float64, where the right weight is 1: a sum that is 1e-9 too large shows, always
 
@@ -149,7 +149,7 @@ def test_output(submission, draw):
 @check("values", points=0.5)
 def test_all_sizes_equal(submission, draw):
     """The values are right also when all sizes are equal, where a mix-up of dimensions does not crash."""
-    given = [draw.normal(D, D, D) for _ in range(3)]
+    given = [draw.normal(E, E, E) for _ in range(3)]
     both(without_mask(submission.function("attention"), given), given)
 
 
@@ -341,7 +341,7 @@ def poles(draw, dtype):
     Of two queries, one may attend to nothing. These numbers are exact in any dtype, and so are the scores.
     """
     mask = draw.mask(1, 1, S).repeat(B, 2, 1)
-    query, key = torch.full((B, 2, D), 64.0), torch.full((B, S, D), 80.0)
+    query, key = torch.full((B, 2, D), 64.0), torch.full((B, S, D), 40.0)
     key[mask[:, 0]] *= -1
     mask[:, draw.integer(0, 1)] = False
     return [query.to(dtype), key.to(dtype), draw.normal(B, S, DV, dtype=dtype)], mask

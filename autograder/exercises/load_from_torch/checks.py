@@ -147,7 +147,7 @@ def test_biases_of_zero_need_no_room(submission, draw):
     something_arrived(module, state)
 
 
-@check("masking", points=0.5)
+@check("values", points=0.5)
 def test_agreement(submission, draw):
     """After loading, the module gives what torch's layer gives under a causal mask."""
     module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)

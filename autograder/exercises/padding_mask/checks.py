@@ -114,6 +114,7 @@ def test_no_lengths(submission, draw):
     refused = {
         "a length of -1": padding_mask.error(negative),
         "a length of -1 with max_len = 9": padding_mask.error(negative, 9),
+        "a length of -1 alone": padding_mask.error(-lengths[:1].sign(), 9),  # a ragged list would be a ValueError too
         "a single length without a dimension": padding_mask.error(lengths[0]),
         "lengths with two dimensions": padding_mask.error(lengths[None]),
     }

@@ -44,6 +44,7 @@ WORDS = {  # the values in most exercises
     "SOFTMAX_OVER_HEADS": "F.softmax({SCORES}, dim=-3)",
     "AND_WHERE_EMPTY": "",
     "INDENT": "        ",
+    "N": "t",
 }
 NAMES_001 = {
     "QUERY": "toqueries",
@@ -129,8 +130,9 @@ PROJECTIONS = {
         PRODUCT="{K} @ {Q}.transpose(-2, -1)",
     ),
     "layers-made-in-forward": shared(
-        "The module has no layers for queries, keys and values under their names: they are made anew in every call,"
-        " hidden in a plain list, or something else than `nn.Linear`. Make them in `__init__`, each under its name.",
+        "The module has no layers for queries, keys and values under their names: they are missing, made anew in every"
+        " call, hidden in a plain list, or something else than `nn.Linear`. Make them in `__init__`, each under its"
+        " name.",
         W_QUERY="self.query_sizes = {SIZES}",
         W_KEY="self.key_sizes = {CONTEXT_SIZES}",
         W_VALUE="",
@@ -144,7 +146,9 @@ BIASES = {
         "The layers have no bias even when `qkv_bias` is true: pass it on to all three.", **WITHOUT_BIAS
     ),
     "always-bias": shared(
-        "The layers for queries, keys and values have a bias also when `qkv_bias` is false.", **WITH_BIAS
+        "The layers for queries, keys and values have a bias that nobody asked for: pass `qkv_bias` on, which is False"
+        " by default.",
+        **WITH_BIAS,
     ),
     "value-without-bias": shared(
         "With `qkv_bias=True` only queries and keys have a bias: `{VALUE}` should have one as well.",
@@ -472,8 +476,8 @@ MASKS = {
         " NaN, and so are gradients through them: give that row harmless scores before the softmax."
     ),
     "uniform-in-empty-rows": shared(
-        "Hidden scores are filled with the lowest finite number, so a query with nothing left to attend to spreads its"
-        " weights over all keys: its weights should be 0."
+        "A query with nothing left to attend to spreads its weights over all keys, as it does where hidden scores are a"
+        " finite number: its weights should be 0."
     ),
 }
 

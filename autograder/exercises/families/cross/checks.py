@@ -393,7 +393,7 @@ class CrossChecks:
             "a mask of shape (s,)": (x, context, AT_THE_END[0]),
             "a mask of shape (b, 1, s)": (x, context, AT_THE_END[:, None]),
         }
-        for what, error in refusals(submission, module, wrong).items():
+        for what, error in refusals(submission, module, wrong, right=(x, context, AT_THE_END)).items():
             refuses(error, what)
 
     @check("shape", points=0.5)

@@ -314,8 +314,8 @@ WRITTEN = {
             allowed""",
     ),
     "mask-as-a-condition": shared(
-        "`if context_mask:` asks whether a whole tensor is true, which has no answer: ask `if context_mask is not"
-        " None:`.",
+        "An `if` asks whether a whole mask is true (`if context_mask:`, or compares it as a whole), which has no"
+        " answer: ask `if context_mask is not None:`.",
         IF_MASKED="if context_mask:\n            allowed",
     ),
     # a mask as an index, or as a number

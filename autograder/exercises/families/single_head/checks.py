@@ -29,7 +29,7 @@ from ....checks.proxies import StudentError
 from ...reference import qkv
 from .. import easy_cases
 
-N, D_OUT = 5, 4  # the root of 4 is exact in any dtype
+N, D_OUT = 5, 7  # not 4, whose root is also its half: 2 / √4 would be no scale at all, and 1 / (2 * √4) one by 4
 MANY, WIDE = 70, 33  # tokens and features of a larger input
 EXACT = 1e-10  # of float64, and out of reach for a scale or an epsilon that float32 would not show
 
