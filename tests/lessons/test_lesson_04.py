@@ -103,7 +103,7 @@ def test_the_two_heads_divide_the_work(ran, learnt):
 
 
 def test_more_width_does_not_help_one_head(ran):
-    """ "It lacks not room": a head four times as wide is left with as much."""
+    """It lacks not room, but a second row of weights: a head four times as wide is left with as much."""
     x, reports = crowd(ran)
     torch.manual_seed(0)
     wide, generator = ran.values["MultiHeadAttention"](3, 32, 9, 0.0, 1), torch.Generator().manual_seed(0)
