@@ -65,7 +65,7 @@ def test_what_one_sees_of_the_wide_heads_as_published(ran):
         assert (moved(module, x) > 0.01) is wrong and (moved(module, x) < 1e-6) is not wrong
         module(x).sum().backward()
         assert (module.tokeys.weight.grad is None) is wrong and (module.tovalues.weight.grad is None) is wrong
-    assert ran.says("the output stays the same. And when tokens change places", "nothing else should happen. It does.")
+    assert ran.says("the output stays the same. And when tokens change places", "Here other numbers come out.")
 
 
 def test_the_number_of_heads_does_not_tell_the_order(ran):
@@ -86,7 +86,7 @@ def test_two_heads_do_what_one_can_not(ran, learnt):
     for one, two in learnt:
         left = ran.values["error_of"](one, x, reports).item() / baseline
         assert 0.4 < left < 0.5  # "nearly half of the baseline's error"
-        assert ran.values["error_of"](two, x, reports).item() < 0.005  # "Their error is 0."
+        assert ran.values["error_of"](two, x, reports).item() < 0.005  # "Their error is close to 0."
 
 
 def test_the_two_heads_divide_the_work(ran, learnt):
@@ -103,7 +103,7 @@ def test_the_two_heads_divide_the_work(ran, learnt):
 
 
 def test_more_width_does_not_help_one_head(ran):
-    """ "It is not room that it lacks": a head four times as wide is left with as much."""
+    """It lacks not room, but a second row of weights: a head four times as wide is left with as much."""
     x, reports = crowd(ran)
     torch.manual_seed(0)
     wide, generator = ran.values["MultiHeadAttention"](3, 32, 9, 0.0, 1), torch.Generator().manual_seed(0)

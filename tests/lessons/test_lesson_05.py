@@ -81,6 +81,13 @@ def test_each_head_finds_its_own_and_no_padding(ran):
             assert seen[asking, head, asked] > 0.9
 
 
+def test_the_less_a_token_has_of_what_a_head_compares_the_more_even_is_its_row(ran):
+    largest = ran.values["seen_by_heads"].amax(dim=2)  # (9, 3)
+    for head, feature in enumerate(ran.values["matches"]):
+        has = ran.values["sentence"][:, ran.values["features"].index(feature)]
+        assert (largest[has.argsort(), head].diff() > -1e-4).all()
+
+
 def test_cross_attention_lets_words_hear_the_note_but_not_one_another(ran):
     encoder, decoder, between = (changes for changes, _, _ in ran.values["reach"])
     assert encoder.all() and torch.equal(decoder, torch.ones(9, 9).tril())
