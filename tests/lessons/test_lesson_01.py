@@ -20,6 +20,15 @@ def numbers(text):
     return [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
 
 
+def test_the_score_by_hand(ran):
+    line = ran.printed["scores-demo"].splitlines()[0]
+    *factors, score = numbers(line)
+    assert len(factors) == 12  # six features, of two tokens
+    products = [a * b for a, b in zip(factors[::2], factors[1::2], strict=True)]
+    assert sum(products) == pytest.approx(score, abs=0.006)
+    assert f"supervised   score {score:5.2f}" in ran.printed["follow-one-token"]
+
+
 def test_what_published_keeps_for_itself_and_the_other_verb(ran):
     weights = dict(re.findall(r"(\w+) +score +[\d.]+ +weight ([\d.]+)", ran.printed["follow-one-token"]))
     verbs = float(weights["published"]) + float(weights["supervised"])

@@ -36,6 +36,9 @@ def test_the_published_picture(ran):
     who, published = given.sum(1)[[TOKENS.index("who"), TOKENS.index("published")]].tolist()
     assert ran.says(f"*who* uses only {who:.2f} of its attention") and published > 2
     assert torch.allclose(given.sum(0), torch.ones(9))  # "each column sums to 1"
+    others = [token for token in range(9) if TOKENS[token] not in ("supervised", "published")]
+    largest = ran.values["yours"][others].max().item()
+    assert ran.says("none of their weights is above 0.2") and 0.15 < largest < 0.2
 
 
 def test_the_trap_is_one_for_an_addition_only(ran):
