@@ -126,7 +126,9 @@ def test_the_weights_that_are_drawn_are_those_of_the_heads(ran):
 def test_a_block_pays_and_then_overfits(ran):
     training, validation = (line_of(ran, "block-demo", name) for name in ("training", "validation"))
     assert ran.says(
-        "After 500 to 750 steps the loss on new text is about 1.86", "rises, to 2.0 or more", "falls below 1"
+        "At its lowest, after 500 to 750 steps, the loss on new text is about 1.86",
+        "rises, to 2.0 or more",
+        "falls below 1",
     )
     assert min(validation) in validation[1:3] and abs(min(validation) - 1.86) < 0.025
     assert validation[-1] >= 2.0 and training[-1] < 1
@@ -139,6 +141,19 @@ def test_short_words_are_mostly_right_and_long_ones_mostly_not(ran):
     for words, right in [([w for w in written if len(w) <= 3], True), ([w for w in written if len(w) >= 6], False)]:
         assert len(words) >= 5
         assert (sum(word in known for word in words) > len(words) / 2) is right
+
+
+def test_a_colder_model_keeps_to_the_words_of_the_poem_and_ends_in_a_loop(ran):
+    assert ran.says("more of the words are in the poem", "the model ends in a loop")
+    _, half, least = re.split(r"temperature [\d.]+:\n", ran.printed["colder-demo"])
+    known = set(re.findall(r"\w+", ran.values["poem"].lower()))
+    shares = [
+        sum(word in known for word in words) / len(words)
+        for words in (re.findall(r"\w+", text.lower()) for text in (ran.printed["sample-demo"], half))
+    ]
+    assert shares[1] > shares[0] + 0.05
+    end = least.strip()[-60:]
+    assert any(end[period:] == end[:-period] for period in range(1, 31))
 
 
 # --- what is said of the published code -----------------------------------------------------------
