@@ -84,6 +84,8 @@ class Draw:
     """Random inputs from one seed: with the same seed, a check draws the same inputs for every submission."""
 
     def __init__(self, seed: int, name: str) -> None:
+        """`name` is that of an exercise and of one of its checks, with a slash between them."""
+        self.seed, self.exercise = seed, name.split("/")[0]
         digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
         self.generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
 

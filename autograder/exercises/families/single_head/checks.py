@@ -16,7 +16,6 @@ from ....checks.api import (
     GateFailed,
     check,
     close,
-    gate,
     gradient,
     on_cuda,
     on_meta,
@@ -24,6 +23,7 @@ from ....checks.api import (
     stayed_on_cuda,
     unchanged,
 )
+from ....checks.gates import easy_case
 from ....checks.proxies import StudentError
 from ...reference import qkv
 from .. import easy_cases
@@ -116,9 +116,14 @@ class SingleHeadChecks:
         """A head with identity projections."""
         return self.head(submission, {f"{name}.weight": torch.eye(D_OUT) for name in self.names})
 
-    @gate()
     def averages(self, submission, draw):
-        """A head with identity projections, after it has passed an easy case.
+        """A head with identity projections, after its class has passed an easy case."""
+        self.averaging(submission, draw)
+        return self.plain(submission)
+
+    @easy_case
+    def averaging(self, submission, draw):
+        """Raises CheckFailed unless a head with identity projections passes an easy case.
 
         There each token gets the average of its own of two groups.
         """
@@ -130,13 +135,12 @@ class SingleHeadChecks:
         even = even.reshape(-1, N, D_OUT)
         scores = (mild @ mild.T).expand(len(even), N, N)
         easy_cases.mixes(even, scores, mild.expand_as(even), "the output of mild scores")
-        return module
 
     @check("values", points=0.5)
     @or_unbatched
     def test_weights_sum_to_one(self, submission, draw):
         """The weights of each query are a softmax over the keys, so they sum to 1: what all tokens pass on is kept."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         state = self.weights(draw)
         # The last feature is 1 for all tokens, and the values hold nothing else.
         value = torch.cat([torch.zeros(D_OUT, self.d_in - 1), torch.ones(D_OUT, 1)], dim=1)
@@ -174,7 +178,7 @@ class SingleHeadChecks:
     def test_extreme_scores(self, submission, draw):
         """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all very
         negative."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         query, key, _ = (f"{name}.weight" for name in self.names)
         mixed, one_huge = draw.normal(N, D_OUT), draw.normal(N, D_OUT)
         one_huge[2] *= 100
