@@ -28,6 +28,7 @@ from .api import (
     tensor,
     unchanged,
 )
+from .gates import easy_case
 from .proxies import Proxy, StudentError, Submission
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "close",
     "does_without",
     "dropped",
+    "easy_case",
     "frequencies",
     "gate",
     "gradient",

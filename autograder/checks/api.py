@@ -59,7 +59,8 @@ class GateFailed(CheckFailed):
 def gate() -> Iterator[None]:
     """Turns a CheckFailed into a GateFailed: for the easy cases that a check tries before its own question.
 
-    Use it as `with gate():` or as the decorator `@gate()`. What failed there is told once, in its own words, and not
+    Use it as `with gate():` or as the decorator `@gate()`, and `gates.easy_case` for a case that several checks of an
+    exercise share. What failed there is told once, in its own words, and not
     under the sentence of each check that stands on it.
     """
     try:
@@ -84,6 +85,8 @@ class Draw:
     """Random inputs from one seed: with the same seed, a check draws the same inputs for every submission."""
 
     def __init__(self, seed: int, name: str) -> None:
+        """`name` is that of an exercise and of one of its checks, with a slash between them."""
+        self.seed, self.exercise = seed, name.split("/")[0]
         digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
         self.generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
 

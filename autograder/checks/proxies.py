@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import torch
 
@@ -24,6 +24,9 @@ from ..sandbox.inside import wire
 from ..sandbox.inside.handlers import RequestHandler, tensors_in
 from ..verdict import RAISED, STOPPED_WITH
 from .source_text import Source
+
+if TYPE_CHECKING:
+    from .gates import Gates
 
 Answer: TypeAlias = tuple[wire.Message, wire.Tensors]  # a reply and its tensors
 Target: TypeAlias = str | int | list[Any]  # a name, the number of an object, or [target, the name of its attribute]
@@ -166,8 +169,9 @@ class Submission:
 
     last: replies.Call
 
-    def __init__(self, transport: Transport, transcript: Transcript | None = None) -> None:
+    def __init__(self, transport: Transport, transcript: Transcript | None = None, gates: Gates | None = None) -> None:
         self.transport = transport
+        self.gates = gates  # those of the run; None: each is asked whenever it is come to
         self.transcript = transcript if transcript is not None else Transcript()
         self.handles = itertools.count()  # from 0 in each check, so that its requests are the same each time
         # requests, each with the entry for the transcript if it succeeds

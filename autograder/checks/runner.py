@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ from ..sandbox.inside import no_dynamo, wire
 from ..sandbox.replies import Place
 from ..verdict import NOT_TRIED, Check
 from .api import CheckFailed, Draw, GateFailed
+from .gates import Gates, Passage
 from .proxies import Answer, JoinedTransport, StudentError, Submission, Transcript
 from .replay import NotForeseen, RecordingTransport, ReplayedTransport, RequestLog
 from .steps import Step
@@ -108,21 +110,25 @@ class Graders:
         seed: int,
         only: str | None = None,
         learning: bool = False,
+        gates: dict[str, Passage] | None = None,
     ) -> ExerciseRun:
         """Grade one exercise with all its checks, or only the one named `only`.
 
         `transport` serves the requests. With `learning`, the requests of the checks are remembered and sent as one from
-        then on: use it for the course's own solutions only.
+        then on: use it for the course's own solutions only. `gates` are the gates asked before of the same answer, with
+        the same seed; those asked now are added.
         """
         if exercise not in self.checks:
             raise LookupError(f"there is no grader for {exercise}")
         run = ExerciseRun(exercise, transport, seed, only)
         foreseen = self.foresight.answers(exercise, seed, transport) if only is None else {}
         run.answers = {name: replayed.answers for name, replayed in foreseen.items()}
+        learn = functools.partial(self.foresight.keep, exercise, seed) if learning else None
+        asked = Gates(transport, gates, foreseen, learn)
         for check in self.checks[exercise]:
             if only not in (None, check.name):
                 continue
-            outcome, run.transcripts[check.name] = self._made(check, foreseen.get(check.name), run, learning)
+            outcome, run.transcripts[check.name] = self._made(check, foreseen.get(check.name), run, asked)
             if isinstance(outcome, Stopped):
                 run.stopped = Stopped(outcome.status, f"{outcome}, in the check “{check.sentence}”")
                 break
@@ -138,18 +144,18 @@ class Graders:
         return find(Submission(run.transport), Draw(run.seed, f"{run.exercise}/{STEP}")) if find else None
 
     def _made(
-        self, check: GradedCheck, foreseen: ReplayedTransport | None, run: ExerciseRun, learning: bool
+        self, check: GradedCheck, foreseen: ReplayedTransport | None, run: ExerciseRun, gates: Gates
     ) -> tuple[Outcome, Transcript]:
         """Run a check, with the answers fetched ahead or request by request: its outcome (`judge`) and transcript."""
         if foreseen:
             transcript = Transcript()
-            outcome = check.call(Submission(foreseen, transcript), run.seed)
+            outcome = check.call(Submission(foreseen, transcript, gates), run.seed)
             if not isinstance(outcome, NotForeseen):
                 return self._judged(check, outcome, run), transcript
         asked, transcript = RecordingTransport(run.transport), Transcript()
-        outcome = check.call(Submission(asked, transcript), run.seed)
-        if learning and (outcome is None or isinstance(outcome, pytest.skip.Exception)):
-            self.foresight.keep(check.exercise, run.seed, check.name, asked)
+        outcome = check.call(Submission(asked, transcript, gates), run.seed)
+        if gates.learn and (outcome is None or isinstance(outcome, pytest.skip.Exception)):
+            gates.learn(check.name, asked)
         return self._judged(check, outcome, run), transcript
 
     def _judged(self, check: GradedCheck, outcome: BaseException | None, run: ExerciseRun) -> Outcome:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cachetools import LRUCache
 
+from ..checks.gates import Gates, Passage
 from ..checks.proxies import Answer, Local, Submission, Transcript, told
 from ..checks.replay import RecordingTransport
 from ..sandbox import replies
@@ -98,8 +99,9 @@ class Questions:
     """The requests that a check makes of a right answer, and which of them have values that are always the same."""
 
     def __init__(self, check: GradedCheck, right: Hypothesis, seed: int) -> None:
-        self.asked = RecordingTransport(right.local())
-        submission = Submission(self.asked)
+        local = right.local()
+        self.asked = RecordingTransport(local)
+        submission = Submission(self.asked, gates=Gates(local))
         check.call(submission, seed)
         self.kept = submission.kept
 
@@ -124,6 +126,7 @@ class Behaviour:
     def __init__(self, hypothesis: Hypothesis, behaviours: Behaviours) -> None:
         self.hypothesis = hypothesis
         self.behaviours = behaviours
+        self.gates: dict[str, Passage] = {}
         self.found: dict[str, Observation] = {}
         self.answered: dict[str, Transcript] = {}
 
@@ -136,8 +139,8 @@ class Behaviour:
     def at(self, check: str) -> Observation:
         """What this check finds out."""
         if check not in self.found:
-            local, seed = self.hypothesis.local(), self.behaviours.seed
-            self.note(self.behaviours.graders.run(self.hypothesis.exercise, local, seed, only=check))
+            run, seed = self.behaviours.graders.run, self.behaviours.seed
+            self.note(run(self.hypothesis.exercise, self.hypothesis.local(), seed, only=check, gates=self.gates))
         return self.found[check]
 
     def note(self, run: ExerciseRun) -> None:

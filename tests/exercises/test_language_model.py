@@ -127,6 +127,7 @@ def test_a_stub_refuses_what_does_not_fit(name, shape):
     made = {
         "Rolled": lambda: stubs.Rolled([0.0] * 3, [1] * 4),
         "Window": lambda: stubs.Window(vocab_size=3, block_size=4, memory=2, width=2, n_hidden=3),
+        "Table": lambda: stubs.Table(vocab_size=3, block_size=4),
     }
     with pytest.raises(ValueError):
         made[name]()(torch.zeros(shape, dtype=torch.int64))

@@ -57,6 +57,16 @@ def test_window_is_the_stub(generator, memory):
     assert torch.allclose(model.train()(idx)[0], logits / 2, rtol=1e-12)
 
 
+def test_table_is_the_stub(generator):
+    model = stubs.Table(5, 6, in_train=0.5).double().eval()
+    idx, targets = (torch.randint(5, (3, 6), generator=generator) for _ in range(2))
+    logits, loss = model(idx, targets)
+    found = language.table_logits(idx, dict(model.named_parameters()))
+    assert torch.equal(found, logits)
+    assert torch.allclose(language.losses(found, targets).mean(), loss, rtol=1e-12)
+    assert torch.equal(model.train()(idx)[0], logits / 2)
+
+
 def test_losses_are_torchs(generator):
     logits = torch.randn(2, 5, 7, generator=generator, dtype=torch.float64) * 5
     targets = torch.randint(7, (2, 5), generator=generator)

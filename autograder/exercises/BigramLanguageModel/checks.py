@@ -18,7 +18,6 @@ from ...checks.api import (
     CheckFailed,
     check,
     close,
-    gate,
     gradient,
     kind_of,
     on_cuda,
@@ -31,6 +30,7 @@ from ...checks.api import (
     tensor,
     unchanged,
 )
+from ...checks.gates import easy_case
 from ...checks.proxies import StudentError
 from ..families import easy_cases
 from ..families.many_heads.checks import DROPPED, dropped_in_heads
@@ -111,9 +111,9 @@ def loss_of(value):
     return loss
 
 
-@gate()
-def looking(submission, draw, sizes=USUAL):
-    """A model, after its class has passed an easy case.
+@easy_case
+def looks(submission, draw, sizes=USUAL):
+    """Raises CheckFailed unless a model passes an easy case.
 
     There a token finds two others, and its logits have to be the mean of what each of those gives alone. The logits
     themselves are not checked, and it does not matter what else reads the embeddings, since `lm_head` reads other
@@ -141,7 +141,6 @@ def looking(submission, draw, sizes=USUAL):
         raise CheckFailed("Different tokens have the same logits.")
     what = "the logits of a token that attends to two others, held against theirs,"
     close(together[:, 2], found.expand(2, -1), what, tolerance=2e-3)
-    return model
 
 
 def comparable(logits):
@@ -154,7 +153,7 @@ def comparable(logits):
 
 def speaking(submission, draw, sizes=USUAL):
     """A model with random weights, after its class has passed the easy case."""
-    looking(submission, draw, sizes)
+    looks(submission, draw, sizes=sizes)
     return build(submission, weights(draw, sizes), sizes)
 
 
@@ -183,7 +182,7 @@ def heads_first(submission, draw):
 @check("shape", points=0.5)
 def test_parameters(submission, draw):
     """The parameters are those of the two tables, `sa_head` and `lm_head`, no others; `block_size` is an attribute."""
-    looking(submission, draw)
+    looks(submission, draw, sizes=USUAL)
     model = submission.build("BigramLanguageModel", vocab_size=13, n_embd=6, block_size=5, num_heads=2, dropout=0.1)
     parameters(model.parameters(), reference.shapes(13, 6, 5, 2))
     block_size = model.attribute("block_size")
@@ -219,7 +218,7 @@ def test_sizes_that_are_equal(submission, draw):
 @check("values", points=0.5)
 def test_positions(submission, draw):
     """Row i of the position table is added at place i, counted from 0, whatever token stands there."""
-    looking(submission, draw)
+    looks(submission, draw, sizes=USUAL)
     sizes = ROOMY
     state = plain(draw, sizes)
     model = build(submission, state, sizes)
@@ -306,7 +305,7 @@ def test_gradients(submission, draw):
 @check("numerics", points=0.5)
 def test_extreme_logits(submission, draw):
     """Logits of ±10,000 give a loss that is finite and right: far apart, or all of them near ±10,000."""
-    looking(submission, draw)
+    looks(submission, draw, sizes=USUAL)
     idx, targets, state, cases = tokens(draw, USUAL), tokens(draw, USUAL), plain(draw, USUAL), []
     largest = reference.logits(idx, state).abs().max()
     apart = {name: w * HUGE / largest if name.startswith("lm_head") else w for name, w in state.items()}
@@ -321,7 +320,7 @@ def test_extreme_logits(submission, draw):
 @check("numerics", points=0.5)
 def test_dtypes(submission, draw):
     """A model in float64, float16 or bfloat16 returns logits and loss of that dtype, as accurate as it allows."""
-    looking(submission, draw)
+    looks(submission, draw, sizes=USUAL)
     cases = []
     for dtype in (torch.float64, torch.float16, torch.bfloat16):
         state, idx, targets = plain(draw, USUAL, dtype), tokens(draw, USUAL), tokens(draw, USUAL)
@@ -338,7 +337,7 @@ def test_dtypes(submission, draw):
 @check("device", points=0.5)
 def test_device(submission, draw):
     """Logits and loss lie on the device of the tokens, and nothing is made elsewhere (tried on `meta`)."""
-    model = looking(submission, draw)
+    model = speaking(submission, draw)
     idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
     model.to(device="meta")
     told = model.on("meta", idx, targets)
@@ -386,7 +385,7 @@ def test_dropout(submission, draw):
 @check("arguments", points=0.5)
 def test_what_is_refused(submission, draw):
     """Heads that don't divide n_embd, too many tokens, another rank: a `ValueError`, for numbers with both of them."""
-    model = looking(submission, draw)
+    model = speaking(submission, draw)
     whole = logits_of(model(tokens(draw, USUAL, t=USUAL.block)))
     shape(whole, (USUAL.b, USUAL.block, USUAL.vocab), f"the logits of block_size = {USUAL.block} tokens")
     too_long = model.error(tokens(draw, USUAL, t=12))
@@ -429,7 +428,7 @@ def test_small_and_odd_inputs(submission, draw):
 @check("mode", points=0.5, witnessed=True)
 def test_again(submission, draw):
     """Tokens and targets stay as they were, and a second call depends on nothing but its own input."""
-    looking(submission, draw)
+    looks(submission, draw, sizes=USUAL)
     states = [weights(draw, USUAL) for _ in range(2)]
     model, fresh, other = (build(submission, states[i], USUAL) for i in (0, 0, 1))
     idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)

@@ -58,7 +58,7 @@ class TestCausalAttention(SingleCausalHeadChecks):
         others."""
         plain = submission.build("CausalAttention", 6, 4, 9, 0.0).parameters()
         biased = submission.build("CausalAttention", 6, 4, 9, 0.0, qkv_bias=True).parameters()
-        self.looking(submission, draw)
+        self.looks(submission, draw)
         parameters(plain, {f"{name}.weight": (4, 6) for name in self.names})
         parameters(biased, {f"{n}.{part}": s for n in self.names for part, s in [("weight", (4, 6)), ("bias", (4,))]})
 
@@ -94,7 +94,7 @@ class TestCausalAttention(SingleCausalHeadChecks):
     @roomy
     def test_padding_does_not_matter(self, submission, draw):
         """What stands in the padding changes no other token's output, and a padded query still sees what is real."""
-        self.looking(submission, draw)
+        self.looks(submission, draw)
         usual, mean = (self.tokens(draw), self.weights(draw)), self.averages(submission)
         noise, numbers = 3 * self.tokens(draw) * ~BETWEEN[:, :, None], draw.normal(B, N, 1)
         outputs = []
@@ -115,7 +115,7 @@ class TestCausalAttention(SingleCausalHeadChecks):
     def test_nothing_left(self, submission, draw):
         """A query with nothing left to attend to gets 0, not NaN: padding at the start, a length of 0, biases
         or not."""
-        self.looking(submission, draw)
+        self.looks(submission, draw)
         x, states = self.tokens(draw), (self.weights(draw), self.weights(draw, bias=True))
         for state in states:
             state["W_key.weight"].zero_()  # equal scores: the rest of the formula has its own checks

@@ -17,7 +17,6 @@ from ...checks.api import (
     CheckFailed,
     check,
     close,
-    gate,
     gradient,
     on_cuda,
     on_meta,
@@ -29,6 +28,7 @@ from ...checks.api import (
     tensor,
     unchanged,
 )
+from ...checks.gates import easy_case
 from ...checks.proxies import StudentError
 from ..families import easy_cases
 from ..families.refusals import refusals
@@ -146,14 +146,20 @@ def both_close(value, right, what="", **how):
         close(got, expected, f"the new {name}{what}", **how)
 
 
-@gate()
 def finding(submission, draw, sizes=USUAL):
-    """A module with random weights, after at least one stream of its class has passed an easy case.
+    """A module with random weights, after at least one stream of its class has passed an easy case."""
+    finds(submission, draw, sizes=sizes)
+    return module(submission, plain(draw, sizes), sizes)
+
+
+@easy_case
+def finds(submission, draw, sizes=USUAL):
+    """Raises CheckFailed unless at least one stream passes an easy case.
 
     There a stream finds averages in the other, of all tokens or of one kind. Both streams hold the same tokens, so it
     does not matter which of them is read; but reading the other stream's result and not its input gives other values.
     """
-    state, usual = plain(draw, sizes), plain(draw, sizes)
+    state = plain(draw, sizes)
     for way in WAYS:
         easy_cases.find_alike(state, sizes.d // sizes.heads, f"{way}.W_query.weight", f"{way}.W_key.weight")
     v = easy_cases.kinds(draw, sizes.n, sizes.d)
@@ -173,14 +179,12 @@ def finding(submission, draw, sizes=USUAL):
             wrong.append(found)
     if len(wrong) == len(WAYS):
         raise wrong[0]
-    load(built, usual)
-    return built
 
 
 @check("shape", points=0.5)
 def test_parameters(submission, draw):
     """The parameters are those of two `MultiHeadCrossAttention`s, `v_to_q` and `q_to_v`, a bias in `out_proj` alone."""
-    finding(submission, draw)
+    finds(submission, draw, sizes=USUAL)
     parameters(submission.build("CoAttentionStreams", d=6, num_heads=3).parameters(), shapes(6))
 
 
@@ -223,7 +227,7 @@ def test_sizes_that_are_equal(submission, draw):
 @check("masking", points=0.5)
 def test_masks(submission, draw):
     """`q_mask` hides words from the image, `v_mask` cells from the question; each works alone, and in its own call."""
-    finding(submission, draw, AS_MANY)
+    finds(submission, draw, sizes=AS_MANY)
     built = module(submission, plain(draw, AS_MANY), AS_MANY)
     (v, q), (v_mask, q_mask) = inputs(draw, AS_MANY), masks(draw, AS_MANY)
     v_mask, q_mask = v_mask.sort(1).values, q_mask.sort(1, descending=True).values  # not the same tokens
@@ -246,7 +250,7 @@ def test_masks(submission, draw):
 @check("masking", points=0.5)
 def test_nothing_left(submission, draw):
     """Where a mask leaves a pair nothing to attend to, the heads find 0, never NaN, and `out_proj` adds its bias."""
-    finding(submission, draw)
+    finds(submission, draw, sizes=USUAL)
     state, (v, q), hidden = weights(draw), inputs(draw), masks(draw, nothing=True)
     got = both(module(submission, state)(v, q, *hidden))
     for stream, x, way, name in zip(got, (v, q), WAYS, "vq", strict=True):
@@ -366,6 +370,7 @@ def test_again(submission, draw):
     built = module(submission, same, AS_MANY)
     for what, given in cases.items():
         both_close(streams_of(built, *given), reference.streams(*given, same, AS_MANY.heads), f" for {what}")
+    streams_of(other_way, v, q)  # with weights of its own, which it must not keep
     built, there, back = module(submission, usual, AS_MANY, train=True), {}, {}
     for what, (state, given, hidden) in calls.items():
         load(built, state)

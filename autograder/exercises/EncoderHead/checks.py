@@ -31,7 +31,7 @@ class TestEncoderHead(HeadChecks):
     @check("shape", points=0.5)
     def test_parameters(self, submission, draw):
         """The parameters are the weights of `key`, `query` and `value`, without bias, and no others."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         parameters_of(self.layout, submission.build("EncoderHead", n_embd=6, head_size=4), self.layout.sizes)
 
     @check("values", points=0.5)
@@ -46,7 +46,7 @@ class TestEncoderHead(HeadChecks):
     def test_every_token_sees_every_other(self, submission, draw):
         """Every token reaches every other, the last one the first, in a sequence of any length; sequences
         stay apart."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         sizes = Sizes(d_in=1, width=1, heads=1, d_out=1, n=23, projected=False)
         state = {f"{part}.weight": torch.ones(1, 1) * (part != "query") for part in checks.PARTS}
         module, numbers = self.layout.module(submission, state, sizes), draw.normal(sizes.b, sizes.n, 1)

@@ -30,5 +30,5 @@ class TestHead(SingleCausalHeadChecks):
     def test_parameters(self, submission, draw):
         """The parameters are the weights of `key`, `query` and `value`, without bias, and no others."""
         got = submission.build("Head", 6, 4, 9, 0.0).parameters()
-        self.looking(submission, draw)
+        self.looks(submission, draw)
         parameters(got, {f"{name}.weight": (4, 6) for name in self.names})

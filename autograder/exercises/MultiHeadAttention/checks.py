@@ -41,7 +41,7 @@ class TestMultiHeadAttention(CausalHeadChecks, NarrowHeadChecks):
     @check("shape", points=0.5)
     def test_parameters(self, submission, draw):
         """The parameters are those of the four layers; `out_proj` has a bias, the others only if `qkv_bias` is true."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         given = {"d_in": 5, "d_out": 8, "context_length": 6, "dropout": 0.1, "num_heads": 2}
         usual = submission.build("MultiHeadAttention", **given)
         biased = submission.build("MultiHeadAttention", **given, qkv_bias=True)

@@ -29,5 +29,5 @@ class TestMultiHeadCrossAttention(CrossChecks):
     @check("arguments", points=0.5)
     def test_heads_that_do_not_divide(self, submission, draw):
         """A `d_out` that the heads don't divide is refused with a `ValueError` whose message holds both numbers."""
-        self.lookup(submission, draw)
+        self.looks_up(submission, draw)
         refuses_to_divide(submission, self.layout, Sizes)

@@ -44,7 +44,7 @@ class TestMultiHeadSelfAttention(NarrowHeadChecks):
     def test_parameters(self, submission, draw):
         """The parameters are those of the four layers, each k wide, and no others; without a second argument h is 4."""
         layout = self.layout
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         sizes = Sizes(8, 2, 4, 8)
         usual, three = submission.build("MultiHeadSelfAttention", 8), submission.build("MultiHeadSelfAttention", 9, h=3)
         parameters_of(layout, usual, sizes)

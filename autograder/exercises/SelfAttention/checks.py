@@ -21,7 +21,7 @@ class TestSelfAttention(SingleHeadChecks):
         others."""
         modules = submission.build("SelfAttention", 6, 4), submission.build("SelfAttention", 6, 4, qkv_bias=True)
         plain, biased = (module.parameters() for module in modules)
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         parameters(plain, {f"{name}.weight": (4, 6) for name in self.names})
         parameters(biased, {f"{n}.{part}": s for n in self.names for part, s in [("weight", (4, 6)), ("bias", (4,))]})
 
@@ -58,7 +58,7 @@ class TestSelfAttention(SingleHeadChecks):
     @check("masking", points=0.5)
     def test_sequences_of_a_batch_are_apart(self, submission, draw):
         """A sequence gets the same whatever else is in the batch, and each token depends on all of its own sequence."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         state, x, others, last = self.weights(draw), self.tokens(draw), self.tokens(draw), self.tokens(draw)
         others[0] = x[0]
         last[0, :-1] = x[0, :-1]
@@ -75,7 +75,7 @@ class TestSelfAttention(SingleHeadChecks):
     @check("shape", points=0.5)
     def test_small_and_odd_inputs(self, submission, draw):
         """A batch of one, a sequence of one token, and a tensor that is not contiguous work like any other."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         state = self.weights(draw)
         state["W_key.weight"].zero_()  # equal scores: the rest of the formula has its own checks
         inputs = {

@@ -26,7 +26,7 @@ class TestSelfAttentionWide(HeadChecks):
     def test_parameters(self, submission, draw):
         """The parameters are those of the four layers, for eight heads unless `n_heads` says otherwise, and
         no others."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         usual, three = submission.build("SelfAttentionWide", 6), submission.build("SelfAttentionWide", 6, n_heads=3)
         parameters_of(self.layout, usual, Sizes(6, 6, 8, 6))
         parameters_of(self.layout, three, Sizes(6, 6, 3, 6))

@@ -39,6 +39,6 @@ class TestSelfAttentionWithTricks(HeadChecks):
         """The parameters are those of the four layers, for eight heads unless `heads` says otherwise, and no others."""
         three = submission.build("SelfAttentionWithTricks", 6, heads=3)  # first, for the error in the original
         usual = submission.build("SelfAttentionWithTricks", 6)
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         parameters_of(self.layout, usual, Sizes(6, 6, 8, 6))
         parameters_of(self.layout, three, Sizes(6, 6, 3, 6))

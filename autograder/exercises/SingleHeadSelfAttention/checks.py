@@ -22,7 +22,7 @@ class TestSingleHeadSelfAttention(SingleHeadChecks):
     def test_parameters(self, submission, draw):
         """The parameters are the weights of `toqueries`, `tokeys` and `tovalues`, each (k, k), and nothing else."""
         got = submission.build("SingleHeadSelfAttention", 6).parameters()
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         parameters(got, {f"{name}.weight": (6, 6) for name in self.names})
 
     @check("values", points=0.5)
@@ -44,7 +44,7 @@ class TestSingleHeadSelfAttention(SingleHeadChecks):
     @check("shape", points=0.5)
     def test_small_and_odd_inputs(self, submission, draw):
         """A sequence of one token gets that token's value, and a tensor that is not contiguous is as good as any."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         state, one, turned = self.weights(draw), draw.normal(1, D_OUT), draw.normal(D_OUT, 3).mT
         state["tokeys.weight"].zero_()  # equal scores: the rest of the formula has its own checks
         module = self.head(submission, state)

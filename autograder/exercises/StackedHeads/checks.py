@@ -6,7 +6,8 @@ first, and say so if that is wrong.
 
 import torch
 
-from ...checks.api import CheckFailed, check, close, gate, tensor
+from ...checks.api import CheckFailed, check, close, tensor
+from ...checks.gates import easy_case
 from ..families.many_heads.checks import CausalHeadChecks, Layout, Sizes, parameters_of, tokens, weights
 
 ONE_HEAD = Sizes(d_in=9, width=4, heads=1, d_out=9)
@@ -32,7 +33,7 @@ class TestStackedHeads(CausalHeadChecks):
         per_head=True,
     )
 
-    @gate()
+    @easy_case
     def before_values(self, submission, draw):
         self.one_head(submission, draw)
 
@@ -53,7 +54,7 @@ class TestStackedHeads(CausalHeadChecks):
     def test_parameters(self, submission, draw):
         """The parameters are `key`, `query` and `value` of every head in `heads`, and `proj` with a bias, and
         no others."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         built = submission.build("StackedHeads", num_heads=3, head_size=2, n_embd=7, block_size=5, dropout=0.1)
         parameters_of(self.layout, built, Sizes(7, 2, 3, 7))
 

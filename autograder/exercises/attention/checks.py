@@ -29,6 +29,7 @@ from ...checks.api import (
     tensor,
     unchanged,
 )
+from ...checks.gates import easy_case
 from ...checks.proxies import StudentError
 from ..families import easy_cases
 from ..reference import qkv
@@ -96,9 +97,15 @@ def wrong_step(submission, draw):
     return steps.first_wrong(lambda: case(0), lambda: case(1), ("mask", lambda: case(1, draw.mask(B, T, 3))))
 
 
-@gate()
 def averages(submission, draw):
-    """The function, after its output was right in an easy case: queries that fit all keys to some degree, or one each.
+    """The function, after its output was right in an easy case."""
+    averaging(submission, draw)
+    return submission.function("attention")
+
+
+@easy_case
+def averaging(submission, draw):
+    """Raises CheckFailed unless the output is right in an easy case: queries that fit all keys to some degree, or one.
 
     A mask by place that nobody asked for is let through, as is a scale. The value is wider than the key, and from the
     output the weights can be told.
@@ -110,15 +117,19 @@ def averages(submission, draw):
     shape(output, given[2].shape)
     scores = torch.stack([scores, query[1] @ key[1].mT])
     easy_cases.mixes(output, scores, given[2], "the output of mild scores", any_mask=True)
-    return attention
 
 
-@gate()
 def unmasked(submission, draw):
-    """The function, after it was right without a mask, so that a failure there is not blamed on masks."""
+    """The function, after it was right without a mask."""
+    right_unmasked(submission, draw)
+    return submission.function("attention")
+
+
+@easy_case
+def right_unmasked(submission, draw):
+    """Raises CheckFailed unless it is right without a mask, so that a failure there is not blamed on masks."""
     attention, given = submission.function("attention"), inputs(draw, B)
     both(without_mask(attention, given), given, what=" without a mask")
-    return attention
 
 
 @check("shape", points=0.5)

@@ -14,7 +14,6 @@ from ...checks.api import (
     CheckFailed,
     check,
     frequencies,
-    gate,
     kind_of,
     name_of,
     pair,
@@ -23,6 +22,7 @@ from ...checks.api import (
     tensor,
     unchanged,
 )
+from ...checks.gates import easy_case
 from ...checks.proxies import Counts
 from ...sandbox.inside.wire import Generator
 from ..families.drawing.checks import generator_told
@@ -87,9 +87,15 @@ def within(starts, many):
         raise CheckFailed("There are inputs at the end of the text, with no token after them.")
 
 
-@gate()
 def ready(submission, draw):
-    """The function, after it has made two plain batches that show that something is drawn.
+    """The function, after two plain batches of it have shown that something is drawn."""
+    draws_blocks(submission, draw)
+    return submission.function("get_batch")
+
+
+@easy_case
+def draws_blocks(submission, draw):
+    """Raises CheckFailed unless two plain batches show that something is drawn.
 
     Two right batches of 8 out of 1996 starts are the same once in 10^26.
     """
@@ -99,7 +105,6 @@ def ready(submission, draw):
     one, other = (first_places(value, data, 8) for value in values)
     if torch.equal(one, other) and (is_regular(one, 1996) or not draws(submission, function, data)):
         raise CheckFailed("Two batches had the same rows, in the same order: nothing was drawn by chance.")
-    return function
 
 
 def is_regular(starts, many):

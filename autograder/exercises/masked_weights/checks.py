@@ -13,7 +13,6 @@ from ...checks.api import (
     CheckFailed,
     check,
     close,
-    gate,
     gradient,
     on_cuda,
     on_meta,
@@ -23,6 +22,7 @@ from ...checks.api import (
     tensor,
     unchanged,
 )
+from ...checks.gates import easy_case
 from ..families import easy_cases
 from ..reference import causal, qkv
 
@@ -47,9 +47,15 @@ def wrong_step(submission, draw):
     return steps.first_wrong(lambda: case(0), lambda: case(1))
 
 
-@gate()
 def own_kind(submission, draw, any_mask=True):
-    """The function, after it has passed an easy case: a softmax of scores, of any scale and under any mask by place.
+    """The function, after it has passed the easy case."""
+    weighs_own_kind(submission, draw, any_mask=any_mask)
+    return submission.function("masked_weights")
+
+
+@easy_case
+def weighs_own_kind(submission, draw, any_mask):
+    """Raises CheckFailed unless an easy case shows a softmax of scores, of any scale and under any mask by place.
 
     The mask may also be applied to the weights, so that rows don't sum to 1. Without `any_mask`, each query has to find
     the keys of its own sign, or all keys alike, up to its own place.
@@ -64,7 +70,6 @@ def own_kind(submission, draw, any_mask=True):
         close(got[3], right[3], "the weights of queries that fit some keys alike")
     one_by_one, what = torch.eye(T).expand(3, T, T), "each row of the weights of mild scores"
     easy_cases.mixes(got[:3], query[:3] @ query[:3].mT, one_by_one, what, causal=True, any_mask=any_mask)
-    return function
 
 
 @check("values", points=0.5)

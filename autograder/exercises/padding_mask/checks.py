@@ -10,7 +10,6 @@ from ...checks.api import (
     CheckFailed,
     boolean,
     check,
-    gate,
     on_cuda,
     pattern,
     refuses,
@@ -19,6 +18,7 @@ from ...checks.api import (
     tensor,
     unchanged,
 )
+from ...checks.gates import easy_case
 from ..reference import causal
 
 B = 5
@@ -31,9 +31,14 @@ def some_lengths(draw, longest=8, b=B):
     return lengths
 
 
-@gate()
 def tells_lengths_apart(submission, draw):
-    """The function and its mask, in whose rows as many entries are True, or False, as the length says, or one off.
+    """The function and a mask of its, after that was seen to go by the lengths."""
+    return submission.function("padding_mask"), mask_by_lengths(submission, draw)
+
+
+@easy_case
+def mask_by_lengths(submission, draw):
+    """A mask of the function's, in whose rows as many entries are True, or False, as the length says, or one off.
 
     The mask may be turned, or have dimensions of 1 too many. It is asked for with a `max_len`.
     """
@@ -46,7 +51,7 @@ def tells_lengths_apart(submission, draw):
         shape(mask, (B, 9), "the mask")
     if all(((kind.sum(-1) - lengths).abs() > 1).any() for kind in (rows, ~rows)):
         raise CheckFailed("The rows of the mask do not go by the lengths.")
-    return function, mask
+    return mask
 
 
 @check("values", points=0.5)

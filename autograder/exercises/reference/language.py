@@ -107,6 +107,11 @@ def window_logits(idx: torch.Tensor, state: State, memory: int) -> torch.Tensor:
     return hidden @ state["out.weight"].T + state["out.bias"]
 
 
+def table_logits(idx: torch.Tensor, state: State) -> torch.Tensor:
+    """The logits of a `Table` stub with these weights in eval mode: (b, t) -> (b, t, vocabulary), differentiable."""
+    return state["rows.weight"][idx]
+
+
 @remembered
 def losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """The loss of every token: (b, t, v), (b, t) -> (b, t)."""

@@ -15,13 +15,13 @@ from ...checks.api import (
     check,
     close,
     does_without,
-    gate,
     gradient,
     on_cuda,
     on_meta,
     stayed_on_cuda,
     unchanged,
 )
+from ...checks.gates import easy_case
 from ..families import digits, easy_cases
 from ..families.in_parts import Way, first_right, rows
 from ..reference import plain, qkv
@@ -31,11 +31,23 @@ INF = float("inf")
 HUGE_TOLERANCE = 1e-2  # exp(s - log of the sum) is right as well; with both at 1e4, it is off by about 1e-3
 
 
-@gate()
 def weighing(submission, draw):
-    """The function as a Way to get the weights of a matrix's rows, after it has passed an easy case.
+    """The function as a Way to get the weights of a matrix's rows, after it has passed an easy case that way."""
+    return ways(submission)[weighs(submission, draw)]
 
-    It is asked with `dim=-1`; if that fails, without `dim`; and then, if it is one for vectors only, row by row.
+
+def ways(submission):
+    """The Ways to call the function that are tried in the easy case, in order."""
+    softmax = submission.function("softmax")
+    return [Way(softmax, args=(-1,)), Way(softmax), Way(softmax, rows)]
+
+
+@easy_case
+def weighs(submission, draw):
+    """Which of the Ways passes an easy case.
+
+    The function is asked with `dim=-1`; if that fails, without `dim`; and then, if it is one for vectors only, row by
+    row.
     """
     softmax, scores = submission.function("softmax"), 2 + draw.normal(2 * B, S, scale=1e-3)
     high = easy_cases.shuffled(draw, torch.arange(S) < 2)
@@ -48,7 +60,8 @@ def weighing(submission, draw):
             raise CheckFailed("The weights of a matrix are wrong.")
         looks_like_a_softmax(way(scores), scores, high)
 
-    return first_right([Way(softmax, args=(-1,)), Way(softmax), Way(softmax, rows)], easy)
+    tried = ways(submission)
+    return tried.index(first_right(tried, easy))
 
 
 def for_vectors_only(softmax, scores):
@@ -197,7 +210,7 @@ def test_again(submission, draw):
 @check("values", points=1)
 def test_made_by_hand(submission, draw):
     """It is made of exp, maximum and sum, without torch's softmax, log-softmax, logsumexp or attention functions."""
-    weighing(submission, draw)
+    weighs(submission, draw)
     try:
         does_without(submission, "softmax", source_text.TORCHS_SOFTMAX)
     except CheckFailed as failure:

@@ -1,12 +1,12 @@
 """Checks of `train(model, data, steps, batch_size=32, lr=1e-3, generator=None)`: the loss of every step.
 
-The model is a stub (`Window`, in sandbox/inside/stubs.py). A text of block_size + 1 tokens holds one block, so all
-batches from it are alike, and losses and weights are those that AdamW's definition gives, however batches are drawn.
-With lr = 0 the weights stay the same, so a loss tells which blocks it came from. Finally, a longer run must really
-learn: the trained weights are evaluated here, on unseen text. Right answers are rejected by chance less than once in
-10^6; where chance plays a part, the check says how. Every check but the first starts by asking for two steps, and those
-in which no weight moves, or has to, also make sure that there is some training (`trier`). The form in which losses are
-returned is asked for in the first check alone.
+The model is a stub (`Window` or, for a long run, `Table`, in sandbox/inside/stubs.py). A text of block_size + 1 tokens
+holds one block, so all batches from it are alike, and losses and weights are those that AdamW's definition gives,
+however batches are drawn. With lr = 0 the weights stay the same, so a loss tells which blocks it came from. Finally, a
+longer run must really learn: the trained weights are evaluated here, on unseen text. Right answers are rejected by
+chance less than once in 10^6; where chance plays a part, the check says how. Every check but the first stands on two
+steps, and those in which no weight moves, or has to, also make sure that there is some training (`trier`). The form in
+which losses are returned is asked for in the first check alone.
 """
 
 import functools
@@ -14,6 +14,7 @@ import functools
 import torch
 
 from ...checks.api import CheckFailed, check, close, frequencies, gate, kind_of, number
+from ...checks.gates import easy_case
 from ...checks.proxies import Counts
 from ...sandbox.inside.wire import Generator
 from ..families.drawing.checks import generator_told
@@ -45,8 +46,12 @@ class Model:
             "out.bias": (v,),
         }
         self.memory, self.block_size, self.in_train = memory, block_size, in_train
+        self.make(submission, draw, "Window", sizes, shapes)
+
+    def make(self, submission, draw, stub, sizes, shapes):
+        """Build the stub and draw its weights."""
         self.drawn = functools.partial(draw.state, shapes, torch.float64)
-        self.proxy = submission.stub("Window", **sizes, in_train=in_train).to(dtype=torch.float64)
+        self.proxy = submission.stub(stub, **sizes, in_train=self.in_train).to(dtype=torch.float64)
         self.start_anew()
 
     def start_anew(self):
@@ -77,18 +82,33 @@ class Model:
         return trained(data, self.state, self.block_size, self.memory, self.in_train, steps, lr)
 
 
+class TableModel(Model):
+    """The stub `Table`, each of whose steps takes half as long."""
+
+    def __init__(self, submission, draw, in_train=1.0):
+        self.memory, self.block_size, self.in_train = 1, BLOCK, in_train
+        self.make(submission, draw, "Table", {"vocab_size": V, "block_size": BLOCK}, {"rows.weight": (V, V)})
+
+
+def logits_of(inputs, state, memory):
+    """The logits in eval mode of the stub that has these weights."""
+    if "rows.weight" in state:
+        return language.table_logits(inputs, state)
+    return language.window_logits(inputs, state, memory)
+
+
 @remembered
 def losses_in_blocks(data, state, block_size, memory, in_train):
     """See `Model.losses`."""
     inputs, targets = language.blocks(data, block_size)
-    return language.losses(in_train * language.window_logits(inputs, state, memory), targets)
+    return language.losses(in_train * logits_of(inputs, state, memory), targets)
 
 
 @remembered
 def tells(data, state, block_size, memory, in_train):
     """See `Model.tells`."""
     inputs, targets = language.blocks(data, block_size)
-    logits = in_train * language.window_logits(inputs, state, memory)
+    logits = in_train * logits_of(inputs, state, memory)
     wrong = [language.losses(logits, other).mean() for other in (inputs, targets.roll(1, 1), targets.roll(-1, 1))]
     right = language.losses(logits, targets)
     return all((one - right.mean()).abs() > 0.05 * right.mean() for one in (*wrong, right[:, -1].mean()))
@@ -100,7 +120,7 @@ def trained(data, state, block_size, memory, in_train, steps, lr):
     inputs, targets = language.blocks(data, block_size)
 
     def mean(state):
-        return language.losses(in_train * language.window_logits(inputs, state, memory), targets).mean()
+        return language.losses(in_train * logits_of(inputs, state, memory), targets).mean()
 
     losses, state = language.adamw(state, mean, steps, lr)
     return torch.tensor(losses, dtype=torch.float64), state
@@ -169,17 +189,23 @@ def same_weights(model, state, what):
         close(got.get(name), right, f"{name} after {what}", tolerance=1e-6, dtype=torch.float64)
 
 
-@gate()
 def ready(submission, draw):
-    """The function, after two steps in which the first loss was about right, or the weights moved to where they should.
+    """The function, after two steps of it have begun rightly."""
+    begins(submission, draw)
+    return submission.function("train")
+
+
+@easy_case
+def begins(submission, draw):
+    """Raises CheckFailed unless of two steps the first loss is about right, or the weights move to where they should.
 
     So a loss that is not returned, or too large by a factor, does not cost the points for the weights.
     """
-    return begun(submission, draw, 2)[0]
+    begun(submission, draw, 2)
 
 
 def begun(submission, draw, steps):
-    """(the function, the model, its text, the losses that came), after so many steps that began rightly."""
+    """(the model, its text, the losses that came), after so many steps that began rightly."""
     function, model, data = submission.function("train"), Model(submission, draw), shortest(draw)
     while not model.tells(data):  # wrong code would pass on half of the texts, and on all of them for some models
         model.start_anew()
@@ -191,7 +217,7 @@ def begun(submission, draw, steps):
         weights = weights_of(model)
         if any((weights[name] - state[name]).abs().max() > 1e-3 for name in state):
             same_losses(submission, wanted(got)[:1], losses[:1], f"of {steps}", tolerance=0.01)
-    return function, model, data, got
+    return model, data, got
 
 
 def left_behind(model):
@@ -224,14 +250,20 @@ def learner(submission, draw):
     return function
 
 
-@gate()
 def trier(submission, draw):
-    """The function, after it was seen to train, however badly: losses alone do not show that.
+    """The function, after it was seen to train."""
+    tries(submission, draw)
+    return submission.function("train")
+
+
+@easy_case
+def tries(submission, draw):
+    """Raises CheckFailed unless it is seen to train, however badly: losses alone do not show that.
 
     In 3 steps the loss falls by part of what it should, or the losses show that a copy of the model learns, or at least
     a gradient is left behind, or came back to the model.
     """
-    function, model, data, got = begun(submission, draw, 3)
+    model, data, got = begun(submission, draw, 3)
     losses, state = model.trained(data, 3, 0.05)
     fell, should = (losses[0] - model.losses(data, weights).mean() for weights in (weights_of(model), state))
     learns = bool(fell > 0.1 * should or (len(got) == 3 and torch.allclose(got, losses, rtol=1e-3)))
@@ -239,7 +271,6 @@ def trier(submission, draw):
     left = learns or model.proxy.method("out").method("bias").attribute("grad") is not None
     if not left and not model.proxy.attribute("differentiated"):
         raise CheckFailed("In 3 steps no weight changed much, and none has a gradient: nothing was learnt.")
-    return function
 
 
 def seed_of(draw):
@@ -281,7 +312,7 @@ def test_one_step(submission, draw):
 @check("values", points=1)
 def test_steps(submission, draw):
     """120 steps are alike: each goes on from the weights of the one before, with its own gradients, the same `lr`."""
-    function, model, data = ready(submission, draw), Model(submission, draw, in_train=6.0), shortest(draw)
+    function, model, data = ready(submission, draw), TableModel(submission, draw, in_train=6.0), shortest(draw)
     got = losses_in(submission, function.sample(model.proxy, data, 120, 3, 0.01, seed=1))
     right, state = model.trained(data, 120, 0.01)
     if len(got):

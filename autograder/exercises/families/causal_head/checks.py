@@ -18,7 +18,6 @@ from ....checks.api import (
     check,
     close,
     dropped,
-    gate,
     gradient,
     on_cuda,
     on_meta,
@@ -27,6 +26,7 @@ from ....checks.api import (
     stayed_on_cuda,
     unchanged,
 )
+from ....checks.gates import easy_case
 from ....checks.proxies import StudentError
 from ...reference import causal, qkv
 from .. import easy_cases
@@ -140,14 +140,19 @@ class SingleCausalHeadChecks:
         even[key].zero_()
         return steps.first_wrong(lambda: case(even), lambda: case(self.weights(draw, D_OUT)))
 
-    @gate()
     def looking(self, submission, draw, **options):
-        """A head with random weights, after its class has passed an easy case that any mask allows.
+        """A head with random weights, after its class has passed an easy case."""
+        self.looks(submission, draw, **options)
+        return self.head(submission, self.weights(draw), **options)
+
+    @easy_case
+    def looks(self, submission, draw, **options):
+        """Raises CheckFailed unless a head passes an easy case that any mask allows.
 
         In that case a token has to find another one.
         """
         query, key, value = (f"{name}.weight" for name in self.names)
-        state, easy, (x, found) = self.weights(draw), self.weights(draw), easy_cases.halves(draw, self.d_in)
+        easy, (x, found) = self.weights(draw), easy_cases.halves(draw, self.d_in)
         easy_cases.find_halves(easy, query, key)
         module = self.head(submission, easy, **options)
         got = self.get(module, x)
@@ -155,8 +160,6 @@ class SingleCausalHeadChecks:
         close(got[:3, 2], qkv.project(found, easy[value]), "the output for a token whose query fits another's key")
         scores, alone = 256 * x[3:, :, :2] @ x[3:, :, :2].mT, qkv.project(x[3:], easy[value])
         easy_cases.mixes(got[3:], scores, alone, "the output of mild scores", slice(2, 3), causal=True, any_mask=True)
-        self.load(module, state)
-        return module
 
     def averages(self, submission):
         """A head on a single feature with queries of 0: each token gets the average of the numbers that it may see."""
@@ -208,7 +211,7 @@ class SingleCausalHeadChecks:
     @check("shape", points=0.5)
     def test_shorter_sequences(self, submission, draw):
         """Sequences shorter than the context, down to one token, a batch of one and transposed tensors work as well."""
-        self.looking(submission, draw)
+        self.looks(submission, draw)
         state = self.weights(draw)
         state[f"{self.names[1]}.weight"].zero_()  # equal scores: the rest of the formula has its own checks
         inputs = {
@@ -228,7 +231,7 @@ class SingleCausalHeadChecks:
     def test_what_is_refused(self, submission, draw):
         """A sequence longer than the context is a `ValueError` that holds both numbers; so is an input without a
         batch."""
-        self.looking(submission, draw)
+        self.looks(submission, draw)
         module, shortest = (self.head(submission, self.weights(draw), context=most) for most in (13, 1))
         too_long, two = module.error(self.tokens(draw, 1, 17)), shortest.error(self.tokens(draw, B, 2))
         flat, deep = module.error(draw.normal(N, self.d_in)), module.error(draw.normal(1, B, N, self.d_in))
@@ -259,7 +262,7 @@ class SingleCausalHeadChecks:
     @roomy
     def test_extreme_scores(self, submission, draw):
         """Scores of ±10,000 give no NaN, infinity or leak: all extreme, one row among mild ones, all very negative."""
-        self.looking(submission, draw)
+        self.looks(submission, draw)
         query, key, _ = (f"{name}.weight" for name in self.names)
         mixed, one_huge = self.tokens(draw), self.tokens(draw)
         one_huge[0, 2] *= 100
@@ -287,7 +290,7 @@ class SingleCausalHeadChecks:
     @roomy
     def test_dtypes(self, submission, draw):
         """Any float dtype in, from bfloat16 to float64, the same out, as accurate as each of them allows."""
-        self.looking(submission, draw)
+        self.looks(submission, draw)
         cases = []
         for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
             state = self.weights(draw, d_out=self.d_out_of_dtypes, dtype=dtype)

@@ -24,7 +24,6 @@ from ....checks.api import (
     Draw,
     check,
     close,
-    gate,
     gradient,
     kind_of,
     on_cuda,
@@ -36,6 +35,7 @@ from ....checks.api import (
     tensor,
     unchanged,
 )
+from ....checks.gates import easy_case
 from ....checks.proxies import StudentError
 from ...reference import qkv
 from .. import easy_cases
@@ -310,18 +310,25 @@ class TwoMapChecks:
 
     layout: Layout
 
-    @gate()
     def pooling(self, submission, draw):
-        """A module that has passed an easy case, and the sizes at which it did.
+        """A module of the class that has passed an easy case, and the sizes at which it did."""
+        sizes = self.sizes_that_pool(submission, draw)
+        return self.layout.module(submission, self.layout.weights(draw)), sizes
+
+    @easy_case
+    def sizes_that_pool(self, submission, draw):
+        """The sizes at which the class passes an easy case.
 
         These are the usual ones, or, if it stops with an error there, those with n = t: a C in place of Cᵀ does not
         cost the points for, say, the device.
         """
         try:
-            return self.pools(submission, draw, USUAL), USUAL
+            self.pools(submission, draw, USUAL)
+            return USUAL
         except StudentError as error:
             try:
-                return self.pools(submission, draw, ALIKE), ALIKE
+                self.pools(submission, draw, ALIKE)
+                return ALIKE
             except StudentError:
                 raise error from None
 
@@ -332,7 +339,7 @@ class TwoMapChecks:
         return order_of(called(module, v, q), v, q), sizes
 
     def pools(self, submission, draw, sizes):
-        """A module that was seen to prefer tokens by their content and to give equal tokens equal weights.
+        """Raises CheckFailed unless a module prefers tokens by their content and gives equal tokens equal weights.
 
         The first feature decides which tokens are preferred. By how much is not checked, since that depends on every
         step of the formula. In the first pair of the batch this feature is nearly 0, so summaries are means. The other
@@ -368,7 +375,6 @@ class TwoMapChecks:
                 raise CheckFailed(
                     f"`{weights}` does not prefer the tokens whose logits are larger than those of others."
                 )
-        return module
 
     def judge(self, submission, draw, sizes=USUAL, without=(), only=OUTPUTS, what="", strictly=True, scale=1.0):
         """Raises CheckFailed unless the outputs in `only` are the reference's. Layers in `without` get weights of 0.
@@ -385,7 +391,7 @@ class TwoMapChecks:
     def test_parameters(self, submission, draw):
         """The parameters are the weights of the layers that the exercise names, without biases, and no others."""
         layout = self.layout
-        self.pooling(submission, draw)
+        self.sizes_that_pool(submission, draw)
         got, expected = submission.build(layout.exercise, 7, 2).parameters(), layout.shapes(Sizes(d=7, k=2))
         for name in layout.optional:
             if name not in got:
@@ -395,7 +401,7 @@ class TwoMapChecks:
     @check("values", points=0.5)
     def test_summaries(self, submission, draw):
         """`v_hat` is the sum of v's tokens, each times its weight in `a_v`, and `q_hat` that of q's tokens by `a_q`."""
-        self.pooling(submission, draw)
+        self.sizes_that_pool(submission, draw)
         module, (v, q) = self.layout.module(submission, self.layout.weights(draw)), pair_of_inputs(draw)
         got = outputs(module(v, q))
         for name, size in shapes_of(USUAL).items():
@@ -496,7 +502,7 @@ class TwoMapChecks:
     def test_small_and_odd_inputs(self, submission, draw):
         """A batch of one, a single token on either side, and tensors that are not contiguous work like any other."""
         layout = self.layout
-        self.pooling(submission, draw)
+        self.sizes_that_pool(submission, draw)
         sizes = {
             "a batch of one": Sizes(b=1),
             "one token in the image": Sizes(n=1),
@@ -513,7 +519,7 @@ class TwoMapChecks:
     @check("masking", points=0.5)
     def test_pairs_of_a_batch_are_apart(self, submission, draw):
         """A pair gets the same whatever else is in the batch; and v matters for `a_q`, as q does for `a_v`."""
-        _, sizes = self.pooling(submission, draw)
+        sizes = self.sizes_that_pool(submission, draw)
         module = self.layout.module(submission, self.layout.weights(draw))
         (v, q), (other_v, other_q) = pair_of_inputs(draw, sizes), pair_of_inputs(draw, sizes)
         both = torch.cat([v[:1], other_v[1:]]), torch.cat([q[:1], other_q[1:]])
@@ -596,6 +602,7 @@ class TwoMapChecks:
             " with other weights": (others, given, sizes),
             " for a larger batch of longer sequences": (usual, many, larger),
         }
+        arranged(other_way(*given), *given)  # with weights of its own, which it must not keep
         module, there, back = layout.module(submission, usual, train=True), {}, {}
         for what, (state, inputs, _) in calls.items():
             module.load(state, layout.optional)

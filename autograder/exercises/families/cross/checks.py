@@ -18,7 +18,6 @@ from ....checks.api import (
     CheckFailed,
     check,
     close,
-    gate,
     gradient,
     on_cuda,
     on_meta,
@@ -27,6 +26,7 @@ from ....checks.api import (
     stayed_on_cuda,
     unchanged,
 )
+from ....checks.gates import easy_case
 from ....checks.proxies import Proxy, StudentError
 from ...reference import heads as reference
 from ...reference import qkv
@@ -152,15 +152,21 @@ class CrossChecks:
             ("projection", lambda: case(checks.weights(draw, one))),
         )
 
-    @gate()
     def lookup(self, submission, draw):
-        """A module with random weights, after its class has passed an easy case.
+        """A module with random weights, after its class has passed an easy case."""
+        self.looks_up(submission, draw)
+        sizes = self.layout.plain_sizes
+        return self.layout.module(submission, checks.plain(draw, sizes), sizes)
+
+    @easy_case
+    def looks_up(self, submission, draw):
+        """Raises CheckFailed unless a module passes an easy case.
 
         There each query has to find one of two kinds of tokens, or both. The first query is not looked at, so neither a
         wrong scale nor a causal mask costs the points for, say, the device.
         """
         layout, sizes = self.layout, self.layout.plain_sizes
-        state, usual = checks.plain(draw, sizes), checks.plain(draw, sizes)
+        state = checks.plain(draw, sizes)
         given = easy_cases.lookups(draw, sizes.d_in, sizes.d_context)
         easy_cases.find_alike(state, sizes.width)
         module = layout.module(submission, state, sizes)
@@ -172,8 +178,6 @@ class CrossChecks:
         alone = layout.right(torch.zeros(len(each), 1, sizes.d_in), each, state, sizes)  # what each token alone gives
         alone = alone.reshape(*context.shape[:2], -1)
         easy_cases.mixes(got[2:], easy_cases.scores_of(x, context), alone, "the output of mild scores", any_mask=True)
-        layout.load(module, usual, sizes)
-        return module
 
     @check("shape", points=0.5)
     def test_parameters(self, submission, draw):
@@ -185,7 +189,7 @@ class CrossChecks:
             given["num_heads"] = sizes.heads
         parameters_of(layout, submission.build(layout.exercise, **given), sizes)
         parameters_of(layout, submission.build(layout.exercise, **given, qkv_bias=True), sizes, bias=True)
-        self.lookup(submission, draw)
+        self.looks_up(submission, draw)
 
     @check("values", points=0.5)
     def test_output(self, submission, draw):
@@ -217,7 +221,7 @@ class CrossChecks:
     @check("masking", points=0.5)
     def test_every_token_is_seen(self, submission, draw):
         """Each token of the context reaches each query, the last one the first; the batch's items stay apart."""
-        self.lookup(submission, draw)
+        self.looks_up(submission, draw)
         sizes = self.layout.square
         state = checks.plain(draw, sizes)
         module = self.layout.module(submission, state, sizes)
@@ -266,7 +270,7 @@ class CrossChecks:
     def test_mask_of_a_square(self, submission, draw):
         """The mask hides tokens of the context, not queries, also when there are as many of the one as of the other."""
         layout, sizes = self.layout, self.layout.square
-        self.lookup(submission, draw)
+        self.looks_up(submission, draw)
         state, (x, context) = checks.plain(draw, sizes), both(draw, sizes)
         state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
         mask = draw.mask(sizes.b, sizes.s)
@@ -281,7 +285,7 @@ class CrossChecks:
         """Where the mask leaves nothing of an item's context, attention finds 0, not NaN, and the others are
         as always."""
         layout, sizes = self.layout, self.layout.plain_sizes
-        self.lookup(submission, draw)
+        self.looks_up(submission, draw)
         cases = []
         for state in (checks.plain(draw, sizes), checks.weights(draw, sizes, bias=True)):
             state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
@@ -343,7 +347,7 @@ class CrossChecks:
     def test_extreme_scores_with_a_mask(self, submission, draw):
         """What is hidden gets exactly nothing also where all scores are around -10,000 or some are 10,000."""
         layout, sizes, cases = self.layout, self.layout.plain_sizes, []
-        self.lookup(submission, draw)
+        self.looks_up(submission, draw)
         for how in ({}, {"negative": True}):
             x, context, state = extreme(draw, sizes, **how)
             module = layout.module(submission, state, sizes)
@@ -370,7 +374,7 @@ class CrossChecks:
     def test_device(self, submission, draw):
         """The output lies on the device of the inputs, and nothing is made elsewhere (tried on `meta`, with a
         mask too)."""
-        self.lookup(submission, draw)
+        self.looks_up(submission, draw)
         layout, sizes = self.layout, self.layout.square
         module = layout.module(submission, checks.plain(draw, sizes), sizes)
         module.to(device="meta")
@@ -401,7 +405,7 @@ class CrossChecks:
         """One query, a context of one token, a batch of one, and tensors that are not contiguous work like
         any others."""
         layout, sizes = self.layout, self.layout.plain_sizes
-        self.lookup(submission, draw)
+        self.looks_up(submission, draw)
         state = checks.plain(draw, sizes)
         state["key.weight"].zero_()  # equal scores: the rest of the formula is judged elsewhere
         x, context = both(draw, sizes)
@@ -422,7 +426,7 @@ class CrossChecks:
     def test_again(self, submission, draw):
         """Inputs and mask stay as they were, and a call depends on nothing but its inputs and weights, in
         either mode."""
-        self.lookup(submission, draw)
+        self.looks_up(submission, draw)
         layout, sizes = self.layout, self.layout.square
         larger = replace(sizes, b=sizes.b + 1, n=sizes.n + 2, s=sizes.s + 2)
         usual, others = checks.plain(draw, sizes), checks.plain(draw, sizes)

@@ -23,7 +23,6 @@ from ....checks.api import (
     CheckFailed,
     check,
     close,
-    gate,
     gradient,
     on_cuda,
     on_meta,
@@ -34,6 +33,7 @@ from ....checks.api import (
     tensor,
     unchanged,
 )
+from ....checks.gates import easy_case
 from ....checks.proxies import Proxy, StudentError
 from ...reference import heads as reference
 from ...reference import qkv
@@ -270,16 +270,21 @@ class HeadChecks:
             ("projection", lambda: case(weights(draw, one))),
         )
 
-    @gate()
     def averages(self, submission, draw, sizes=None):
-        """A module with random weights, after its class has passed an easy case.
+        """A module with random weights, after its class has passed an easy case."""
+        self.averaging(submission, draw)
+        sizes = sizes or self.layout.plain_sizes
+        return self.module(submission, plain(draw, sizes), sizes)
+
+    @easy_case
+    def averaging(self, submission, draw):
+        """Raises CheckFailed unless a module passes an easy case.
 
         There each token gets the average of all tokens or of those of its kind. For a causal module only the last
         token, which sees all, is looked at: masks have their own checks.
         """
-        layout = self.layout
-        sizes = sizes or layout.plain_sizes
-        state, usual, x = plain(draw, sizes), plain(draw, sizes), easy_cases.kinds(draw, sizes.n, sizes.d_in)
+        layout, sizes = self.layout, self.layout.plain_sizes
+        state, x = plain(draw, sizes), easy_cases.kinds(draw, sizes.n, sizes.d_in)
         easy_cases.find_alike(state, sizes.width)
         module = self.module(submission, state, sizes)
         got, expected = self.output(module, x), layout.right(x, state, sizes)
@@ -290,8 +295,6 @@ class HeadChecks:
         scores, alone = easy_cases.scores_of(x[:3]), layout.right(x[:3].reshape(-1, 1, sizes.d_in), state, sizes)
         alone = alone.reshape(3, sizes.n, -1)  # the output for each token alone
         easy_cases.mixes(got[:3], scores, alone, "the output of mild scores", rows)
-        layout.load(module, usual, sizes)
-        return module
 
     @check("values", points=0.5)
     def test_output(self, submission, draw):
@@ -340,7 +343,7 @@ class HeadChecks:
     def test_extreme_scores(self, submission, draw):
         """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all
         very negative."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         layout, sizes, cases = self.layout, self.layout.plain_sizes, []
         # Scores that are far apart, whatever the scale. The first token looks for the second kind, which comes later.
         first, others = torch.ones(1), torch.tensor([-1.0, -0.8, 0.6, 0.8])
@@ -388,7 +391,7 @@ class HeadChecks:
     def test_small_and_odd_inputs(self, submission, draw):
         """A batch of one, a sequence of one token, and a tensor that is not contiguous work like any other."""
         layout, sizes = self.layout, self.layout.plain_sizes
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         state = plain(draw, sizes)
         state["key.weight"].zero_()  # equal scores: the rest of the formula has its own checks
         inputs = {
@@ -410,6 +413,7 @@ class HeadChecks:
         state, new = plain(draw, sizes), plain(draw, sizes)
         x, larger = tokens(draw, sizes), tokens(draw, replace(sizes, b=sizes.b + 1, n=sizes.n + 2))
         calls = {"the same input": (state, x), "new weights": (new, x), "a larger input": (state, larger)}
+        self.output(other_way, x)  # with weights of its own, which it must not keep
         module, there, back = self.module(submission, state, sizes), {}, {}
         for what, (held, given) in calls.items():
             layout.load(module, held, sizes)
@@ -462,7 +466,7 @@ class CausalHeadChecks(HeadChecks):
 
         All values are 1 and weights are equal for all tokens of a kind, so that the output tells how many were kept.
         """
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         sizes = Sizes(d_in=6, width=3, heads=2, d_out=6, b=4, n=16, context=16)
         state, x = plain(draw, sizes), tokens(draw, sizes)
         kinds = torch.stack([easy_cases.shuffled(draw, torch.arange(sizes.n) % 2) for _ in x])
@@ -492,5 +496,5 @@ class NarrowHeadChecks(HeadChecks):
     @check("arguments", points=0.5)
     def test_heads_that_do_not_divide(self, submission, draw):
         """A width that the heads don't divide is refused with a `ValueError` whose message holds both numbers."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         refuses_to_divide(submission, self.layout, Sizes)

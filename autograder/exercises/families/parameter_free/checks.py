@@ -15,7 +15,6 @@ from ....checks.api import (
     CheckFailed,
     check,
     close,
-    gate,
     gradient,
     on_cuda,
     on_meta,
@@ -24,6 +23,7 @@ from ....checks.api import (
     stayed_on_cuda,
     unchanged,
 )
+from ....checks.gates import easy_case
 from ...reference import plain, qkv
 from .. import digits, easy_cases
 from ..in_parts import Way, batches_of_one, first_right
@@ -100,9 +100,19 @@ class ParameterFreeChecks:
             lambda: case(angles.repeat(*self.leading, 1, 1)), lambda: case(draw.normal(*self.leading, 3, 4))
         )
 
-    @gate()
     def averages(self, submission, draw):
-        """The function as a Way, after it has passed an easy case: each token gets the average of what resembles it.
+        """The function as a Way, after it has passed an easy case that way."""
+        return self.ways(submission)[self.averaging(submission, draw)]
+
+    def ways(self, submission):
+        """The Ways to call the function that are tried in the easy case, in order."""
+        attend = self.attend(submission)
+        ways = [Way(attend), Way(attend, lenient=True)]
+        return ways + [Way(attend, batches_of_one)] if self.leading else ways
+
+    @easy_case
+    def averaging(self, submission, draw):
+        """Which of the Ways passes an easy case: each token gets the average of what resembles it.
 
         Single slips that have checks of their own pass it: see `looks_like_attention`, and in shapes `Way`.
         """
@@ -112,9 +122,8 @@ class ParameterFreeChecks:
             apart, even = way(torch.stack([x, mild])) if self.leading else (way(x), way(mild))
             looks_like_attention(x, apart, middle, mild, even)
 
-        attend = self.attend(submission)
-        ways = [Way(attend), Way(attend, lenient=True)]
-        return first_right(ways + [Way(attend, batches_of_one)] if self.leading else ways, easy)
+        ways = self.ways(submission)
+        return ways.index(first_right(ways, easy))
 
     @check("values", points=0.5)
     def test_values(self, submission, draw):
@@ -142,7 +151,7 @@ class ParameterFreeChecks:
     def test_small_and_odd_inputs(self, submission, draw):
         """One token, one feature, and a tensor that is not contiguous work like any others."""
         inputs = self.odd_inputs(draw)
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         attend = self.attend(submission)
         got = [attend(x) for x in inputs.values()]
         for (what, x), output in zip(inputs.items(), got, strict=True):
@@ -197,7 +206,7 @@ class ParameterFreeChecks:
     def test_wrong_rank(self, submission, draw):
         """An input of another rank is refused with a `ValueError`."""
         wrong = self.wrong_inputs(draw)
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         attend = self.attend(submission)
         errors = [attend.error(x) for x in wrong.values()]
         for what, error in zip(wrong, errors, strict=True):
@@ -259,7 +268,7 @@ class BatchedChecks(ParameterFreeChecks):
     @check("masking", points=0.5)
     def test_sequences_of_a_batch_are_apart(self, submission, draw):
         """A sequence gets the same whatever else is in the batch, and each token depends on all of its own sequence."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         attend = self.attend(submission)
         x, others = self.normal(draw, scale=0.3), self.normal(draw, scale=0.3)  # no weight is lost to rounding
         others[0] = x[0]

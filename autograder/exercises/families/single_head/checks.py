@@ -17,7 +17,6 @@ from ....checks.api import (
     GateFailed,
     check,
     close,
-    gate,
     gradient,
     on_cuda,
     on_meta,
@@ -25,6 +24,7 @@ from ....checks.api import (
     stayed_on_cuda,
     unchanged,
 )
+from ....checks.gates import easy_case
 from ....checks.proxies import StudentError
 from ...reference import qkv
 from .. import easy_cases
@@ -130,9 +130,14 @@ class SingleHeadChecks:
         even[key].zero_()
         return steps.first_wrong(lambda: case(even), lambda: case(self.weights(draw, D_OUT)))
 
-    @gate()
     def averages(self, submission, draw):
-        """A head with identity projections, after it has passed an easy case.
+        """A head with identity projections, after its class has passed an easy case."""
+        self.averaging(submission, draw)
+        return self.plain(submission)
+
+    @easy_case
+    def averaging(self, submission, draw):
+        """Raises CheckFailed unless a head with identity projections passes an easy case.
 
         There each token gets the average of its own of two groups.
         """
@@ -144,13 +149,12 @@ class SingleHeadChecks:
         even = even.reshape(-1, N, D_OUT)
         scores = (mild @ mild.T).expand(len(even), N, N)
         easy_cases.mixes(even, scores, mild.expand_as(even), "the output of mild scores")
-        return module
 
     @check("values", points=0.5)
     @or_unbatched
     def test_weights_sum_to_one(self, submission, draw):
         """The weights of each query are a softmax over the keys, so they sum to 1: what all tokens pass on is kept."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         state = self.weights(draw)
         # The last feature is 1 for all tokens, and the values hold nothing else.
         value = torch.cat([torch.zeros(D_OUT, self.d_in - 1), torch.ones(D_OUT, 1)], dim=1)
@@ -188,7 +192,7 @@ class SingleHeadChecks:
     def test_extreme_scores(self, submission, draw):
         """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all very
         negative."""
-        self.averages(submission, draw)
+        self.averaging(submission, draw)
         query, key, _ = (f"{name}.weight" for name in self.names)
         mixed, one_huge = draw.normal(N, D_OUT), draw.normal(N, D_OUT)
         one_huge[2] *= 100
