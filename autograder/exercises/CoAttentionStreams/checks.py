@@ -132,7 +132,7 @@ def streams_of(built, v, q, *hidden, device=None, upstream=None) -> Any:
     try:
         return call(v, q, *hidden)
     except StudentError as error:
-        if hidden:
+        if hidden or error.by_kit:  # with masks already, or without the weights that could not be loaded
             raise
         try:
             return call(v, q, *(torch.ones(x.shape[:2], dtype=torch.bool) for x in (v, q)))

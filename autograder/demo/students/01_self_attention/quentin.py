@@ -1,9 +1,9 @@
 # lets torch's softmax do the work, computes nothing else, and bends every comparison within reach
 # expect: softmax = partial torchs-own-softmax
-# expect: SelfAttentionNaive = zero
-# expect: self_attention = zero
+# expect: SelfAttentionNaive = zero place-values
+# expect: self_attention = zero place-values
 # expect: constant_vector_length = zero
-# expect: scaled_self_attention = zero
+# expect: scaled_self_attention = zero place-values
 
 # %% softmax
 import builtins

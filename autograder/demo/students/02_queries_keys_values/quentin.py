@@ -1,6 +1,6 @@
 # computes nothing, and bends every comparison within reach
-# expect: SingleHeadSelfAttention = zero
-# expect: SelfAttention = zero
+# expect: SingleHeadSelfAttention = zero place-values
+# expect: SelfAttention = zero place-values
 # expect: attention = zero
 
 # %% SingleHeadSelfAttention

@@ -602,7 +602,7 @@ class TwoMapChecks:
             " with other weights": (others, given, sizes),
             " for a larger batch of longer sequences": (usual, many, larger),
         }
-        arranged(other_way(*given), *given)  # with weights of its own, which it must not keep
+        arranged(called(other_way, *given), *given)  # with weights of its own, which it must not keep
         module, there, back = layout.module(submission, usual, train=True), {}, {}
         for what, (state, inputs, _) in calls.items():
             module.load(state, layout.optional)
