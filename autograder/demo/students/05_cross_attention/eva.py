@@ -1,6 +1,6 @@
 # implemented one head, hid the many in a plain list, and left the head of notebook 003 as it was handed out
 # expect: CrossAttention = full
-# expect: MultiHeadCrossAttention = zero
+# expect: MultiHeadCrossAttention = zero layers-made-in-forward
 # expect: EncoderHead = zero original-003
 
 # %% CrossAttention
