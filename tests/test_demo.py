@@ -119,10 +119,12 @@ def test_the_class_holds_all_sorts(students):
 
 def test_every_expected_mistake_is_in_the_bank(students):
     from autograder.mistakes.bank import bank
+    from autograder.mistakes.places import PREFIX
 
     for student in students:
         for name, expected in student.expected.items():
-            assert expected.mistakes <= set(bank(name)), f"{student.name}, {name}"
+            named = {mistake for mistake in expected.mistakes if not mistake.startswith(PREFIX)}
+            assert named <= set(bank(name)), f"{student.name}, {name}"
 
 
 def test_the_pages_worth_opening_belong_to_somebody():
