@@ -60,8 +60,8 @@ def gate() -> Iterator[None]:
     """Turns a CheckFailed into a GateFailed: for the easy cases that a check tries before its own question.
 
     Use it as `with gate():` or as the decorator `@gate()`, and `gates.easy_case` for a case that several checks of an
-    exercise share. What failed there is told once, in its own words, and not
-    under the sentence of each check that stands on it.
+    exercise share. What failed there is told once, in its own words, and not under the sentence of each check that
+    stands on it.
     """
     try:
         yield

@@ -8,13 +8,15 @@ that changes nothing come before several heads and a random projection.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 
 from ..sandbox.inside import wire
 from .api import CheckFailed, close
 from .proxies import StudentError, largest
+
+Weights: TypeAlias = dict[str, torch.Tensor]
 
 NEAR = 1e-3  # how near to a number a weight has to be that is read off an output in float32
 HIDDEN = 1e-9  # a right weight below this is 0
@@ -93,6 +95,15 @@ def first_wrong(
         return next((_step(name) for name, make in later if not make().is_right), None)
     except (StudentError, wire.WireError):
         return None
+
+
+def first_wrong_of_layers(
+    case: Callable[[Weights], Case], draw: Callable[[], Weights], key: str, *later: tuple[str, Callable[[], Case]]
+) -> Step | None:
+    """The same for a module: `case` makes a case with the weights that it gets, `key` names those of its keys."""
+    even = draw()
+    even[key].zero_()
+    return first_wrong(lambda: case(even), lambda: case(draw()), *later)
 
 
 def _step(name: str, *numbers: float) -> Step:

@@ -117,20 +117,16 @@ class Odds:
         self.ruled_out[of] += ruled_out
 
 
-def _text_of(run: ExerciseRun) -> str:
-    """The student's definition of the exercise; empty if it cannot be found."""
+def _texts_of(run: ExerciseRun) -> tuple[str, tuple[str, ...]]:
+    """The student's definition of the exercise, and the texts of all of their cells; empty if they cannot be had."""
     try:
-        return definition(run.transport.source(run.exercise))
+        source = run.transport.source(run.exercise)
     except NOT_READ:
-        return ""
-
-
-def _cells_of(run: ExerciseRun) -> tuple[str, ...]:
-    """The texts of all of the student's cells; none if they cannot be had."""
+        return "", ()
     try:
-        return run.transport.source(run.exercise).cells
+        return definition(source), source.cells
     except NOT_READ:
-        return ()
+        return "", source.cells
 
 
 @dataclass(frozen=True)
@@ -167,7 +163,7 @@ class Search:
         self.failed = {check.name: check for check in run.failed()}
         self.passed = [check for check in run.checks if check.passed]
         self.ranks = {check.name: CATEGORIES.index(check.category) for check in run.checks}
-        self.text, self.cells = _text_of(run), _cells_of(run)
+        self.text, self.cells = _texts_of(run)
         self.singles = [one for one in behaviours.singles if self._may_be_meant(one.mistake)]
         self.seen: dict[tuple[Behaviour, str], Likeness] = {}
         self.same: dict[tuple[Behaviour, str], bool] = {}

@@ -1,10 +1,9 @@
-"""What all lessons share: drawing, rules and pictures that one can read."""
+"""What all lessons share: drawing and rules."""
 
 import re
 
 import pytest
 from conftest import ROOT, load
-from lessons import run
 
 from autograder import course
 
@@ -35,11 +34,3 @@ def test_no_running_text_speaks_of_a_notebook_that_students_do_not_have(name):
         and re.search(r"\b[Nn]otebooks? 00\d|(?<![,.\d])00[0-4]\b", "".join(cell["source"]))
     ]
     assert spoken == []
-
-
-@pytest.mark.parametrize("number", [name[:2] for name in NAMES])
-def test_pictures_can_be_read(number):
-    """At most 12 inches wide, so that nothing shrinks in a narrow window; writing of 8 points or more."""
-    ran = run(number)
-    assert ran.pictures
-    assert [picture for picture in ran.pictures if picture.width > 12 or picture.smallest < 8] == []

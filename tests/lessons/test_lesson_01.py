@@ -96,3 +96,7 @@ def test_long_vectors_win(ran):
 
 def test_read_backwards_nothing_changes(ran):
     assert float(re.search(r"at most (\S+)", ran.printed["self-attention-look"]).group(1)) < 1e-6
+
+
+def test_pictures_can_be_read(ran):
+    assert ran.pictures and ran.hard_to_read() == []

@@ -68,3 +68,7 @@ def test_what_is_said_of_the_learnt_head_is_true(ran, seed):
     others = [feature for feature in range(6) if feature != PERSON]
     assert (pairs[:, PERSON] > 0).all() and (pairs[:, others] < 0).all()
     assert torch.allclose(head.W_value.weight[:, 6:], torch.eye(4), atol=0.05)
+
+
+def test_pictures_can_be_read(ran):
+    assert ran.pictures and ran.hard_to_read() == []

@@ -89,3 +89,7 @@ def _looks(ran, model, step, places, causal):
         scores = scores.masked_fill(~torch.ones(10, 10, dtype=torch.bool).tril(), float("-inf"))
     weights = scores.softmax(dim=2)
     return torch.stack([weights[:, place, place + step] for place in places]).mean().item()
+
+
+def test_pictures_can_be_read(ran):
+    assert ran.pictures and ran.hard_to_read() == []

@@ -118,3 +118,7 @@ def test_more_width_does_not_help_one_head(ran):
 
 def test_rounding_is_called_rounding(ran):
     assert "which is rounding" in ran.printed["load-look"] and "more than rounding" not in ran.printed["mha-look"]
+
+
+def test_pictures_can_be_read(ran):
+    assert ran.pictures and ran.hard_to_read() == []

@@ -98,3 +98,7 @@ def test_the_layers_agree_with_torch(ran):
     for cell in ("special-case-look", "multi-look"):
         (difference,) = re.findall(r": (\S+e-\d+)", ran.printed[cell])
         assert float(difference) < 1e-6
+
+
+def test_pictures_can_be_read(ran):
+    assert ran.pictures and ran.hard_to_read() == []

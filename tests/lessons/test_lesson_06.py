@@ -83,3 +83,7 @@ def test_a_softmax_normalises_the_count_of_fitting_words_away(ran):
 def test_the_streams_are_two_blocks_of_one_joint_attention(ran):
     masked, unmasked = map(float, re.findall(r"by (\S+)\n", ran.printed["one-sequence-look"]))
     assert masked < 1e-6 and unmasked > 0.01
+
+
+def test_pictures_can_be_read(ran):
+    assert ran.pictures and ran.hard_to_read() == []

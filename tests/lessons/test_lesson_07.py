@@ -190,3 +190,7 @@ def test_the_published_model_fails_as_it_is_said_to(ran):
     assert ran.says("another `TypeError`: its heads want five arguments")
     with pytest.raises(TypeError, match="missing 3 required"):
         published()
+
+
+def test_pictures_can_be_read(ran):
+    assert ran.pictures and ran.hard_to_read() == []

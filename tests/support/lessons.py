@@ -30,6 +30,10 @@ class Lesson:
     values: dict[str, object] = field(default_factory=dict)  # the notebook's names at the end
     pictures: list[Picture] = field(default_factory=list)
 
+    def hard_to_read(self) -> list[Picture]:
+        """Pictures that shrink in a narrow window, wider than 12 inches, or with writing below 8 points."""
+        return [picture for picture in self.pictures if picture.width > 12 or picture.smallest < 8]
+
     def says(self, *parts: str) -> bool:
         """Whether some text cell holds all of these parts, whatever its line breaks."""
         return any(all(part in " ".join(text.split()) for part in parts) for text in self.texts.values())

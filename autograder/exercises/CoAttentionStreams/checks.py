@@ -31,6 +31,7 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ...checks.proxies import StudentError
 from ..families import easy_cases
+from ..families.in_parts import with_masks_if_needed
 from ..families.refusals import refusals
 from ..reference import co as reference
 from ..reference import heads as multi_head
@@ -129,15 +130,7 @@ def streams_of(built, v, q, *hidden, device=None, upstream=None) -> Any:
             return built.gradients(*given, upstream=upstream)
         return both(built(*given) if device is None else built.on(device, *given))
 
-    try:
-        return call(v, q, *hidden)
-    except StudentError as error:
-        if hidden or error.by_kit:  # with masks already, or without the weights that could not be loaded
-            raise
-        try:
-            return call(v, q, *(torch.ones(x.shape[:2], dtype=torch.bool) for x in (v, q)))
-        except StudentError:
-            raise error from None
+    return call(v, q, *hidden) if hidden else with_masks_if_needed(call, (v, q), (v, q))
 
 
 def both_close(value, right, what="", **how):

@@ -1,7 +1,8 @@
 """Ways to call a function of a batch, so that a slip in its shapes does not cost the checks of something else.
 
 A softmax that is right for vectors only is graded row by row where other dimensions are not the point, and attention
-that gives only the first sequence of a batch is graded by batches of one. `first_right` chooses the way.
+that gives only the first sequence of a batch is graded by batches of one. `first_right` chooses the way. A module that
+must have masks is given some that hide nothing: `with_masks_if_needed`.
 """
 
 from __future__ import annotations
@@ -93,3 +94,21 @@ def first_right(ways: Iterable[Way], easy: Callable[[Way], None]) -> Way:
         except (CheckFailed, StudentError) as failure:
             failures.append(failure)
     raise failures[0]
+
+
+def with_masks_if_needed(
+    call: Callable[..., Any], given: Sequence[torch.Tensor], hidable: Sequence[torch.Tensor]
+) -> Any:
+    """What `call` gives for its inputs, or, if it stops, for these and a mask (b, s) of each of `hidable` (b, s, d).
+
+    The masks hide nothing. No mask changes an error of the kit's, such as for weights that could not be loaded.
+    """
+    try:
+        return call(*given)
+    except StudentError as error:
+        if error.by_kit:
+            raise
+        try:
+            return call(*given, *(torch.ones(x.shape[:2], dtype=torch.bool) for x in hidable))
+        except StudentError:
+            raise error from None

@@ -87,6 +87,11 @@ NAMES_004 = {
     "INPUT": "d_in",
 }
 
+WEIGHTS_SHARED_AGAIN = (
+    "The mask is applied after the softmax, and what is left is divided by its sum: where that is 0, or rounded to 0,"
+    " there is NaN. Apply it before the softmax."
+)
+
 LAYERS = {
     "W_QUERY": "self.{QUERY} = nn.Linear({SIZES}, bias={BIAS})",
     "W_KEY": "self.{KEY} = nn.Linear({CONTEXT_SIZES}, bias={BIAS})",

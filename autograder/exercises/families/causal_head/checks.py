@@ -129,16 +129,14 @@ class SingleCausalHeadChecks:
 
     def wrong_step(self, submission, draw):
         """The first step at which a head goes wrong, in small cases."""
-        _, key, value = (f"{name}.weight" for name in self.names)
+        _, key, value = self.names
 
         def case(state):
             x = draw.normal(B, 3, D_OUT)
             got = self.get(self.head(submission, state, n=3), x)
-            return steps.Case(got, self.right(x, state), qkv.project(x, state[value]))
+            return steps.Case(got, self.right(x, state), qkv.project(x, state[f"{value}.weight"]))
 
-        even = self.weights(draw, D_OUT)
-        even[key].zero_()
-        return steps.first_wrong(lambda: case(even), lambda: case(self.weights(draw, D_OUT)))
+        return steps.first_wrong_of_layers(case, lambda: self.weights(draw, D_OUT), f"{key}.weight")
 
     def looking(self, submission, draw, **options):
         """A head with random weights, after its class has passed an easy case."""

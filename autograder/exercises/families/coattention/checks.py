@@ -39,6 +39,7 @@ from ....checks.gates import easy_case
 from ....checks.proxies import StudentError
 from ...reference import qkv
 from .. import easy_cases
+from ..in_parts import with_masks_if_needed
 from ..refusals import refusals
 
 OUTPUTS = ("v_hat", "q_hat", "a_v", "a_q")
@@ -186,15 +187,7 @@ def called(
             return module.gradients(*given, upstream=upstream)
         return module(*given) if device is None else module.on(device, *given)
 
-    try:
-        return call(v, q, *hidden)
-    except StudentError as error:
-        if hidden or error.by_kit:  # such as weights that cannot be loaded
-            raise
-        try:
-            return call(v, q, *(torch.ones(x.shape[:2], dtype=torch.bool) for x in (v, q)))
-        except StudentError:
-            raise error from None
+    return call(v, q, *hidden) if hidden else with_masks_if_needed(call, (v, q), (v, q))
 
 
 def unless_also_without(module: Any, v: torch.Tensor, q: torch.Tensor, *masks: torch.Tensor, device: str | None = None):

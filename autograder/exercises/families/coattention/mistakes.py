@@ -329,8 +329,7 @@ MASKS = {
         FILLED="logits",
     ),
     "mask-after-softmax-shared-again": shared(
-        "The mask is applied after the softmax, and what is left is divided by its sum: where that is 0, or rounded to"
-        " 0, there is NaN. Apply it before the softmax.",
+        attention.WEIGHTS_SHARED_AGAIN,
         FILLED="logits",
         CLEARED="{CLEARED}\n            a = a / a.sum(-1, keepdim=True)",
     ),

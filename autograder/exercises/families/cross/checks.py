@@ -27,10 +27,11 @@ from ....checks.api import (
     unchanged,
 )
 from ....checks.gates import easy_case
-from ....checks.proxies import Proxy, StudentError
+from ....checks.proxies import Proxy
 from ...reference import heads as reference
 from ...reference import qkv
 from .. import easy_cases
+from ..in_parts import with_masks_if_needed
 from ..many_heads import checks
 from ..many_heads.checks import PARTS, parameters_of
 from ..refusals import refusals
@@ -107,24 +108,8 @@ def output_of(module: Proxy, x: torch.Tensor, context: torch.Tensor, mask=None, 
     def call(*given):
         return module(*given) if device is None else module.on(device, *given)
 
-    if mask is not None:
-        value = call(x, context, mask)
-    else:
-        value = with_or_without_a_mask(call, x, context)
+    value = with_masks_if_needed(call, (x, context), (context,)) if mask is None else call(x, context, mask)
     return value[0] if isinstance(value, (tuple, list)) and len(value) == 2 else value
-
-
-def with_or_without_a_mask(call, x, context):
-    """What a call gives without a mask, or with a mask that hides nothing where it stops without one."""
-    try:
-        return call(x, context)
-    except StudentError as error:
-        if error.by_kit:  # weights could not be loaded: no mask changes that
-            raise
-        try:
-            return call(x, context, torch.ones(context.shape[:2], dtype=torch.bool))
-        except StudentError:
-            raise error from None
 
 
 # --- the checks -----------------------------------------------------------------------------------
@@ -145,11 +130,10 @@ class CrossChecks:
             got = output_of(layout.module(submission, state, sizes), x, context)
             return steps.Case(got, layout.right(x, context, state, sizes), qkv.project(context, state["value.weight"]))
 
-        even = checks.plain(draw, one)
-        even["key.weight"].zero_()
-        return steps.first_wrong(
-            lambda: case(even),
-            lambda: case(checks.plain(draw, one)),
+        return steps.first_wrong_of_layers(
+            case,
+            lambda: checks.plain(draw, one),
+            "key.weight",
             ("heads", lambda: case(checks.plain(draw, layout.plain_sizes), layout.plain_sizes)),
             ("projection", lambda: case(checks.weights(draw, one))),
         )
@@ -325,7 +309,7 @@ class CrossChecks:
         def call(*given):
             return module.gradients(*given, upstream=upstream)
 
-        got = with_or_without_a_mask(call, *given) if mask is None else call(*given, mask)
+        got = with_masks_if_needed(call, given, (given[1],)) if mask is None else call(*given, mask)
         for what, one, right in zip(("x", "the context"), got.inputs, expected[:2], strict=True):
             gradient(one, right, what, torch.float64)
         for name, right in zip(leaves, expected[2:], strict=True):

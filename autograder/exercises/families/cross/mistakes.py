@@ -222,8 +222,7 @@ CONTEXT = {
         CLEAR="weights = weights * allowed",
     ),
     "context-mask-after-softmax-shared-again": shared(
-        "The mask is applied after the softmax, and what is left is divided by its sum: where that is 0, or rounded to"
-        " 0, there is NaN. Apply it before the softmax.",
+        attention.WEIGHTS_SHARED_AGAIN,
         HIDE="",
         CLEAR="weights = weights * allowed\n            weights = weights / weights.sum(-1, keepdim=True)",
     ),

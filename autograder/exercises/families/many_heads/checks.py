@@ -261,11 +261,11 @@ class HeadChecks:
             got = self.output(self.module(submission, state, sizes), x)
             return steps.Case(got, layout.right(x, state, sizes), qkv.project(x, state["value.weight"]))
 
-        even, several = plain(draw, one), replace(layout.plain_sizes, n=3, context=3)
-        even["key.weight"].zero_()
-        return steps.first_wrong(
-            lambda: case(even),
-            lambda: case(plain(draw, one)),
+        several = replace(layout.plain_sizes, n=3, context=3)
+        return steps.first_wrong_of_layers(
+            case,
+            lambda: plain(draw, one),
+            "key.weight",
             ("heads", lambda: case(plain(draw, several), several)),
             ("projection", lambda: case(weights(draw, one))),
         )

@@ -119,16 +119,14 @@ class SingleHeadChecks:
 
     def wrong_step(self, submission, draw):
         """The first step at which a head goes wrong, in small cases."""
-        _, key, value = (f"{name}.weight" for name in self.names)
+        _, key, value = self.names
 
         def case(state):
             x = draw.normal(*self.leading, 3, D_OUT)
             got = output_of(self.head(submission, state)(x))
-            return steps.Case(got, self.right(x, state), qkv.project(x, state[value]))
+            return steps.Case(got, self.right(x, state), qkv.project(x, state[f"{value}.weight"]))
 
-        even = self.weights(draw, D_OUT)
-        even[key].zero_()
-        return steps.first_wrong(lambda: case(even), lambda: case(self.weights(draw, D_OUT)))
+        return steps.first_wrong_of_layers(case, lambda: self.weights(draw, D_OUT), f"{key}.weight")
 
     def averages(self, submission, draw):
         """A head with identity projections, after its class has passed an easy case."""
