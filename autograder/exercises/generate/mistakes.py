@@ -72,14 +72,13 @@ mistake(
 )
 mistake(
     "cropped-for-good",
-    "The text itself is cut to `block_size` tokens, so its beginning is lost: cut only what goes into the model.",
+    "The text itself is cut to `block_size` tokens, so its beginning is lost: cut only what goes into the model, under"
+    " another name.",
     START="idx = {CONTEXT}\n    {START}",
     JOINED="{JOINED}[:, -model.block_size :]",
 )
-mistake(
-    "text-cut",
-    "The text itself is cut to `block_size` tokens in each step, so its beginning is lost: give the cut text another"
-    " name, and append to the whole one.",
+BANK.variant(
+    "cropped-for-good",
     {"logits, _ = model({CONTEXT})": "idx = {CONTEXT}\n            logits, _ = model(idx)"},
 )
 mistake(

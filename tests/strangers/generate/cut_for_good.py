@@ -1,6 +1,5 @@
 # wrong: the text itself is cropped, so the beginning is lost
-# expect: text-cut
-# also: cropped-for-good
+# expect: cropped-for-good
 import torch
 import torch.nn.functional as F
 
