@@ -280,6 +280,7 @@ mistake(
     "It works for a single sequence only (`.item()`, or a list of tokens): (b, t) holds several.",
     DRAWN="torch.tensor([[{DRAWN}.item()]])",
 )
+BANK.variant("batch-of-one", START="idx = idx[:1]\n    {START}")
 mistake(
     "prompt-overwritten",
     "The prompt that was given is changed: make a new tensor with `torch.cat`.",
