@@ -11,12 +11,13 @@ import ast
 import functools
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from ..sandbox.replies import Place
 
 Texts: TypeAlias = tuple[str, ...]
+Forms: TypeAlias = Callable[[ast.Module], Iterator[tuple[str, ast.stmt | ast.expr]]]  # of a text, each with its node
 
 MODULES = frozenset({"torch", "nn", "F", "math", "np", "numpy", "self", "super"})  # names that mean the same everywhere
 KINDS = {  # calls that are other ways to write an operator, or each other
@@ -37,14 +38,23 @@ def line_of(mistake: str, right: str, student: str, places: Collection[Place | N
     """
     if raised := raised_at(places):
         return raised
-    trees = [ast.parse(textwrap.dedent(text)) for text in (mistake, right, student)]
+    tree = _parsed(student)
     for forms in (_statements, _calls):
-        wrong, correct, theirs = (list(forms(tree)) for tree in trees)
-        typical = {form for form, _ in wrong} - {form for form, _ in correct}
-        found = [node for form, node in theirs if form in typical]
+        typical = _forms_of(forms, mistake) - _forms_of(forms, right)
+        found = [node for form, node in forms(tree) if form in typical] if typical else []
         if len(found) == 1:
             return textwrap.dedent(student).splitlines()[found[0].lineno - 1].strip()[:LONGEST]
     return ""
+
+
+@functools.lru_cache(maxsize=512)
+def _forms_of(forms: Forms, text: str) -> frozenset[str]:
+    """The forms of a text of the kit's own."""
+    return frozenset(form for form, _ in forms(_parsed(text)))
+
+
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(textwrap.dedent(text))
 
 
 def raised_at(places: Iterable[Place | None]) -> str:
@@ -147,7 +157,7 @@ def _statement(line: str) -> ast.Module:
 
 def share_of(original: str, student: str) -> float:
     """The share of a text's statements that stand in the student's as well, whatever its variables are called."""
-    forms, theirs = ([form for form, _ in _statements(ast.parse(textwrap.dedent(t)))] for t in (original, student))
+    forms, theirs = ([form for form, _ in _statements(_parsed(text))] for text in (original, student))
     return sum(form in theirs for form in forms) / len(forms) if forms else 0.0
 
 
