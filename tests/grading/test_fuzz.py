@@ -275,7 +275,7 @@ def test_mangled_answers_get_a_verdict(graders):
 
     plans = st.dictionaries(st.integers(1, 40), reply_mutations, min_size=1, max_size=4)
 
-    @examples(150)
+    @examples(80)
     @given(st.sampled_from(sorted(CODE)), plans, st.sampled_from([1, 7, 2**20]), st.booleans())
     def answer(code, plan, step, foreseen):
         graders.graders.foresight.known.clear()
