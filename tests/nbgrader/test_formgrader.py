@@ -1,27 +1,21 @@
 """Formgrader itself, in a browser: whatever a student hands in, clicks on it change nothing, and nothing is hidden."""
 
-import json
-import os
 import shutil
 import subprocess
 import sys
-import time
-import urllib.error
 import urllib.parse
-import urllib.request
 
+import formgrader
 import pytest
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
+from formgrader import idle, opened, until
 from mangling import code
 from nbgrader.api import Gradebook
 
 from autograder.nbgrader.runs import NbgraderCourse
 
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-
 CELLS = ("setup", "attention-solution", "attention", "question-three-matrices")
 QUESTION = "question-three-matrices"
-TOKEN = "token-of-this-test"
 NAMED = "<img src=x onerror=alert(1)> '&"  # a student
 
 # what Formgrader's scripts listen to, look for or fill in, and what bootstrap's do
@@ -109,47 +103,9 @@ def place(tmp_path_factory):
     return place
 
 
-class Server:
-    """A Jupyter server with Formgrader on a free port of this machine, started in the course's folder."""
-
-    def __init__(self, place, scratch):
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(scratch)}
-        for name in ("CONFIG_DIR", "DATA_DIR", "RUNTIME_DIR"):
-            environment[f"JUPYTER_{name}"] = str(scratch / name)
-        options = ["--ip=127.0.0.1", "--port=0", "--no-browser", "--allow-root", f"--IdentityProvider.token={TOKEN}"]
-        extensions = "--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}"
-        command = [sys.executable, "-m", "jupyter_server", *options, extensions]
-        self.log = scratch / "server.log"
-        with open(self.log, "w") as log:
-            self.process = subprocess.Popen(command, cwd=place, env=environment, stdout=log, stderr=log)
-        self.url = self._url(scratch / "RUNTIME_DIR" / f"jpserver-{self.process.pid}.json")
-        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        self.get(f"/formgrader/gradebook?token={TOKEN}")  # which leaves a cookie, as in a browser
-
-    def _url(self, path):
-        for _ in range(1200):
-            if path.is_file() and (text := path.read_text()):
-                return json.loads(text)["url"].rstrip("/")
-            assert self.process.poll() is None, self.log.read_text()
-            time.sleep(0.1)
-        raise AssertionError(self.log.read_text())
-
-    def get(self, path, **headers):
-        """The status and text of a page."""
-        try:
-            with self.opener.open(urllib.request.Request(self.url + path, headers=headers), timeout=120) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-
-
 @pytest.fixture(scope="module")
 def server(place, tmp_path_factory):
-    server = Server(place, tmp_path_factory.mktemp("server"))
+    server = formgrader.Server(place, tmp_path_factory.mktemp("server"))
     yield server
     server.close()
 
@@ -213,27 +169,10 @@ def test_from_jupyterlab_another_course_can_be_opened(place, server):
 
 @pytest.fixture(scope="module")
 def browser(server, tmp_path_factory):
-    if not (BROWSER and DRIVER):
-        pytest.skip("there is no chromium with chromedriver")
-    webdriver = pytest.importorskip("selenium.webdriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    quiet = "gpu quic background-networking component-update sync extensions dev-shm-usage".split()
-    for option in ["headless", "no-sandbox", "no-first-run", *(f"disable-{name}" for name in quiet)]:
-        options.add_argument(f"--{option}")
-    options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")  # nothing from outside
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('browser')}")
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    browser.set_window_size(1200, 900)
-    browser.get(f"{server.url}/formgrader/gradebook?token={TOKEN}")
-    yield browser
-    browser.quit()
+    with formgrader.browser(server, tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
 
 
-READY = "return window.formgrader && formgrader.loaded && formgrader.grades.loaded && formgrader.comments.loaded"
-
-# MathJax comes from outside; without it, Formgrader's own scripts would stop half-way
-MATHJAX = "window.MathJax = {Hub: {Startup: {signal: {Interest: () => {}}}, Config: () => {}, Queue: () => {}}}"
 ALERT = "window.alert = () => {window.ran = true}"
 
 # every element of the student's text is clicked, and told that it has changed
@@ -261,25 +200,6 @@ return Array.from(document.querySelectorAll('input.score, input.extra-credit, te
     return document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2) !== element;
   }).map((element) => element.outerHTML);
 """
-
-
-def opened(browser, server, path):
-    """The page, ready for whoever grades."""
-    browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": MATHJAX})
-    browser.get(server.url + path)
-    until(lambda: browser.execute_script(READY))
-
-
-def until(is_true):
-    for _ in range(300):
-        if is_true():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it never came")
-
-
-def idle(browser):
-    until(lambda: browser.execute_script("return jQuery.active === 0"))
 
 
 def test_clicks_on_a_students_text_change_nothing(place, server, browser):
