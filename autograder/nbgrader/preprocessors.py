@@ -22,6 +22,7 @@ from ..errors import CourseError
 from ..grading import gate, start, store
 from ..report import outcome_text
 from ..submission import files, read
+from ..submission.answers import answers_of, unchanged
 from ..submission.restore import ADDED, RestoredCell, restore
 from . import points
 
@@ -163,8 +164,8 @@ class GradeInSandbox(NbGraderPreprocessor):
             if graded is None or len(graded.cells) != len(cells):
                 graded = self._graded(cells, assignment, seed)
                 results.put(key, graded)
-        results.put_latest(where["assignment"], where["student"], graded.verdict)
         resources["autograder"] = graded.verdict
+        resources["autograder_answers"] = answers_of(cells)
         write_outputs(nb.cells, cells, graded)
         return nb, resources
 
@@ -224,21 +225,48 @@ def score_of(outcome):
     return None if outcome.unjudged else outcome.score
 
 
+def waits(auto: float | None, by_hand: float | None, waited: bool, same: bool) -> bool:
+    """Whether a person has to look at a cell; `waited` says whether so before, `same` that the answer is as it was.
+
+    nbgrader's own rule sends back whatever a person has graded, with each regrade.
+    """
+    if by_hand is None:
+        return auto is None
+    return waited or not same
+
+
+def answers_in(recorded: Any) -> Any:
+    """The hashes of a student's answers, from what was recorded with the latest verdict; None if there are none."""
+    return recorded.get("answers") if isinstance(recorded, dict) else None
+
+
 class SaveVerdict(SaveAutoGrades):
-    """nbgrader's SaveAutoGrades, with the scores of the Verdict; a cell's outputs never count."""
+    """nbgrader's SaveAutoGrades, with the scores of the Verdict; a cell's outputs never count.
+
+    What a person has graded stays so while the answer is the same, see `waits`.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        where, results = resources["nbgrader"], store.Store(course.root())
+        latest = where["assignment"], where["student"]
+        self.before = answers_in(results.latest_of(*latest)[1])
+        nb, resources = super().preprocess(nb, resources)
+        results.put_latest(*latest, resources["autograder"], {"answers": resources["autograder_answers"]})
+        return nb, resources
 
     def _add_score(self, cell: NotebookNode, resources: Any) -> None:
         name = cell.metadata.nbgrader["grade_id"]
         exercise = {e.grade_id: e.name for e in course.exercises().values()}.get(name)
         if exercise is None and cell.cell_type == "code" and not is_solution(cell):
             raise CourseError(f"The graded cell {name!r} belongs to no exercise, so nothing is recorded.")
+        grade: Any = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
+        waited = grade.needs_manual_grade
         if exercise is None:  # a written answer: graded by hand, or 0 if it is still the released text
-            return super()._add_score(cell, resources)
-        where = self.notebook_id, self.assignment_id, self.student_id
-        grade: Any = self.gradebook.find_grade(name, *where)
-        outcome = resources["autograder"].exercise(exercise)
-        grade.auto_score = score_of(outcome)
-        grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
+            super()._add_score(cell, resources)
+        else:
+            grade.auto_score = score_of(resources["autograder"].exercise(exercise))
+        same = unchanged(self.before, resources["autograder_answers"], name, exercise is not None)
+        grade.needs_manual_grade = waits(grade.auto_score, grade.manual_score, waited, same)
         self.gradebook.db.commit()
 
 
