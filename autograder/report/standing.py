@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from .outcome_text import points
+from .outcome_text import name_of, points
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,9 @@ class Standing:
         return f"{score} / {points(self.max_score)}"
 
 
+MOST = 10  # names in a sentence, at most
+
+
 def duration(late: timedelta) -> str:
     """How late something is, for a reader: "2 days 3 hours", "1 hour 5 minutes", "1 minute"."""
     minutes = max(1, int(late.total_seconds()) // 60)
@@ -125,3 +128,27 @@ def waiting_sentence(standings: Mapping[str, Standing] | Iterable[Standing]) -> 
     whose = f"of {len(waiting)} student{'' if len(waiting) == 1 else 's'}"
     changed = f"; {again} of them graded before, and changed since" if again else ""
     return f"{many} {wait} to be graded by hand, {whose}{changed}."
+
+
+def again_sentence(standings: Mapping[str, Standing]) -> str:
+    """Whose answers have changed since a person graded them, in one sentence; "" if nobody's."""
+    found = [
+        f"{name_of(student)} ({', '.join(mark.exercise or mark.cell for mark in standing.waiting if mark.again)})"
+        for student, standing in sorted(standings.items())
+        if any(mark.again for mark in standing.marks)
+    ]
+    more = f" and {len(found) - MOST} more" if len(found) > MOST else ""
+    return f"Changed since they were graded by hand: {', '.join(found[:MOST])}{more}." if found else ""
+
+
+def totals_sentence(standings: Mapping[str, Standing]) -> str:
+    """The class's totals in one sentence: the mean of what is graded so far; "" without a class."""
+    if not standings:
+        return ""
+    each = list(standings.values())
+    mean, most = (sum(values) / len(each) for values in ([s.score for s in each], [s.so_far for s in each]))
+    so_far = " so far" if any(mark.ungraded for s in each for mark in s.marks) else ""
+    many = f"{len(each)} student{'' if len(each) == 1 else 's'}"
+    return (
+        f"{many} in the gradebook, with {points(round(mean, 1))} of {points(round(most, 1))} points{so_far} on average."
+    )
