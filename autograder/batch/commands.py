@@ -119,10 +119,12 @@ def _print_class(
 
 def _runs(root: StrPath, assignment: Assignment, **settings: Any) -> NbgraderCourse:
     """The NbgraderCourse, whose gradebook must know the assignment as its source has it. Raises UsageError."""
+    from ..nbgrader.changing import require_build
     from ..nbgrader.runs import NbgraderCourse
 
     runs = NbgraderCourse(root, **settings)
-    require_build(runs, assignment)
+    with runs.gradebook() as gradebook:
+        require_build(gradebook, assignment)
     return runs
 
 
@@ -179,24 +181,6 @@ def locked(root: StrPath, assignment: str) -> Iterator[None]:
         except BlockingIOError:
             raise UsageError(f"Another run is at work on {assignment}: wait for it, or stop it.") from None
         yield
-
-
-def require_build(runs: NbgraderCourse, assignment: Assignment) -> None:
-    """Raises UsageError unless the gradebook knows the assignment as its source has it."""
-    from nbgrader.api import MissingEntry
-
-    from ..course import ORIGINAL
-
-    advice = f"Run `autograder build {assignment.name.split('_')[0]}` first."
-    try:
-        with runs.gradebook() as gradebook:
-            cells = {c.name: c.source for c in gradebook.find_notebook(assignment.name, assignment.name).source_cells}
-    except MissingEntry:
-        raise UsageError(f"The gradebook does not know {assignment.name}. {advice}") from None
-    expected = {c.grade_id: c.source for c in assignment.cells}
-    locked = [c.grade_id for c in assignment.cells if c.locked and not ORIGINAL.search(c.source)]
-    if cells.keys() != expected.keys() or any(cells[name] != expected[name] for name in locked):
-        raise UsageError(f"The source of {assignment.name} has changed since it was built. {advice}")
 
 
 def report_class(root: StrPath, assignment: Assignment, jobs: int) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -18,13 +19,13 @@ from nbgrader.utils import is_solution
 from traitlets import Bool, Unicode
 
 from .. import course, verdict
-from ..errors import CourseError
+from ..errors import CourseError, UsageError
 from ..grading import gate, start, store
 from ..report import outcome_text
 from ..submission import files, read
 from ..submission.answers import answers_of, unchanged
 from ..submission.restore import ADDED, RestoredCell, restore
-from . import points
+from . import changing, points
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -198,16 +199,41 @@ def write_outputs(
             made.outputs = [nbformat.from_dict(o) for o in graded.outputs.get(index, [])]
 
 
-def require_gate(assignment, config):
-    """Raises CourseError if an assignment may not be graded, see `gate.require`; `config` is nbgrader's."""
+def require_gate(assignment: str, config: Any, directory: Any) -> None:
+    """Raises UserError if an assignment may not be graded, see `gate.require`, or if it is not built as it is now.
+
+    `config` is nbgrader's, `directory` its CourseDirectory. The working directory must be the course's folder.
+    """
     settings = config.GradeInSandbox
     unsafe, device = settings.get("unsafe", False), settings.get("device", "cpu")
 
     def grade_solution(found):
         return warm_grader(unsafe, device).grade_solution(found)
 
-    wanted = points.configured(config)
-    gate.require(course.assignments()[assignment], grade_solution, wanted, store.Store(course.root()))
+    look_again()
+    found = course.find_assignment(assignment)
+    with Gradebook(directory.db_url, directory.course_id) as gradebook:
+        changing.require_build(gradebook, found)
+    gate.require(found, grade_solution, points.configured(config), store.Store(course.root()))
+
+
+def look_again() -> None:
+    """Read the course again, which may have changed since a server was started.
+
+    Raises UsageError if its checks have: they are modules of this process, and stay as they were.
+    """
+    course.forget()
+    store.course_parts.cache_clear()
+    now = store.course_parts()
+    before = _parts_at_first.setdefault(course.root(), now)
+    if any(now[part] != before[part] for part in ("kit", "exercises of the course")):
+        raise UsageError(
+            "The checks have changed since this server was started: restart JupyterLab, or run `autograder grade"
+            " NN`; nothing is graded."
+        )
+
+
+_parts_at_first: dict[Path, dict[str, str]] = {}
 
 
 @functools.lru_cache(maxsize=1)
