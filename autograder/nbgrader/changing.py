@@ -41,8 +41,9 @@ _create_notebook = SaveCells._create_notebook
 class Known:
     """What the gradebook knows of an assignment's notebook; `students` have handed it in.
 
-    `sources` are the cells' texts, `graded` the points of graded cells, `answers` the cells with comments (all by their
-    names), `tasks` the cells that are nbgrader's tasks, `by_hand` how many marks a person gave in each cell, and `notebooks` the names of all notebooks.
+    By the names of cells: `sources` are their texts, `graded` the points of those that are graded, `answers` the cells
+    with comments, `tasks` nbgrader's tasks, `by_hand` how many marks a person gave in each. `notebooks` has the names
+    of all notebooks.
     """
 
     students: int

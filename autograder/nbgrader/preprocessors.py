@@ -236,9 +236,13 @@ def look_again() -> None:
 _parts_at_first: dict[Path, dict[str, str]] = {}
 
 
-@functools.lru_cache(maxsize=1)
 def warm_grader(unsafe: bool, device: str) -> Grader:
-    """One Grader, with its sandbox, for all submissions of this process."""
+    """One Grader, with its sandbox, for all submissions to a course that this process grades."""
+    return _warm_grader(unsafe, device, course.root())
+
+
+@functools.lru_cache(maxsize=4)
+def _warm_grader(unsafe: bool, device: str, root: Path) -> Grader:
     grader = start.started_grader(device, unsafe)
     atexit.register(grader.close)
     return grader
