@@ -96,7 +96,16 @@ def parser():
     where = grade_.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
     where.add_argument("--scheduler", metavar="ADDRESS", help="grade on a Dask cluster, such as tcp://host:8786")
-    grade_.add_argument("--regrade", action="store_true", help="draw new inputs and grade everything again")
+    grade_.add_argument("--regrade", action="store_true", help="grade everything again, with the same inputs")
+    grade_.add_argument(
+        "--new-inputs",
+        action="store_true",
+        help="grade everything again, with new inputs: scores of wrong answers may then change by luck",
+    )
+    grade_.add_argument("--dry-run", action="store_true", help="write nothing, and say whose points would change")
+    grade_.add_argument(
+        "--json", action="store_true", help="print only whose points change, one line of JSON for each exercise"
+    )
     _sandbox_options(grade_)
     grade_.set_defaults(run=grade)
 
@@ -250,8 +259,9 @@ def grade(options):
             raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.")
         classes.append((assignment, who))
     with engine_for(options.scheduler, options.jobs, device(options), options.unsafe) as engine:
-        settings = engine, device(options), options.unsafe, options.regrade
-        return max(grade_class(root, assignment, who, *settings) for assignment, who in classes)
+        settings = engine, device(options), options.unsafe, options.regrade, options.new_inputs
+        how = {"is_draft": options.dry_run, "as_json": options.json}
+        return max(grade_class(root, assignment, who, *settings, **how) for assignment, who in classes)
 
 
 def report(options):

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import UsageError
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
     from ..course import Assignment
     from ..grading.store import Store
     from ..nbgrader.runs import NbgraderCourse
+    from ..report.outcome_text import ClassTable
+    from ..report.standing import Standing
     from ..submission.read import StrPath
     from ..verdict import Verdict
-    from .run import Engine, Recorder
+    from .run import Batch, Engine, Recorder
 
 T = TypeVar("T")
 
@@ -33,28 +36,34 @@ def grade_class(
     device: str = "cpu",
     unsafe: bool = False,
     renew: bool = False,
+    new_inputs: bool = False,
+    is_draft: bool = False,
+    as_json: bool = False,
 ) -> int:
-    """Grade the submissions of the students `who`, record them, print a summary; returns the exit code."""
-    from ..grading import gate
-    from ..grading.store import Store
-    from ..report import outcome_text
-    from .run import Batch, remarks
+    """Grade the submissions of the students `who`, record them, print a summary; returns the exit code.
 
-    results = Store(root)
+    `renew` and `new_inputs` are those of `run.Batch`. A draft writes nothing, and says what would change.
+    """
+    from ..grading import gate
+    from ..grading.store import Draft, Store
+    from ..report import outcome_text
+    from .run import Batch, Nobody, remarks
+
+    results = Draft(root) if is_draft else Store(root)
     with locked(root, assignment.name):
         results.sweep()
-        batch = Batch(root, assignment, who, results, device, renew)
+        batch = Batch(root, assignment, who, results, device, renew, new_inputs)
         engine.warm(batch.at_once)  # starts up while nbgrader is imported, which takes as long as torch
         from ..nbgrader import points
 
         runs = _runs(root, assignment, unsafe=unsafe, device=device)
         gate.require(assignment, lambda a: _solution(engine, a, batch.seed), points.configured(runs.config), results)
-        with _writer(runs, assignment, results) as writer:
+        with Nobody() if is_draft else _writer(runs, assignment, results) as writer:
             table = outcome_text.ClassTable(assignment)
             for student, verdict in progress(f"grading {assignment.name}", batch.run(engine, writer), len(who)):
                 table.add(student, verdict)
-    print(table.text())
-    print(outcome_text.batch_summary(batch))
+        standings = standings_of(runs, assignment)
+        _print_class(root, assignment, batch, table, standings, is_draft, as_json)
     for remark in remarks(root, assignment.name, who):
         print(f"autograder: {outcome_text.name_of(remark)}", file=sys.stderr)
     problems = [*batch.problems, *writer.unrecorded]
@@ -69,12 +78,53 @@ def grade_class(
     return 2 if problems or batch.unjudged else 0
 
 
+def standings_of(runs: NbgraderCourse, assignment: Assignment) -> dict[str, Standing]:
+    """What the gradebook holds for everybody who handed in, by student."""
+    from ..nbgrader.standings import standings
+
+    with runs.gradebook() as gradebook:
+        return standings(gradebook, assignment)
+
+
+def _print_class(
+    root: StrPath,
+    assignment: Assignment,
+    batch: Batch,
+    table: ClassTable,
+    standings: dict[str, Standing],
+    is_draft: bool,
+    as_json: bool,
+) -> None:
+    """Print the table, the summary, who gains or loses, and what waits; keep the whole list of changes in reports/."""
+    from ..grading.store import write
+    from ..report import outcome_text, regrade
+    from ..report.standing import again_sentence, waiting_sentence
+
+    if as_json:
+        print(regrade.as_json(batch.changes), end="\n" if batch.changes else "")
+    else:
+        print(table.text(None if is_draft else standings))
+        print(outcome_text.batch_summary(batch))
+    if not is_draft and batch.changes:
+        path = os.path.join(root, "reports", f"{assignment.name}.changes.jsonl")
+        write(Path(path), regrade.as_json(batch.changes) + "\n")
+    if not as_json and (batch.changes or is_draft or batch.renew):
+        print(regrade.as_text(batch.changes, table.total, standings, is_draft))
+    if not is_draft and batch.changes and not as_json:
+        print(f"reports/{assignment.name}.changes.jsonl has all of it.")
+    for said in () if as_json else (waiting_sentence(standings), again_sentence(standings)):
+        if said:
+            print(said)
+
+
 def _runs(root: StrPath, assignment: Assignment, **settings: Any) -> NbgraderCourse:
     """The NbgraderCourse, whose gradebook must know the assignment as its source has it. Raises UsageError."""
+    from ..nbgrader.changing import require_build
     from ..nbgrader.runs import NbgraderCourse
 
     runs = NbgraderCourse(root, **settings)
-    require_build(runs, assignment)
+    with runs.gradebook() as gradebook:
+        require_build(gradebook, assignment)
     return runs
 
 
@@ -133,24 +183,6 @@ def locked(root: StrPath, assignment: str) -> Iterator[None]:
         yield
 
 
-def require_build(runs: NbgraderCourse, assignment: Assignment) -> None:
-    """Raises UsageError unless the gradebook knows the assignment as its source has it."""
-    from nbgrader.api import MissingEntry
-
-    from ..course import ORIGINAL
-
-    advice = f"Run `autograder build {assignment.name.split('_')[0]}` first."
-    try:
-        with runs.gradebook() as gradebook:
-            cells = {c.name: c.source for c in gradebook.find_notebook(assignment.name, assignment.name).source_cells}
-    except MissingEntry:
-        raise UsageError(f"The gradebook does not know {assignment.name}. {advice}") from None
-    expected = {c.grade_id: c.source for c in assignment.cells}
-    locked = [c.grade_id for c in assignment.cells if c.locked and not ORIGINAL.search(c.source)]
-    if cells.keys() != expected.keys() or any(cells[name] != expected[name] for name in locked):
-        raise UsageError(f"The source of {assignment.name} has changed since it was built. {advice}")
-
-
 def report_class(root: StrPath, assignment: Assignment, jobs: int) -> int:
     """Write feedback/ and reports/ for an assignment; returns the exit code."""
     from ..grading.store import Store
@@ -171,6 +203,13 @@ def report_class(root: StrPath, assignment: Assignment, jobs: int) -> int:
             lost += not is_written
     path = reports.write(root, assignment, results.each(assignment.name))
     print(f"feedback/STUDENT/{assignment.name}/{assignment.name}.html and {os.path.relpath(path, root)} are written")
+    from ..nbgrader.runs import NbgraderCourse
+    from ..report.standing import again_sentence, totals_sentence, waiting_sentence
+
+    standings = standings_of(NbgraderCourse(root), assignment)
+    for said in (totals_sentence(standings), waiting_sentence(standings), again_sentence(standings)):
+        if said:
+            print(said)
     return 2 if lost else 0
 
 

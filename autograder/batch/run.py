@@ -11,8 +11,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import NotRecorded, Unreadable
+from ..report import regrade
 from ..submission import files, read
+from ..submission.answers import answers_of
 from ..submission.read import StrPath, SubmittedCell
+from ..submission.restore import restore
 from ..verdict import Graded, Verdict, rejected, settled
 from .tasks import Task
 
@@ -92,6 +95,24 @@ def remarks(root: StrPath, assignment: str, who: Iterable[str]) -> Iterator[str]
         yield f"{', '.join(students)}: their notebooks are one and the same file (by hard links): find out whose it is"
 
 
+class Nobody:
+    """The Recorder of a run that writes nothing."""
+
+    unrecorded = ()
+
+    def __enter__(self) -> Nobody:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def held(self, student: str, key: str) -> None:
+        return None
+
+    def add(self, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str) -> None:
+        pass
+
+
 class Changed(Exception):
     """A submission is no longer what it was when the run began."""
 
@@ -102,11 +123,13 @@ class Batch:
     Afterwards `unreadable` lists students, and `known` lists pairs (student, key of the stored result). `pending` maps
     the keys of results still to be found to lists of students: equal submissions are graded once. `stopped` does the
     same for submissions whose last grading was stopped by a deadline or a kill: each run grades them once more, alone,
-    before that counts. With `renew`, inputs are drawn anew, so that nothing is known. `results` is the course's store.
+    before that counts. With `renew`, nothing counts as known; with `new_inputs`, they are drawn anew, too, so that
+    scores may change by luck. `results` is the course's store.
 
     While running, it keeps `graded` (a count), `statuses` (the statuses of exercises that could not be graded, and how
     many submissions have each), `problems` (student, why there is no row), `unjudged` (checks that ended by a mistake
-    of their own, and for how many students) and `slowest` (seconds, student, what took most of them, and how many).
+    of their own, and for how many students), `slowest` (seconds, student, what took most of them, and how many) and
+    `changes` (who gets other points than before for the same work).
     """
 
     def __init__(
@@ -117,12 +140,14 @@ class Batch:
         results: Store,
         device: str = "cpu",
         renew: bool = False,
+        new_inputs: bool = False,
     ) -> None:
         self.root = Path(root)
         self.assignment = assignment
         self.results = results
         self.device = device
-        self.seed = results.seed(assignment.name, renew=renew)
+        self.renew = renew or new_inputs
+        self.seed = results.seed(assignment.name, renew=new_inputs)
         self.unreadable: list[str] = []
         self.known: list[tuple[str, str]] = []
         self.pending: dict[str, list[str]] = {}
@@ -132,6 +157,7 @@ class Batch:
         self.problems: list[tuple[str, str]] = []
         self.unjudged: Counter[str] = Counter()
         self.slowest: list[tuple[float, str, str, float]] = []
+        self.changes: list[regrade.Change] = []
         for student in who:
             self._look_at(student)
 
@@ -139,14 +165,14 @@ class Batch:
         try:
             data = files.read_bytes(self._path(student))
             key = self._key(data)
-            if self.results.has(key):
+            if self.results.has(key) and not self.renew:
                 self.known.append((student, key))
                 return
             read.read_notebook(data)
         except Unreadable:
             self.unreadable.append(student)
         else:
-            waiting = self.stopped if self.results.was_stopped(key) else self.pending
+            waiting = self.stopped if self.results.was_stopped(key) and not self.renew else self.pending
             waiting.setdefault(key, []).append(student)
 
     @property
@@ -224,13 +250,24 @@ class Batch:
     def _record(
         self, writer: Recorder, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str
     ) -> Iterator[tuple[str, Verdict]]:
+        changes = self._changes(student, submitted, graded.verdict)
         try:
             writer.add(student, submitted, graded, key)
         except NotRecorded as problem:
             self.problems.append((student, str(problem)))
         else:
+            self.changes += changes
             self._count_statuses(graded.verdict)
             yield student, graded.verdict
+
+    def _changes(self, student: str, submitted: Sequence[SubmittedCell], verdict: Verdict) -> list[regrade.Change]:
+        """What changes for a student whose latest verdict, for the same work, was another one."""
+        before, recorded = self.results.latest_of(self.assignment.name, student)
+        found = list(regrade.changes(student, before, verdict)) if before else []
+        if not found or not isinstance(recorded, dict):
+            return found
+        answers = answers_of(restore(submitted, self.assignment.cells, self.assignment))
+        return found if recorded.get("answers", answers) == answers else []
 
     def _count(self, student: str, graded: Graded) -> None:
         self.graded += 1

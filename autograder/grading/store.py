@@ -30,15 +30,19 @@ class Store:
     def __init__(self, root: reading.StrPath) -> None:
         self.root = Path(root) / FOLDER
 
+    def _write(self, path: Path, text: str) -> None:
+        write(path, text)
+
     def seed(self, assignment: str, renew: bool = False) -> int:
         """The seed that an assignment's inputs are drawn from: it is secret, and stays the same until renewed."""
         path = self.root / "seeds" / f"{assignment}.json"
-        data = {} if renew else read(path)
-        seed = data.get("seed")
+        seed = None if renew else read(path).get("seed")
         if type(seed) is int and 0 <= seed < 2**48:
             return seed
-        seed = int.from_bytes(os.urandom(6), "big")
-        write(path, json.dumps({"seed": seed}))
+        # if it is lost, that of a verdict: nobody should lose points to luck when graded again
+        seed = None if renew else next((verdict.seed for _, verdict in self.each(assignment)), None)
+        seed = int.from_bytes(os.urandom(6), "big") if seed is None else seed
+        self._write(path, json.dumps({"seed": seed}))
         return seed
 
     def sweep(self) -> None:
@@ -65,9 +69,9 @@ class Store:
         """Store a Graded where `get` or `get_stopped` finds it."""
         cells = [{**vars(c), "source": "", "known": None} for c in graded.cells]  # restored from the submission
         data = {"verdict": graded.verdict.to_dict(), "cells": cells, "outputs": graded.outputs}
-        write(self._path(key, FINAL if graded.final else STOPPED), json.dumps(data))
-        if graded.final:
-            self._path(key, STOPPED).unlink(missing_ok=True)
+        here, other = (FINAL, STOPPED) if graded.final else (STOPPED, FINAL)
+        self._write(self._path(key, here), json.dumps(data))
+        self._path(key, other).unlink(missing_ok=True)
 
     def _path(self, key: str, folder: str = FINAL) -> Path:
         return self.root / folder / key[:2] / f"{key}.json"
@@ -86,7 +90,7 @@ class Store:
 
     def put_passed(self, assignment: str, points: Mapping[str, float]) -> None:
         """Remember that an assignment has passed `gate.require` with these points."""
-        write(self._gate(assignment), json.dumps({"course": course_version(), "points": points}))
+        self._write(self._gate(assignment), json.dumps({"course": course_version(), "points": points}))
 
     def _gate(self, assignment: str) -> Path:
         return self.root / "gate" / f"{assignment}.json"
@@ -94,7 +98,7 @@ class Store:
     def put_latest(self, assignment: str, student: str, verdict: Verdict, recorded: object = None) -> None:
         """Remember a student's verdict for the report, and what the gradebook `recorded` of it (JSON-able)."""
         data = {"verdict": verdict.to_dict(), "recorded": recorded}
-        write(self.root / "verdicts" / assignment / f"{student}.json", json.dumps(data))
+        self._write(self.root / "verdicts" / assignment / f"{student}.json", json.dumps(data))
 
     def latest_of(self, assignment: str, student: str) -> tuple[Verdict | None, Any]:
         """(the student's latest verdict, what the gradebook recorded of it), or (None, None)."""
@@ -114,6 +118,27 @@ class Store:
     def latest(self, assignment: str) -> dict[str, Verdict]:
         """The verdicts on an assignment, by student."""
         return dict(self.each(assignment))
+
+
+class Draft(Store):
+    """The same store for a run that writes nothing: what is put into it is kept in memory, where a run needs it."""
+
+    def __init__(self, root: reading.StrPath) -> None:
+        super().__init__(root)
+        self.stopped: dict[str, Graded] = {}
+
+    def _write(self, path: Path, text: str) -> None:
+        pass
+
+    def sweep(self) -> None:
+        pass
+
+    def put(self, key: str, graded: Graded) -> None:
+        if not graded.final:
+            self.stopped[key] = graded
+
+    def get_stopped(self, key: str) -> Graded | None:
+        return self.stopped.get(key) or super().get_stopped(key)
 
 
 def read(path: Path) -> dict[str, Any]:

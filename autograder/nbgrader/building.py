@@ -10,12 +10,12 @@ from ..grading.grader import Grader
 from ..grading.store import Store
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
-from . import colab, points, rules
+from . import changing, colab, points, rules
 from .runs import NbgraderCourse
 
 
 def build(root: Path, names: Sequence[str], runs: NbgraderCourse) -> Iterator[str | Assignment]:
-    """Make release/ and solutions/ for assignments; yields sentences on changed points, and each finished assignment.
+    """Make release/ and solutions/ for assignments; yields sentences on what has changed, and each finished assignment.
 
     Raises CourseError if an assignment could not be graded as it is, before anything of it is released.
     """
@@ -26,11 +26,18 @@ def build(root: Path, names: Sequence[str], runs: NbgraderCourse) -> Iterator[st
         for name in names:
             path = course.assignments(root)[name].path
             gate.require_graders(course.assignments(root)[name])
+            changing.require_possible(_known(runs, name), course.assignments(root)[name])
             yield from points.write(path, grader.worth(), wanted)
         course.forget()  # it was read before the points were written
         for name in names:
             gate.require(course.assignments(root)[name], grader.grade_solution, wanted, Store(root))
+            yield from changing.notes(_known(runs, name), course.assignments(root)[name])
             runs.build(name)
             yield course.assignments(root)[name]
     rules.release(Path(root))
     points.write_readme(Path(root) / "README.md", {n: a.points for n, a in course.assignments(root).items()})
+
+
+def _known(runs: NbgraderCourse, name: str) -> changing.Known | None:
+    with runs.gradebook() as gradebook:
+        return changing.known(gradebook, name)

@@ -26,12 +26,13 @@ from nbgrader.api import (
 )
 from nbgrader.converters.base import BaseConverter
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, OverwriteKernelspec
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, insert, literal, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError
 
 from ..errors import DISK, NotRecorded
 from ..submission import files
+from ..submission.answers import answers_of, unchanged
 from ..submission.restore import restore
 from . import preprocessors
 
@@ -87,7 +88,9 @@ class Recorded:
 class Row:
     """What the gradebook is to hold for a submission: points and comments, by the name of a cell.
 
-    Points are None if a person has to give them. `timestamp` is when it was handed in (UTC), or None.
+    Points are None if a person has to give them. `timestamp` is when it was handed in (UTC), or None. `answers` are
+    hashes of what the student wrote, and `unchanged` names the cells whose answers are what they were when recorded
+    before.
     """
 
     student: str
@@ -96,10 +99,17 @@ class Row:
     timestamp: datetime | None
     verdict: Verdict
     key: str
+    answers: dict[str, str]
+    unchanged: set[str]
 
     def recorded(self) -> dict[str, Any]:
         """What identifies this row, to see whether the same was recorded already; it survives a round trip as JSON."""
-        return {"key": self.key, "grades": self.grades, "timestamp": str(self.timestamp)}
+        return {
+            "key": self.key,
+            "grades": self.grades,
+            "timestamp": str(self.timestamp),
+            "answers": self.answers,
+        }
 
 
 class GradebookWriter:
@@ -221,7 +231,11 @@ class GradebookWriter:
         comments: Comments = {}
         for cell in notebook.cells:
             self._assess(cell, graded.verdict, grades, comments)
-        self.waiting.append(Row(student, grades, comments, self._timestamp(student), graded.verdict, key))
+        _, recorded = self.results.latest_of(self.assignment.name, student)
+        before, answers = preprocessors.answers_in(recorded), answers_of(cells)
+        same = {name for name in grades if unchanged(before, answers, name, name in self.exercises)}
+        timestamp = self._timestamp(student)
+        self.waiting.append(Row(student, grades, comments, timestamp, graded.verdict, key, answers, same))
         if self.due < time.monotonic() or (len(self.waiting) >= MANY and not self.is_kept):
             self.flush()
 
@@ -366,7 +380,10 @@ class GradebookWriter:
         if name != self.assignment.name:
             grades = comments = [(notebook, {}) for notebook in by_student.values()]
         else:
-            grades = [(by_student[row.student], row.grades) for row in rows]
+            grades = [
+                (by_student[row.student], {name: (score, name in row.unchanged) for name, score in row.grades.items()})
+                for row in rows
+            ]
             comments = [(by_student[row.student], row.comments) for row in rows]
             table = SubmittedNotebook.__table__
             database.execute(
@@ -398,12 +415,12 @@ def _for_one(error: OSError) -> NotRecorded:
     return NotRecorded(f"{where}cannot be written ({error.strerror or error}): look at what lies there")
 
 
-def _graded(score: float | None, manual_score: float | None) -> dict[str, Any]:
-    """The columns as nbgrader sets them: a cell that a person has graded, or has to grade, needs manual grading."""
-    return {"auto_score": score, "needs_manual_grade": manual_score is not None or score is None}
+def _graded(given: tuple[float | None, bool] | None, manual_score: float | None, waited: bool) -> dict[str, Any]:
+    score, same = given or (None, False)
+    return {"auto_score": score, "needs_manual_grade": preprocessors.waits(score, manual_score, waited, same)}
 
 
-def _commented(comment: str | None, manual_comment: str | None) -> dict[str, Any]:
+def _commented(comment: str | None, manual_comment: str | None, waited: bool) -> dict[str, Any]:
     return {"auto_comment": comment}
 
 
@@ -412,25 +429,27 @@ def _put(
     table: Any,
     cells: dict[str, str],
     wanted: Sequence[tuple[str, dict[str, Any]]],
-    values: Callable[[Any, Any], dict[str, Any]],
+    values: Callable[[Any, Any, bool], dict[str, Any]],
 ) -> None:
     """Insert or update rows by notebook and cell: `wanted` is a list of (a notebook's id, {name of a cell: value}).
 
-    `values` maps a value, and the value that a person has given (or None), to columns. A cell without a value gets a
-    row if it has none; an existing row stays as it is.
+    `values` maps a value, the value that a person has given (or None), and whether a person was to look at the cell, to
+    columns. A cell without a value gets a row if it has none; an existing row stays as it is.
     """
-    manual = table.c.manual_score if table is Grade.__table__ else table.c.manual_comment
+    is_grade = table is Grade.__table__
+    manual = table.c.manual_score if is_grade else table.c.manual_comment
+    waits = table.c.needs_manual_grade if is_grade else literal(False)
     found = database.execute(
-        select(table.c.id, table.c.notebook_id, table.c.cell_id, manual).where(
+        select(table.c.id, table.c.notebook_id, table.c.cell_id, manual, waits).where(
             table.c.notebook_id.in_([notebook for notebook, _ in wanted])
         )
     )
-    there = {(row.notebook_id, row.cell_id): (row.id, row[3]) for row in found}
+    there = {(row.notebook_id, row.cell_id): (row.id, row[3], bool(row[4])) for row in found}
     new, changed = [], []
     for notebook, by_name in wanted:
         for name, cell in cells.items():
-            id, given = there.get((notebook, cell), (None, None))
-            row = values(by_name.get(name), given)
+            id, given, waited = there.get((notebook, cell), (None, None, False))
+            row = values(by_name.get(name), given, waited)
             if id is None:
                 new.append({"id": new_uuid(), "notebook_id": notebook, "cell_id": cell, **row})
             elif name in by_name:

@@ -6,6 +6,8 @@ Without the patches (nbgrader 0.9.6):
   in the gradebook.
 - The batch stops at a FIFO, at a timestamp.txt that holds no time, at a folder with a line break in its name, and when
   a program locks SQLite's file for more than 5 s.
+- A release is removed before the new one is made, and no cell can be added once somebody has handed in (`swapping.py`,
+  `changing.py`).
 - The target of a symbolic link is graded, and copied into `autograded/` and the feedback.
 - `nbgrader export` has an option for another plug-in, but a course with an older configuration does not set it: a name
   that is a formula would act as one in the table.
@@ -15,6 +17,7 @@ Without the patches (nbgrader 0.9.6):
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import sqlite3
@@ -27,9 +30,11 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import base
 from nbgrader.converters.autograde import Autograde
 from nbgrader.converters.base import NbGraderException
+from nbgrader.converters.generate_assignment import GenerateAssignment
 from nbgrader.converters.generate_feedback import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import CsvExportPlugin
+from nbgrader.preprocessors import SaveCells
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
@@ -37,10 +42,10 @@ from .. import course
 from ..errors import Unreadable, UserError
 from ..submission import files
 from ..submission.times import time_of
-from . import exporting, formgrader_patch, preprocessors, safe_markdown
+from . import changing, exporting, formgrader_patch, preprocessors, safe_markdown, swapping
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
 MAX_COPIED = 20 * 2**20
@@ -56,6 +61,9 @@ def apply() -> None:
     """Put the patches in place; doing it twice does no harm."""
     CourseDirectory.get_existing_timestamp = get_existing_timestamp
     Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
+    GenerateAssignment.init_notebooks = init_source_notebooks
+    SaveCells._create_notebook = changing.create_notebook
+    swapping.apply()
     base.BaseConverter.init_assignment = copy_files
     base.BaseConverter._format_source = format_source
     base.find_all_files = find_regular_files
@@ -81,13 +89,46 @@ def init_notebooks(self: Any) -> None:
     except MissingEntry:
         return _init_notebooks(self)  # reports that the assignment is unknown
     take_notebooks(self, names)
-    assignment = self.coursedir.assignment_id
-    if isinstance(self, Autograde) and assignment in course.assignments():
-        try:
-            preprocessors.require_gate(assignment, self.config)
-        except UserError as problem:  # one sentence for the instructor, before any student is graded
-            self.log.error("%s", problem)
-            raise NbGraderException(str(problem)) from None
+    if isinstance(self, Autograde):
+        with _in_one_sentence(self), _in_the_course(self):
+            directory: Any = self.coursedir
+            preprocessors.require_gate(directory.assignment_id, self.config, directory)
+
+
+def init_source_notebooks(self: Any) -> None:
+    """nbgrader's own search, after which changes are refused that the gradebook cannot follow."""
+    _init_notebooks(self)
+    with _in_one_sentence(self), _in_the_course(self):
+        course.forget()  # a server may have read it long ago
+        assignment = course.assignments().get(self.coursedir.assignment_id)
+        if assignment is None or getattr(self, "no_database", False):
+            return
+        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
+            there = changing.known(gradebook, assignment.name)
+        changing.require_possible(there, assignment)
+        for said in changing.notes(there, assignment):
+            self.log.warning("%s", said)
+
+
+@contextlib.contextmanager
+def _in_one_sentence(self: Any) -> Iterator[None]:
+    """Tells what is wrong with the course in one sentence for the instructor, before anything is done."""
+    try:
+        yield
+    except UserError as problem:
+        self.log.error("%s", problem)
+        raise NbGraderException(str(problem)) from None
+
+
+@contextlib.contextmanager
+def _in_the_course(self: Any) -> Iterator[None]:
+    """Works in the course's folder, which a server was perhaps not started in."""
+    before = os.getcwd()
+    os.chdir(self.coursedir.root)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def notebooks_of(gradebook: Gradebook, assignment: str) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -18,12 +19,13 @@ from nbgrader.utils import is_solution
 from traitlets import Bool, Unicode
 
 from .. import course, verdict
-from ..errors import CourseError
+from ..errors import CourseError, UsageError
 from ..grading import gate, start, store
 from ..report import outcome_text
 from ..submission import files, read
+from ..submission.answers import answers_of, unchanged
 from ..submission.restore import ADDED, RestoredCell, restore
-from . import points
+from . import changing, points
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -163,8 +165,8 @@ class GradeInSandbox(NbGraderPreprocessor):
             if graded is None or len(graded.cells) != len(cells):
                 graded = self._graded(cells, assignment, seed)
                 results.put(key, graded)
-        results.put_latest(where["assignment"], where["student"], graded.verdict)
         resources["autograder"] = graded.verdict
+        resources["autograder_answers"] = answers_of(cells)
         write_outputs(nb.cells, cells, graded)
         return nb, resources
 
@@ -197,21 +199,50 @@ def write_outputs(
             made.outputs = [nbformat.from_dict(o) for o in graded.outputs.get(index, [])]
 
 
-def require_gate(assignment, config):
-    """Raises CourseError if an assignment may not be graded, see `gate.require`; `config` is nbgrader's."""
+def require_gate(assignment: str, config: Any, directory: Any) -> None:
+    """Raises UserError if an assignment may not be graded, see `gate.require`, or if it is not built as it is now.
+
+    `config` is nbgrader's, `directory` its CourseDirectory. The working directory must be the course's folder.
+    """
     settings = config.GradeInSandbox
     unsafe, device = settings.get("unsafe", False), settings.get("device", "cpu")
 
     def grade_solution(found):
         return warm_grader(unsafe, device).grade_solution(found)
 
-    wanted = points.configured(config)
-    gate.require(course.assignments()[assignment], grade_solution, wanted, store.Store(course.root()))
+    look_again()
+    found = course.find_assignment(assignment)
+    with Gradebook(directory.db_url, directory.course_id) as gradebook:
+        changing.require_build(gradebook, found)
+    gate.require(found, grade_solution, points.configured(config), store.Store(course.root()))
 
 
-@functools.lru_cache(maxsize=1)
+def look_again() -> None:
+    """Read the course again, which may have changed since a server was started.
+
+    Raises UsageError if its checks have: they are modules of this process, and stay as they were.
+    """
+    course.forget()
+    store.course_parts.cache_clear()
+    now = store.course_parts()
+    before = _parts_at_first.setdefault(course.root(), now)
+    if any(now[part] != before[part] for part in ("kit", "exercises of the course")):
+        raise UsageError(
+            "The checks have changed since this server was started: restart JupyterLab, or run `autograder grade"
+            " NN`; nothing is graded."
+        )
+
+
+_parts_at_first: dict[Path, dict[str, str]] = {}
+
+
 def warm_grader(unsafe: bool, device: str) -> Grader:
-    """One Grader, with its sandbox, for all submissions of this process."""
+    """One Grader, with its sandbox, for all submissions to a course that this process grades."""
+    return _warm_grader(unsafe, device, course.root())
+
+
+@functools.lru_cache(maxsize=4)
+def _warm_grader(unsafe: bool, device: str, root: Path) -> Grader:
     grader = start.started_grader(device, unsafe)
     atexit.register(grader.close)
     return grader
@@ -224,21 +255,48 @@ def score_of(outcome):
     return None if outcome.unjudged else outcome.score
 
 
+def waits(auto: float | None, by_hand: float | None, waited: bool, same: bool) -> bool:
+    """Whether a person has to look at a cell; `waited` says whether so before, `same` that the answer is as it was.
+
+    nbgrader's own rule sends back whatever a person has graded, with each regrade.
+    """
+    if by_hand is None:
+        return auto is None
+    return waited or not same
+
+
+def answers_in(recorded: Any) -> Any:
+    """The hashes of a student's answers, from what was recorded with the latest verdict; None if there are none."""
+    return recorded.get("answers") if isinstance(recorded, dict) else None
+
+
 class SaveVerdict(SaveAutoGrades):
-    """nbgrader's SaveAutoGrades, with the scores of the Verdict; a cell's outputs never count."""
+    """nbgrader's SaveAutoGrades, with the scores of the Verdict; a cell's outputs never count.
+
+    What a person has graded stays so while the answer is the same, see `waits`.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        where, results = resources["nbgrader"], store.Store(course.root())
+        latest = where["assignment"], where["student"]
+        self.before = answers_in(results.latest_of(*latest)[1])
+        nb, resources = super().preprocess(nb, resources)
+        results.put_latest(*latest, resources["autograder"], {"answers": resources["autograder_answers"]})
+        return nb, resources
 
     def _add_score(self, cell: NotebookNode, resources: Any) -> None:
         name = cell.metadata.nbgrader["grade_id"]
         exercise = {e.grade_id: e.name for e in course.exercises().values()}.get(name)
         if exercise is None and cell.cell_type == "code" and not is_solution(cell):
             raise CourseError(f"The graded cell {name!r} belongs to no exercise, so nothing is recorded.")
+        grade: Any = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
+        waited = grade.needs_manual_grade
         if exercise is None:  # a written answer: graded by hand, or 0 if it is still the released text
-            return super()._add_score(cell, resources)
-        where = self.notebook_id, self.assignment_id, self.student_id
-        grade: Any = self.gradebook.find_grade(name, *where)
-        outcome = resources["autograder"].exercise(exercise)
-        grade.auto_score = score_of(outcome)
-        grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
+            super()._add_score(cell, resources)
+        else:
+            grade.auto_score = score_of(resources["autograder"].exercise(exercise))
+        same = unchanged(self.before, resources["autograder_answers"], name, exercise is not None)
+        grade.needs_manual_grade = waits(grade.auto_score, grade.manual_score, waited, same)
         self.gradebook.db.commit()
 
 

@@ -1,14 +1,19 @@
 """Formats an exercise's outcome: as text for terminals, as HTML for test cells and the feedback."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from .. import course
 from ..verdict import CATEGORIES, NOT_TRIED, RAISED, STOPPED_WITH, Check, Outcome, Verdict, printable
+
+if TYPE_CHECKING:
+    from .standing import Mark, Standing
 
 MOST_ROWS = 100  # rows of the table on a terminal, at most
 NOT_STARTED = "not started"
@@ -161,7 +166,7 @@ def _by_hand(verdict: Verdict) -> str:
     assignment = course.assignments().get(verdict.assignment)
     whole = assignment and {e.name for e in assignment.exercises} == {e.exercise for e in verdict.exercises}
     more = assignment.points_by_hand if assignment and whole else 0
-    return f", {points(more)} more are given by hand" if more else ""
+    return f" so far; {points(more)} more are given by hand" if more else ""
 
 
 def name_of(student: str) -> str:
@@ -178,19 +183,29 @@ class ClassTable:
     def __init__(self, assignment: course.Assignment) -> None:
         self.number = assignment.name.split("_")[0]
         self.names = [e.name for e in assignment.exercises]
-        self.rows: list[list[str]] = []
+        self.has_more = assignment.points_by_hand > 0
+        self.verdicts: dict[str, Verdict] = {}
         self.total = 0
 
     def add(self, student: str, verdict: Verdict) -> None:
         self.total += 1
         if self.total <= MOST_ROWS:
-            cells = [_cell(verdict.exercise(name)) for name in self.names]
-            self.rows.append([name_of(student), *cells, f"{points(verdict.score)} / {points(verdict.max_score)}"])
+            self.verdicts[student] = verdict
 
-    def text(self) -> str:
+    def text(self, standings: Mapping[str, Standing] | None = None) -> str:
+        """The table; `standings` has what the gradebook holds, such as points given by hand, where it is known."""
         if self.total > MOST_ROWS:
             return f"{self.total} submissions; `autograder report {self.number}` shows them all."
-        return _aligned([["student", *self.names, "total"], *sorted(self.rows)])
+        known = standings or {}
+        rows = [self._row(student, verdict, known.get(student)) for student, verdict in self.verdicts.items()]
+        return _aligned([["student", *self.names, "total"], *sorted(rows)])
+
+    def _row(self, student: str, verdict: Verdict, standing: Standing | None) -> list[str]:
+        marks = {name: standing.of_exercise(name) if standing else None for name in self.names}
+        score, most = points(verdict.score), points(verdict.max_score)
+        total = f"{score} of {most} so far" if self.has_more else f"{score} / {most}"
+        total = standing.total() if standing else total
+        return [name_of(student), *(_cell(verdict.exercise(name), marks[name]) for name in self.names), total]
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:
@@ -200,11 +215,13 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
 
-def _cell(outcome: Outcome | None) -> str:
+def _cell(outcome: Outcome | None, mark: Mark | None = None) -> str:
     if outcome is None:
         return "-"
-    text = f"{points(outcome.score)}/{points(outcome.max_score)}"
-    named = ", ".join([NOT_STARTED] * outcome.not_started + [d.id for d in outcome.diagnosis])
+    score = mark.score if mark else outcome.score
+    text = f"{points(score)}/{points(outcome.max_score)}"
+    by_hand = ["by hand"] * bool(mark and mark.changed_by_hand) + ["with extra"] * bool(mark and mark.extra)
+    named = ", ".join([*by_hand, *[NOT_STARTED] * outcome.not_started, *(d.id for d in outcome.diagnosis)])
     return f"{text} {named or STATUS[outcome.status]}".rstrip()
 
 

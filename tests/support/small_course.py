@@ -38,3 +38,31 @@ def submit(place: Path, student: str, answers: dict[str, str], folder: str = "re
     for exercise, source in answers.items():
         cell_of(notebook, f"{exercise}-solution")["source"] = source
     return hand_in(json.dumps(notebook), place / "submitted" / student / NAME, f"{NAME}.ipynb")
+
+
+def edit(place: Path, change) -> None:
+    """Change the course's source notebook: `change` gets the parsed notebook."""
+    path = place / "source" / NAME / f"{NAME}.ipynb"
+    notebook = load(path)
+    change(notebook)
+    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+
+
+def graded_cell(id: str, source: str, points: float, is_answer: bool = False) -> dict:
+    """A graded cell: a written answer, or the test cell of an exercise."""
+    meta = {"schema_version": 3, "grade_id": id, "grade": True, "solution": is_answer, "locked": not is_answer}
+    about = {"nbgrader": {**meta, "task": False, "points": points}}
+    if is_answer:
+        return {"cell_type": "markdown", "id": id, "metadata": about, "source": source}
+    return {"cell_type": "code", "id": id, "metadata": about, "source": source, "outputs": [], "execution_count": None}
+
+
+def add_question(notebook: dict, id: str = "why", points: float = 4) -> None:
+    """Add a written question to the end of a source notebook, with its heading and its row in the table."""
+    text = f"## Why?\n\n**{points:g} points · 5 minutes · easy**\n\nWhy the mean?"
+    notebook["cells"].append({"cell_type": "markdown", "id": f"{id}-text", "metadata": {}, "source": text})
+    answer = "YOUR ANSWER\n\n### BEGIN SOLUTION\nIt is the best guess.\n### END SOLUTION"
+    notebook["cells"].append(graded_cell(id, answer, points, is_answer=True))
+    intro = notebook["cells"][0]
+    rows = "".join(intro["source"]).split("\n")
+    intro["source"] = "\n".join([*rows[:-1], f"| {len(rows) - 4}. why | answer | {points:g} | 5 |", rows[-1]])

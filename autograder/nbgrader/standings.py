@@ -1,0 +1,117 @@
+"""Reads what the gradebook holds for the submissions of an assignment, with one query for marks and one for dates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Grade,
+    GradeCell,
+    Notebook,
+    SubmittedAssignment,
+    SubmittedNotebook,
+    TaskCell,
+)
+from sqlalchemy import func, select
+
+from ..report.standing import Mark, Standing
+
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook
+
+    from .. import course
+
+
+def standings(gradebook: Gradebook, assignment: course.Assignment, student: str | None = None) -> dict[str, Standing]:
+    """{student: Standing} of everybody who has a submission in the gradebook, or of one student alone.
+
+    The marks are in the order of the assignment's cells. No transaction stays open. Raises SQLAlchemy's errors.
+    """
+    try:
+        submissions = _submissions(gradebook, assignment.name, student)
+        marks: dict[str, list[Mark]] = {id: [] for id in submissions}
+        exercises = {e.grade_id: e.name for e in assignment.exercises}
+        for id, row in _grades(gradebook, assignment.name, student):
+            mark = Mark(
+                cell=row.name,
+                exercise=exercises.get(row.name, ""),
+                auto=row.auto_score,
+                by_hand=row.manual_score,
+                extra=row.extra_credit or 0.0,
+                max_score=row.max_score or 0.0,
+                waits=bool(row.needs_manual_grade),
+            )
+            marks.setdefault(id, []).append(mark)
+    finally:
+        gradebook.db.rollback()
+    order = {cell.grade_id: number for number, cell in enumerate(assignment.cells)}
+    return {
+        s.student_id: Standing(
+            tuple(sorted(marks[id], key=lambda mark: order.get(mark.cell, len(order)))),
+            s.timestamp,
+            s.duedate + s.extension if s.duedate and s.extension else s.duedate,
+            s.penalty or 0.0,
+        )
+        for id, s in submissions.items()
+    }
+
+
+def _submissions(gradebook: Gradebook, assignment: str, student: str | None) -> dict[str, Any]:
+    """{a submission's id: its student, dates and penalty}, by student."""
+    assigned: Any = Assignment
+    query = (
+        select(
+            SubmittedAssignment.id,
+            SubmittedAssignment.student_id,
+            SubmittedAssignment.timestamp,
+            SubmittedAssignment.extension,
+            assigned.duedate,
+            func.sum(SubmittedNotebook.late_submission_penalty).label("penalty"),
+        )
+        .join(Assignment, assigned.id == SubmittedAssignment.assignment_id)
+        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .where(assigned.name == assignment)
+        .group_by(
+            SubmittedAssignment.id,
+            SubmittedAssignment.student_id,
+            SubmittedAssignment.timestamp,
+            SubmittedAssignment.extension,
+            assigned.duedate,
+        )
+        .order_by(SubmittedAssignment.student_id)
+    )
+    query = query if student is None else query.where(SubmittedAssignment.student_id == student)
+    return {row.id: row for row in gradebook.db.execute(query)}
+
+
+def _grades(gradebook: Gradebook, assignment: str, student: str | None) -> list[tuple[str, Any]]:
+    """(a submission's id, the mark of a cell), for every graded cell that a submission has."""
+    assigned: Any = Assignment
+    grade_cell, task_cell = GradeCell.__table__, TaskCell.__table__
+    worth = func.coalesce(grade_cell.c.max_score, task_cell.c.max_score, 0.0)
+    query = (
+        select(
+            SubmittedNotebook.assignment_id,
+            BaseCell.__table__.c.name,
+            Grade.auto_score,
+            Grade.manual_score,
+            Grade.extra_credit,
+            Grade.needs_manual_grade,
+            worth.label("max_score"),
+        )
+        .select_from(Grade.__table__)
+        .join(SubmittedNotebook.__table__, SubmittedNotebook.id == Grade.notebook_id)
+        .join(BaseCell.__table__, BaseCell.__table__.c.id == Grade.cell_id)
+        .join(Notebook.__table__, Notebook.id == SubmittedNotebook.notebook_id)
+        .join(Assignment.__table__, assigned.id == Notebook.assignment_id)
+        .outerjoin(grade_cell, grade_cell.c.id == Grade.cell_id)
+        .outerjoin(task_cell, task_cell.c.id == Grade.cell_id)
+        .where(assigned.name == assignment)
+    )
+    if student is not None:
+        query = query.join(
+            SubmittedAssignment.__table__, SubmittedAssignment.id == SubmittedNotebook.assignment_id
+        ).where(SubmittedAssignment.student_id == student)
+    return [(row.assignment_id, row) for row in gradebook.db.execute(query)]

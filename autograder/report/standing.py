@@ -1,0 +1,154 @@
+"""What the gradebook holds for a submission, as pages and tables show it: by hand, waiting, late, extra credit.
+
+`nbgrader/standings.py` reads it; what a check found stands in the Verdict alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from .outcome_text import name_of, points
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The points of one graded cell. `exercise` is "" for an answer that a person grades.
+
+    `auto` is what the checks gave, `by_hand` what a person gave instead, either None if nothing; `waits` says that a
+    person has to look at it. `again`: it was graded by hand, and what was handed in has changed since.
+    """
+
+    cell: str
+    exercise: str
+    auto: float | None
+    by_hand: float | None
+    extra: float
+    max_score: float
+    waits: bool
+
+    @property
+    def score(self) -> float:
+        """The points that count at present, with extra credit; as nbgrader, 0 for what nobody has graded yet."""
+        given = self.auto if self.by_hand is None else self.by_hand
+        return 0.0 if given is None else given + self.extra
+
+    @property
+    def ungraded(self) -> bool:
+        """Whether it has no points yet, so that it counts neither for nor against a student."""
+        return self.waits and self.auto is None and self.by_hand is None
+
+    @property
+    def again(self) -> bool:
+        return self.waits and self.by_hand is not None
+
+    @property
+    def changed_by_hand(self) -> bool:
+        """Whether a person gave an exercise other points than its checks."""
+        return bool(self.exercise) and self.by_hand is not None and self.by_hand != self.auto
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the gradebook holds for a student's submission of an assignment.
+
+    `handed_in` and `due` are in UTC, or None if unknown; `due` has the student's extension in it. `penalty` is what is
+    taken off for being late.
+    """
+
+    marks: tuple[Mark, ...]
+    handed_in: datetime | None = None
+    due: datetime | None = None
+    penalty: float = 0.0
+
+    def of_cell(self, cell: str) -> Mark | None:
+        return next((mark for mark in self.marks if mark.cell == cell), None)
+
+    def of_exercise(self, exercise: str) -> Mark | None:
+        return next((mark for mark in self.marks if mark.exercise == exercise), None)
+
+    @property
+    def score(self) -> float:
+        """The total at present, with the penalty taken off; never below 0, as in `nbgrader export`."""
+        return max(0.0, sum(mark.score for mark in self.marks) - self.penalty)
+
+    @property
+    def max_score(self) -> float:
+        return sum(mark.max_score for mark in self.marks)
+
+    @property
+    def so_far(self) -> float:
+        """The points that could be had at present: those of all cells but the ones not graded yet."""
+        return sum(mark.max_score for mark in self.marks if not mark.ungraded)
+
+    @property
+    def waiting(self) -> list[Mark]:
+        """What a person has to look at."""
+        return [mark for mark in self.marks if mark.waits]
+
+    @property
+    def extra(self) -> float:
+        return sum(mark.extra for mark in self.marks)
+
+    @property
+    def late(self) -> timedelta:
+        """How late it was handed in; zero if it was in time."""
+        if self.handed_in is None or self.due is None:
+            return timedelta()
+        return max(timedelta(), self.handed_in - self.due)
+
+    def total(self) -> str:
+        """The total as tables show it: "23 of 24 so far" while something is not graded, else "26.5 / 28"."""
+        score = points(round(self.score, 4))
+        if any(mark.ungraded for mark in self.marks):
+            return f"{score} of {points(self.so_far)} so far"
+        return f"{score} / {points(self.max_score)}"
+
+
+MOST = 10  # names in a sentence, at most
+
+
+def duration(late: timedelta) -> str:
+    """How late something is, for a reader: "2 days 3 hours", "1 hour 5 minutes", "1 minute"."""
+    minutes = max(1, int(late.total_seconds()) // 60)
+    parts = [(minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute")]
+    said = [f"{many} {unit}{'' if many == 1 else 's'}" for many, unit in parts if many]
+    return " ".join(said[:2])
+
+
+def waiting_sentence(standings: Mapping[str, Standing] | Iterable[Standing]) -> str:
+    """How many answers of a class wait to be graded by hand, in one sentence; "" if none."""
+    each = standings.values() if isinstance(standings, Mapping) else standings
+    waiting = [marks for standing in each if (marks := standing.waiting)]
+    many, again = sum(map(len, waiting)), sum(mark.again for marks in waiting for mark in marks)
+    if not many:
+        return ""
+    wait = "answer waits" if many == 1 else "answers wait"
+    whose = f"of {len(waiting)} student{'' if len(waiting) == 1 else 's'}"
+    changed = f"; {again} of them graded before, and changed since" if again else ""
+    return f"{many} {wait} to be graded by hand, {whose}{changed}."
+
+
+def again_sentence(standings: Mapping[str, Standing]) -> str:
+    """Whose answers have changed since a person graded them, in one sentence; "" if nobody's."""
+    found = [
+        f"{name_of(student)} ({', '.join(mark.exercise or mark.cell for mark in standing.waiting if mark.again)})"
+        for student, standing in sorted(standings.items())
+        if any(mark.again for mark in standing.marks)
+    ]
+    more = f" and {len(found) - MOST} more" if len(found) > MOST else ""
+    return f"Changed since they were graded by hand: {', '.join(found[:MOST])}{more}." if found else ""
+
+
+def totals_sentence(standings: Mapping[str, Standing]) -> str:
+    """The class's totals in one sentence: the mean of what is graded so far; "" without a class."""
+    if not standings:
+        return ""
+    each = list(standings.values())
+    mean, most = (sum(values) / len(each) for values in ([s.score for s in each], [s.so_far for s in each]))
+    so_far = " so far" if any(mark.ungraded for s in each for mark in s.marks) else ""
+    many = f"{len(each)} student{'' if len(each) == 1 else 's'}"
+    return (
+        f"{many} in the gradebook, with {points(round(mean, 1))} of {points(round(most, 1))} points{so_far} on average."
+    )

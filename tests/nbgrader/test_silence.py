@@ -1,0 +1,262 @@
+"""No grade is wrong in silence: instructors' slips, changes after hand-ins, what waits, what a regrade changes."""
+
+import json
+import shutil
+import sqlite3
+
+import pytest
+from conftest import cell_of, load
+from nbgrader.apps import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+from small_course import NAME, add_question, autograder, copy, edit, graded_cell, submit
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder import cli, course
+from autograder.grading import store
+from autograder.grading.store import Store
+from autograder.nbgrader.runs import NbgraderCourse
+from autograder.nbgrader.standings import standings
+from autograder.report.standing import duration
+
+NOT_BUILT = "has changed since it was built"
+WRONG = "def normalise(x):\n    return (x - x.mean()) / x.var(correction=0).sqrt()\n"  # refuses no matrix
+CHANCE = """
+
+@check("numerics", points=0.5)
+def test_by_chance(submission, draw):
+    \"\"\"It is right as often as not, whatever is handed in.\"\"\"
+    submission.function("normalise")(draw.normal(3))
+    assert draw.normal(1).item() > 0, "Bad luck."
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A course with a written question, built; three students have handed in, and are graded."""
+    place = copy(tmp_path_factory.mktemp("silence") / "course")
+    edit(place, add_question)
+    assert autograder(place, "build")[0] == 0
+    hand_in(place, "ada", "Because.")
+    hand_in(place, "bela", None)
+    hand_in(place, "dora", "It is so.", {"normalise": WRONG})
+    code, out, said = autograder(place, "grade", "01", "--jobs", "1")
+    assert (code, said) == (0, ""), said
+    assert "3 answers" not in out and "2 answers wait to be graded by hand, of 2 students." in out
+    assert "5 of 5 so far" in out and "5 / 9" in out, "bela wrote nothing, so nothing of hers waits"
+    return place
+
+
+@pytest.fixture
+def kit(place, monkeypatch, capsys):
+    """Runs a command of the kit in this process: (exit code, stdout, stderr)."""
+
+    def run(*arguments):
+        monkeypatch.chdir(place)
+        course.forget()
+        store.course_parts.cache_clear()
+        capsys.readouterr()
+        code = cli.main(list(arguments))
+        monkeypatch.chdir("/")
+        return code, *capsys.readouterr()
+
+    yield run
+    course.forget()
+    store.course_parts.cache_clear()
+
+
+@pytest.fixture
+def place(built, tmp_path):
+    """A copy of that course for one test."""
+    return shutil.copytree(built, tmp_path / "course")
+
+
+def hand_in(place, student, answer, answers=()):
+    path = submit(place, student, dict(answers), "solutions")
+    notebook, released = load(path), load(place / "release" / NAME / f"{NAME}.ipynb")
+    cell_of(notebook, "why")["source"] = answer or cell_of(released, "why")["source"]
+    path.write_text(json.dumps(notebook))
+
+
+def everything(place):
+    """{path: bytes} of what grading and building may write, but for locks."""
+    kept = ("release", "solutions", "autograded", "feedback", "reports", ".autograder", "gradebook.db")
+    paths = [p for name in kept for p in ([place / name] if (place / name).is_file() else (place / name).rglob("*"))]
+    return {str(p.relative_to(place)): p.read_bytes() for p in paths if p.is_file() and "locks" not in p.parts}
+
+
+def change_by_hand(place, student, cell, score):
+    """As Formgrader does it."""
+    with sqlite3.connect(place / "gradebook.db") as database:
+        done = database.execute(
+            """update grade set manual_score = ?, needs_manual_grade = 0 where id in (select grade.id from grade
+            join base_cell on grade.cell_id = base_cell.id
+            join submitted_notebook on grade.notebook_id = submitted_notebook.id
+            join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id
+            where submitted_assignment.student_id = ? and base_cell.name = ?)""",
+            (score, student, cell),
+        )
+    assert done.rowcount == 1
+
+
+def marks(place):
+    """{(student, cell): (auto, by hand, waits)}."""
+    question = """select submitted_assignment.student_id, base_cell.name, auto_score, manual_score, needs_manual_grade
+        from grade join base_cell on grade.cell_id = base_cell.id
+        join submitted_notebook on grade.notebook_id = submitted_notebook.id
+        join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id"""
+    with sqlite3.connect(place / "gradebook.db") as database:
+        rows = database.execute(question).fetchall()
+    return {(student, cell): (auto, by_hand, bool(waits)) for student, cell, auto, by_hand, waits in rows}
+
+
+def formgrader(place, student):
+    """What Formgrader's button does, in a process that was started elsewhere."""
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(place)).load_config()
+    config.CourseDirectory.root = str(place)
+    return NbGraderAPI(CourseDirectory(config=config), config=config).autograde(NAME, student)
+
+
+# --- six slips ------------------------------------------------------------------------------------
+
+
+def checks_of(place):
+    return place / "exercises" / "normalise" / "checks.py"
+
+
+def in_the_checks(old, new):
+    def slip(place):
+        text = checks_of(place).read_text()
+        assert old in text
+        checks_of(place).write_text(text.replace(old, new))
+
+    return slip
+
+
+def in_the_source(old, new):
+    def change(notebook):
+        assert old in json.dumps(notebook)
+        for cell in notebook["cells"]:
+            cell["source"] = "".join(cell["source"]).replace(old, new).splitlines(keepends=True)
+
+    return lambda place: edit(place, change)
+
+
+def points(place):
+    edit(place, lambda notebook: cell_of(notebook, "normalise")["metadata"]["nbgrader"].update(points=7))
+
+
+def new_cell(place):
+    edit(place, lambda notebook: notebook["cells"].append(graded_cell("more", "Write.", 2, is_answer=True)))
+
+
+SLIPS = {
+    "marker": (in_the_source("# exercise: normalise", "#exercise: normalise"), "belongs to no exercise"),
+    "points": (points, NOT_BUILT),
+    "missing grader": (lambda place: checks_of(place).unlink(), "no checks for the exercise 'normalise'"),
+    "raising grader": (in_the_checks("deviations.square()", "deviations.no_such()"), "does not get full marks"),
+    "edited solution": (in_the_source("x - x.mean()", "x + x.mean()"), "does not get full marks"),
+    "new cell after hand-in": (new_cell, NOT_BUILT),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_each_slip_stops_with_one_sentence_and_nothing_is_written(place, kit, slip):
+    """`grade`, and what Formgrader's button calls. Where the source is not built as it is, that may be said instead."""
+    make, says = SLIPS[slip]
+    make(place)
+    before = everything(place)
+    code, out, said = kit("grade", "01", "--jobs", "1", "--regrade")
+    assert code == 2 and out == "" and said.count("\n") == 1 and (says in said or NOT_BUILT in said), said
+    told = formgrader(place, "ada")
+    assert not told["success"], told
+    lines = [line for line in told["log"].splitlines() if "ERROR" in line]
+    assert len(lines) == 1 and (says in lines[0] or NOT_BUILT in lines[0]), told
+    assert everything(place) == before
+
+
+def test_checks_that_changed_under_a_running_formgrader_are_not_used(place, kit):
+    assert formgrader(place, "ada")["success"]
+    in_the_checks("points=0.5", "points=0.25")(place)
+    before = everything(place)
+    told = formgrader(place, "ada")
+    assert not told["success"] and "restart JupyterLab" in told["log"] and everything(place) == before
+
+
+# --- what waits -----------------------------------------------------------------------------------
+
+
+def test_a_regrade_leaves_hand_graded_answers_alone_unless_they_changed(place, kit):
+    """Under `grade` and under nbgrader's own autograde."""
+    for student in ("ada", "dora"):
+        change_by_hand(place, student, "why", 3.0)
+    change_by_hand(place, "ada", "normalise", 1.75)
+    code, out, _ = kit("grade", "01", "--jobs", "1", "--regrade")
+    assert code == 0 and "wait" not in out, out
+    assert "ada      1.75/2 by hand" in out and "7.75 / 9" in out and "7.5 / 9" in out, "as the gradebook has it"
+    assert formgrader(place, "ada")["success"]
+    assert marks(place)["ada", "why"] == (None, 3.0, False) and marks(place)["ada", "normalise"] == (2.0, 1.75, False)
+
+    hand_in(place, "ada", "Because, and more.")
+    hand_in(place, "dora", "It is so, as said.", {"normalise": WRONG})
+    code, out, _ = kit("grade", "01", "--jobs", "1", "--student", "ada")
+    assert marks(place)["ada", "why"] == (None, 3.0, True) and marks(place)["ada", "normalise"] == (2.0, 1.75, False)
+    assert "1 answer waits to be graded by hand, of 1 student; 1 of them graded before, and changed since." in out
+    assert "Changed since they were graded by hand: ada (why)." in out
+    assert formgrader(place, "dora")["success"] and marks(place)["dora", "why"] == (None, 3.0, True)
+
+
+def test_a_standing_says_what_waits_what_is_by_hand_extra_and_late(place, kit):
+    (place / "submitted" / "dora" / NAME / "timestamp.txt").write_text("2026-05-03 14:30:00 UTC")
+    with NbgraderCourse(place).gradebook() as gradebook:
+        gradebook.update_or_create_assignment(NAME, duedate="2026-05-01 12:00:00")
+        gradebook.find_grade("normalise", NAME, NAME, "ada").extra_credit = 0.5
+        gradebook.db.commit()
+    change_by_hand(place, "ada", "normalise", 1.0)
+    assert kit("grade", "01", "--jobs", "1", "--student", "dora")[0] == 0
+    with NbgraderCourse(place).gradebook() as gradebook:
+        found = standings(gradebook, course.find_assignment("01"))
+        assert standings(gradebook, course.find_assignment("01"), "ada") == {"ada": found["ada"]}
+    ada, dora = found["ada"], found["dora"]
+    assert ada.total() == "4.5 of 5 so far" and found["bela"].total() == "5 / 9" and ada.extra == 0.5
+    assert [mark.cell for mark in ada.waiting] == ["why"] and not found["bela"].waiting
+    assert ada.of_exercise("normalise").changed_by_hand and not ada.of_exercise("moving_average").changed_by_hand
+    assert duration(dora.late) == "2 days 2 hours" and not ada.late
+
+
+# --- grading again --------------------------------------------------------------------------------
+
+
+def test_a_regrade_says_first_and_afterwards_who_loses_for_which_check(place, kit):
+    in_the_checks("points=0.5", "points=1")(place)
+    in_the_checks("points=1.5", "points=1")(place)
+    before = everything(place)
+    code, out, _ = kit("grade", "01", "--jobs", "1", "--regrade", "--dry-run")
+    lines = "  dora  normalise: 1.5 -> 1 of 2 (-0.5 test_values)"
+    assert code == 0 and "Nothing is written. It would be: 0 gain, 1 lose, 2 stay as they are." in out and lines in out
+    assert everything(place) == before
+    code, out, _ = kit("grade", "01", "--jobs", "1")  # the edited checks are noticed
+    assert code == 0 and lines in out and "normalise, test_values (1 lose): The mean is 0" in out
+    (kept,) = (place / "reports" / f"{NAME}.changes.jsonl").read_text().splitlines()
+    assert json.loads(kept)["student"] == "dora" and json.loads(kept)["gain"] == -0.5
+    hand_in(place, "dora", "It is so.", {"normalise": WRONG.replace("correction=0", "correction=1")})
+    code, out, _ = kit("grade", "01", "--jobs", "1")
+    assert code == 0 and "1 graded" in out and " lose" not in out, "another answer is no regrade"
+    code, out, _ = kit("grade", "01", "--jobs", "1", "--regrade", "--json")
+    assert (code, out) == (0, "")
+
+
+def test_a_regrade_has_the_same_inputs_so_that_luck_changes_nothing(place, kit):
+    """The check passes or fails by a coin that the seed throws; a check that is mended leaves the others' inputs."""
+    text = checks_of(place).read_text()
+    checks_of(place).write_text(text.replace("points=0.5", "points=0.25") + CHANCE)
+    assert kit("grade", "01", "--jobs", "1")[0] in (0, 2)
+    results = Store(place)
+    seed = results.seed(NAME)
+    first = {s: v.exercise("normalise").checks for s, v in results.latest(NAME).items()}
+    assert len({check.passed for checks in first.values() for check in checks if check.name == "test_by_chance"}) == 1
+    (place / ".autograder" / "seeds" / f"{NAME}.json").unlink()  # even so
+    code, out, _ = kit("grade", "01", "--jobs", "1", "--regrade")
+    assert Store(place).seed(NAME) == seed and "0 gain, 0 lose, 3 stay as they are" in out
+    assert {s: v.exercise("normalise").checks for s, v in Store(place).latest(NAME).items()} == first
+    kit("grade", "01", "--jobs", "1", "--new-inputs")
+    assert Store(place).seed(NAME) != seed
