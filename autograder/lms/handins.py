@@ -339,7 +339,7 @@ def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
         if not path.is_dir():  # the extractor takes what lies in a folder
             source = Path(made, "in")
             source.mkdir()
-            shutil.copy(path, source / f"download{_suffix(path.name)}")
+            shutil.copy(path, source / path.name)
         extractor.extract(str(source), str(target))
         outer = 0 if path.is_dir() else 1  # the archive's own name is the instructor's
         taken = {origin.parts[outer:]: Path(where) for where, origin in extractor.taken.items()}
@@ -349,10 +349,6 @@ def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
         if not found:
             raise UsageError(f"{path}: nothing can be read in it. {' '.join(said[:3])}")
         yield Download(found, names), said
-
-
-def _suffix(name: str) -> str:
-    return ".tar.gz" if name.lower().endswith(".tar.gz") else os.path.splitext(name)[1]
 
 
 class _Keeper(logging.Handler):

@@ -71,6 +71,6 @@ def line(values: Iterable[Any]) -> str:
 
 def _cell(value: object) -> str:
     text = "" if value is None else str(value)
-    if isinstance(value, str):
+    if isinstance(value, str) and value != "-":  # a lone dash, which Moodle writes for no time, is no formula
         text = FORMULA.sub(r"\1\2'", text)
     return '"' + text.replace('"', '""') + '"' if SEPARATOR.search(text) else text
