@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import zipfile
 from types import SimpleNamespace
 
@@ -42,8 +43,17 @@ HEADINGS = {
 }
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory):
+    """An empty gradebook: making one takes seconds."""
+    path = tmp_path_factory.mktemp("empty") / "gradebook.db"
+    Gradebook(f"sqlite:///{path}").close()
+    return path
+
+
 @pytest.fixture
-def runs(tmp_path):
+def runs(tmp_path, empty):
+    shutil.copy(empty, tmp_path)
     return SimpleNamespace(
         gradebook=lambda: Gradebook(f"sqlite:///{tmp_path}/gradebook.db"),
         directory=SimpleNamespace(db_url=f"sqlite:///{tmp_path}/gradebook.db"),
