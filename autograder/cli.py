@@ -70,6 +70,9 @@ def parser():
 
     build_ = commands.add_parser("build", help="make release/ and solutions/ from source/")
     build_.add_argument("assignments", nargs="*", metavar="NN", help="numbers or names, such as 02 (default: all)")
+    build_.add_argument(
+        "--bundle", action="store_true", help="also write exports/release.zip: release/, and nothing else"
+    )
     build_.set_defaults(run=build)
 
     check_ = commands.add_parser(
@@ -115,6 +118,52 @@ def parser():
         "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="pages in the making at once"
     )
     report_.set_defaults(run=report)
+
+    collect_ = commands.add_parser(
+        "collect",
+        help="take hand-ins from a download of Moodle's, Canvas's or Gradescope's, or from mail",
+        description="Takes each student's notebook of an assignment into submitted/, and says what it could not take. "
+        "docs/lms.md shows each system's steps.",
+        epilog="exit code: 0 if all was taken, 1 if something was left out, 2 the kit itself could not work",
+    )
+    collect_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
+    collect_.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help="a zip or a folder; also Moodle's grading worksheet (.csv)"
+    )
+    collect_.add_argument(
+        "--from", dest="system", choices=("moodle", "canvas", "gradescope", "mail"), help="(default: by their names)"
+    )
+    collect_.add_argument(
+        "--pattern", metavar="REGEX", help="for the names of folders or files, with a group such as (?P<student_id>...)"
+    )
+    collect_.add_argument("--timezone", metavar="ZONE", help="of the worksheet's times (default: this machine's)")
+    collect_.set_defaults(run=collect)
+
+    roster_ = commands.add_parser(
+        "roster",
+        help="take in who is in the class, or list them",
+        description="Takes students from tables into the gradebook: columns id, first_name, last_name, email, "
+        "lms_user_id, dropped, or an export of Moodle's, Canvas's or Gradescope's. Without a table, it lists them.",
+    )
+    roster_.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a table (.csv)")
+    roster_.add_argument(
+        "--drop", action="append", default=[], metavar="ID", help="has left: keeps grades, is left out"
+    )
+    roster_.add_argument("--take-back", action="append", default=[], metavar="ID", help="was dropped, and is back")
+    roster_.set_defaults(run=roster)
+
+    export_ = commands.add_parser(
+        "export",
+        help="write grades and feedback as Moodle, Canvas and others take them in",
+        description="Writes exports/NN_name/: tables of grades, zips of feedback, results.json.",
+    )
+    export_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
+    export_.add_argument("formats", nargs="+", choices=("moodle", "canvas", "csv", "gradescope", "exercism"))
+    export_.add_argument("--fill", type=Path, metavar="FILE", help="the table that the system gave, to be filled in")
+    export_.add_argument("--column", metavar="NAME", help="the table's column for the grades")
+    export_.add_argument("--scale", action="store_true", help="convert to the highest grade that the table has")
+    export_.add_argument("--zeros", action="store_true", help="0 for those who have handed in nothing")
+    export_.set_defaults(run=export)
 
     demo_ = commands.add_parser(
         "demo",
@@ -209,6 +258,10 @@ def build(options):
                 bar.write(done, file=sys.stdout)
     for name in names:
         print(f"release/{name} and solutions/{name} are up to date")
+    if options.bundle:
+        from .lms.commands import bundle
+
+        print(f"{bundle(root).relative_to(root)} may be published: it holds release/ alone")
     return 0
 
 
@@ -243,6 +296,7 @@ def grade(options):
     """Grade all submissions of the assignments into the gradebook."""
     from . import course
     from .batch import run
+    from .grading.store import Store
 
     root = course.root()
     if options.unsafe or not options.scheduler:  # with a cluster, its workers need the sandbox
@@ -252,6 +306,8 @@ def grade(options):
     for assignment in dict.fromkeys(course.find_assignment(name) for name in options.assignments):
         handed_in = run.students(root, assignment.name)
         who = options.student or handed_in
+        if left := sorted(set(who) & Store(root).dropped()):
+            raise UsageError(f"{', '.join(left)}: dropped; `autograder roster --take-back ID` takes them back.")
         strangers = sorted(set(who) - set(handed_in))
         if strangers:
             raise UsageError(f"Nothing was handed in for {assignment.name} by {', '.join(strangers)}.")
@@ -272,6 +328,34 @@ def report(options):
     require_jobs(options)
     with locked(root, assignment.name):
         return report_class(root, assignment, options.jobs)
+
+
+def collect(options):
+    """Take hand-ins from what other systems let an instructor download."""
+    from . import course
+    from .lms import commands
+
+    assignment = course.find_assignment(options.assignment)
+    how = options.system, options.pattern, options.timezone
+    return commands.collect(course.root(), assignment, options.paths, *how)
+
+
+def roster(options):
+    """Take in who is in the class, or list them."""
+    from . import course
+    from .lms import commands
+
+    return commands.roster(course.root(), options.files, options.drop, options.take_back)
+
+
+def export(options):
+    """Write grades and feedback as other systems take them in."""
+    from . import course
+    from .lms import commands
+
+    assignment = course.find_assignment(options.assignment)
+    how = options.fill, options.column, options.scale, options.zeros
+    return commands.export(course.root(), assignment, options.formats, *how)
 
 
 def demo(options):
@@ -351,9 +435,10 @@ def tell_which_course(options):
     """
     from . import course
 
-    if options.run not in (build, check, grade, report, demo, name_check) or course.here() or not course.kits_own():
+    writing = build, collect, roster, grade, report, export
+    if options.run not in (*writing, check, demo, name_check) or course.here() or not course.kits_own():
         return
-    if options.run in (build, grade, report) and course.kits_own() == course.PACKED:
+    if options.run in writing and course.kits_own() == course.PACKED:
         raise UsageError(
             "There is no course here: no folder with nbgrader_config.py and source/ at or above this one. `autograder"
             " new course DIR` makes one, and `autograder demo` a copy of the kit's own."

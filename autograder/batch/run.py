@@ -82,8 +82,11 @@ class Recorder(Protocol):
 
 
 def students(root: StrPath, assignment: str) -> list[str]:
-    """The names of all students who handed something in, sorted."""
-    return files.students(Path(root) / "submitted", assignment)
+    """The names of all students who handed something in, sorted, without those who were dropped."""
+    from ..grading.store import Store  # it imports most of the kit, and not all that imports this needs it
+
+    dropped = Store(root).dropped()
+    return [name for name in files.students(Path(root) / "submitted", assignment) if name not in dropped]
 
 
 def remarks(root: StrPath, assignment: str, who: Iterable[str]) -> Iterator[str]:

@@ -105,8 +105,27 @@ class Store:
         return _latest(read(self.root / "verdicts" / assignment / f"{student}.json"))
 
     def students(self, assignment: str) -> list[str]:
-        """The students who have a verdict on an assignment, sorted."""
-        return sorted(path.stem for path in (self.root / "verdicts" / assignment).glob("*.json"))
+        """The students who have a verdict on an assignment, sorted, without those who were dropped."""
+        graded = {path.stem for path in (self.root / "verdicts" / assignment).glob("*.json")}
+        return sorted(graded - self.dropped())
+
+    def dropped(self) -> set[str]:
+        """The ids of the students who have left the class: they keep their grades, but are in no report or export."""
+        found = read(self.root / "roster.json").get("dropped")
+        return {name for name in found if isinstance(name, str)} if isinstance(found, list) else set()
+
+    def put_dropped(self, students: Iterable[str]) -> None:
+        """Remember who has left the class."""
+        write(self.root / "roster.json", json.dumps({"dropped": sorted(students)}))
+
+    def handed_in(self, assignment: str) -> dict[str, dict[str, Any]]:
+        """What `autograder collect` noted of each student's hand-in, by student."""
+        found = read(self.root / "handed_in" / f"{assignment}.json")
+        return {student: about for student, about in found.items() if isinstance(about, dict)}
+
+    def put_handed_in(self, assignment: str, notes: Mapping[str, Mapping[str, Any]]) -> None:
+        """Remember what `autograder collect` noted of each student's hand-in."""
+        write(self.root / "handed_in" / f"{assignment}.json", json.dumps(notes))
 
     def each(self, assignment: str) -> Iterator[tuple[str, Verdict]]:
         """Yield (student, verdict) one by one, sorted: the verdicts of a large class do not fit into memory."""

@@ -100,11 +100,14 @@ class SharedAllowance:
 class BoundedExtractor(ExtractorPlugin):
     """Unpacks regular files of bounded size and number; it reports each file that it skips, and goes on.
 
-    Afterwards `taken` maps the path of every file written to its `owners.Origin`.
+    Afterwards `taken` maps the path of every file written to its `owners.Origin`, and `full_names` the places of
+    archives to their names, whose suffixes the places lack.
     """
 
     def extract(self, archive_path: str, extracted_path: str) -> None:
-        self.taken, self.root = {}, extracted_path
+        self.taken: dict[str, Origin] = {}
+        self.full_names: dict[tuple[str, ...], str] = {}
+        self.root = extracted_path
         self.archives = sum(unpacking.is_archive(name) for _, _, names in os.walk(archive_path) for name in names)
         for folder, folders, names in os.walk(archive_path):
             folders.sort()
@@ -132,6 +135,7 @@ class BoundedExtractor(ExtractorPlugin):
         if unpacking.is_archive(source.name):
             origin = without_suffix(place).parts
             folder = _unused(extracted / without_suffix(place))
+            self.full_names[origin] = source.name
             size = min(LARGEST, SHARED // self.archives) + RATIO * source.stat().st_size
             self._unpack(source, folder, Origin(origin, len(origin)), lambda names: _rooms(names, size))
         else:
@@ -176,6 +180,7 @@ class BoundedExtractor(ExtractorPlugin):
                 into = _unused(folder / without_suffix(path))
                 inner = SharedAllowance(room)
                 below = origin.below(without_suffix(path))
+                self.full_names[below.parts] = path.name
                 self._unpack(folder / path, into, below, lambda names, inner=inner: inner, depth + 1)
 
     def _take_member(

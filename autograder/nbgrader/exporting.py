@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbgrader.api import MissingEntry
 
+from ..grading.store import Store
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -35,20 +37,23 @@ SEPARATOR = re.compile(r"""[,;|\t\r\n"]""")
 
 
 def export(self: CsvExportPlugin, gradebook: Any) -> None:
-    """Replaces CsvExportPlugin.export: the same rows, columns and options."""
+    """Replaces CsvExportPlugin.export: the same columns and options, without students who were dropped."""
     path = self.to or "grades.csv"
     self.log.info("Exporting grades to %s", path)
+    coursedir = getattr(self.parent, "coursedir", None)
+    dropped = Store(coursedir.root).dropped() if coursedir else set()
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write(line(COLUMNS))
         for assignment in gradebook.assignments:
             if self.assignment and assignment.name not in map(str, self.assignment):
                 continue
             for student in gradebook.students:
-                if not self.student or student.id in map(str, self.student):
-                    file.write(line(_row(gradebook, assignment, student)))
+                if student.id not in dropped and (not self.student or student.id in map(str, self.student)):
+                    file.write(line(row(gradebook, assignment, student)))
 
 
-def _row(gradebook: Any, assignment: Any, student: Any) -> tuple[Any, ...]:
+def row(gradebook: Any, assignment: Any, student: Any) -> tuple[Any, ...]:
+    """A student's row for an assignment, with a value for each of COLUMNS."""
     who = student.id, student.last_name, student.first_name, student.email
     try:
         submission = gradebook.find_submission(assignment.name, student.id)
@@ -66,6 +71,6 @@ def line(values: Iterable[Any]) -> str:
 
 def _cell(value: object) -> str:
     text = "" if value is None else str(value)
-    if isinstance(value, str):
+    if isinstance(value, str) and value != "-":  # a lone dash, which Moodle writes for no time, is no formula
         text = FORMULA.sub(r"\1\2'", text)
     return '"' + text.replace('"', '""') + '"' if SEPARATOR.search(text) else text

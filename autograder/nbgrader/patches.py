@@ -40,6 +40,7 @@ from sqlalchemy.engine import Engine
 
 from .. import course
 from ..errors import Unreadable, UserError
+from ..grading.store import Store
 from ..submission import files
 from ..submission.times import time_of
 from . import changing, exporting, formgrader_patch, preprocessors, safe_markdown, swapping
@@ -156,7 +157,10 @@ def folders_of(self: Any) -> list[str]:
         submitted = os.path.dirname(os.path.dirname(self._format_source(assignment, "student")))
         for name in files.strays(submitted):
             self.log.warning("%s lies in %s and is no student's folder", ascii(name)[1:-1], submitted)
-        wanted = [name for name in files.students(submitted, assignment) if fnmatchcase(name, pattern)]
+        dropped = Store(os.path.dirname(os.path.abspath(submitted))).dropped()
+        there = [name for name in files.students(submitted, assignment) if fnmatchcase(name, pattern)]
+        wanted = [name for name in there if name not in dropped]
+        folders.difference_update(self._format_source(assignment, name) for name in dropped)
         problems = {name: problem for name in wanted if (problem := files.problem_of(name))}
         for name, problem in problems.items():
             self.log.error("%s: %s", ascii(name)[1:-1], problem)

@@ -1,0 +1,181 @@
+"""The commands `collect`, `roster` and `export`, and the bundle of `build --bundle`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from .. import course
+from ..batch import run
+from ..batch.commands import locked
+from ..errors import CourseError, UsageError
+from ..grading import store
+from ..grading.store import Store
+from ..nbgrader.runs import NbgraderCourse
+from . import exports, handins, tables
+from . import roster as rosters
+
+if TYPE_CHECKING:
+    from ..course import Assignment
+    from .roster import Roster
+
+FORMATS = ("moodle", "canvas", "csv", "gradescope", "exercism")
+FOLDER = "exports"
+HIDDEN = ("### BEGIN SOLUTION", "### BEGIN HIDDEN TESTS", "### BEGIN ORIGINAL")  # never in what students get
+
+
+def collect(
+    root: Path,
+    assignment: Assignment,
+    paths: Sequence[Path],
+    system: str | None = None,
+    pattern: str | None = None,
+    zone: str | None = None,
+) -> int:
+    """Take hand-ins from downloads into `submitted/`, and say what came of it; returns the exit code."""
+    downloads, sheet = handins.take_sheets(paths)
+    if not downloads:
+        raise UsageError("Which download? Give the folder or the archive that holds the hand-ins, too.")
+    results, runs = Store(root), NbgraderCourse(root)
+    students = rosters.read(runs, results)
+    collector = handins.Collector(root, assignment, students, results, sheet, _zone(zone))
+    with locked(root, assignment.name):
+        systems = []
+        for path in downloads:
+            with handins.unpacked(path) as (download, problems):
+                collector.told.problems += problems
+                systems.append(collector.add(download, system, pattern))
+        found = collector.write()
+    missing = rosters.without_hand_in(students, run.students(root, assignment.name))
+    notes = results.handed_in(assignment.name)
+    print("\n".join(handins.told(found, assignment, systems, missing, notes)))
+    _tell(found.problems)
+    return 1 if found.problems else 0
+
+
+def _zone(name: str | None) -> ZoneInfo | None:
+    try:
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise UsageError(f"There is no time zone {name!r}: give one such as Europe/Berlin.") from None
+
+
+def roster(root: Path, files: Sequence[Path], drop: Sequence[str], take_back: Sequence[str]) -> int:
+    """Take rosters in, drop students or take them back, and print who is in the class; returns the exit code."""
+    results, runs = Store(root), NbgraderCourse(root)
+    for path in files:
+        taken, others = rosters.take(tables.read_table(path), runs, results)
+        print(f"{path}: {len(taken)} students")
+        if others:
+            print(f"  not in it: {', '.join(handins.shown(s.id) for s in others)} (--drop those who have left)")
+    students = rosters.read(runs, results)
+    if drop or take_back:
+        rosters.change(results, students, drop, take_back)
+    if not files:
+        _print_roster(root, students)
+    return 0
+
+
+def _print_roster(root: Path, students: Roster) -> None:
+    """Print everybody, with the assignments that they have handed in."""
+    handed_in = {name: set(run.students(root, name)) for name in course.assignments(root)}
+    for student in sorted(students.all.values(), key=lambda s: s.id):
+        numbers = [name.split("_")[0] for name, them in handed_in.items() if student.id in them]
+        what = "dropped" if student.id in students.dropped else f"handed in {', '.join(numbers) or 'nothing'}"
+        about = "  ".join(filter(None, (student.name, student.email, student.lms_user_id)))
+        print(f"{handins.shown(student.id):<24} {handins.shown(about):<48} {what}")
+    dropped = len(students.dropped & students.all.keys())
+    print(f"{len(students.all) - dropped} students, {dropped} dropped")
+
+
+def export(
+    root: Path,
+    assignment: Assignment,
+    wanted: Iterable[str],
+    fill: Path | None = None,
+    column: str | None = None,
+    scale: bool = False,
+    zeros: bool = False,
+) -> int:
+    """Write grades and feedback in the layouts of other systems below exports/; returns the exit code."""
+    results, runs = Store(root), NbgraderCourse(root)
+    students = rosters.read(runs, results)
+    settings = exports.Settings(exports.highest(runs, assignment), scale, zeros)
+    grades = exports.grades(runs, assignment, students, results)
+    if all(grade.score is None for grade in grades):
+        raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
+    sheet = tables.read_table(fill) if fill else None
+    folder = root / FOLDER / assignment.name
+    remarks: list[str] = []
+    for system in dict.fromkeys(wanted):
+        if system in ("gradescope", "exercism"):
+            many = 0
+            for student, text in exports.results_files(system, grades, assignment, results):
+                store.write(folder / system / student / "results.json", text)
+                many += 1
+            print(f"{_shown(root, folder / system)}/STUDENT/results.json: {many} students")
+            continue
+        if system == "csv":
+            _save(root, folder / "grades.csv", exports.nbgrader_table(runs, assignment, students).encode())
+            continue
+        if system == "moodle":
+            filled = exports.moodle_filled(grades, settings, sheet, column) if sheet else None
+            table, said = filled or exports.moodle_table(grades, settings)
+            pages, more = exports.moodle_feedback(root, grades, assignment)
+        else:
+            name = assignment.name
+            filled = exports.canvas_filled(grades, settings, name, sheet, column) if sheet else None
+            table, said = filled or exports.canvas_table(grades, settings, name, column)
+            pages, more = exports.canvas_feedback(root, grades, assignment, runs, results)
+        remarks += [*said, *more]
+        _save(root, folder / f"{system}_grades.csv", table.encode())
+        _save(root, folder / f"{system}_feedback.zip", pages)
+    waiting = sum(grade.waits for grade in grades)
+    if waiting:
+        remarks.append(
+            f"{waiting} students have answers that wait for being graded by hand: their grades are without them"
+        )
+    absent = [grade.student.id for grade in grades if grade.score is None]
+    if absent:
+        what = "get 0" if zeros else "have no grade (--zeros gives 0)"
+        remarks.append(f"{', '.join(absent)}: handed in nothing, and {what}")
+    _tell(remarks)
+    return 0
+
+
+def _save(root: Path, path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handins.replace_bytes(path, data)
+    print(_shown(root, path))
+
+
+def _shown(root: Path, path: Path) -> str:
+    return path.relative_to(root).as_posix()
+
+
+def _tell(lines: Iterable[str]) -> None:
+    for line in dict.fromkeys(lines):
+        print(f"autograder: {handins.shown(line)}", file=sys.stderr)
+
+
+def bundle(root: Path) -> Path:
+    """Write exports/release.zip, which holds release/ and nothing else; returns its path. Raises CourseError."""
+    release, pack, many = root / "release", exports.Pack(), 0
+    for path in sorted(release.rglob("*")):
+        place = path.relative_to(root)
+        if path.is_symlink() or not path.is_file() or any(part.startswith(".") for part in place.parts):
+            continue
+        data = path.read_bytes()
+        if path.suffix == ".ipynb" and any(mark.encode() in data for mark in HIDDEN):
+            raise CourseError(f"{place} holds a solution or hidden tests: run `autograder build` before publishing it.")
+        pack.add(place.as_posix(), data)
+        many += 1
+    if not many:
+        raise CourseError("There is nothing in release/: run `autograder build` first.")
+    path = root / FOLDER / "release.zip"
+    path.parent.mkdir(exist_ok=True)
+    handins.replace_bytes(path, pack.done())
+    return path

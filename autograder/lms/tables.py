@@ -1,0 +1,74 @@
+"""Reads the tables that other systems export, within limits: CSV with any usual separator and encoding."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import Unreadable, UsageError
+from ..submission import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_TABLE = 16 * 2**20  # bytes
+MAX_ROWS = 100_000
+SEPARATORS = ",;\t"
+
+
+@dataclass
+class Table:
+    """A table with a header. `rows` are as long as the header."""
+
+    path: Path
+    header: list[str]
+    rows: list[list[str]]
+
+    def index(self, *names: str) -> int | None:
+        """The index of the first of these columns that the table has, whatever their case; None if it has none."""
+        lower = [name.casefold() for name in self.header]
+        return next((lower.index(name.casefold()) for name in names if name.casefold() in lower), None)
+
+    def has(self, *names: str) -> bool:
+        """Whether the table has all of these columns."""
+        return all(self.index(name) is not None for name in names)
+
+    def value(self, row: list[str], *names: str) -> str:
+        """What a row has in the first of these columns that the table has, or ""."""
+        index = self.index(*names)
+        return "" if index is None else row[index].strip()
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return iter(self.rows)
+
+
+def read_table(path: read.StrPath) -> Table:
+    """The table in a CSV file. Raises UsageError."""
+    try:
+        text = _text(read.read_bytes(path, most=MAX_TABLE))
+    except Unreadable as problem:
+        raise UsageError(f"{path}: {problem}") from None
+    lines = text.split("\n", 1)[0]
+    separator = max(SEPARATORS, key=lambda mark: len(next(csv.reader([lines], delimiter=mark), [])))
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if any(row)]
+    except csv.Error as problem:
+        raise UsageError(f"{path} is no table: save it as CSV ({problem}).") from None
+    if not rows or len(rows) > MAX_ROWS:
+        raise UsageError(f"{path} is no table with a header and at most {MAX_ROWS} rows.")
+    header = [name.strip() for name in rows[0]]
+    width = len(header)
+    return Table(Path(path), header, [[*row, *[""] * (width - len(row))][:width] for row in rows[1:]])
+
+
+def _text(data: bytes) -> str:
+    """The text of a table, which spreadsheets save in one of three encodings."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace").replace("\0", "")
+    try:
+        return data.decode("utf-8-sig").replace("\0", "")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace").replace("\0", "")

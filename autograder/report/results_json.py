@@ -1,0 +1,102 @@
+"""A Verdict as the `results.json` of two systems that run tests: Gradescope's, and exercism's.
+
+Neither holds anything of the checks but what students read anyway.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..verdict import Check, Outcome, Verdict
+from .outcome_text import NOT_STARTED, STATUS, points
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LONGEST = 65_535  # characters of a message of exercism's
+WHOLE = "The whole exercise"  # the name of the one test of an exercise that was not judged check by check
+
+
+def gradescope(verdict: Verdict, visibility: str = "visible") -> dict[str, Any]:
+    """What Gradescope reads, by https://gradescope-autograders.readthedocs.io/en/latest/specs/ ("Output format").
+
+    `visibility` is one of visible, hidden, after_due_date and after_published. All text is plain, so that what a
+    student wrote is never read as HTML. The scores of the tests sum up to the whole score.
+    """
+    tests = [
+        {
+            "name": f"{outcome.exercise}: {name}",
+            "name_format": "text",
+            "number": f"{number}.{position}",
+            "score": score,
+            "max_score": most,
+            "status": "passed" if passed else "failed",
+            "output": text,
+            "output_format": "text",
+            "tags": [outcome.exercise],
+            "visibility": visibility,
+        }
+        for number, outcome in enumerate(verdict.exercises, start=1)
+        for position, (name, passed, score, most, text) in enumerate(_parts(outcome), start=1)
+    ]
+    return {
+        "score": round(sum(test["score"] for test in tests), 6),
+        "output": f"{points(verdict.score)} of {points(verdict.max_score)} points",
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
+        "visibility": visibility,
+        "stdout_visibility": "hidden",
+        "extra_data": {"schema": verdict.schema, "assignment": verdict.assignment},
+        "tests": tests,
+    }
+
+
+def exercism(verdict: Verdict) -> dict[str, Any]:
+    """What exercism reads, version 3 of https://exercism.org/docs/building/tooling/test-runners/interface.
+
+    A task is an exercise. `test_code` is left out: the checks are hidden.
+    """
+    tests = [
+        {
+            "name": f"{outcome.exercise}: {name}",
+            "status": "pass" if passed else "fail" if outcome.status == "graded" else "error",
+            "message": None if passed else text[:LONGEST],
+            "task_id": number,
+        }
+        for number, outcome in enumerate(verdict.exercises, start=1)
+        for name, passed, _, _, text in _parts(outcome)
+    ]
+    if tests and all(test["status"] == "error" for test in tests):
+        said = "\n".join(dict.fromkeys(str(test["message"]) for test in tests))
+        return {"version": 3, "status": "error", "message": said[:LONGEST], "tests": tests}
+    passed = bool(tests) and all(test["status"] == "pass" for test in tests)
+    return {"version": 3, "status": "pass" if passed else "fail", "message": None, "tests": tests}
+
+
+def _parts(outcome: Outcome) -> Iterator[tuple[str, bool, float, float, str]]:
+    """(name, whether it passed, score, highest score, text) of each check of an exercise, or of the whole.
+
+    An exercise that could not be judged check by check is one part; so is one whose checks do not sum up to its score.
+    """
+    checks = outcome.checks
+    sums = sum(c.points for c in checks if c.passed), sum(c.points for c in checks)
+    if not checks or any(abs(a - b) > 1e-6 for a, b in zip(sums, (outcome.score, outcome.max_score), strict=True)):
+        why = NOT_STARTED if outcome.not_started else f"{STATUS[outcome.status]}: {outcome.message}"
+        lines = [*_named(outcome), *(check.message for check in checks if not check.passed)]
+        text = "\n".join([why, *lines]).strip(": \n")
+        yield WHOLE, outcome.full, outcome.score, outcome.max_score, text
+        return
+    first = next((check for check in checks if not check.passed), None)
+    for check in checks:
+        # the named mistake explains most of what failed: it stands where a reader begins
+        text = "\n".join([*_named(outcome), _why(check)]) if check is first else _why(check)
+        yield check.sentence or check.name, check.passed, check.points if check.passed else 0.0, check.points, text
+
+
+def _named(outcome: Outcome) -> list[str]:
+    return [f"{d.message}{f' In your line: {d.line}' if d.line else ''}" for d in outcome.diagnosis]
+
+
+def _why(check: Check) -> str:
+    return "" if check.passed else check.reason or check.message

@@ -1,0 +1,365 @@
+"""The roster from each system's tables, and each layout of grades and feedback read back as its system reads it."""
+
+import csv
+import io
+import json
+import re
+import shutil
+import zipfile
+from types import SimpleNamespace
+
+import pytest
+from conftest import ASSIGNMENT, ROOT
+from nbgrader.api import Gradebook
+
+from autograder import course
+from autograder.errors import CourseError, UsageError
+from autograder.grading.store import Store
+from autograder.lms import commands, exports, roster, tables
+from autograder.lms.roster import Student
+from autograder.report import results_json
+from autograder.verdict import Check, Diagnosis, Outcome, Verdict
+
+WHO = {"ada": ("Ada", "Lovelace", "ada@example.org")}
+HEADINGS = {
+    "ours": ("id,first_name,last_name,email,lms_user_id,dropped", "ada,Ada,Lovelace,ada@example.org,123,"),
+    "Moodle's grades": (
+        "First name,Last name,ID number,Institution,Department,Email address,Assignment: HW (Real)",
+        "Ada,Lovelace,123,,,ada@example.org,9",
+    ),
+    "Moodle's worksheet": (
+        "Identifier,Full name,Email address,Status,Grade,ID number",
+        "Participant 9,Ada Lovelace,ada@example.org,,,123",
+    ),
+    "Canvas's gradebook": (
+        "Student,ID,SIS User ID,SIS Login ID,Section,HW (4)",
+        '    Points Possible,,,,,10\n"Lovelace, Ada",123,s1,ada@example.org,A,\n"Student, Test",9,,,A,',
+    ),
+    "Gradescope's": (
+        "First Name,Last Name,SID,Email,Role",
+        "Ada,Lovelace,123,ada@example.org,Student\nT,A,,t@x.org,TA",
+    ),
+    "with semicolons": ("id;first_name;last_name;email;lms_user_id", "ada;Ada;Lovelace;ada@example.org;123"),
+}
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory):
+    """An empty gradebook: making one takes seconds."""
+    path = tmp_path_factory.mktemp("empty") / "gradebook.db"
+    Gradebook(f"sqlite:///{path}").close()
+    return path
+
+
+@pytest.fixture
+def runs(tmp_path, empty):
+    shutil.copy(empty, tmp_path)
+    return SimpleNamespace(
+        gradebook=lambda: Gradebook(f"sqlite:///{tmp_path}/gradebook.db"),
+        directory=SimpleNamespace(db_url=f"sqlite:///{tmp_path}/gradebook.db"),
+    )
+
+
+def table(tmp_path, text, encoding="utf-8"):
+    path = tmp_path / "table.csv"
+    path.write_bytes(text.encode(encoding))
+    return tables.read_table(path)
+
+
+# --- the roster -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", HEADINGS)
+def test_every_systems_table_is_a_roster(tmp_path, runs, kind):
+    taken, _ = roster.take(table(tmp_path, "\n".join(HEADINGS[kind]), "utf-8-sig"), runs, Store(tmp_path))
+    assert taken == [Student("ada", *WHO["ada"], "123")]
+    assert list(roster.read(runs, Store(tmp_path))) == taken
+
+
+def test_ids_that_the_gradebook_knows_are_kept(tmp_path, runs):
+    with runs.gradebook() as book:
+        book.add_student("ada-lovelace")
+        book.add_student("curiemarie")
+    said = "First name,Last name,Email address\nAda,Lovelace,al@x.org\nMarie,Curie,mc@x.org\nKim,Lee,kl@x.org\n"
+    taken, _ = roster.take(table(tmp_path, said), runs, Store(tmp_path))
+    assert [s.id for s in taken] == ["ada-lovelace", "curiemarie", "kl"]
+    again, others = roster.take(table(tmp_path, said.replace("Kim,Lee,kl@x.org\n", "")), runs, Store(tmp_path))
+    assert [s.id for s in again] == ["ada-lovelace", "curiemarie"] and [s.id for s in others] == ["kl"]
+
+
+def test_a_dropped_student_stays_so_until_taken_back(tmp_path, runs):
+    store, said = Store(tmp_path), "id,dropped\nada,\nlee,yes\n"
+    roster.take(table(tmp_path, said), runs, store)
+    assert store.dropped() == {"lee"} and [s.id for s in roster.read(runs, store)] == ["ada"]
+    roster.take(table(tmp_path, "id\nlee\n"), runs, store)
+    assert store.dropped() == {"lee"}, "a table without that column drops and takes back nobody"
+    roster.change(store, roster.read(runs, store), ["ada"], ["lee"])
+    assert store.dropped() == {"ada"}
+    with pytest.raises(UsageError, match="Nobody is called eve"):
+        roster.change(store, roster.read(runs, store), ["eve"], [])
+
+
+@pytest.mark.parametrize(
+    "text, why",
+    [
+        ("", "no table with a header"),
+        ("a,b\n1,2\n", "is no roster"),
+        ("id\n../x\n", "row 2"),
+        ("id\nada\nada\n", "the id of two students"),
+        ('id\n"ada', "no table: save it as CSV"),
+        ("id,x\n" + "a" * 200_000, "no table: save it as CSV"),
+    ],
+)
+def test_a_table_of_no_use_is_one_sentence_and_writes_nothing(tmp_path, runs, text, why):
+    with pytest.raises(UsageError, match=why):
+        roster.take(table(tmp_path, text), runs, Store(tmp_path))
+    assert not list(roster.read(runs, Store(tmp_path)))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_tables_are_read_as_spreadsheets_save_them(tmp_path, encoding):
+    assert table(tmp_path, "id\tlast_name\nzoe\tGödel\n", encoding).rows == [["zoe", "Gödel"]]
+
+
+# --- grades ---------------------------------------------------------------------------------------
+
+EVIL = '=HYPERLINK("http://example.org")'
+ADA = exports.Grade(
+    Student("ada", *WHO["ada"], "123"),
+    7.5,
+    False,
+    {
+        "system": "canvas",
+        "lms_id": "123",
+        "entry": f"lovelaceada_123_456_{ASSIGNMENT}.ipynb",
+        "participant": "4711",
+        "given": "Ada Lovelace_4711_assignsubmission_file_",
+        "name": "Ada Lovelace",
+    },
+)
+BAD = exports.Grade(Student("bad", EVIL, "+1", "@x", ""), 12.0, True, {"participant": "4712", "name": EVIL})
+EVE = exports.Grade(Student("eve", "Eve", "Ning", "eve@example.org", "125"), None, False, {})
+ALL, TEN = [ADA, BAD, EVE], exports.Settings(10.0)
+
+
+def rows(text):
+    return list(csv.reader(io.StringIO(text)))
+
+
+def moodle_reads(text):
+    """{participant: grade} as mod/assign/feedback/offline/importgradeslib.php and locallib.php read it."""
+    header, *lines = rows(text)
+    id, grade, _ = (header.index(name) for name in ("Identifier", "Grade", "Last modified (grade)"))
+    found = {line[id][len("Participant ") :]: line[grade] for line in lines}
+    return {who: float(score) for who, score in found.items() if score != "" and 0 <= float(score) <= 10}
+
+
+def test_moodles_worksheet_without_and_with_its_own():
+    text, remarks = exports.moodle_table(ALL, TEN)
+    assert moodle_reads(text) == {"4711": 7.5} and "--fill" in remarks[-1]
+
+
+def test_moodles_own_worksheet_is_filled_in(tmp_path):
+    sheet = table(
+        tmp_path,
+        "Identifier,Full name,Email address,Status,Grade,Maximum grade,Grade can be changed,"
+        "Last modified (submission),Online text,Last modified (grade),Feedback comments\n"
+        'Participant 4711,Ada Lovelace,ada@example.org,Submitted,3,"10,00",Yes,x,=1,"Monday, 1 June 2026, 9:00 AM",=2\n'
+        "Participant 4712,=Bad,b@x,Submitted,,10.00,Yes,-,,-,\nParticipant 9,Eve,eve@example.org,,,10.00,Yes,-,,-,\n",
+    )
+    text, remarks = exports.moodle_filled(ALL, TEN, sheet)
+    assert moodle_reads(text) == {"4711": 7.5} and remarks == ["bad: 12 is more than 10, so Moodle will pass over it"]
+    assert rows(text)[1][-1] == "Monday, 1 June 2026, 9:00 AM" and "Online text" not in text and "'=Bad" in text
+    assert moodle_reads(exports.moodle_filled(ALL, exports.Settings(10.0, zeros=True), sheet)[0])["9"] == 0
+    with pytest.raises(UsageError, match="The highest grade is 10 in .* and 20 in the course"):
+        exports.moodle_filled(ALL, exports.Settings(20.0), sheet)
+    scaled, _ = exports.moodle_filled(ALL, exports.Settings(20.0, scale=True), sheet)
+    assert moodle_reads(scaled) == {"4711": 3.75, "4712": 6.0}
+
+
+def canvas_reads(text):
+    """(title, id of the assignment, its points, {user id: grade}) as lib/gradebook_importer.rb reads it."""
+    header, *lines = rows(text)
+    assert "Student" in header[0] and "ID" in header[1] and re.match(r"SIS\s+User\s+ID", header[2])
+    assert re.match(r"SIS\s+Login\s+ID", header[3]) and "Section" in header[4] and len(header) == 6
+    title, id = re.fullmatch(r"(.*?)(?: \((\d+)\))?", header[5]).groups()
+    (points,) = [float(line[5]) for line in lines if "Points Possible" in line[0]]
+    return title, id, points, {line[1]: line[5] for line in lines if "Points Possible" not in line[0]}
+
+
+def test_canvas_gradebook_without_and_with_its_own(tmp_path):
+    text, remarks = exports.canvas_table(ALL, TEN, ASSIGNMENT)
+    assert canvas_reads(text) == (ASSIGNMENT, None, 10.0, {"123": "7.5", "": "12.0", "125": ""})
+    assert "makes one" in remarks[0] and "'=HYPERLINK" in text and not re.search(r"(^|,)[=+@]", text, re.MULTILINE)
+    assert canvas_reads(exports.canvas_table(ALL, TEN, ASSIGNMENT, "HW (77)")[0])[:2] == ("HW", "77")
+    own = (
+        "Student,ID,SIS User ID,SIS Login ID,Section,Notes,HW 1 (76),HW 2 (77),Final Score\n"
+        ",,,,,,,Manual Posting,\n    Points Possible,,,,,,5,10,(read only)\n"
+        '"Lovelace, Ada",123,s1,al,A,n,5,,\n"Ning, Eve",125,,eve@example.org,A,,1,3,\n"Lee, Kim",9,,kl,A,,4,4,\n'
+    )
+    text, remarks = exports.canvas_filled(ALL, TEN, ASSIGNMENT, table(tmp_path, own))
+    assert canvas_reads(text) == ("HW 2", "77", 10.0, {"123": "7.5", "125": "", "9": ""}), "no grade: as it was"
+    assert remarks == [f"bad: not in {tmp_path}/table.csv, so the grade is in no row"]
+    with pytest.raises(UsageError, match="Which column"):
+        exports.canvas_filled(ALL, TEN, "03_x", table(tmp_path, own))
+    with pytest.raises(UsageError, match="highest grade"):
+        exports.canvas_filled(ALL, TEN, "01_x", table(tmp_path, own))
+
+
+# --- feedback -------------------------------------------------------------------------------------
+
+
+def moodle_takes(name):
+    """(participant, the file's name) as importziplib.php reads a path in the zip."""
+    parts = name.split("/")
+    info = (parts[0].split("_", 4) + [""])[:5]
+    assert info[1].isdigit() and info[2:4] == ["assignsubmission", "file"]
+    return info[1], "/".join([info[4], *parts[1:]]).strip("/")
+
+
+def canvas_takes(name):
+    """(user id, attachment id) as `infer_comment_context_from_filename` reads a name in the zip."""
+    return tuple([part for part in name.split("_") if part.isdigit()][:2])
+
+
+def test_feedback_goes_back_under_the_names_it_came_by(tmp_path, monkeypatch):
+    assignment = course.assignments(ROOT)[ASSIGNMENT]
+    page = tmp_path / "feedback" / "ada" / ASSIGNMENT / f"{ASSIGNMENT}.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("<p>right</p>")
+    data, remarks = exports.moodle_feedback(tmp_path, ALL, assignment)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert [moodle_takes(n) for n in archive.namelist()] == [("4711", f"{ASSIGNMENT}.html")]
+        assert archive.read(archive.namelist()[0]) == b"<p>right</p>"
+    assert len(remarks) == 1 and "bad" in remarks[0]
+
+    row = SimpleNamespace(score=9.0, max_score=10.0)
+    answer = SimpleNamespace(score=2.0, max_score=4.0)
+    ids = {e.name: e.grade_id for e in assignment.exercises}
+    given = SimpleNamespace(grades={ids["attention"]: row, "written": answer}, score=11.0, max_score=14.0)
+    monkeypatch.setattr(exports, "Given", lambda *names: given)
+    results = Store(tmp_path)
+    results.put_latest(ASSIGNMENT, "ada", verdict())
+    data, _ = exports.canvas_feedback(
+        tmp_path, ALL, assignment, SimpleNamespace(directory=SimpleNamespace(db_url="")), results
+    )
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        (name,) = archive.namelist()
+        notebook = json.loads(archive.read(name))
+    assert canvas_takes(name) == ("123", "456") and name == ADA.note["entry"]
+    text = "\n".join(cell["source"] for cell in notebook["cells"])
+    assert "11 of 14 points" in text and "Changed by hand: 9 of 10" in text and "2 of 4 points" in text
+    assert "<script>" not in text and "\n\n![" not in text
+
+
+# --- results.json ---------------------------------------------------------------------------------
+
+
+def verdict():
+    checks = [
+        Check("test_a", "values", 1.5, True, "It is right."),
+        Check(
+            "test_b",
+            "masking",
+            0.5,
+            False,
+            "It hides. It does not.\n\n![x](//evil) <script>",
+            "It does not.\n\n![x](//evil) <script>",
+        ),
+    ]
+    return Verdict(
+        "x.ipynb",
+        [
+            Outcome("attention", 1.5, 2.0, "graded", checks, [Diagnosis("id", "The mask is late.", "y = 1")]),
+            Outcome("Head", 0.0, 3.0, "timeout", message="It ran too long."),
+        ],
+        seed=1,
+        assignment=ASSIGNMENT,
+    )
+
+
+def test_gradescopes_fields():
+    """Against https://gradescope-autograders.readthedocs.io/en/latest/specs/."""
+    made = json.loads(json.dumps(results_json.gradescope(verdict(), "after_published")))
+    top = {
+        "score",
+        "execution_time",
+        "output",
+        "output_format",
+        "test_output_format",
+        "test_name_format",
+        "visibility",
+        "stdout_visibility",
+        "extra_data",
+        "tests",
+        "leaderboard",
+    }
+    each = {
+        "score",
+        "max_score",
+        "status",
+        "name",
+        "name_format",
+        "number",
+        "output",
+        "output_format",
+        "tags",
+        "visibility",
+        "extra_data",
+    }
+    assert made.keys() <= top and made["score"] == 1.5 and isinstance(made["extra_data"], dict)
+    visible = {"hidden", "after_due_date", "after_published", "visible"}
+    formats = {"text", "html", "simple_format", "md", "ansi"}
+    assert made["visibility"] in visible and made["stdout_visibility"] in visible and made["output_format"] in formats
+    for test in made["tests"]:
+        assert test.keys() <= each and test["status"] in ("passed", "failed") and test["visibility"] in visible
+        assert test["output_format"] == test["name_format"] == "text" and 0 <= test["score"] <= test["max_score"]
+        assert isinstance(test["number"], str) and isinstance(test["tags"], list)
+    assert [t["number"] for t in made["tests"]] == ["1.1", "1.2", "2.1"]
+    assert sum(t["max_score"] for t in made["tests"]) == 5 and "The mask is late." in made["tests"][1]["output"]
+    assert "test_a" not in json.dumps(made), "names of checks are not for students"
+
+
+def test_exercisms_fields():
+    """Against https://exercism.org/docs/building/tooling/test-runners/interface, version 3."""
+    made = json.loads(json.dumps(results_json.exercism(verdict())))
+    assert made.keys() == {"version", "status", "message", "tests"}
+    assert (made["version"], made["status"], made["message"]) == (3, "fail", None)
+    assert [(t["status"], t["task_id"]) for t in made["tests"]] == [("pass", 1), ("fail", 1), ("error", 2)]
+    assert all(t["message"] is None if t["status"] == "pass" else t["message"] for t in made["tests"])
+    assert all(t.keys() <= {"name", "test_code", "status", "message", "output", "task_id"} for t in made["tests"])
+    stopped = Verdict("", [Outcome("Head", 0.0, 3.0, "error", message="SyntaxError")], 1)
+    assert (
+        results_json.exercism(stopped)["status"] == "error"
+        and "SyntaxError" in results_json.exercism(stopped)["message"]
+    )
+    right = Verdict("", [Outcome("Head", 1.0, 1.0, "graded", [Check("t", "values", 1.0, True, "Right.")])], 1)
+    assert results_json.exercism(right)["status"] == "pass"
+
+
+def test_changed_points_still_sum_up():
+    """If the checks' points are not the exercise's, the exercise is one test."""
+    odd = Verdict("", [Outcome("Head", 7.0, 20.0, "graded", [Check("t", "values", 1.0, True, "Right.")])], 1)
+    made = results_json.gradescope(odd)
+    assert made["score"] == 7.0 and made["tests"][0]["max_score"] == 20.0
+
+
+# --- the bundle -----------------------------------------------------------------------------------
+
+
+def test_the_bundle_is_the_release_alone(tmp_path):
+    for name, text in (("01/01.ipynb", "{}"), ("01/data.txt", "1"), (".ipynb_checkpoints/x", ""), ("AGENTS.md", "a")):
+        (tmp_path / "release" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "release" / name).write_text(text)
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "secret").write_text("s")
+    (tmp_path / "release" / "link").symlink_to(tmp_path / "source" / "secret")
+    path = commands.bundle(tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        assert archive.namelist() == ["release/01/01.ipynb", "release/01/data.txt", "release/AGENTS.md"]
+    before = path.read_bytes()
+    (tmp_path / "release" / "01" / "data.txt").touch()
+    assert commands.bundle(tmp_path).read_bytes() == before
+    (tmp_path / "release" / "01" / "01.ipynb").write_text('"### BEGIN SOLUTION"')
+    with pytest.raises(CourseError, match="holds a solution"):
+        commands.bundle(tmp_path)
