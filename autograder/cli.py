@@ -335,13 +335,19 @@ def name_check(options):
 
 
 def tell_which_course(options):
-    """Say on stderr if a command works on the kit's own course, because there is no other.
+    """Say which course a command works on: as a heading the one around the working directory, on stderr the kit's own.
 
-    Raises UsageError for a command that would write into a course that was installed along with the kit.
+    Output for programs (JSON) gets no heading. Raises UsageError for a command that would write into a course that was
+    installed along with the kit.
     """
     from . import course
 
-    if options.run not in (build, check, grade, report, demo, name_check) or course.here() or not course.kits_own():
+    for_people = getattr(options, "format", "text") == "text"
+    if found := course.here():
+        if for_people and options.run not in (new_course, demo):  # these two make one of their own
+            print(f"The course in {found}", flush=True)
+        return
+    if options.run in (new_course, doctor) or not course.kits_own():
         return
     if options.run in (build, grade, report) and course.kits_own() == course.PACKED:
         raise UsageError(
