@@ -115,6 +115,7 @@ def parser():
     demo_.add_argument("assignments", nargs="*", metavar="NN", help="numbers or names, such as 02 (default: all)")
     demo_.add_argument("--folder", default="demo_course", help="where to (default: demo_course; replaced if it exists)")
     demo_.add_argument("--jobs", type=int, default=2, metavar="N", help="sandboxes at work at once (default: 2)")
+    demo_.add_argument("--verbose", action="store_true", help="print every student's scores, too")
     _sandbox_options(demo_)
     demo_.set_defaults(run=demo)
 
@@ -269,7 +270,8 @@ def demo(options):
     refuse_without_sandbox(options)
     from .demo import run as demos
 
-    return demos.run(options.folder, options.jobs, device(options), options.unsafe, options.assignments)
+    settings = options.jobs, device(options), options.unsafe
+    return demos.run(options.folder, *settings, options.assignments, options.verbose)
 
 
 def new_course(options):

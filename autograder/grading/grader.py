@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .. import course
-from ..checks.runner import ExerciseRun, Graders
+from ..checks.runner import ExerciseRun, Graders, Stopped
 from ..errors import ChildGone, SandboxError, Unreadable
 from ..mistakes.diagnosis import Diagnostician
 from ..sandbox.parent import WarmParent
@@ -225,7 +225,7 @@ class Grader:
         try:
             with workspace.watched():
                 return self._diagnosis(workspace, exercise, run)
-        except ChildGone:
+        except (ChildGone, Stopped):
             return []
         except (Endless, Exception) as mistake:
             internal_error(mistake)
