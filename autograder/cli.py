@@ -100,8 +100,8 @@ def parser():
     _sandbox_options(grade_)
     grade_.set_defaults(run=grade)
 
-    report_ = commands.add_parser("report", help="write the feedback and the class report of an assignment")
-    report_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
+    report_ = commands.add_parser("report", help="write the feedback and the class report of assignments")
+    report_.add_argument("assignments", nargs="+", metavar="NN", help="numbers or names, such as 02")
     report_.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="pages in the making at once"
     )
@@ -256,13 +256,15 @@ def grade(options):
 
 
 def report(options):
-    """Write the feedback of every student and the class report."""
+    """Write the feedback of every student and the class report of each assignment."""
     from . import course
 
-    root, assignment = course.root(), course.find_assignment(options.assignment)
+    root, exit_code = course.root(), 0
     require_jobs(options)
-    with locked(root, assignment.name):
-        return report_class(root, assignment, options.jobs)
+    for assignment in dict.fromkeys(course.find_assignment(name) for name in options.assignments):
+        with locked(root, assignment.name):
+            exit_code = max(exit_code, report_class(root, assignment, options.jobs))
+    return exit_code
 
 
 def demo(options):
