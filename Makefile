@@ -63,6 +63,10 @@ postgresql: setup
 
 # made anew when the pinned packages change; an environment that broke half-way has no stamp and is made anew too
 $(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
+	  echo "Python 3.11, 3.12 or 3.13 is needed, and $(PYTHON) is none of them: name one, as in make demo PYTHON=python3.12" >&2; \
+	  exit 1; }
+	@echo "Making the environment $(VENV), once: some minutes, and 2 GB (7 GB where torch brings NVIDIA's libraries) ..."
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --requirement requirements.lock

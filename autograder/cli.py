@@ -112,8 +112,8 @@ def parser():
     _sandbox_options(grade_)
     grade_.set_defaults(run=grade)
 
-    report_ = commands.add_parser("report", help="write the feedback and the class report of an assignment")
-    report_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
+    report_ = commands.add_parser("report", help="write the feedback and the class report of assignments")
+    report_.add_argument("assignments", nargs="+", metavar="NN", help="numbers or names, such as 02")
     report_.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="pages in the making at once"
     )
@@ -173,6 +173,7 @@ def parser():
     demo_.add_argument("assignments", nargs="*", metavar="NN", help="numbers or names, such as 02 (default: all)")
     demo_.add_argument("--folder", default="demo_course", help="where to (default: demo_course; replaced if it exists)")
     demo_.add_argument("--jobs", type=int, default=2, metavar="N", help="sandboxes at work at once (default: 2)")
+    demo_.add_argument("--verbose", action="store_true", help="print every student's scores, too")
     _sandbox_options(demo_)
     demo_.set_defaults(run=demo)
 
@@ -321,13 +322,15 @@ def grade(options):
 
 
 def report(options):
-    """Write the feedback of every student and the class report."""
+    """Write the feedback of every student and the class report of each assignment."""
     from . import course
 
-    root, assignment = course.root(), course.find_assignment(options.assignment)
+    root, exit_code = course.root(), 0
     require_jobs(options)
-    with locked(root, assignment.name):
-        return report_class(root, assignment, options.jobs)
+    for assignment in dict.fromkeys(course.find_assignment(name) for name in options.assignments):
+        with locked(root, assignment.name):
+            exit_code = max(exit_code, report_class(root, assignment, options.jobs))
+    return exit_code
 
 
 def collect(options):
@@ -363,7 +366,8 @@ def demo(options):
     refuse_without_sandbox(options)
     from .demo import run as demos
 
-    return demos.run(options.folder, options.jobs, device(options), options.unsafe, options.assignments)
+    settings = options.jobs, device(options), options.unsafe
+    return demos.run(options.folder, *settings, options.assignments, options.verbose)
 
 
 def new_course(options):
@@ -429,16 +433,21 @@ def name_check(options):
 
 
 def tell_which_course(options):
-    """Say on stderr if a command works on the kit's own course, because there is no other.
+    """Say which course a command works on: as a heading the one around the working directory, on stderr the kit's own.
 
-    Raises UsageError for a command that would write into a course that was installed along with the kit.
+    Output for programs (JSON) gets no heading. Raises UsageError for a command that would write into a course that was
+    installed along with the kit.
     """
     from . import course
 
-    writing = build, collect, roster, grade, report, export
-    if options.run not in (*writing, check, demo, name_check) or course.here() or not course.kits_own():
+    for_people = getattr(options, "format", "text") == "text" and not getattr(options, "json", False)
+    if found := course.here():
+        if for_people and options.run not in (new_course, demo):  # these two make one of their own
+            print(f"The course in {found}", flush=True)
         return
-    if options.run in writing and course.kits_own() == course.PACKED:
+    if options.run in (new_course, doctor) or not course.kits_own():
+        return
+    if options.run in (build, collect, roster, grade, report, export) and course.kits_own() == course.PACKED:
         raise UsageError(
             "There is no course here: no folder with nbgrader_config.py and source/ at or above this one. `autograder"
             " new course DIR` makes one, and `autograder demo` a copy of the kit's own."

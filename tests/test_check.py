@@ -7,6 +7,8 @@ import sys
 import pytest
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in
 
+from autograder.grading.workspace import near_name
+
 RELEASE = ROOT / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
 SOLUTION = ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
 
@@ -45,6 +47,9 @@ def files(tmp_path_factory):
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(content)
             paths[f"{what} as {name}"] = path
+    paths["folder"] = folder / "folder"
+    for name in ("x.ipynb", f"{ASSIGNMENT}.ipynb", "notes.txt"):
+        hand_in("{}", paths["folder"] / "0", name)
     return paths
 
 
@@ -98,8 +103,9 @@ def test_the_text_says_what_is_not_started_and_what_is_given_by_hand(release, tm
     number = [c["id"] for c in release["cells"] if c["cell_type"] == "code"].index(cell["id"]) + 1
     code, out, _ = autograder("check", hand_in(release, tmp_path))
     lines = out.splitlines()
-    assert code == 1 and "of 24 points so far; 4 more are given by hand" in lines[0]
-    assert [line for line in lines if "not started" in line] == lines[1:3]
+    assert code == 1 and lines[0] == f"The course in {ROOT}"
+    assert "of 24 points so far; 4 more are given by hand" in lines[1]
+    assert [line for line in lines if "not started" in line] == lines[2:4]
     assert f"in code cell {number}, line 2 (`return undefined`)" in out and out.count("Your code raised NameError") == 1
     assert "test_cuda" not in out
 
@@ -125,6 +131,25 @@ def test_a_file_without_what_was_asked_for_is_missing(checked, files):
         assert all(e["status"] == "missing" and e["max_score"] > 0 == e["score"] for e in verdict["exercises"])
 
 
+def test_a_slip_in_a_name_is_told(tmp_path):
+    """Not for the name of another exercise, such as `self_attention` for `SelfAttention`."""
+    slips = {"attention": "Attention", "SelfAttentionWide": "self_attention_wide", "masked_weights": "maskd_weights"}
+    for exercise, defined in slips.items():
+        assert near_name(exercise, ["import torch", f"x = 1\ndef {defined}(x):\n    pass\n"]) == defined
+    for other in ("self_attention", "SelfAttention", "att", "intention", "attention" * 20):
+        assert near_name("SelfAttention" if other == "self_attention" else "attention", [f"class {other}: pass"]) == ""
+    (tmp_path / "mine.py").write_text(MINE.replace("attention", "Attention"))
+    code, out, _ = autograder("check", tmp_path / "mine.py")
+    said = "`attention` is not defined. `Attention` is, but the name must be `attention`, to the letter."
+    assert code == 1 and out.splitlines()[1:] == [f"{tmp_path / 'mine.py'}: {said}"]
+
+
+def test_a_folder_is_refused_with_what_to_give(checked, files):
+    (said,) = {e["message"] for e in checked["folder"]["exercises"]}
+    inside = [str(files["folder"] / "0" / name) for name in (f"{ASSIGNMENT}.ipynb", "x.ipynb")]
+    assert said == f"It is a folder; hand in the notebook itself. It holds {', '.join(inside)}."
+
+
 def test_bad_files_give_a_sentence(checked):
     bad = [name for name in checked if " as " in name or name == "absent"]
     assert len(bad) == 3 * len(BAD) + 1
@@ -137,7 +162,7 @@ def test_bad_files_give_a_sentence(checked):
 
 def test_an_unknown_exercise_is_bad_usage():
     code, out, err = autograder("check", SOLUTION, "--exercise", "attentoin")
-    assert code == 2 and out == "" and "attentoin" in err and "SelfAttention" in err
+    assert code == 2 and "points" not in out and "attentoin" in err and "SelfAttention" in err
 
 
 def test_help_loads_nothing_heavy():

@@ -1,10 +1,12 @@
 """The demo: its made-up class as data, and the whole of it once, from the command line."""
 
 import csv
+import io
 import os
 import re
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +14,7 @@ import small_course
 from conftest import ASSIGNMENT, ROOT, cell_of
 
 from autograder import cli, course
-from autograder.demo import run
+from autograder.demo import run, ticker
 from autograder.errors import CourseError, UsageError
 from autograder.grading.store import Store
 from autograder.verdict import Diagnosis, Outcome, Verdict
@@ -174,7 +176,83 @@ def test_every_surprise_is_told(tmp_path, assignment):
         "kim, SingleHeadSelfAttention: expected full graded, but there is no record of it.",
         "kim, attention: expected full graded, got partial graded no-scale (4 of 10 points).",
     ]
-    assert "2 of 3 outcomes" in run.conclusion([[student]], surprises)
+    said = run.conclusion([[student]], surprises)
+    assert "2 of 3 exercises came out otherwise" in said.replace("\n", " ") and said.splitlines()[-2:] == [
+        f"  {surprise}" for surprise in surprises
+    ]
+
+
+# --- what it says ---------------------------------------------------------------------------------
+
+
+def test_every_assignment_is_one_line_of_a_terminal():
+    """The names are as wide as the course's own are; no total is without a word on what is given by hand."""
+    lines = [run.headings()]
+    for assignment in course.assignments().values():
+        exercises = [Outcome(e.name, e.points / 2, e.points, "graded") for e in assignment.exercises]
+        exercises[0].diagnosis = [Diagnosis("no-scale", "")] * 99
+        rows = [run.row(assignment, [Verdict("", exercises, seed=1)] * number) for number in (0, 2)]
+        assert " 0   " in rows[0] and " 198" in rows[1]
+        most = sum(e.points for e in assignment.exercises)
+        assert f" {most / 2:.1f} of {most:g} " in rows[1]
+        assert f" {f'+{assignment.points - most:g}' if assignment.points > most else '-'} " in rows[1]
+        lines += rows
+    assert {len(line) for line in lines[1:]} == {len(lines[0])} and len(lines[0]) <= run.WIDTH
+    untouched = Outcome("softmax", 0.0, 6.0, "graded", diagnosis=[Diagnosis("original-000", "")], not_started=True)
+    first = course.find_assignment("01")
+    assert run.row(first, [Verdict("", [untouched], seed=1)]).endswith(" 0"), "nobody has made that mistake"
+
+
+def test_the_commands_for_formgrader_can_be_pasted(tmp_path, monkeypatch):
+    place = tmp_path / "a course"
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
+    assert run.formgrader(place, str(tmp_path)) == ["cd 'a course' && jupyter lab"], "there is no such environment"
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "activate").touch()
+    assert run.formgrader(place, str(tmp_path)) == [". .venv/bin/activate", "cd 'a course' && jupyter lab"]
+    (tmp_path / "within").mkdir()
+    activate = tmp_path / ".venv" / "bin" / "activate"
+    assert run.formgrader(place, str(tmp_path / "within")) == [f". {activate}", "cd '../a course' && jupyter lab"]
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert run.formgrader(place, str(tmp_path))[1].endswith("--allow-root")
+
+
+class Stream(io.StringIO):
+    def __init__(self, terminal):
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self):
+        return self.terminal
+
+
+def test_nothing_is_silent_into_a_pipe(monkeypatch):
+    monkeypatch.setattr(ticker, "TICK", 0.01)
+    monkeypatch.setattr(ticker, "QUIET", 0.05)
+    with ticker.Ticker(stream := Stream(False)) as told:
+        with told.doing("grading"):
+            time.sleep(0.3)
+            told.turn_to("grading: 1 of 2")
+            time.sleep(0.3)
+        told.say("Done.")
+        time.sleep(0.3)
+    lines = stream.getvalue().splitlines()
+    said = [re.sub(r", \d+ s$", "", line) for line in lines]
+    assert said[0] == "  grading" and said[-2] == "  grading: 1 of 2" and said[-1] == "Done."
+    assert 4 <= len(lines) <= 14 and "\r" not in stream.getvalue()
+
+
+def test_a_terminal_has_one_line_that_ticks(monkeypatch):
+    monkeypatch.setattr(ticker, "TICK", 0.01)
+    with ticker.Ticker(stream := Stream(True)) as told:
+        with told.doing("grading " + 200 * "x"):
+            time.sleep(0.1)
+            told.say("A line.")
+            time.sleep(0.1)
+    shown = stream.getvalue()
+    assert shown.count("\n") == 1 and f"{ticker.CLEAR}A line.\n" in shown and shown.endswith(ticker.CLEAR)
+    assert max(len(part) for part in shown.replace("\n", ticker.CLEAR).split(ticker.CLEAR)) < 200
 
 
 # --- the folder -----------------------------------------------------------------------------------
@@ -221,29 +299,53 @@ def test_the_command_says_so_in_one_line(tmp_path, capsys, monkeypatch):
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """What `autograder demo` printed for one assignment, and the folder that it made. `make demo` does them all."""
+    """What `autograder demo` printed for one assignment, with times, and the folder that it made. `make demo` does all.
+
+    The times are seconds since the line before; `longest` is the longest of them.
+    """
     folder = tmp_path_factory.mktemp("demo") / "course"
     arguments = ["demo", *GRADED, "--folder", str(folder), "--jobs", "2", "--device", "cpu"]
-    done = subprocess.run(
+    lines, longest, spoke = [], 0.0, time.monotonic()
+    with subprocess.Popen(
         [sys.executable, "-m", "autograder", *arguments],
         cwd=ROOT,
         env={**os.environ, "AUTOGRADER_DEBUG": "1"},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=900,
-    )
-    return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr, folder=folder)
+    ) as process:
+        for line in process.stdout:
+            now = time.monotonic()
+            longest, spoke = max(longest, now - spoke), now
+            lines.append(line)
+        err = process.stderr.read()
+    out = "".join(line for line in lines if not re.fullmatch(r"  .*, \d+ s\n", line))
+    return SimpleNamespace(code=process.returncode, out=out, err=err, folder=folder, longest=longest)
 
 
 def test_the_demo_goes_well(ran):
     assert ran.code == 0, ran.out + ran.err
-    assert "are the expected ones" in ran.out
+    assert "exercises came out as noted" in ran.out.replace("\n", " ")
 
 
-def test_the_table_has_a_row_for_every_student(ran, students, assignment):
-    part = ran.out[ran.out.index(f"made up for {ASSIGNMENT}") :]
+def test_the_demo_is_never_silent(ran):
+    """It says something every two seconds; the rest is for a machine that is busy."""
+    assert ran.longest < 6.0
+
+
+def test_the_demo_fits_a_terminal(ran, students):
+    """All but paths, which depend on where it was run; and it says little."""
+    lines = ran.out.splitlines()
+    assert all(len(line) <= run.WIDTH for line in lines if str(ran.folder.name) not in line)
+    assert len([line for line in lines if line.startswith(ASSIGNMENT)]) == 1
+    assert len(lines) < 45
+
+
+def test_the_log_has_a_row_for_every_student(ran, students, assignment):
+    log = (ran.folder / run.LOG).read_text(encoding="utf-8")
+    part = log[log.index(f"made up for {ASSIGNMENT}") :]
     table = part[part.index("student  ") :]
-    rows = {line.split()[0]: line for line in table.split("\n\n")[0].splitlines()[2:]}
+    rows = {line.split()[0]: line for line in table.split("\n\n")[0].splitlines()[2:] if line}
     for student in students:
         row = rows[student.name]
         scores = [tuple(map(float, pair)) for pair in re.findall(r"([\d.]+)/([\d.]+)", row)]
@@ -255,11 +357,14 @@ def test_the_table_has_a_row_for_every_student(ran, students, assignment):
 
 
 def test_the_files_are_there(ran, students):
+    """The first to be opened is the class report; the others have a line each that says what they are."""
     page = f"{ASSIGNMENT}/{ASSIGNMENT}.html"
-    assert (ran.folder / "reports" / f"{ASSIGNMENT}.html").is_file()
     assert all((ran.folder / "feedback" / s.name / page).is_file() for s in students)
-    named = re.findall(r"^  (\S+\.(?:html|csv)) ", ran.out, re.MULTILINE)
-    assert len(named) == 3 + len(GRADED) and all((ROOT / name).is_file() for name in named)
+    shown = os.path.relpath(ran.folder, ROOT)
+    named = re.findall(rf"^  ({re.escape(shown)}/\S+)$", ran.out, re.MULTILINE)
+    inside = [os.path.relpath(name, shown) for name in named]
+    assert inside[0] == f"reports/{ASSIGNMENT}.html" and len(inside) == 3 + len(run.WORTH_OPENING)
+    assert all((ROOT / name).is_file() for name in named)
 
 
 def test_the_export_has_every_student(ran, students):

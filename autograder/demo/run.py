@@ -18,14 +18,18 @@ Cells that a student does not name stay as released. NAME.txt is handed in, byte
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
 import json
 import os
 import re
 import shlex
 import shutil
+import statistics
+import sys
+import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,18 +39,26 @@ from ..batch import commands
 from ..batch.pool import Pool
 from ..course import Assignment
 from ..errors import CourseError, UsageError
+from ..grading.store import Store
 from ..report import outcome_text
-from ..verdict import STATUSES, Outcome
+from ..verdict import STATUSES, Outcome, Verdict
+from .ticker import Ticker
 
 if TYPE_CHECKING:  # it imports nbgrader
+    from ..batch.tasks import Task
     from ..nbgrader.runs import NbgraderCourse
+    from ..verdict import Graded
 
 CLASS = Path(__file__).parent / "students"
 MARKER = ".made-by-demo"
+LOG = "demo.log"
+WIDTH = 80
+COLUMNS = ("students", "all right", "mean points", "by hand", "mistakes")
 LEVELS = ("full", "partial", "zero")
+FIRST = "02_queries_keys_values"  # whose class report to open first
 WORTH_OPENING = {
-    ("greta", "02_queries_keys_values"): "quiet mistakes, named",
-    ("oskar", "02_queries_keys_values"): "a loop that never ends, and what it did not take along",
+    ("greta", FIRST): "quiet mistakes, named",
+    ("oskar", FIRST): "a loop that never ends, and what it did not take along",
 }
 
 
@@ -77,10 +89,18 @@ class Student:
     raw: bytes | None = None
 
 
-def run(folder: str | Path, jobs: int, device: str, unsafe: bool, wanted: Sequence[str] = ()) -> int:
+def run(
+    folder: str | Path,
+    jobs: int,
+    device: str,
+    unsafe: bool,
+    wanted: Sequence[str] = (),
+    verbose: bool = False,
+) -> int:
     """Make the course, build it, grade the made-up class, report; returns 1 if an outcome is not the expected one.
 
-    `wanted` are the numbers or names of assignments; if empty, all of them. Raises CourseError for an unknown one.
+    `wanted` are the numbers or names of assignments; if empty, all of them. What the commands for a class print goes
+    to the folder's LOG, and with `verbose` to the screen as well. Raises CourseError for an unknown assignment.
     """
     root, folder = course.root(), Path(folder)
     names = {course.find_assignment(name).name for name in wanted or course.assignments()}
@@ -88,36 +108,77 @@ def run(folder: str | Path, jobs: int, device: str, unsafe: bool, wanted: Sequen
         raise UsageError(f"The demo's made-up class handed in nothing for {', '.join(unknown)}.")
     make_folder(root, folder)
     start = os.getcwd()
-    with _working_in(folder):
-        from ..nbgrader.building import build
-        from ..nbgrader.runs import NbgraderCourse
+    with _working_in(folder), Ticker(sys.stdout) as ticker:
+        some = f"{len(names)} assignment{'s' if len(names) > 1 else ''}"
+        ticker.say(f"A course of its own in {folder}: {some} and a made-up class.")
+        with ticker.doing("starting torch and nbgrader"):
+            from ..nbgrader.building import build
+            from ..nbgrader.runs import NbgraderCourse
 
         here = course.root()
         runs = NbgraderCourse(here)
-        print(f"A course of its own in {folder}: building its assignments ...", flush=True)
-        for _ in commands.progress("building", build(here, sorted(names), runs), len(names)):
-            pass
+        with ticker.doing(f"building {some}"):
+            built = 0
+            for done in build(here, sorted(names), runs):
+                built += isinstance(done, Assignment)
+                ticker.turn_to(f"building {some}: {built} done")
+        ticker.say(f"Built: release/ for students, solutions/ for afterwards.\n\n{headings()}")
         handed_in = {a: read_class(a) for a in course.assignments().values() if a.name in names}
         surprises = []
-        with Pool(jobs, device, unsafe) as engine:
+        engine = _Pool(ticker, jobs, device, unsafe)
+        with engine:
             for assignment, students in handed_in.items():
-                surprises += run_assignment(here, assignment, students, engine, device, unsafe)
-        export(runs, here / "grades.csv")
-        print("\n" + what_to_open(here, handed_in, start))
-    print("\n" + conclusion(handed_in.values(), surprises), flush=True)
+                surprises += run_assignment(here, assignment, students, engine, device, unsafe, verbose)
+        with ticker.doing("exporting all grades"):
+            export(runs, here / "grades.csv")
+        ticker.say(f"\n{about_the_table(handed_in)}\n\n{what_to_open(here, handed_in, start)}")
+        ticker.say("\n" + conclusion(handed_in.values(), surprises))
     return 1 if surprises else 0
 
 
+class _Pool(Pool):
+    """The Engine that tells how many submissions it has graded."""
+
+    def __init__(self, ticker: Ticker, jobs: int, device: str, unsafe: bool) -> None:
+        super().__init__(jobs, device, unsafe)
+        self.ticker = ticker
+
+    def graded(self, coming: Iterator[Task], total: int, alone: bool = False) -> Iterator[tuple[Task, Graded]]:
+        for done, (task, graded) in enumerate(super().graded(coming, total, alone), start=1):
+            again = ", once more what was stopped" if alone else ""
+            if task.student:
+                self.ticker.turn_to(f"grading {task.assignment}{again}: {done} of {total}")
+            yield task, graded
+
+
 def run_assignment(
-    root: Path, assignment: Assignment, students: Sequence[Student], engine: Pool, device: str, unsafe: bool
+    root: Path,
+    assignment: Assignment,
+    students: Sequence[Student],
+    engine: _Pool,
+    device: str,
+    unsafe: bool,
+    verbose: bool = False,
 ) -> list[str]:
     """Hand in, grade and report on one assignment; returns a sentence for every outcome that was not expected."""
+    ticker = engine.ticker
     hand_in(root, assignment, students)
-    print(f"\nThe class of {len(students)}, made up for {assignment.name}:\n\n{introduce(students)}\n")
-    print("Grading; a loop that never ends is stopped when its time is up, after 10 or 20 s ...", flush=True)
-    commands.grade_class(root, assignment, [s.name for s in students], engine, device, unsafe)
-    print("\nWriting everybody's feedback and the class report ...", flush=True)
-    commands.report_class(root, assignment, engine.jobs)
+    printed = io.StringIO()
+    print(f"The class of {len(students)}, made up for {assignment.name}:\n\n{introduce(students)}\n", file=printed)
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            with ticker.doing(f"grading {assignment.name}"):
+                commands.grade_class(root, assignment, [s.name for s in students], engine, device, unsafe)
+            with ticker.doing(f"writing the feedback and the report of {assignment.name}"):
+                commands.report_class(root, assignment, engine.jobs)
+    except BaseException:
+        ticker.say(printed.getvalue())
+        raise
+    with open(root / LOG, "a", encoding="utf-8") as log:
+        log.write(f"{printed.getvalue()}\n")
+    if verbose:
+        ticker.say(f"\n{printed.getvalue()}\n{headings()}")
+    ticker.say(row(assignment, Store(root).latest(assignment.name).values()))
     return compare(students, root, assignment)
 
 
@@ -146,7 +207,7 @@ def make_folder(root: Path, folder: Path) -> None:
         raise UsageError(f"The demo cannot be written to {folder}: {error.strerror or error}.") from None
 
 
-@contextmanager
+@contextlib.contextmanager
 def _working_in(folder: Path) -> Iterator[None]:
     before = os.getcwd()
     os.chdir(folder)
@@ -271,8 +332,6 @@ def export(runs: NbgraderCourse, path: Path) -> None:
 
 def compare(students: Iterable[Student], root: Path, assignment: Assignment) -> list[str]:
     """A sentence for every outcome that is not the expected one."""
-    from ..grading.store import Store
-
     latest = Store(root).latest(assignment.name)
     surprises = []
     for student in students:
@@ -315,29 +374,78 @@ def introduce(students: Sequence[Student]) -> str:
     return "\n".join(f"  {s.name.ljust(width)}  {s.about}" for s in students)
 
 
+def headings() -> str:
+    """The heading of the table of assignments."""
+    return f"{'':23}  {'  '.join(COLUMNS)}"
+
+
+def row(assignment: Assignment, verdicts: Collection[Verdict]) -> str:
+    """An assignment as a row of that table."""
+    mean = statistics.fmean(verdict.score for verdict in verdicts) if verdicts else 0.0
+    most = sum(exercise.points for exercise in assignment.exercises)
+    outcomes = [outcome for verdict in verdicts for outcome in verdict.exercises if not outcome.not_started]
+    cells = (
+        f"{len(verdicts)}",
+        f"{sum(verdict.full for verdict in verdicts)}",
+        f"{mean:.1f} of {most:g}",
+        f"+{assignment.points_by_hand:g}" if assignment.points_by_hand else "-",
+        f"{sum(len(outcome.diagnosis) for outcome in outcomes)}",
+    )
+    aligned = (cell.rjust(len(column)) for cell, column in zip(cells, COLUMNS, strict=True))
+    return f"{assignment.name:23}  {'  '.join(aligned)}"
+
+
+def about_the_table(assignments: Iterable[Assignment]) -> str:
+    """What stands in the table's columns."""
+    mistakes = "Mistakes are those that were named to students, who began the exercise."
+    by_hand = "Points by hand are for written answers, which wait for you; the means are without them. "
+    return textwrap.fill((by_hand if any(a.points_by_hand for a in assignments) else "") + mistakes, WIDTH)
+
+
 def what_to_open(root: Path, assignments: Collection[Assignment], start: str) -> str:
-    """The files worth a look, relative to the user's working directory `start`, and how to open Formgrader."""
-    files = {f"reports/{assignment.name}.html": "the class report" for assignment in assignments}
-    for (student, name), about in WORTH_OPENING.items():
-        if name in {assignment.name for assignment in assignments}:
-            files[f"feedback/{student}/{name}/{name}.html"] = f"feedback: {about}"
-    files["grades.csv"] = "nbgrader's export of all grades"
-    paths = {os.path.relpath(root / file, start): about for file, about in files.items()}
-    width = max(len(path) for path in paths)
-    lines = ["Open these in a browser, or in anything else:", ""]
-    lines += [f"  {path.ljust(width)}  {about}" for path, about in paths.items()]
-    folder = shlex.quote(os.path.relpath(root, start))
-    lines += ["", "For Formgrader, where the written answers wait to be graded by hand:", ""]
-    lines += [f"  cd {folder} && jupyter lab    # then, in its menu: Nbgrader, Formgrader"]
-    return "\n".join(lines)
+    """Which page to open first, which others there are, and how to open Formgrader, for a user who is in `start`."""
+    names = sorted(assignment.name for assignment in assignments)
+    first = FIRST if FIRST in names else names[0]
+    others = {
+        f"feedback/{student}/{name}/{name}.html": f"What {student} reads: {about}."
+        for (student, name), about in WORTH_OPENING.items()
+        if name in names
+    }
+    others |= {"reports/": "The class reports of all assignments."} if len(names) > 1 else {}
+    others["grades.csv"] = "All grades, as nbgrader exports them."
+    others[LOG] = "Every student's scores, as `autograder grade` prints them."
+    shown = {file: os.path.relpath(root / file, start) for file in [f"reports/{first}.html", *others]}
+    lines = ["Open this first, in a browser. It is what an instructor reads:", ""]
+    lines += [f"  {shown.pop(f'reports/{first}.html')}", "", "Then:", ""]
+    for file, path in shown.items():
+        lines += [others[file], f"  {path}"]
+    lines += ["", "To grade the written answers by hand, in Formgrader (menu Nbgrader):", ""]
+    return "\n".join([*lines, *(f"  {command}" for command in formgrader(root, start))])
+
+
+def formgrader(root: Path, start: str) -> list[str]:
+    """The commands that open JupyterLab in the folder `root`, as they can be pasted by a user who is in `start`."""
+    activate = Path(sys.prefix, "bin", "activate")
+    known = sys.prefix == sys.base_prefix or not activate.is_file()  # then its commands are where all others are
+    place = os.path.relpath(activate, start)
+    place = str(activate) if place.startswith("..") else place
+    lab = "jupyter lab --allow-root" if os.geteuid() == 0 else "jupyter lab"
+    return [
+        *([] if known else [f". {shlex.quote(place)}"]),
+        f"cd {shlex.quote(os.path.relpath(root, start))} && {lab}",
+    ]
 
 
 def conclusion(classes: Iterable[Sequence[Student]], surprises: Sequence[str]) -> str:
-    """The demo's conclusion: that all outcomes are as expected, or which are not."""
+    """The demo's conclusion: whether each made-up student got what is noted beside the submission."""
     handed_in = [student for students in classes for student in students]
     outcomes = sum(len(s.expected) for s in handed_in)
+    names = {s.name for s in handed_in}
+    noted = (
+        f"Was that graded rightly? For each of the {len(names)} made-up students it was noted beforehand, exercise by"
+        " exercise, whether it deserves full, some or no points, and which mistakes should be named."
+    )
     if not surprises:
-        names = {s.name for s in handed_in}
-        return f"All {outcomes} outcomes of the {len(names)} students are the expected ones."
-    said = "\n".join(f"  {surprise}" for surprise in surprises)
-    return f"{len(surprises)} of {outcomes} outcomes are not the expected ones:\n{said}"
+        return textwrap.fill(f"{noted} All {outcomes} exercises came out as noted.", WIDTH)
+    found = textwrap.fill(f"{noted} {len(surprises)} of {outcomes} exercises came out otherwise:", WIDTH)
+    return "\n".join([found, *(f"  {surprise}" for surprise in surprises)])

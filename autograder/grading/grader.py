@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 import os
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from .. import course
-from ..checks.runner import ExerciseRun, Graders
+from ..checks.runner import ExerciseRun, Graders, Stopped
 from ..errors import ChildGone, SandboxError, Unreadable
 from ..mistakes.diagnosis import Diagnostician
 from ..sandbox.parent import WarmParent
@@ -24,6 +26,7 @@ from .workspace import Deadline, Workspace
 
 PAYS = 1  # after so many submissions with the same inputs, learning what the checks ask pays off: more will come
 ATTEMPTS = 3  # for a submission whose process was ended, perhaps from outside
+MAX_LISTED = 1000  # notebooks in a folder, of which the first few are told
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +84,7 @@ class Grader:
                 every = list(found.exercises)
                 wanted = wanted or every
         except Unreadable as problem:
-            return Graded(rejected(path, wanted or exercises_of_name(path), str(problem), seed))
+            return Graded(rejected(path, wanted or exercises_of_name(path), f"{problem}{_to_give(path)}", seed))
         return self.grade_cells(cells, wanted, seed, str(path), assignment, candidates=every)
 
     def grade_cells(
@@ -222,7 +225,7 @@ class Grader:
         try:
             with workspace.watched():
                 return self._diagnosis(workspace, exercise, run)
-        except ChildGone:
+        except (ChildGone, Stopped):
             return []
         except (Endless, Exception) as mistake:
             internal_error(mistake)
@@ -296,6 +299,15 @@ def exercises_of_name(path: StrPath) -> list[course.Exercise]:
     """The exercises of the assignment that the file is named after, or all exercises of the course."""
     found = assignment_of([], path)
     return list(found.exercises) if found else list(course.exercises().values())
+
+
+def _to_give(path: StrPath) -> str:
+    """For a folder, a sentence with the first notebooks in it, which could have been given instead; else ""."""
+    if not os.path.isdir(path):
+        return ""
+    found = itertools.chain.from_iterable(Path(path).glob(pattern) for pattern in ("*.ipynb", "*/*.ipynb"))
+    shown = [ascii(str(notebook))[1:-1] for notebook in sorted(itertools.islice(found, MAX_LISTED))[:3]]
+    return f" It holds {', '.join(shown)}." if shown else ""
 
 
 def assignment_of(submitted: Iterable[SubmittedCell], path: StrPath) -> course.Assignment | None:

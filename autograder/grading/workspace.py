@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import re
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from .. import course
@@ -24,6 +25,7 @@ from .outputs import clean_outputs
 from .watchdog import Endless, watching
 
 MAX_RESTARTS = 8
+MAX_APART, MAX_NAMES = 3, 500  # of names that may be a slip for an exercise's: difference in length, how many are tried
 MAX_SHOWN = 6 * 2**20  # bytes of outputs kept for a notebook; the limits for one cell are in outputs.py
 MAX_ANSWERS = 16 * 2**20  # bytes of tensors in all answers of one exercise; right ones send at most half a megabyte
 
@@ -258,7 +260,9 @@ class Workspace:
                 if isinstance(error, Stopped):
                     return error.status, f"`{name}` is not defined: {error}."
                 return "error", f"`{name}` is not defined, since its code stopped with {error.what()}"
-        return "missing", f"`{name}` is not defined."
+        near = near_name(name, [cell.source for cell in self.cells if cell.runs])
+        slip = f" `{near}` is, but the name must be `{name}`, to the letter." if near else ""
+        return "missing", f"`{name}` is not defined.{slip}"
 
     def is_untouched(self, name: str) -> bool:
         """Whether the cell that defines `name` is as it was released: a stub, or the original to be fixed."""
@@ -347,6 +351,19 @@ class Workspace:
         """Whether all answers so far, with this one, stay below the limit: the transcripts keep them in memory."""
         self.answered += wire.size_of(answer)
         return self.answered <= MAX_ANSWERS
+
+
+def near_name(name: str, sources: Iterable[str]) -> str:
+    """What the sources define under a name that looks like `name`, other than an exercise's; "" if nothing does."""
+    defined = set[str]().union(*(course.defined_in(source) for source in sources)) - course.exercises().keys()
+    near = sorted(other for other in defined if abs(len(other) - len(name)) <= MAX_APART)[:MAX_NAMES]
+    same = [other for other in near if _plain(other) == _plain(name)]
+    return next(iter(same or difflib.get_close_matches(name, near, n=1, cutoff=0.85)), "")
+
+
+def _plain(name: str) -> str:
+    """A name without what is lost when it is spelt in another way: case and underscores."""
+    return name.replace("_", "").lower()
 
 
 def _defines(cell: RestoredCell, name: str) -> bool:

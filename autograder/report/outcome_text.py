@@ -153,12 +153,22 @@ def code_spans(text: str) -> str:
 
 def verdict_as_text(verdict: Verdict) -> str:
     """A whole verdict as text, headed by its path and total."""
-    total = f"{points(verdict.score)} of {points(verdict.max_score)} points{_by_hand(verdict)}"
     path = printable(verdict.path)
-    if all(e.status in ("missing", "rejected") for e in verdict.exercises):
-        reasons = dict.fromkeys(f"{STATUS[e.status]}: {e.message}" for e in verdict.exercises)
-        return "\n".join([f"{path}: {total}", *(f"  {reason}" for reason in reasons)])
+    if all(e.status == "rejected" for e in verdict.exercises):
+        return "\n".join(f"{path}: {reason}" for reason in dict.fromkeys(e.message for e in verdict.exercises))
+    if not verdict.assignment and all(e.status == "missing" for e in verdict.exercises):
+        return _defines_nothing(path, verdict.exercises)
+    total = f"{points(verdict.score)} of {points(verdict.max_score)} points{_by_hand(verdict)}"
     return "\n".join([f"{path}: {total}", *(as_text(e) for e in verdict.exercises)])
+
+
+def _defines_nothing(path: str, exercises: Sequence[Outcome]) -> str:
+    """For a file without any of the exercises that it was graded on, up to all of the course."""
+    plain = [f"`{e.exercise}` is not defined." for e in exercises]
+    near = [e.message for e, without in zip(exercises, plain, strict=True) if e.message != without]
+    if len(exercises) == 1 or near:
+        return f"{path}: {' '.join(near or plain)}"
+    return f"{path}: It defines none of the exercises: {', '.join(e.exercise for e in exercises)}."
 
 
 def _by_hand(verdict: Verdict) -> str:

@@ -16,6 +16,7 @@ MAX_PARTS = 2_000_000  # strings, lists, objects and commas in a notebook; each 
 MAX_CELLS = 2_000
 MAX_SOURCE = 1_000_000
 StrPath: TypeAlias = str | os.PathLike[str]
+CONFLICT = re.compile(rb"^<{7}(?= |\r?$)", re.MULTILINE)  # git writes it into a file that two people changed
 CELL_TYPES = ("code", "markdown", "raw")
 
 
@@ -44,6 +45,8 @@ def read_bytes(path: StrPath, folder: int | None = None, most: int = MAX_FILE) -
         raise Unreadable(f"It cannot be opened ({error.strerror}).") from None
     try:
         status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise Unreadable("It is a folder; hand in the notebook itself.")
         if not stat.S_ISREG(status.st_mode):
             raise Unreadable("It is no regular file; hand in the notebook itself.")
         if status.st_size > most:
@@ -86,15 +89,23 @@ def read_notebook(data: bytes) -> list[SubmittedCell]:
     except RecursionError:
         raise Unreadable("It is nested too deeply to be a notebook.") from None
     except ValueError as error:
+        if conflict := CONFLICT.search(data):
+            line = data[: conflict.start()].count(b"\n") + 1
+            raise Unreadable(
+                f"It is no notebook: line {line} is the mark of a merge conflict"
+                " (<<<<<<<). Keep one of the two versions and hand it in again."
+            ) from None
         place = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise Unreadable(f"It is no notebook: its text is not JSON{place}. Download it again and hand it in.") from None
-    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
-        raise Unreadable("It is no notebook: it has no list of cells.")
-    if notebook.get("nbformat") != 4:
+    if isinstance(notebook, dict) and notebook.get("nbformat", 4) != 4:  # those of format 3 have no list of cells
         raise Unreadable(
-            f"It is a notebook of format {ascii(notebook.get('nbformat'))[:20]}, and format 4 is needed: "
+            f"It is a notebook of format {ascii(notebook['nbformat'])[:20]}, and format 4 is needed: "
             "open it in JupyterLab, save it and hand it in again."
         )
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        raise Unreadable("It is no notebook: it has no list of cells.")
+    if "nbformat" not in notebook:
+        raise Unreadable("It is no notebook: it does not say which format it has. Download it again and hand it in.")
     if len(notebook["cells"]) > MAX_CELLS:
         raise Unreadable(f"It has {len(notebook['cells'])} cells, more than the {MAX_CELLS} allowed.")
     cells = [_cell(cell, number) for number, cell in enumerate(notebook["cells"], start=1)]

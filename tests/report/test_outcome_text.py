@@ -97,6 +97,21 @@ def test_html_is_escaped_and_of_few_tags(reason):
     assert set(page.tags) <= TAGS and "script" not in page.tags and "i" not in page.tags and not page.attributes
 
 
+def test_a_file_that_cannot_be_read_is_one_sentence_without_points():
+    """What the points of the whole course come to is no news for whoever mistyped a name."""
+    unread = [Outcome(name, 0.0, 5.0, "rejected", message="There is no such file.") for name in ("a", "b")]
+    assert outcome_text.verdict_as_text(Verdict("x.ipynb", unread, 1)) == "x.ipynb: There is no such file."
+
+
+def test_a_file_that_defines_nothing_is_one_sentence():
+    missing = [Outcome(name, 0.0, 5.0, "missing", message=f"`{name}` is not defined.") for name in ("a", "b")]
+    said = "x.py: It defines none of the exercises: a, b."
+    assert outcome_text.verdict_as_text(Verdict("x.py", missing, 1)) == said
+    assert outcome_text.verdict_as_text(Verdict("x.py", missing[:1], 1)) == "x.py: `a` is not defined."
+    missing[1].message += " `B` is."
+    assert outcome_text.verdict_as_text(Verdict("x.py", missing, 1)) == "x.py: `b` is not defined. `B` is."
+
+
 def test_points_by_hand_are_in_the_total_of_a_whole_notebook():
     from autograder import course
 

@@ -32,7 +32,11 @@ def read(cells):
         (b"[]", "no list of cells"),
         (b"{}", "no list of cells"),
         (b'{"cells": 3, "nbformat": 4}', "no list of cells"),
+        (b'{"cells": []}', "which format"),
         (b'{"cells": [], "nbformat": 3}', "format 3"),
+        (b'{"worksheets": [{"cells": []}], "nbformat": 3}', "format 3"),
+        (b'{"nbformat": 4,\n<<<<<<< HEAD\n"cells": [],\n=======\n>>>>>>> mine\n}', "line 2 is the mark of a merge"),
+        (b'{"nbformat": 4,\r\n<<<<<<<\r\n', "line 2 is the mark of a merge"),
         (b'{"cells": [], "nbformat": 5}', "format 5"),
         (b'{"cells": [], "nbformat": "4\\n\\ud800"}', "format '4"),
         (b'{"cells": [3], "nbformat": 4}', "cell 1"),
@@ -50,6 +54,10 @@ def test_what_is_no_notebook_is_refused_in_a_sentence(data, says):
     with pytest.raises(Unreadable) as problem:
         reading.read_notebook(data)
     assert says in str(problem.value) and "\n" not in str(problem.value)
+
+
+def test_a_merge_conflict_that_is_text_in_a_cell_is_no_conflict_of_the_notebook():
+    assert [cell.source for cell in read([code("<<<<<<< HEAD\nx = 1\n")])] == ["<<<<<<< HEAD\nx = 1\n"]
 
 
 def test_the_outputs_of_an_honest_notebook_of_the_largest_size_are_read():
