@@ -111,6 +111,24 @@ def names_in(text: str) -> set[str]:
     return {node.id for node in ast.walk(_parse(text)) if isinstance(node, ast.Name)}
 
 
+def names_defined_in(text: str) -> set[str]:
+    """The names that a cell defines outside functions and classes; none if it can't be parsed."""
+    return set(_defined(_parse(text)))
+
+
+def only_defines(text: str) -> bool:
+    """Whether a cell holds nothing but definitions, imports, assignments and comments; False if it can't be parsed."""
+    body = _parse(text).body
+    quiet = (*Definition.__args__, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+    if not body:
+        return all(line.strip()[:1] in ("", "#") for line in text.splitlines())
+    return all(isinstance(node, quiet) or _is_text(node) for node in body)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
 def is_stub(text: str, name: str) -> bool:
     """Whether a cell defines `name` and leaves it unwritten: each of its functions ends in `raise NotImplementedError`.
 

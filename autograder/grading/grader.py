@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import logging
 import os
-import secrets
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from .. import course
 from ..checks.runner import ExerciseRun, Graders
@@ -19,6 +18,7 @@ from ..submission import read
 from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import RestoredCell, restore
 from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
+from .start import new_seed
 from .watchdog import Endless
 from .workspace import Deadline, Workspace
 
@@ -28,9 +28,19 @@ ATTEMPTS = 3  # for a submission whose process was ended, perhaps from outside
 log = logging.getLogger(__name__)
 
 
-def new_seed() -> int:
-    """A new seed for the inputs of a run, which nobody could have known beforehand."""
-    return secrets.randbits(48)
+@dataclass(frozen=True)
+class Program:
+    """What a file holds to be graded: its restored cells, and the exercises that they may be graded on.
+
+    `assignment` is the name of a notebook's assignment, "" for a .py file. Without `wanted` exercises, those of the
+    `candidates` count that the cells define.
+    """
+
+    path: str
+    cells: list[RestoredCell]
+    assignment: str
+    wanted: list[course.Exercise] | None
+    candidates: list[course.Exercise]
 
 
 class Grader:
@@ -59,30 +69,17 @@ class Grader:
     def grade_file(self, path: StrPath, exercise: str | None = None, seed: int | None = None) -> Graded:
         """Grade a notebook or a .py file. Bad input gives a Verdict that says so, never an exception."""
         seed = new_seed() if seed is None else seed
-        wanted = [course.exercises()[exercise]] if exercise else None
         try:
-            data = read.read_bytes(path)
-            if str(path).endswith(".py"):
-                cells = [RestoredCell("code", read.read_script(data), "")]
-                assignment = ""
-                every = list(course.exercises().values())
-            else:
-                submitted = read.read_notebook(data)
-                found = assignment_of(submitted, path)
-                if found is None and wanted:
-                    found = course.assignments()[wanted[0].assignment]
-                if found is None:
-                    raise Unreadable(
-                        "It is no notebook of this course: neither its name nor its cells belong to an assignment"
-                        f" ({', '.join(course.assignments())})."
-                    )
-                cells = restore(submitted, found.cells, found)
-                assignment = found.name
-                every = list(found.exercises)
-                wanted = wanted or every
+            program = read_program(path, exercise)
         except Unreadable as problem:
-            return Graded(rejected(path, wanted or exercises_of_name(path), str(problem), seed))
-        return self.grade_cells(cells, wanted, seed, str(path), assignment, candidates=every)
+            wanted = [course.exercises()[exercise]] if exercise else exercises_of_name(path)
+            return Graded(rejected(path, wanted, str(problem), seed))
+        return self.grade_program(program, program.wanted, seed)
+
+    def grade_program(self, program: Program, wanted: Sequence[course.Exercise] | None, seed: int) -> Graded:
+        """Grade what was read from a file on the exercises `wanted`, as `grade_cells` does."""
+        settings = program.path, program.assignment, program.candidates
+        return self.grade_cells(program.cells, wanted, seed, *settings)
 
     def grade_cells(
         self,
@@ -308,6 +305,26 @@ def assignment_of(submitted: Iterable[SubmittedCell], path: StrPath) -> course.A
     hits = {n: len(claims & {c.grade_id for c in a.cells if c.grade_id != "setup"}) for n, a in known.items()}
     best = max(hits, key=lambda name: hits[name], default=None)
     return known[best] if best and hits[best] else None
+
+
+def read_program(path: StrPath, exercise: str | None = None) -> Program:
+    """Read a notebook or a .py file, to be graded on one `exercise` or on all. Raises Unreadable."""
+    wanted = [course.exercises()[exercise]] if exercise else None
+    data = read.read_bytes(path)
+    if str(path).endswith(".py"):
+        cells = [RestoredCell("code", read.read_script(data), "")]
+        return Program(str(path), cells, "", wanted, list(course.exercises().values()))
+    submitted = read.read_notebook(data)
+    found = assignment_of(submitted, path)
+    if found is None and wanted:
+        found = course.assignments()[wanted[0].assignment]
+    if found is None:
+        raise Unreadable(
+            "It is no notebook of this course: neither its name nor its cells belong to an assignment"
+            f" ({', '.join(course.assignments())})."
+        )
+    every = list(found.exercises)
+    return Program(str(path), restore(submitted, found.cells, found), found.name, wanted or every, every)
 
 
 def read_cells(path: StrPath) -> list[RestoredCell]:

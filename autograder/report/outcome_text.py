@@ -158,10 +158,15 @@ def verdict_as_text(verdict: Verdict) -> str:
 
 def _by_hand(verdict: Verdict) -> str:
     """For the total of a whole notebook: how many more points a person gives for what was written in it."""
+    more = points_by_hand(verdict)
+    return f", {points(more)} more are given by hand" if more else ""
+
+
+def points_by_hand(verdict: Verdict) -> float:
+    """The points that a person gives for what was written in a whole notebook; 0 for a part of one, or a .py file."""
     assignment = course.assignments().get(verdict.assignment)
     whole = assignment and {e.name for e in assignment.exercises} == {e.exercise for e in verdict.exercises}
-    more = assignment.points_by_hand if assignment and whole else 0
-    return f", {points(more)} more are given by hand" if more else ""
+    return assignment.points_by_hand if assignment and whole else 0
 
 
 def name_of(student: str) -> str:
