@@ -119,14 +119,18 @@ def names_defined_in(text: str) -> set[str]:
 def only_defines(text: str) -> bool:
     """Whether a cell holds nothing but definitions, imports, assignments and comments; False if it can't be parsed."""
     body = _parse(text).body
-    quiet = (*Definition.__args__, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
     if not body:
         return all(line.strip()[:1] in ("", "#") for line in text.splitlines())
-    return all(isinstance(node, quiet) or _is_text(node) for node in body)
+    return all(map(_only_defines, body))
 
 
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+def _only_defines(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        stored = [part for target in targets for part in ast.walk(target)]
+        return not any(isinstance(part, ast.Attribute | ast.Subscript) for part in stored)
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return is_text or isinstance(node, Definition | ast.Import | ast.ImportFrom)
 
 
 def is_stub(text: str, name: str) -> bool:

@@ -6,8 +6,9 @@ import functools
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from .. import course
 from ..checks.runner import ExerciseRun, Graders
@@ -21,6 +22,9 @@ from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, sett
 from .start import new_seed
 from .watchdog import Endless
 from .workspace import Deadline, Workspace
+
+# the diagnosis of an exercise whose checks came out like this, if it is known already, else None
+Known: TypeAlias = Callable[[str, list[Check]], list[Diagnosis] | None]
 
 PAYS = 1  # after so many submissions with the same inputs, learning what the checks ask pays off: more will come
 ATTEMPTS = 3  # for a submission whose process was ended, perhaps from outside
@@ -76,10 +80,12 @@ class Grader:
             return Graded(rejected(path, wanted, str(problem), seed))
         return self.grade_program(program, program.wanted, seed)
 
-    def grade_program(self, program: Program, wanted: Sequence[course.Exercise] | None, seed: int) -> Graded:
+    def grade_program(
+        self, program: Program, wanted: Sequence[course.Exercise] | None, seed: int, known: Known | None = None
+    ) -> Graded:
         """Grade what was read from a file on the exercises `wanted`, as `grade_cells` does."""
         settings = program.path, program.assignment, program.candidates
-        return self.grade_cells(program.cells, wanted, seed, *settings)
+        return self.grade_cells(program.cells, wanted, seed, *settings, known=known)
 
     def grade_cells(
         self,
@@ -90,19 +96,21 @@ class Grader:
         assignment: str = "",
         candidates: Sequence[course.Exercise] = (),
         alone: bool = False,
+        known: Known | None = None,
     ) -> Graded:
         """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they define).
 
         If a process ends for no known reason (a SIGKILL, the death of the sandbox), the cause may be the submission or
         a machine that is out of memory. The submission is then graded again, under one deadline for all attempts, and
-        the last attempt counts. With `alone`, it is graded as if no other submission had come before it.
+        the last attempt counts. With `alone`, it is graded as if no other submission had come before it. What is
+        `known` of an exercise is not diagnosed again.
         """
         if not alone:
             self._learn_what_pays(seed)
         deadline, attempts = Deadline(self.parent.limits.submission), []
         for _ in range(ATTEMPTS):
             workspace = Workspace(self.parent, cells, deadline, foresees=not alone)
-            results = self._grade_workspace(workspace, wanted, candidates, seed)
+            results = self._grade_workspace(workspace, wanted, candidates, seed, known)
             verdict = Verdict(path, results, seed, assignment)
             attempts.append(Graded(verdict, cells, workspace.outputs, dict(workspace.spent), workspace.stopped))
             if not workspace.unexplained or deadline.is_over():
@@ -155,6 +163,7 @@ class Grader:
         wanted: Sequence[course.Exercise] | None,
         candidates: Sequence[course.Exercise],
         seed: int,
+        known: Known | None,
     ) -> list[Outcome]:
         """The outcome of every exercise."""
         try:
@@ -163,7 +172,7 @@ class Grader:
                 kinds = workspace.kinds([e.name for e in candidates])
                 wanted = [e for e in candidates if kinds[e.name] != "missing"]
             wanted = wanted or list(candidates)  # the submission defines none, so all of them are missing
-            return [self._timed(workspace, e, seed) for e in wanted]
+            return [self._timed(workspace, e, seed, known) for e in wanted]
         except ChildGone as problem:  # even a fresh child could not help
             stopped = problem.status, f"It could not be graded: {problem}."
             return [without_grade(e.name, e.points, *stopped) for e in wanted or candidates]
@@ -175,11 +184,13 @@ class Grader:
         finally:
             workspace.close()
 
-    def _timed(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> Outcome:
+    def _timed(self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None) -> Outcome:
         with workspace.clock(f"the checks of `{exercise.name}`"):
-            return self._grade_exercise(workspace, exercise, seed)
+            return self._grade_exercise(workspace, exercise, seed, known)
 
-    def _grade_exercise(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> Outcome:
+    def _grade_exercise(
+        self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None
+    ) -> Outcome:
         def without(status: str, message: str) -> Outcome:
             return without_grade(exercise.name, exercise.points, status, message)
 
@@ -194,14 +205,16 @@ class Grader:
                 run = self.graders.run(exercise.name, workspace, seed)
             if run.stopped:
                 return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
-            diagnosis = self._diagnose(workspace, exercise, run) if run.failed() else []
+            checks, score = scaled(run.checks, exercise.points)
+            diagnosis = known(exercise.name, checks) if known else None
+            if diagnosis is None:
+                diagnosis = self._diagnose(workspace, exercise, run) if run.failed() else []
         except ChildGone as problem:
             return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
         except Endless as mistake:
             return without("error", internal_error(mistake))
         finally:
             workspace.end_exercise()
-        checks, score = scaled(run.checks, exercise.points)
         return Outcome(
             exercise.name,
             score,

@@ -23,7 +23,7 @@ class State:
     """What there is to show: the latest verdict on a file, the exercise to do next, and its hints so far.
 
     `problem` says why the file cannot be read now; the verdict is then an older one, or None. `by_hand` is the number
-    of points that a person gives for the rest of the notebook.
+    of points that a person gives for the rest of the notebook. If it is not `settled`, mistakes are still to be named.
     """
 
     path: str
@@ -34,6 +34,7 @@ class State:
     more_hints: int = 0
     by_hand: float = 0
     note: str = ""
+    settled: bool = True
     keys: bool = False
 
 
@@ -104,7 +105,7 @@ def _next(page: _Page, outcome: Outcome, state: State) -> None:
     elif outcome.message:
         page.wrapped(f"It {STATUS[outcome.status]}: {outcome.message}", "  ")
     else:
-        _what_fails(page, outcome)
+        _what_fails(page, outcome, state.settled)
     if outcome.unjudged:
         page.wrapped(f"Not your mistake: a check has an error of its own ({outcome.unjudged}).", "  ")
     for hint in state.hints:
@@ -113,27 +114,27 @@ def _next(page: _Page, outcome: Outcome, state: State) -> None:
         page.markdown(hint.text, "    ")
 
 
-def _what_fails(page: _Page, outcome: Outcome) -> None:
-    """The named mistakes with their lines; if there are none, the first failing check with its reason."""
-    failed = failures(outcome.checks)
+def _what_fails(page: _Page, outcome: Outcome, settled: bool) -> None:
+    """The named mistakes with their lines, and the first failing check with its reason."""
     for named in outcome.diagnosis:
         page.wrapped(named.message, "  " + page.paint("What went wrong: ", RED))
         if named.line:
             page.line(f"    in your line: {named.line}")
+    if not settled and not outcome.diagnosis:
+        page.line("  What went wrong: …")
+    failed = failures(outcome.checks)
     if not failed:
         return
-    first = failed[0]
-    many = sum(len(failure.checks) for failure in failed)
-    heading = "The check that fails: " if many == 1 else f"The first of {many} checks that fail: "
-    if outcome.diagnosis:
-        page.wrapped(first.checks[0].sentence, f"  {heading}")
-    elif first.heading:
-        page.wrapped(first.heading, "  " + page.paint("FAIL  ", RED))
+    if outcome.diagnosis or not settled:
+        page.line()
+    first, many = failed[0], sum(len(failure.checks) for failure in failed)
+    if first.heading:
+        page.wrapped(first.heading, "  ")
         for check in first.checks[:MOST_SENTENCES]:
             page.wrapped(check.sentence, "    - ")
     else:
-        page.wrapped(first.checks[0].sentence, "  " + page.paint(heading, RED))
-        page.wrapped(first.checks[0].reason, "    ")
+        page.line("  The check that fails:" if many == 1 else f"  The first of {many} checks that fail:")
+        page.wrapped(first.checks[0].message, "    ")
 
 
 class _Page:

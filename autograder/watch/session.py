@@ -22,7 +22,7 @@ from .. import course
 from ..errors import Unreadable, UsageError
 from ..grading import start
 from ..report.outcome_text import points_by_hand
-from ..verdict import STOPPED, Verdict
+from ..verdict import STOPPED, Check, Diagnosis, Outcome, Verdict
 from . import changes, screen
 from .service import Service
 
@@ -81,7 +81,8 @@ class Watch:
         self.program: Program | None = None
         self.hints: dict[str, int] = {}  # how many of an exercise's hints are shown
         self.is_read = True  # whether what the file holds now has been read, or found to be unreadable
-        self.kept = False  # whether a part of the verdict is from before the last change
+        self.settled = True  # whether all of the verdict is from after the last change, and its mistakes are named
+        self.named: dict[str, Outcome] = {}  # the latest outcome of each exercise whose mistakes were looked for
         self.learnt = False
         self.state = screen.State(path)
 
@@ -111,53 +112,62 @@ class Watch:
             return None
         self.is_read = True
         if program is None:
-            self.state = replace(self.state, problem=problem, note=_checked_at())
+            self.state = replace(self.state, problem=problem, note="")
         return program
 
     def _grade(self, program: Program, started: float) -> None:
+        """Grade what a change concerns, without naming mistakes: `settle` has the time for that."""
         self.busy()
         old, before = self.state.verdict, changes.program_of(self.program.cells) if self.program else []
         after = changes.program_of(program.cells)
         names = [e.name for e in program.candidates]
-        edited = changes.changed_in(names, before, after) if old else set()
-        wanted = program.wanted
-        if old and wanted is not None and not (before == after and _was_stopped(old)):  # a save more is a try more
+        numbered_anew = self.program is not None and len(self.program.cells) != len(program.cells)
+        now = set(names)
+        if old is not None and before != after and not numbered_anew:  # messages say the numbers of cells
             now = changes.concerned(names, before, after)
-            wanted = [e for e in wanted if e.name in now]
-        self.kept = wanted != program.wanted
-        if wanted or not old:
-            verdict = self.grader.grade_program(program, wanted, self.seed).verdict
+        self.named = {name: outcome for name, outcome in self.named.items() if name not in now}
+        edited = changes.changed_in(names, before, after) if old else set()
+        wanted = program.wanted and [e for e in program.wanted if e.name in now]
+        if old is not None and wanted == []:
+            verdict, stopped = old, False
         else:
-            verdict = old
-        if self.kept and old:
+            graded = self.grader.grade_program(program, wanted, self.seed, lambda name, checks: [])
+            verdict, stopped = graded.verdict, graded.stopped
+        if old is not None and program.wanted is not None:
             outcomes = {e.exercise: e for e in (*old.exercises, *verdict.exercises)}
-            verdict = replace(verdict, exercises=[outcomes[e.name] for e in program.wanted or ()])
-        if before == after or _was_stopped(verdict):  # an endless loop would only be waited for once more
-            self.kept = False
+            verdict = replace(verdict, exercises=[outcomes[e.name] for e in program.wanted])
+        stopped = stopped or any(outcome.status in STOPPED for outcome in verdict.exercises)
         self.program = program
-        self._put(verdict, edited, f"{_checked_at()}, in {time.monotonic() - started:.2f} s")
+        self.settled = stopped  # an endless loop would only be waited for once more
+        took = f", in {time.monotonic() - started:.2f} s" if old is not None else ""
+        self._put(verdict, edited, f"checked at {time.strftime('%H:%M:%S')}{took}")
 
     def settle(self) -> bool:
-        """After a change, grade everything anew if something was kept; returns whether that shows another result.
+        """After a change, grade everything anew and name the mistakes; returns whether there was a change.
 
         What a change concerns is judged by the text of the program. It does not tell everything, and `check` grades
-        all of it.
+        all of it. The mistakes of an exercise that was not concerned keep their names if its checks come out as before.
         """
         if not self.is_read or self.program is None:
             return False
-        if self.kept:
-            self.kept = False
-            verdict = self.grader.grade_program(self.program, self.program.wanted, self.seed).verdict
-            if verdict != self.state.verdict:
-                self._put(verdict, set(), self.state.note)
-                return True
-        elif not self.learnt:
-            self.learnt = True
+        if self.settled:
             self._learn()
-        return False
+            return False
+        self.settled = True
+        verdict = self.grader.grade_program(self.program, self.program.wanted, self.seed, self._known).verdict
+        self.named |= {outcome.exercise: outcome for outcome in verdict.exercises}
+        self._put(verdict, set(), self.state.note)
+        return True
+
+    def _known(self, exercise: str, checks: list[Check]) -> list[Diagnosis] | None:
+        before = self.named.get(exercise)
+        return before.diagnosis if before is not None and before.checks == checks else None
 
     def _learn(self) -> None:
-        """Learn what the checks ask, while there is nothing else to do: gradings are faster from then on."""
+        """Learn what the checks ask, once, while there is nothing else to do: gradings are faster from then on."""
+        if self.learnt:
+            return
+        self.learnt = True
         outcomes = self.state.verdict.exercises if self.state.verdict else []
         names = {course.exercises()[e.exercise].assignment for e in outcomes if e.status != "missing"}
         for name in sorted(names)[:1]:
@@ -185,15 +195,8 @@ class Watch:
             more_hints=len(hints) - len(shown),
             by_hand=points_by_hand(verdict) if verdict else 0,
             note=note,
+            settled=self.settled,
         )
-
-
-def _was_stopped(verdict: Verdict) -> bool:
-    return any(outcome.status in STOPPED for outcome in verdict.exercises)
-
-
-def _checked_at() -> str:
-    return f"checked at {time.strftime('%H:%M:%S')}"
 
 
 class Terminal:
