@@ -88,6 +88,19 @@ def parser():
     _sandbox_options(check_)
     check_.set_defaults(run=check)
 
+    watch_ = commands.add_parser(
+        "watch",
+        help="grade a notebook or .py file whenever it is saved, and show what to do next",
+        description="Shows how far you are, the exercise to do next, what is wrong with it, and a hint. Keys: h shows "
+        "the next hint, q quits. While it runs, `autograder check` uses its sandbox and takes a moment only.",
+        epilog=EXIT,
+    )
+    watch_.add_argument("path", metavar="PATH", help="a notebook or a .py file")
+    watch_.add_argument("--exercise", metavar="NAME", help="grade only this exercise, such as attention")
+    watch_.add_argument("--seed", type=int, help="draw the inputs from this seed (default: a new one)")
+    _sandbox_options(watch_)
+    watch_.set_defaults(run=watch)
+
     grade_ = commands.add_parser(
         "grade",
         help="grade all submissions of assignments into the gradebook",
@@ -273,16 +286,11 @@ def check(options):
     if options.exercise:
         course.find_exercise(options.exercise)
     refuse_without_sandbox(options)
-    from .grading import start
     from .report import outcome_text
 
     full = True
-    with start.started_grader(device(options), options.unsafe) as grader:
-        from .grading.grader import new_seed
-
-        seed = new_seed() if options.seed is None else options.seed
-        for path in (bar := progress("checking", options.paths)):
-            verdict = grader.grade_file(path, options.exercise, seed).verdict
+    with contextlib.closing(checked(options)) as verdicts:
+        for verdict in (bar := progress("checking", verdicts, len(options.paths))):
             full = full and verdict.full
             text = verdict.to_json() if options.format == "json" else outcome_text.verdict_as_text(verdict)
             bar.write(text, file=sys.stdout)
@@ -291,6 +299,35 @@ def check(options):
                 if outcome.unjudged:
                     bar.write(f"autograder: a mistake of the checks: {outcome.unjudged}", file=sys.stderr)
     return 0 if full else 1
+
+
+def checked(options):
+    """Yield the verdict on each file: from a watch that runs, as long as it answers, else from a sandbox of its own."""
+    from .grading import start
+    from .watch import service
+
+    where = device(options), options.unsafe
+    seed = start.new_seed() if options.seed is None else options.seed
+    grader = None
+    with contextlib.ExitStack() as stack:
+        for path in options.paths:
+            verdict = None if grader else service.verdict_by_watch(path, options.exercise, seed, *where)
+            if verdict is None:
+                grader = grader or stack.enter_context(start.started_grader(*where))
+                verdict = grader.grade_file(path, options.exercise, seed).verdict
+            yield verdict
+
+
+def watch(options):
+    """Grade a file whenever it is saved, and show what to do next."""
+    from . import course
+
+    if options.exercise:
+        course.find_exercise(options.exercise)
+    refuse_without_sandbox(options)
+    from .watch import session
+
+    return session.run(options.path, options.exercise, options.seed, device(options), options.unsafe)
 
 
 def grade(options):
@@ -410,11 +447,10 @@ def name_check(options):
     from .grading import start
 
     with start.started_grader(device(options), options.unsafe) as grader:
-        from .grading.grader import new_seed
         from .mistakes import name_check as names
 
         answers = names.answers_in(Path(options.folder), options.exercise)
-        seed = new_seed() if options.seed is None else options.seed
+        seed = start.new_seed() if options.seed is None else options.seed
         judged = []
         for answer in (bar := progress("checking", answers)):
             wanted = course.exercises()[answer.exercise]

@@ -24,6 +24,7 @@ EXERCISES = PACKAGE / "exercises"  # the exercises that come with the kit
 PACKED = PACKAGE / "course_files"  # the kit's own course inside a wheel, see setup.py
 ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n(.*?)\n### END ORIGINAL", re.DOTALL)
 SOLUTION_MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
+HINT = re.compile(r"<details>\s*<summary>\s*(Hint\b.*?)</summary>(.*?)</details>", re.DOTALL)
 EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
 
 
@@ -156,6 +157,29 @@ def _package(folder: Path) -> str:
         package.__path__ = [str(folder)]
         sys.modules[name] = package
     return name
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A folded hint of an exercise: its `title`, such as "Hint 1: where to look", and its text in Markdown."""
+
+    title: str
+    text: str
+
+
+def hints_of(exercise: str, course: str | Path | None = None) -> list[Hint]:
+    """The hints of an exercise, in order: those that stand between the check before it and its own."""
+    found = exercises(course)[exercise]
+    hints: list[Hint] = []
+    for cell in json.loads(assignments(course)[found.assignment].path.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "markdown":
+            hints += [Hint(title.strip(), text.strip()) for title, text in HINT.findall(source_of(cell))]
+        known = cell["metadata"].get("nbgrader", {})
+        if known.get("grade") and known["grade_id"] == found.grade_id:
+            return hints
+        if known.get("grade"):
+            hints = []
+    return []
 
 
 def solution_of(exercise: str, course: str | Path | None = None) -> Cell:

@@ -111,6 +111,28 @@ def names_in(text: str) -> set[str]:
     return {node.id for node in ast.walk(_parse(text)) if isinstance(node, ast.Name)}
 
 
+def names_defined_in(text: str) -> set[str]:
+    """The names that a cell defines outside functions and classes; none if it can't be parsed."""
+    return set(_defined(_parse(text)))
+
+
+def only_defines(text: str) -> bool:
+    """Whether a cell holds nothing but definitions, imports, assignments and comments; False if it can't be parsed."""
+    body = _parse(text).body
+    if not body:
+        return all(line.strip()[:1] in ("", "#") for line in text.splitlines())
+    return all(map(_only_defines, body))
+
+
+def _only_defines(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        stored = [part for target in targets for part in ast.walk(target)]
+        return not any(isinstance(part, ast.Attribute | ast.Subscript) for part in stored)
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return is_text or isinstance(node, Definition | ast.Import | ast.ImportFrom)
+
+
 def is_stub(text: str, name: str) -> bool:
     """Whether a cell defines `name` and leaves it unwritten: each of its functions ends in `raise NotImplementedError`.
 

@@ -13,7 +13,6 @@ from .finding import Finding
 
 HINTS, ANSWERS = 3, 2  # how many an exercise should have
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
-HINT = re.compile(r"<details>(.*?)</details>", re.DOTALL)
 TODO = re.compile(r"\bTODO\b")
 SECRET_WORDS = ("SOLUTION", "HIDDEN", "ORIGINAL", "MARK SCHEME", "exercise:", "autograder", "misconception")
 
@@ -59,18 +58,13 @@ def _what_is_graded(assignment):
 
 
 def _hints(assignment):
-    hints, names = 0, {e.grade_id: e.name for e in assignment.exercises}
-    for cell in cells_of(assignment.path):
-        if cell["cell_type"] == "markdown":
-            hints += sum(not TODO.search(hint) for hint in HINT.findall(source_of(cell)))
-        known = cell["metadata"].get("nbgrader", {})
-        if known.get("grade"):
-            if known["grade_id"] in names and hints < HINTS:
-                yield (
-                    f"{names[known['grade_id']]} has {hints} of {HINTS} hints: <details><summary>Hint 1: …</summary> …"
-                    f" </details>, without a TODO, in text before its check in {assignment.name}"
-                )
-            hints = 0
+    for exercise in assignment.exercises:
+        found = sum(not TODO.search(hint.title + hint.text) for hint in course.hints_of(exercise.name))
+        if found < HINTS:
+            yield (
+                f"{exercise.name} has {found} of {HINTS} hints: <details><summary>Hint 1: …</summary> … </details>,"
+                f" without a TODO, in text before its check in {assignment.name}"
+            )
 
 
 def _answers(exercise):

@@ -6,11 +6,11 @@ import functools
 import itertools
 import logging
 import os
-import secrets
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from .. import course
 from ..checks.runner import ExerciseRun, Graders, Stopped
@@ -21,8 +21,12 @@ from ..submission import read
 from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import RestoredCell, restore
 from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
+from .start import new_seed
 from .watchdog import Endless
 from .workspace import Deadline, Workspace
+
+# the diagnosis of an exercise whose checks came out like this, if it is known already, else None
+Known: TypeAlias = Callable[[str, list[Check]], list[Diagnosis] | None]
 
 PAYS = 1  # after so many submissions with the same inputs, learning what the checks ask pays off: more will come
 ATTEMPTS = 3  # for a submission whose process was ended, perhaps from outside
@@ -31,9 +35,19 @@ MAX_LISTED = 1000  # notebooks in a folder, of which the first few are told
 log = logging.getLogger(__name__)
 
 
-def new_seed() -> int:
-    """A new seed for the inputs of a run, which nobody could have known beforehand."""
-    return secrets.randbits(48)
+@dataclass(frozen=True)
+class Program:
+    """What a file holds to be graded: its restored cells, and the exercises that they may be graded on.
+
+    `assignment` is the name of a notebook's assignment, "" for a .py file. Without `wanted` exercises, those of the
+    `candidates` count that the cells define.
+    """
+
+    path: str
+    cells: list[RestoredCell]
+    assignment: str
+    wanted: list[course.Exercise] | None
+    candidates: list[course.Exercise]
 
 
 class Grader:
@@ -62,30 +76,19 @@ class Grader:
     def grade_file(self, path: StrPath, exercise: str | None = None, seed: int | None = None) -> Graded:
         """Grade a notebook or a .py file. Bad input gives a Verdict that says so, never an exception."""
         seed = new_seed() if seed is None else seed
-        wanted = [course.exercises()[exercise]] if exercise else None
         try:
-            data = read.read_bytes(path)
-            if str(path).endswith(".py"):
-                cells = [RestoredCell("code", read.read_script(data), "")]
-                assignment = ""
-                every = list(course.exercises().values())
-            else:
-                submitted = read.read_notebook(data)
-                found = assignment_of(submitted, path)
-                if found is None and wanted:
-                    found = course.assignments()[wanted[0].assignment]
-                if found is None:
-                    raise Unreadable(
-                        "It is no notebook of this course: neither its name nor its cells belong to an assignment"
-                        f" ({', '.join(course.assignments())})."
-                    )
-                cells = restore(submitted, found.cells, found)
-                assignment = found.name
-                every = list(found.exercises)
-                wanted = wanted or every
+            program = read_program(path, exercise)
         except Unreadable as problem:
-            return Graded(rejected(path, wanted or exercises_of_name(path), f"{problem}{_to_give(path)}", seed))
-        return self.grade_cells(cells, wanted, seed, str(path), assignment, candidates=every)
+            wanted = [course.exercises()[exercise]] if exercise else exercises_of_name(path)
+            return Graded(rejected(path, wanted, f"{problem}{_to_give(path)}", seed))
+        return self.grade_program(program, program.wanted, seed)
+
+    def grade_program(
+        self, program: Program, wanted: Sequence[course.Exercise] | None, seed: int, known: Known | None = None
+    ) -> Graded:
+        """Grade what was read from a file on the exercises `wanted`, as `grade_cells` does."""
+        settings = program.path, program.assignment, program.candidates
+        return self.grade_cells(program.cells, wanted, seed, *settings, known=known)
 
     def grade_cells(
         self,
@@ -96,19 +99,21 @@ class Grader:
         assignment: str = "",
         candidates: Sequence[course.Exercise] = (),
         alone: bool = False,
+        known: Known | None = None,
     ) -> Graded:
         """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they define).
 
         If a process ends for no known reason (a SIGKILL, the death of the sandbox), the cause may be the submission or
         a machine that is out of memory. The submission is then graded again, under one deadline for all attempts, and
-        the last attempt counts. With `alone`, it is graded as if no other submission had come before it.
+        the last attempt counts. With `alone`, it is graded as if no other submission had come before it. What is
+        `known` of an exercise is not diagnosed again.
         """
         if not alone:
             self._learn_what_pays(seed)
         deadline, attempts = Deadline(self.parent.limits.submission), []
         for _ in range(ATTEMPTS):
             workspace = Workspace(self.parent, cells, deadline, foresees=not alone)
-            results = self._grade_workspace(workspace, wanted, candidates, seed)
+            results = self._grade_workspace(workspace, wanted, candidates, seed, known)
             verdict = Verdict(path, results, seed, assignment)
             attempts.append(Graded(verdict, cells, workspace.outputs, dict(workspace.spent), workspace.stopped))
             if not workspace.unexplained or deadline.is_over():
@@ -161,6 +166,7 @@ class Grader:
         wanted: Sequence[course.Exercise] | None,
         candidates: Sequence[course.Exercise],
         seed: int,
+        known: Known | None,
     ) -> list[Outcome]:
         """The outcome of every exercise."""
         try:
@@ -169,7 +175,7 @@ class Grader:
                 kinds = workspace.kinds([e.name for e in candidates])
                 wanted = [e for e in candidates if kinds[e.name] != "missing"]
             wanted = wanted or list(candidates)  # the submission defines none, so all of them are missing
-            return [self._timed(workspace, e, seed) for e in wanted]
+            return [self._timed(workspace, e, seed, known) for e in wanted]
         except ChildGone as problem:  # even a fresh child could not help
             stopped = problem.status, f"It could not be graded: {problem}."
             return [without_grade(e.name, e.points, *stopped) for e in wanted or candidates]
@@ -181,11 +187,13 @@ class Grader:
         finally:
             workspace.close()
 
-    def _timed(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> Outcome:
+    def _timed(self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None) -> Outcome:
         with workspace.clock(f"the checks of `{exercise.name}`"):
-            return self._grade_exercise(workspace, exercise, seed)
+            return self._grade_exercise(workspace, exercise, seed, known)
 
-    def _grade_exercise(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> Outcome:
+    def _grade_exercise(
+        self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None
+    ) -> Outcome:
         def without(status: str, message: str) -> Outcome:
             return without_grade(exercise.name, exercise.points, status, message)
 
@@ -200,14 +208,16 @@ class Grader:
                 run = self.graders.run(exercise.name, workspace, seed)
             if run.stopped:
                 return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
-            diagnosis = self._diagnose(workspace, exercise, run) if run.failed() else []
+            checks, score = scaled(run.checks, exercise.points)
+            diagnosis = known(exercise.name, checks) if known else None
+            if diagnosis is None:
+                diagnosis = self._diagnose(workspace, exercise, run) if run.failed() else []
         except ChildGone as problem:
             return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
         except Endless as mistake:
             return without("error", internal_error(mistake))
         finally:
             workspace.end_exercise()
-        checks, score = scaled(run.checks, exercise.points)
         return Outcome(
             exercise.name,
             score,
@@ -320,6 +330,26 @@ def assignment_of(submitted: Iterable[SubmittedCell], path: StrPath) -> course.A
     hits = {n: len(claims & {c.grade_id for c in a.cells if c.grade_id != "setup"}) for n, a in known.items()}
     best = max(hits, key=lambda name: hits[name], default=None)
     return known[best] if best and hits[best] else None
+
+
+def read_program(path: StrPath, exercise: str | None = None) -> Program:
+    """Read a notebook or a .py file, to be graded on one `exercise` or on all. Raises Unreadable."""
+    wanted = [course.exercises()[exercise]] if exercise else None
+    data = read.read_bytes(path)
+    if str(path).endswith(".py"):
+        cells = [RestoredCell("code", read.read_script(data), "")]
+        return Program(str(path), cells, "", wanted, list(course.exercises().values()))
+    submitted = read.read_notebook(data)
+    found = assignment_of(submitted, path)
+    if found is None and wanted:
+        found = course.assignments()[wanted[0].assignment]
+    if found is None:
+        raise Unreadable(
+            "It is no notebook of this course: neither its name nor its cells belong to an assignment"
+            f" ({', '.join(course.assignments())})."
+        )
+    every = list(found.exercises)
+    return Program(str(path), restore(submitted, found.cells, found), found.name, wanted or every, every)
 
 
 def read_cells(path: StrPath) -> list[RestoredCell]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import secrets
 from typing import TYPE_CHECKING
 
 from ..errors import SandboxError
@@ -11,6 +12,11 @@ from ..sandbox.parent import WarmParent
 
 if TYPE_CHECKING:  # it imports torch
     from .grader import Grader
+
+
+def new_seed() -> int:
+    """A new seed for the inputs of a run, which nobody could have known beforehand."""
+    return secrets.randbits(48)
 
 
 def started_grader(device: str = "cpu", unsafe: bool = False) -> Grader:

@@ -173,10 +173,15 @@ def _defines_nothing(path: str, exercises: Sequence[Outcome]) -> str:
 
 def _by_hand(verdict: Verdict) -> str:
     """For the total of a whole notebook: how many more points a person gives for what was written in it."""
+    more = points_by_hand(verdict)
+    return f" so far; {points(more)} more are given by hand" if more else ""
+
+
+def points_by_hand(verdict: Verdict) -> float:
+    """The points that a person gives for what was written in a whole notebook; 0 for a part of one, or a .py file."""
     assignment = course.assignments().get(verdict.assignment)
     whole = assignment and {e.name for e in assignment.exercises} == {e.exercise for e in verdict.exercises}
-    more = assignment.points_by_hand if assignment and whole else 0
-    return f" so far; {points(more)} more are given by hand" if more else ""
+    return assignment.points_by_hand if assignment and whole else 0
 
 
 def name_of(student: str) -> str:

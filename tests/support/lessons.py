@@ -41,7 +41,11 @@ class Lesson:
 
 @functools.cache
 def run(number: str) -> Lesson:
-    """The lesson of that number, "01" …; an error in any of its cells is raised."""
+    """The lesson of that number, "01" …; an error in any of its cells is raised.
+
+    So is an AssertionError for a graded cell that writes to stderr: Validate takes that for a failure (nbgrader's
+    `utils.determine_grade`), and would fail a right notebook for a progress bar or a warning.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -56,9 +60,11 @@ def run(number: str) -> Lesson:
         text = lesson.texts[cell["id"]] = "".join(cell["source"])
         if cell["cell_type"] != "code":
             continue
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             exec(compile(text, f"{NAMES[number]}/{cell['id']}", "exec"), lesson.values)
+        graded = cell["metadata"].get("nbgrader", {}).get("grade")
+        assert not (graded and err.getvalue()), f"Validate would fail {cell['id']} for {err.getvalue()!r}"
         lesson.printed[cell["id"]] = out.getvalue()
         lesson.pictures += [_picture(cell["id"], plt.figure(number)) for number in plt.get_fignums()]
         plt.close("all")
