@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .batch.commands import engine_for, grade_class, locked, progress, report_class
 from .errors import DISK, UsageError, UserError
+from .verdict import FULL, LEVELS, PROCESS, UNSAFE
 
 # errors of a full disk, a folder that is not writable, a machine at its limits
 UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
@@ -172,9 +173,14 @@ def _sandbox_options(command):
         help="cuda: check on the GPU as well; no points depend on it (default: auto, where there is one)",
     )
     command.add_argument(
-        "--unsafe",
-        action="store_true",
-        help="run student code without bubblewrap: it can then do whatever you can",
+        "--sandbox",
+        choices=LEVELS,
+        default=FULL,
+        help="process: for containers that may make no namespaces; docs/security.md says what it does not stop. "
+        "unsafe: Landlock and limits alone, for code that you trust (default: full)",
+    )
+    command.add_argument(
+        "--unsafe", action="store_const", dest="sandbox", const=UNSAFE, help="the same as --sandbox unsafe"
     )
 
 
@@ -214,7 +220,7 @@ def check(options):
     from .report import outcome_text
 
     full = True
-    with start.started_grader(device(options), options.unsafe) as grader:
+    with start.started_grader(device(options), options.sandbox) as grader:
         from .grading.grader import new_seed
 
         seed = new_seed() if options.seed is None else options.seed
@@ -236,7 +242,7 @@ def grade(options):
     from .batch import run
 
     root = course.root()
-    if options.unsafe or not options.scheduler:  # with a cluster, its workers need the sandbox
+    if options.sandbox == UNSAFE or not options.scheduler:  # with a cluster, its workers need the sandbox
         refuse_without_sandbox(options)
     require_jobs(options)
     classes = []
@@ -249,8 +255,8 @@ def grade(options):
         if not who:
             raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.")
         classes.append((assignment, who))
-    with engine_for(options.scheduler, options.jobs, device(options), options.unsafe) as engine:
-        settings = engine, device(options), options.unsafe, options.regrade
+    with engine_for(options.scheduler, options.jobs, device(options), options.sandbox) as engine:
+        settings = engine, device(options), options.sandbox, options.regrade
         return max(grade_class(root, assignment, who, *settings) for assignment, who in classes)
 
 
@@ -269,7 +275,7 @@ def demo(options):
     refuse_without_sandbox(options)
     from .demo import run as demos
 
-    return demos.run(options.folder, options.jobs, device(options), options.unsafe, options.assignments)
+    return demos.run(options.folder, options.jobs, device(options), options.sandbox, options.assignments)
 
 
 def new_course(options):
@@ -311,7 +317,7 @@ def name_check(options):
     refuse_without_sandbox(options)
     from .grading import start
 
-    with start.started_grader(device(options), options.unsafe) as grader:
+    with start.started_grader(device(options), options.sandbox) as grader:
         from .grading.grader import new_seed
         from .mistakes import name_check as names
 
@@ -358,13 +364,17 @@ def require_jobs(options):
 
 
 def refuse_without_sandbox(options):
-    """Raises UsageError with one sentence if student code cannot be sandboxed here; warns with --unsafe."""
-    if options.unsafe:
+    """Raises UsageError with one sentence if student code cannot be sandboxed here; says so below the full level."""
+    if options.sandbox == UNSAFE:
         print("autograder: --unsafe: student code runs without bubblewrap.", file=sys.stderr)
         return
+    if options.sandbox == PROCESS:
+        if options.device == "cuda":
+            raise UsageError("--sandbox process cannot grade on a GPU, whose driver needs more than it lets through.")
+        print("autograder: --sandbox process: no namespaces; docs/security.md says what that lacks.", file=sys.stderr)
     from .sandbox import jail
 
-    if problem := jail.refusal():
+    if problem := jail.refusal(options.sandbox):
         raise UsageError(problem)
 
 
@@ -372,6 +382,8 @@ def device(options):
     """The device, cpu or cuda, that --device asks for."""
     if options.device != "auto":
         return options.device
+    if options.sandbox == PROCESS:
+        return "cpu"
     return "cuda" if os.path.exists("/dev/nvidiactl") else "cpu"
 
 

@@ -77,7 +77,7 @@ class Student:
     raw: bytes | None = None
 
 
-def run(folder: str | Path, jobs: int, device: str, unsafe: bool, wanted: Sequence[str] = ()) -> int:
+def run(folder: str | Path, jobs: int, device: str, sandbox: str, wanted: Sequence[str] = ()) -> int:
     """Make the course, build it, grade the made-up class, report; returns 1 if an outcome is not the expected one.
 
     `wanted` are the numbers or names of assignments; if empty, all of them. Raises CourseError for an unknown one.
@@ -99,9 +99,9 @@ def run(folder: str | Path, jobs: int, device: str, unsafe: bool, wanted: Sequen
             pass
         handed_in = {a: read_class(a) for a in course.assignments().values() if a.name in names}
         surprises = []
-        with Pool(jobs, device, unsafe) as engine:
+        with Pool(jobs, device, sandbox) as engine:
             for assignment, students in handed_in.items():
-                surprises += run_assignment(here, assignment, students, engine, device, unsafe)
+                surprises += run_assignment(here, assignment, students, engine, device, sandbox)
         export(runs, here / "grades.csv")
         print("\n" + what_to_open(here, handed_in, start))
     print("\n" + conclusion(handed_in.values(), surprises), flush=True)
@@ -109,13 +109,13 @@ def run(folder: str | Path, jobs: int, device: str, unsafe: bool, wanted: Sequen
 
 
 def run_assignment(
-    root: Path, assignment: Assignment, students: Sequence[Student], engine: Pool, device: str, unsafe: bool
+    root: Path, assignment: Assignment, students: Sequence[Student], engine: Pool, device: str, sandbox: str
 ) -> list[str]:
     """Hand in, grade and report on one assignment; returns a sentence for every outcome that was not expected."""
     hand_in(root, assignment, students)
     print(f"\nThe class of {len(students)}, made up for {assignment.name}:\n\n{introduce(students)}\n")
     print("Grading; a loop that never ends is stopped when its time is up, after 10 or 20 s ...", flush=True)
-    commands.grade_class(root, assignment, [s.name for s in students], engine, device, unsafe)
+    commands.grade_class(root, assignment, [s.name for s in students], engine, device, sandbox)
     print("\nWriting everybody's feedback and the class report ...", flush=True)
     commands.report_class(root, assignment, engine.jobs)
     return compare(students, root, assignment)

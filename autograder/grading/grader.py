@@ -81,7 +81,9 @@ class Grader:
                 every = list(found.exercises)
                 wanted = wanted or every
         except Unreadable as problem:
-            return Graded(rejected(path, wanted or exercises_of_name(path), str(problem), seed))
+            return Graded(
+                rejected(path, wanted or exercises_of_name(path), str(problem), seed, sandbox=self.parent.level)
+            )
         return self.grade_cells(cells, wanted, seed, str(path), assignment, candidates=every)
 
     def grade_cells(
@@ -106,7 +108,7 @@ class Grader:
         for _ in range(ATTEMPTS):
             workspace = Workspace(self.parent, cells, deadline, foresees=not alone)
             results = self._grade_workspace(workspace, wanted, candidates, seed)
-            verdict = Verdict(path, results, seed, assignment)
+            verdict = Verdict(path, results, seed, assignment, sandbox=self.parent.level)
             attempts.append(Graded(verdict, cells, workspace.outputs, dict(workspace.spent), workspace.stopped))
             if not workspace.unexplained or deadline.is_over():
                 break

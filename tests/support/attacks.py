@@ -26,6 +26,7 @@ KEYS = {"tries", "assignment", "exercise", "score", "status", "others", "seen", 
 # Small, so that attacks which fill something up end soon. An attack's own deadlines are in its "limits".
 LIMITS = jail.Limits(memory=2 * 2**30, file_bytes=4 * 2**20, disk=16 * 2**20, cpu_seconds=60, notebook=120.0)
 DEADLINES = {"cell", "call", "exercise", "notebook", "submission"}
+LEVEL = os.environ.get("HOSTILE_LEVEL", "full")  # of the sandbox in which the suite is run
 MEMORY = 512  # MiB by which the trusted process may grow, unless an attack says otherwise
 
 
