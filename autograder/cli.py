@@ -119,6 +119,19 @@ def parser():
     _sandbox_options(demo_)
     demo_.set_defaults(run=demo)
 
+    gradescope_ = commands.add_parser(
+        "gradescope",
+        help="make the zip with which Gradescope grades an assignment",
+        description="Writes gradescope/NN_name.zip, to be uploaded as the autograder of a programming assignment. It "
+        "holds the solutions and the hidden checks: it is for Gradescope alone. docs/containers.md says more.",
+    )
+    gradescope_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
+    gradescope_.add_argument("--output", metavar="FILE", help="where to (default: gradescope/NN_name.zip)")
+    gradescope_.add_argument("--grade", metavar="FOLDER", help="on Gradescope: grade what lies in this folder instead")
+    gradescope_.add_argument("--results", metavar="FILE", help="with --grade: the results.json to write")
+    _sandbox_options(gradescope_)
+    gradescope_.set_defaults(run=gradescope)
+
     new_ = commands.add_parser("new", help="start a course or an exercise of your own")
     kinds = new_.add_subparsers(title="what to start", metavar="WHAT", required=True)
     course_ = kinds.add_parser(
@@ -278,6 +291,40 @@ def demo(options):
     return demos.run(options.folder, options.jobs, device(options), options.sandbox, options.assignments)
 
 
+def gradescope(options):
+    """Make the zip for Gradescope or, there, grade a submission with it."""
+    from . import course
+
+    assignment = course.find_assignment(options.assignment)
+    if bool(options.grade) != bool(options.results):
+        raise UsageError("--grade and --results go together.")
+    if options.grade:
+        refuse_without_sandbox(options)
+    from .grading import start
+    from .sandbox import jail
+
+    if options.grade:
+        with start.started_grader(device(options), options.sandbox) as grader:
+            from .batch import gradescope as grading
+
+            verdict = grading.grade(assignment, Path(options.grade), grader)
+        grading.write_results(verdict, Path(options.results))
+        for outcome in verdict.exercises:
+            if outcome.unjudged:
+                print(f"autograder: a mistake of the checks: {outcome.unjudged}", file=sys.stderr)
+        return 0
+    from .batch import gradescope as grading
+
+    path = Path(options.output or course.root() / "gradescope" / f"{assignment.name}.zip")
+    grading.require_room(path)
+    # the course's own solutions can be trusted, as in nbgrader/building.py
+    with start.started_grader("cpu", FULL if jail.refusal() is None else UNSAFE) as grader:
+        grading.require_solution(assignment, grader)
+    grading.bundle(assignment, path)
+    print(f"{path} is written: for Gradescope alone, since it holds the solutions and the hidden checks")
+    return 0
+
+
 def new_course(options):
     """Make a folder that is a small course."""
     from . import new
@@ -347,7 +394,11 @@ def tell_which_course(options):
     """
     from . import course
 
-    if options.run not in (build, check, grade, report, demo, name_check) or course.here() or not course.kits_own():
+    if (
+        options.run not in (build, check, grade, report, demo, gradescope, name_check)
+        or course.here()
+        or not course.kits_own()
+    ):
         return
     if options.run in (build, grade, report) and course.kits_own() == course.PACKED:
         raise UsageError(
