@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .batch.commands import engine_for, grade_class, locked, progress, report_class
 from .errors import DISK, UsageError, UserError
+from .verdict import FULL, LEVELS, PROCESS, UNSAFE
 
 # errors of a full disk, a folder that is not writable, a machine at its limits
 UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
@@ -190,6 +191,19 @@ def parser():
     _sandbox_options(demo_)
     demo_.set_defaults(run=demo)
 
+    gradescope_ = commands.add_parser(
+        "gradescope",
+        help="make the zip with which Gradescope grades an assignment",
+        description="Writes gradescope/NN_name.zip, to be uploaded as the autograder of a programming assignment. It "
+        "holds the solutions and the hidden checks: it is for Gradescope alone. docs/containers.md says more.",
+    )
+    gradescope_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
+    gradescope_.add_argument("--output", metavar="FILE", help="where to (default: gradescope/NN_name.zip)")
+    gradescope_.add_argument("--grade", metavar="FOLDER", help="on Gradescope: grade what lies in this folder instead")
+    gradescope_.add_argument("--results", metavar="FILE", help="with --grade: the results.json to write")
+    _sandbox_options(gradescope_)
+    gradescope_.set_defaults(run=gradescope)
+
     new_ = commands.add_parser("new", help="start a course or an exercise of your own")
     kinds = new_.add_subparsers(title="what to start", metavar="WHAT", required=True)
     course_ = kinds.add_parser(
@@ -244,9 +258,14 @@ def _sandbox_options(command):
         help="cuda: check on the GPU as well; no points depend on it (default: auto, where there is one)",
     )
     command.add_argument(
-        "--unsafe",
-        action="store_true",
-        help="run student code without bubblewrap: it can then do whatever you can",
+        "--sandbox",
+        choices=LEVELS,
+        default=FULL,
+        help="process: for containers that may make no namespaces; docs/security.md says what it does not stop. "
+        "unsafe: Landlock and limits alone, for code that you trust (default: full)",
+    )
+    command.add_argument(
+        "--unsafe", action="store_const", dest="sandbox", const=UNSAFE, help="the same as --sandbox unsafe"
     )
 
 
@@ -306,7 +325,7 @@ def checked(options):
     from .grading import start
     from .watch import service
 
-    where = device(options), options.unsafe
+    where = device(options), options.sandbox
     seed = start.new_seed() if options.seed is None else options.seed
     grader = None
     with contextlib.ExitStack() as stack:
@@ -327,7 +346,7 @@ def watch(options):
     refuse_without_sandbox(options)
     from .watch import session
 
-    return session.run(options.path, options.exercise, options.seed, device(options), options.unsafe)
+    return session.run(options.path, options.exercise, options.seed, device(options), options.sandbox)
 
 
 def grade(options):
@@ -337,7 +356,7 @@ def grade(options):
     from .grading.store import Store
 
     root = course.root()
-    if options.unsafe or not options.scheduler:  # with a cluster, its workers need the sandbox
+    if options.sandbox == UNSAFE or not options.scheduler:  # with a cluster, its workers need the sandbox
         refuse_without_sandbox(options)
     require_jobs(options)
     classes = []
@@ -352,8 +371,8 @@ def grade(options):
         if not who:
             raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.")
         classes.append((assignment, who))
-    with engine_for(options.scheduler, options.jobs, device(options), options.unsafe) as engine:
-        settings = engine, device(options), options.unsafe, options.regrade, options.new_inputs
+    with engine_for(options.scheduler, options.jobs, device(options), options.sandbox) as engine:
+        settings = engine, device(options), options.sandbox, options.regrade, options.new_inputs
         how = {"is_draft": options.dry_run, "as_json": options.json}
         return max(grade_class(root, assignment, who, *settings, **how) for assignment, who in classes)
 
@@ -403,8 +422,42 @@ def demo(options):
     refuse_without_sandbox(options)
     from .demo import run as demos
 
-    settings = options.jobs, device(options), options.unsafe
+    settings = options.jobs, device(options), options.sandbox
     return demos.run(options.folder, *settings, options.assignments, options.verbose)
+
+
+def gradescope(options):
+    """Make the zip for Gradescope or, there, grade a submission with it."""
+    from . import course
+
+    assignment = course.find_assignment(options.assignment)
+    if bool(options.grade) != bool(options.results):
+        raise UsageError("--grade and --results go together.")
+    if options.grade:
+        refuse_without_sandbox(options)
+    from .grading import start
+    from .sandbox import jail
+
+    if options.grade:
+        with start.started_grader(device(options), options.sandbox) as grader:
+            from .batch import gradescope as grading
+
+            verdict = grading.grade(assignment, Path(options.grade), grader)
+        grading.write_results(verdict, Path(options.results))
+        for outcome in verdict.exercises:
+            if outcome.unjudged:
+                print(f"autograder: a mistake of the checks: {outcome.unjudged}", file=sys.stderr)
+        return 0
+    from .batch import gradescope as grading
+
+    path = Path(options.output or course.root() / "gradescope" / f"{assignment.name}.zip")
+    grading.require_room(path)
+    # the course's own solutions can be trusted, as in nbgrader/building.py
+    with start.started_grader("cpu", FULL if jail.refusal() is None else UNSAFE) as grader:
+        grading.require_solution(assignment, grader)
+    grading.bundle(assignment, path)
+    print(f"{path} is written: for Gradescope alone, since it holds the solutions and the hidden checks")
+    return 0
 
 
 def new_course(options):
@@ -446,7 +499,7 @@ def name_check(options):
     refuse_without_sandbox(options)
     from .grading import start
 
-    with start.started_grader(device(options), options.unsafe) as grader:
+    with start.started_grader(device(options), options.sandbox) as grader:
         from .mistakes import name_check as names
 
         answers = names.answers_in(Path(options.folder), options.exercise)
@@ -498,13 +551,17 @@ def require_jobs(options):
 
 
 def refuse_without_sandbox(options):
-    """Raises UsageError with one sentence if student code cannot be sandboxed here; warns with --unsafe."""
-    if options.unsafe:
+    """Raises UsageError with one sentence if student code cannot be sandboxed here; says so below the full level."""
+    if options.sandbox == UNSAFE:
         print("autograder: --unsafe: student code runs without bubblewrap.", file=sys.stderr)
         return
+    if options.sandbox == PROCESS:
+        if options.device == "cuda":
+            raise UsageError("--sandbox process cannot grade on a GPU, whose driver needs more than it lets through.")
+        print("autograder: --sandbox process: no namespaces; docs/security.md says what that lacks.", file=sys.stderr)
     from .sandbox import jail
 
-    if problem := jail.refusal():
+    if problem := jail.refusal(options.sandbox):
         raise UsageError(problem)
 
 
@@ -512,6 +569,8 @@ def device(options):
     """The device, cpu or cuda, that --device asks for."""
     if options.device != "auto":
         return options.device
+    if options.sandbox == PROCESS:
+        return "cpu"
     return "cuda" if os.path.exists("/dev/nvidiactl") else "cpu"
 
 

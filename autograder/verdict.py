@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # reading a stored verdict needs none of these
 T = TypeVar("T", bound="DataclassInstance")
 
 SCHEMA = 1
+FULL, PROCESS, UNSAFE = LEVELS = ("full", "process", "unsafe")  # of the sandbox: docs/security.md says what each is
 STATUSES = ("graded", "missing", "error", "timeout", "killed", "rejected")
 STOPPED = ("timeout", "killed")  # the statuses that a busy machine may have caused
 CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "mode", "arguments")  # in this order
@@ -135,13 +136,17 @@ class Outcome:
 
 @dataclass
 class Verdict:
-    """The outcome of one submission: its `path` as given, and the `seed` from which the inputs were drawn."""
+    """The outcome of one submission: its `path` as given, and the `seed` from which the inputs were drawn.
+
+    `sandbox` is the level at which its code ran; older records do not name it.
+    """
 
     path: str
     exercises: list[Outcome]
     seed: int
     assignment: str = ""
     schema: int = SCHEMA
+    sandbox: str = FULL
 
     @property
     def score(self) -> float:
@@ -171,7 +176,10 @@ class Verdict:
         """The inverse of `to_dict`. Raises VerdictError."""
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise VerdictError(f"it is no verdict of schema {SCHEMA}")
-        return typed(cls, data, exercises=[_exercise(e) for e in _list(data.get("exercises"))])
+        verdict = typed(cls, data, exercises=[_exercise(e) for e in _list(data.get("exercises"))])
+        if verdict.sandbox not in LEVELS:
+            raise VerdictError("it has an unknown level of sandbox")
+        return verdict
 
 
 def _exercise(data: object) -> Outcome:
@@ -220,11 +228,16 @@ def _settled(first: Outcome | None, second: Outcome) -> Outcome:
 
 
 def rejected(
-    path: object, wanted: "Iterable[course.Exercise]", problem: str, seed: int, assignment: str = ""
+    path: object,
+    wanted: "Iterable[course.Exercise]",
+    problem: str,
+    seed: int,
+    assignment: str = "",
+    sandbox: str = FULL,
 ) -> Verdict:
     """The Verdict on a submission that cannot be read: 0 points for each exercise, with the reason."""
     results = [without_grade(e.name, e.points, "rejected", problem) for e in wanted]
-    return Verdict(str(path), results, seed, assignment)
+    return Verdict(str(path), results, seed, assignment, sandbox=sandbox)
 
 
 def without_grade(name: str, max_score: float, status: str, message: str) -> Outcome:

@@ -28,7 +28,7 @@ from autograder.mistakes.name_check import cells_for
 from autograder.mistakes.places import PREFIX
 from autograder.sandbox import jail
 from autograder.sandbox.parent import WarmParent
-from autograder.verdict import NOT_TRIED, RAISED, STOPPED_WITH, Outcome
+from autograder.verdict import FULL, NOT_TRIED, RAISED, STOPPED_WITH, UNSAFE, Outcome
 
 PAGE = Path("reports", "mutants.md")  # in the course's folder
 SOLUTION = "the solution"
@@ -130,8 +130,8 @@ def _start(head: int) -> None:
     """Give this process a Grader. It is killed in the end, and its sandbox with it."""
     global grader
     die_with(head)
-    unsafe = jail.refusal() is not None  # without a sandbox too: a mutant of our own code means no harm
-    grader = Grader(WarmParent(unsafe=unsafe))
+    level = FULL if jail.refusal() is None else UNSAFE  # without a sandbox too: a mutant of our own code means no harm
+    grader = Grader(WarmParent(level=level))
 
 
 def _grade(task: Task) -> Result:

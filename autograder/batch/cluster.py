@@ -30,7 +30,7 @@ from distributed.scheduler import KilledWorker
 from distributed.versions import VersionMismatchWarning
 
 from ..errors import CourseError, SandboxError, UsageError
-from ..verdict import Graded
+from ..verdict import FULL, Graded
 from . import tasks
 from .tasks import Task
 
@@ -51,9 +51,9 @@ log = logging.getLogger(__name__)
 class Cluster:
     """The Engine of a Dask cluster whose scheduler is at `address`."""
 
-    def __init__(self, address: str, device: str = "cpu", unsafe: bool = False) -> None:
+    def __init__(self, address: str, device: str = "cpu", sandbox: str = FULL) -> None:
         self.address = address
-        self.settings = device, unsafe
+        self.settings = device, sandbox
 
     def __enter__(self) -> Cluster:
         return self
@@ -133,10 +133,10 @@ class _NotYet(Exception):
 class _Crew:
     """The workers that can grade, as the head sees them, and what it has given to each."""
 
-    def __init__(self, client: distributed.Client, address: str, device: str, unsafe: bool) -> None:
+    def __init__(self, client: distributed.Client, address: str, device: str, sandbox: str) -> None:
         self.client = client
         self.address = address
-        self.plugin = WarmGrader(fingerprint(), device, unsafe)
+        self.plugin = WarmGrader(fingerprint(), device, sandbox)
         self.workers: set[str] = set()  # those that can grade
         self.others: set[str] = set()  # those that cannot
         # the tasks given out, by the future's key, in order: (worker, future, task)
@@ -310,7 +310,7 @@ def fingerprint() -> dict[str, str]:
     return {**course_parts(), "tasks": carriers, "Python": python, "Dask": version("distributed")}
 
 
-def difference(wanted: Mapping[str, str], unsafe: bool) -> str | None:
+def difference(wanted: Mapping[str, str], sandbox: str) -> str | None:
     """Why this machine cannot grade for a head whose `fingerprint` is `wanted`: the end of a sentence, or None."""
     from ..sandbox import jail
 
@@ -325,13 +325,13 @@ def difference(wanted: Mapping[str, str], unsafe: bool) -> str | None:
     ]
     if differing:
         return f"has another version than the head ({'; '.join(differing)}): make them the same and restart it."
-    problem = None if unsafe else jail.refusal()
+    problem = jail.refusal(sandbox)
     return problem and f"has no sandbox. {problem}"
 
 
 async def make_ready(plugin: WarmGrader, dask_worker: distributed.Worker) -> str | None:
     """Get a worker ready for a head, which sends its plug-in. Returns None, or why it cannot grade (`difference`)."""
-    problem = await asyncio.to_thread(difference, plugin.wanted, plugin.unsafe)
+    problem = await asyncio.to_thread(difference, plugin.wanted, plugin.sandbox)
     if problem is None and plugin.name not in dask_worker.plugins:
         await dask_worker.plugin_add(plugin, name=plugin.name)
     return problem
@@ -353,11 +353,11 @@ class WarmGrader(distributed.WorkerPlugin):
     sandbox ends with the thread that started it.
     """
 
-    def __init__(self, wanted: Mapping[str, str], device: str, unsafe: bool) -> None:
+    def __init__(self, wanted: Mapping[str, str], device: str, sandbox: str) -> None:
         self.wanted = wanted
         self.device = device
-        self.unsafe = unsafe
-        digest = hashlib.sha256(json.dumps([wanted, device, unsafe], sort_keys=True).encode())
+        self.sandbox = sandbox
+        digest = hashlib.sha256(json.dumps([wanted, device, sandbox], sort_keys=True).encode())
         self.name = f"autograder-{digest.hexdigest()}"
 
     def setup(self, worker: distributed.Worker) -> None:
@@ -382,7 +382,7 @@ class WarmGrader(distributed.WorkerPlugin):
 
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         if self.grader is None:
-            self.grader = start.started_grader(self.device, self.unsafe)
+            self.grader = start.started_grader(self.device, self.sandbox)
         answer = tasks.grade(self.grader, task)
         return SandboxError(f"On the worker {self.address}: {answer}") if isinstance(answer, SandboxError) else answer
 

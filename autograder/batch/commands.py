@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import UsageError
+from ..verdict import FULL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +35,7 @@ def grade_class(
     who: Sequence[str],
     engine: Engine,
     device: str = "cpu",
-    unsafe: bool = False,
+    sandbox: str = FULL,
     renew: bool = False,
     new_inputs: bool = False,
     is_draft: bool = False,
@@ -52,11 +53,11 @@ def grade_class(
     results = Draft(root) if is_draft else Store(root)
     with locked(root, assignment.name):
         results.sweep()
-        batch = Batch(root, assignment, who, results, device, renew, new_inputs)
+        batch = Batch(root, assignment, who, results, device, renew, new_inputs, sandbox)
         engine.warm(batch.at_once)  # starts up while nbgrader is imported, which takes as long as torch
         from ..nbgrader import points
 
-        runs = _runs(root, assignment, unsafe=unsafe, device=device)
+        runs = _runs(root, assignment, sandbox=sandbox, device=device)
         gate.require(assignment, lambda a: _solution(engine, a, batch.seed), points.configured(runs.config), results)
         with Nobody() if is_draft else _writer(runs, assignment, results) as writer:
             table = outcome_text.ClassTable(assignment)
@@ -149,12 +150,12 @@ def _writer(runs: NbgraderCourse, assignment: Assignment, results: Store) -> Rec
     )
 
 
-def engine_for(scheduler: str | None, jobs: int, device: str, unsafe: bool) -> Engine:
+def engine_for(scheduler: str | None, jobs: int, device: str, sandbox: str) -> Engine:
     """The Engine that grades tasks: local processes, or a Dask cluster. Use it in a `with`. Raises UsageError."""
     if scheduler is None:
         from .pool import Pool
 
-        return Pool(jobs, device, unsafe)
+        return Pool(jobs, device, sandbox)
     try:
         from .cluster import Cluster
     except ImportError as missing:
@@ -162,7 +163,7 @@ def engine_for(scheduler: str | None, jobs: int, device: str, unsafe: bool) -> E
             f"--scheduler needs Dask, and the package {missing.name} is not installed: "
             "`pip install distributed`, of the same version as on the workers."
         ) from None
-    return Cluster(scheduler, device, unsafe)
+    return Cluster(scheduler, device, sandbox)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from typing import cast
 
 from ..errors import SandboxError
 from ..grading import start
-from ..verdict import Graded
+from ..verdict import FULL, Graded
 from . import tasks
 from .processes import die_with, without_interrupts
 from .tasks import ATTEMPTS, PATIENCE, Task
@@ -23,9 +23,9 @@ READY = "ready"
 class Pool:
     """The Engine of this machine: `jobs` processes, all of which have ended when it exits."""
 
-    def __init__(self, jobs: int, device: str = "cpu", unsafe: bool = False) -> None:
+    def __init__(self, jobs: int, device: str = "cpu", sandbox: str = FULL) -> None:
         self.jobs = jobs
-        self.settings = device, unsafe
+        self.settings = device, sandbox
         self.workers: list[_Worker] = []
 
     def __enter__(self) -> Pool:
@@ -105,14 +105,14 @@ class _Worker:
     others.
     """
 
-    def __init__(self, device: str, unsafe: bool) -> None:
+    def __init__(self, device: str, sandbox: str) -> None:
         self.task: Task | None = None
         self.asked = True  # an answer is due: READY, or the Graded of its task
         self.silent = False  # whether that answer did not come in time
         self.until = time.monotonic() + PATIENCE
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, os.getpid(), device, unsafe), daemon=True)
+        self.process = context.Process(target=_work, args=(theirs, os.getpid(), device, sandbox), daemon=True)
         with without_interrupts():  # the head handles Ctrl-C and ends its processes
             self.process.start()
         theirs.close()
@@ -146,11 +146,11 @@ class _Worker:
         self.process.join()
 
 
-def _work(pipe: connection.Connection, head: int, device: str, unsafe: bool) -> None:
+def _work(pipe: connection.Connection, head: int, device: str, sandbox: str) -> None:
     """The worker's main loop: grade tasks until the head closes the pipe or ends."""
     die_with(head)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with start.started_grader(device, unsafe) as grader, contextlib.suppress(EOFError, ConnectionError):
+    with start.started_grader(device, sandbox) as grader, contextlib.suppress(EOFError, ConnectionError):
         pipe.send(READY)
         while True:
             pipe.send(tasks.grade(grader, pipe.recv()))

@@ -16,7 +16,7 @@ from ..submission import files, read
 from ..submission.answers import answers_of
 from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import restore
-from ..verdict import Graded, Verdict, rejected, settled
+from ..verdict import FULL, Graded, Verdict, rejected, settled
 from .tasks import Task
 
 if TYPE_CHECKING:
@@ -144,11 +144,13 @@ class Batch:
         device: str = "cpu",
         renew: bool = False,
         new_inputs: bool = False,
+        sandbox: str = FULL,
     ) -> None:
         self.root = Path(root)
         self.assignment = assignment
         self.results = results
         self.device = device
+        self.sandbox = sandbox
         self.renew = renew or new_inputs
         self.seed = results.seed(assignment.name, renew=new_inputs)
         self.unreadable: list[str] = []
@@ -187,13 +189,14 @@ class Batch:
         return self.root / "submitted" / student / self.assignment.name / f"{self.assignment.name}.ipynb"
 
     def _key(self, data: bytes) -> str:
-        return self.results.key(hashlib.sha256(data).hexdigest(), self.assignment.name, self.seed, self.device)
+        digest = hashlib.sha256(data).hexdigest()
+        return self.results.key(digest, self.assignment.name, self.seed, self.device, self.sandbox)
 
     def run(self, engine: Engine, writer: Recorder) -> Iterator[tuple[str, Verdict]]:
         """Have all submissions graded and recorded; yields (student, Verdict) for each without a problem, when done."""
         for student in self.unreadable:
             problem = files.read_submission(self._path(student))[1] or "It could not be read."
-            verdict = rejected("", self.assignment.exercises, problem, self.seed, self.assignment.name)
+            verdict = rejected("", self.assignment.exercises, problem, self.seed, self.assignment.name, self.sandbox)
             yield from self._record(writer, student, [], Graded(verdict), "")
         for student, key in list(self.known):
             verdict = writer.held(student, key)
@@ -221,7 +224,8 @@ class Batch:
     def _tasks(self, waiting: Mapping[str, Sequence[str]], alone: bool = False) -> Iterator[Task]:
         for key, same in waiting.items():
             try:
-                yield Task(same[0], key, self._read_again(same[0], key), self.assignment.name, self.seed, alone)
+                data = self._read_again(same[0], key)
+                yield Task(same[0], key, data, self.assignment.name, self.seed, alone, sandbox=self.sandbox)
             except Changed as problem:
                 self.problems += [(student, str(problem)) for student in same]
 

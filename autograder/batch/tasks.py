@@ -11,7 +11,7 @@ from ..sandbox.jail import Limits
 from ..sandbox.parent import START_SECONDS
 from ..submission import read
 from ..submission.restore import RestoredCell, restore
-from ..verdict import Graded, Verdict, without_grade
+from ..verdict import FULL, Graded, Verdict, without_grade
 
 if TYPE_CHECKING:  # it imports torch
     from ..grading.grader import Grader
@@ -28,6 +28,7 @@ class Task:
 
     `alone`: it is graded once more, by itself, because a deadline or a kill stopped it before.
     `solution`: the assignment's own solution is graded instead, see `Grader.grade_solution`.
+    `sandbox`: the level of the workers' sandboxes, which the verdict names.
     """
 
     student: str
@@ -37,6 +38,7 @@ class Task:
     seed: int
     alone: bool = False
     solution: bool = False
+    sandbox: str = FULL
 
 
 def grade(grader: Grader, task: Task) -> Graded | SandboxError:
@@ -64,7 +66,8 @@ def ungraded(task: Task, status: str, message: str) -> Graded:
     """The Graded of a task that no worker could grade: 0 points and the reason."""
     exercises = course.find_assignment(task.assignment).exercises
     outcomes = [without_grade(e.name, e.points, status, message) for e in exercises]
-    return Graded(Verdict("", outcomes, task.seed, task.assignment), cells(task), {})
+    verdict = Verdict("", outcomes, task.seed, task.assignment, sandbox=task.sandbox)
+    return Graded(verdict, cells(task), {})
 
 
 def killed(task: Task) -> Graded:

@@ -93,7 +93,7 @@ def run(
     folder: str | Path,
     jobs: int,
     device: str,
-    unsafe: bool,
+    sandbox: str,
     wanted: Sequence[str] = (),
     verbose: bool = False,
 ) -> int:
@@ -125,10 +125,10 @@ def run(
         ticker.say(f"Built: release/ for students, solutions/ for afterwards.\n\n{headings()}")
         handed_in = {a: read_class(a) for a in course.assignments().values() if a.name in names}
         surprises = []
-        engine = _Pool(ticker, jobs, device, unsafe)
+        engine = _Pool(ticker, jobs, device, sandbox)
         with engine:
             for assignment, students in handed_in.items():
-                surprises += run_assignment(here, assignment, students, engine, device, unsafe, verbose)
+                surprises += run_assignment(here, assignment, students, engine, device, sandbox, verbose)
         with ticker.doing("exporting all grades"):
             export(runs, here / "grades.csv")
         ticker.say(f"\n{about_the_table(handed_in)}\n\n{what_to_open(here, handed_in, start)}")
@@ -139,8 +139,8 @@ def run(
 class _Pool(Pool):
     """The Engine that tells how many submissions it has graded."""
 
-    def __init__(self, ticker: Ticker, jobs: int, device: str, unsafe: bool) -> None:
-        super().__init__(jobs, device, unsafe)
+    def __init__(self, ticker: Ticker, jobs: int, device: str, sandbox: str) -> None:
+        super().__init__(jobs, device, sandbox)
         self.ticker = ticker
 
     def graded(self, coming: Iterator[Task], total: int, alone: bool = False) -> Iterator[tuple[Task, Graded]]:
@@ -157,7 +157,7 @@ def run_assignment(
     students: Sequence[Student],
     engine: _Pool,
     device: str,
-    unsafe: bool,
+    sandbox: str,
     verbose: bool = False,
 ) -> list[str]:
     """Hand in, grade and report on one assignment; returns a sentence for every outcome that was not expected."""
@@ -168,7 +168,7 @@ def run_assignment(
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             with ticker.doing(f"grading {assignment.name}"):
-                commands.grade_class(root, assignment, [s.name for s in students], engine, device, unsafe)
+                commands.grade_class(root, assignment, [s.name for s in students], engine, device, sandbox)
             with ticker.doing(f"writing the feedback and the report of {assignment.name}"):
                 commands.report_class(root, assignment, engine.jobs)
     except BaseException:

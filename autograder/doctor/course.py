@@ -184,9 +184,10 @@ def _graded(assignments):
     from ..grading.grader import Grader
     from ..sandbox import jail
     from ..sandbox.parent import WarmParent
+    from ..verdict import FULL, UNSAFE
 
     # without a sandbox too, the course's own code can be trusted, as in nbgrader/building.py
-    parent = WarmParent(unsafe=jail.refusal() is not None)
+    parent = WarmParent(level=FULL if jail.refusal() is None else UNSAFE)
     try:
         grader = Grader(parent)
     except CourseError as error:

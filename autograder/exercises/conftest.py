@@ -47,9 +47,10 @@ def standalone(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Works
     from ..grading.grader import read_cells
     from ..grading.workspace import Workspace
     from ..sandbox.parent import WarmParent
+    from ..verdict import FULL, UNSAFE
 
     opened: dict[Path, Workspace] = {}  # one at most
-    with WarmParent(unsafe=request.config.option.unsafe) as parent:
+    with WarmParent(level=UNSAFE if request.config.option.unsafe else FULL) as parent:
 
         def close() -> None:
             for workspace in opened.values():

@@ -80,7 +80,8 @@ class Grader:
             program = read_program(path, exercise)
         except Unreadable as problem:
             wanted = [course.exercises()[exercise]] if exercise else exercises_of_name(path)
-            return Graded(rejected(path, wanted, f"{problem}{_to_give(path)}", seed))
+            reason = f"{problem}{_to_give(path)}"
+            return Graded(rejected(path, wanted, reason, seed, sandbox=self.parent.level))
         return self.grade_program(program, program.wanted, seed)
 
     def grade_program(
@@ -114,7 +115,7 @@ class Grader:
         for _ in range(ATTEMPTS):
             workspace = Workspace(self.parent, cells, deadline, foresees=not alone)
             results = self._grade_workspace(workspace, wanted, candidates, seed, known)
-            verdict = Verdict(path, results, seed, assignment)
+            verdict = Verdict(path, results, seed, assignment, sandbox=self.parent.level)
             attempts.append(Graded(verdict, cells, workspace.outputs, dict(workspace.spent), workspace.stopped))
             if not workspace.unexplained or deadline.is_over():
                 break

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import SandboxError
 from ..sandbox.parent import WarmParent
+from ..verdict import FULL
 
 if TYPE_CHECKING:  # it imports torch
     from .grader import Grader
@@ -19,13 +20,13 @@ def new_seed() -> int:
     return secrets.randbits(48)
 
 
-def started_grader(device: str = "cpu", unsafe: bool = False) -> Grader:
-    """A Grader whose sandbox is already starting.
+def started_grader(device: str = "cpu", sandbox: str = FULL) -> Grader:
+    """A Grader whose sandbox, of that level, is already starting.
 
     Imported modules stay in memory, so the garbage collector is off during the imports and never scans them later:
     it would take a sixth of the time.
     """
-    parent = WarmParent(device=device, unsafe=unsafe)
+    parent = WarmParent(device=device, level=sandbox)
     with contextlib.suppress(SandboxError):  # it is raised again when a child is requested
         parent.launch()
     enabled = gc.isenabled()

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import Unreadable
 from ..submission import read as reading
 from ..submission.restore import RestoredCell
-from ..verdict import SCHEMA, Graded, Verdict, VerdictError, typed
+from ..verdict import FULL, SCHEMA, Graded, Verdict, VerdictError, typed
 
 FOLDER = ".autograder"
 FINAL, STOPPED = "results", "stopped"  # the folders of results that count for good, and of those to be tried again
@@ -52,9 +52,9 @@ class Store:
                 if time.time() - path.stat().st_mtime > STALE:
                     path.unlink()
 
-    def key(self, digest: str, assignment: str, seed: int, device: str) -> str:
+    def key(self, digest: str, assignment: str, seed: int, device: str, sandbox: str = FULL) -> str:
         """A result's key: a hash of the submission, the course, and everything else that a score could depend on."""
-        text = json.dumps([digest, assignment, course_version(), seed, device, SCHEMA])
+        text = json.dumps([digest, assignment, course_version(), seed, device, SCHEMA, sandbox])
         return hashlib.sha256(text.encode()).hexdigest()
 
     def get(self, key: str) -> Graded | None:

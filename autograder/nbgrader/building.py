@@ -10,6 +10,7 @@ from ..grading.grader import Grader
 from ..grading.store import Store
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
+from ..verdict import FULL, UNSAFE
 from . import changing, colab, points, rules
 from .runs import NbgraderCourse
 
@@ -21,8 +22,8 @@ def build(root: Path, names: Sequence[str], runs: NbgraderCourse) -> Iterator[st
     """
     wanted = points.configured(runs.config)
     colab.configured(runs.config)  # raises now if it is no address
-    unsafe = jail.refusal() is not None  # without a sandbox too, the course's own solutions can be trusted
-    with Grader(WarmParent(unsafe=unsafe)) as grader:
+    level = FULL if jail.refusal() is None else UNSAFE  # the course's own solutions can be trusted
+    with Grader(WarmParent(level=level)) as grader:
         for name in names:
             path = course.assignments(root)[name].path
             gate.require_graders(course.assignments(root)[name])

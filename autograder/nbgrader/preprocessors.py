@@ -16,7 +16,7 @@ from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import is_solution
-from traitlets import Bool, Unicode
+from traitlets import Bool, Enum, Unicode
 
 from .. import course, verdict
 from ..errors import CourseError, UsageError
@@ -145,7 +145,8 @@ class GradeInSandbox(NbGraderPreprocessor):
     of exactly the same submission. The Verdict goes to `resources["autograder"]` and, as text, into the test cells.
     """
 
-    unsafe = Bool(False, help="Run student code without bubblewrap. It can then do whatever you can.").tag(config=True)
+    sandbox = Enum(verdict.LEVELS, verdict.FULL, help="The level of the sandbox: docs/security.md.").tag(config=True)
+    unsafe = Bool(False, help="The same as the level unsafe, by its older name.").tag(config=True)
     device = Unicode("cpu", help="cpu, or cuda for the checks on a GPU as well.").tag(config=True)
     settled = Bool(False, help="Take a stored result though it was stopped: it was just tried again.").tag(config=True)
 
@@ -158,9 +159,11 @@ class GradeInSandbox(NbGraderPreprocessor):
         results = store.Store(course.root())
         seed = results.seed(assignment.name)
         if about["problem"]:
-            graded = verdict.Graded(verdict.rejected("", assignment.exercises, about["problem"], seed, assignment.name))
+            problem, level = about["problem"], level_of(self)
+            rejected = verdict.rejected("", assignment.exercises, problem, seed, assignment.name, level)
+            graded = verdict.Graded(rejected)
         else:
-            key = results.key(about["digest"], assignment.name, seed, self.device)
+            key = results.key(about["digest"], assignment.name, seed, self.device, level_of(self))
             graded = results.get(key) or (results.get_stopped(key) if self.settled else None)
             if graded is None or len(graded.cells) != len(cells):
                 graded = self._graded(cells, assignment, seed)
@@ -172,10 +175,15 @@ class GradeInSandbox(NbGraderPreprocessor):
 
     def _graded(self, cells: list[RestoredCell], assignment: course.Assignment, seed: int) -> verdict.Graded:
         """The Graded of a submission; if a deadline or a kill stops it, it is graded once more before that counts."""
-        grader: Any = warm_grader(self.unsafe, self.device)
+        grader: Any = warm_grader(level_of(self), self.device)
         settings = assignment.exercises, seed, "", assignment.name
         graded = grader.grade_cells(cells, *settings)
         return graded if graded.final else verdict.settled(graded, grader.grade_cells(cells, *settings, alone=True))
+
+
+def level_of(settings: GradeInSandbox) -> str:
+    """The level of the sandbox that nbgrader's configuration asks for."""
+    return verdict.UNSAFE if settings.unsafe else settings.sandbox
 
 
 def _cell_of(cell: NotebookNode, known: dict[str, course.Cell]) -> RestoredCell:
@@ -205,10 +213,11 @@ def require_gate(assignment: str, config: Any, directory: Any) -> None:
     `config` is nbgrader's, `directory` its CourseDirectory. The working directory must be the course's folder.
     """
     settings = config.GradeInSandbox
-    unsafe, device = settings.get("unsafe", False), settings.get("device", "cpu")
+    device = settings.get("device", "cpu")
+    level = verdict.UNSAFE if settings.get("unsafe", False) else settings.get("sandbox", verdict.FULL)
 
     def grade_solution(found):
-        return warm_grader(unsafe, device).grade_solution(found)
+        return warm_grader(level, device).grade_solution(found)
 
     look_again()
     found = course.find_assignment(assignment)
@@ -236,14 +245,14 @@ def look_again() -> None:
 _parts_at_first: dict[Path, dict[str, str]] = {}
 
 
-def warm_grader(unsafe: bool, device: str) -> Grader:
+def warm_grader(sandbox: str, device: str) -> Grader:
     """One Grader, with its sandbox, for all submissions to a course that this process grades."""
-    return _warm_grader(unsafe, device, course.root())
+    return _warm_grader(sandbox, device, course.root())
 
 
 @functools.lru_cache(maxsize=4)
-def _warm_grader(unsafe: bool, device: str, root: Path) -> Grader:
-    grader = start.started_grader(device, unsafe)
+def _warm_grader(sandbox: str, device: str, root: Path) -> Grader:
+    grader = start.started_grader(device, sandbox)
     atexit.register(grader.close)
     return grader
 

@@ -7,6 +7,7 @@ script and loads nothing.
 import os
 import re
 import statistics
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from markupsafe import Markup
 from .. import course
 from ..grading import store
 from ..submission.read import StrPath
-from ..verdict import Check, Outcome, Verdict
+from ..verdict import FULL, LEVELS, Check, Outcome, Verdict
 from .outcome_text import NOT_STARTED, STATUS, code_spans, points
 
 BARS = ("0", "under ¼", "¼ to ½", "½ to ¾", "over ¾", "full")
@@ -79,6 +80,7 @@ class Headline:
     def __init__(self) -> None:
         self.scores: list[float] = []
         self.max, self.full, self.ungraded = 0.0, 0, 0
+        self.levels: Counter[str] = Counter()  # verdicts by the level of the sandbox that made them
         # by status, the students concerned and their exercises; no exercises are listed if it was all of them
         self.reasons: dict[str, list[dict[str, Any]]] = {}
 
@@ -86,6 +88,7 @@ class Headline:
         self.scores.append(verdict.score)
         self.max = max(self.max, verdict.max_score)
         self.full += verdict.full
+        self.levels[verdict.sandbox] += 1
         without: dict[str, list[str]] = {}
         for outcome in verdict.exercises:
             if outcome.status != "graded":
@@ -102,6 +105,7 @@ class Headline:
             "median": statistics.median(self.scores) if self.scores else 0.0,
             "max": self.max,
             "full": self.full,
+            "levels": [(level, self.levels[level]) for level in LEVELS if level != FULL and self.levels[level]],
             "ungraded": self.ungraded,
             "reasons": [{"text": STATUS[s], "who": self.reasons[s]} for s in STATUS if s in self.reasons],
         }

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Protocol
 
 from .. import course
-from ..verdict import CATEGORIES, NOT_TRIED, RAISED, STOPPED_WITH, Check, Outcome, Verdict, printable
+from ..verdict import CATEGORIES, FULL, NOT_TRIED, RAISED, STOPPED_WITH, Check, Outcome, Verdict, printable
 
 if TYPE_CHECKING:
     from .standing import Mark, Standing
@@ -258,6 +258,8 @@ def batch_summary(batch: Batch) -> str:
     failed = [f"{STATUS[status]} ({count})" for status, count in sorted(batch.statuses.items()) if status != "rejected"]
     if failed:
         lines.append(f"Submissions with an exercise that has no grade: {', '.join(failed)}.")
+    if batch.sandbox != FULL:
+        lines.append(f"Graded with --sandbox {batch.sandbox}: docs/security.md says what that does not stop.")
     slowest = sorted(batch.slowest, reverse=True)
     if slowest:
         lines.append("Slowest:")

@@ -1,4 +1,4 @@
-"""The bubblewrap command line: which parts of this machine a sandbox can see, and whether one can be made at all."""
+"""The command that starts a sandbox: what it can see of this machine, and whether one can be made at all."""
 
 import base64
 import contextlib
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from ..errors import SandboxError
-from . import seccomp, view
+from ..verdict import FULL, PROCESS, UNSAFE
+from . import process, seccomp, view
 
 # The user and group that student code runs as if the grader is root: nobody's group, and a separate user for each
 # sandbox, from the ranges that systemd leaves free or reserves for such users. Thread limits count per user, so two
@@ -29,8 +30,9 @@ SWITCHES = (
     ("user/max_user_namespaces", "0", "10000"),
 )
 OF_A_CONTAINER = (
-    "allow them (with Docker or Podman: --cap-add SYS_ADMIN --security-opt seccomp=unconfined "
-    "--security-opt apparmor=unconfined --security-opt systempaths=unconfined), or grade outside of it"
+    "use --sandbox process, which docs/security.md describes, or allow them (with Docker or Podman: "
+    "--cap-add SYS_ADMIN --security-opt seccomp=unconfined --security-opt apparmor=unconfined "
+    "--security-opt systempaths=unconfined), or grade outside of it"
 )
 CPU = "/sys/devices/system/cpu"  # describes the processor
 
@@ -54,34 +56,43 @@ class Limits:
     submission: float = 300.0
 
 
-def command(limits: Limits, control_fd: int, device: str = "cpu", unsafe: str | None = None) -> list[str]:
+def command(
+    limits: Limits, control_fd: int, device: str = "cpu", level: str = FULL, uid: int | None = None, folder: str = ""
+) -> list[str]:
     """The argument list that starts a warm parent, with `control_fd` inherited. Raises SandboxError.
 
-    `unsafe` names an empty folder to work in. Bubblewrap is then not used, and Landlock, seccomp and the limits are the
-    only protection.
+    Below the full level bubblewrap is not used: the warm parent works in `folder`, which is empty and belongs to the
+    user `uid`, if that is given; Landlock, seccomp and the limits are all other protection.
     """
     seen = view.of_this_machine()
+    full, alone = level == FULL, level == PROCESS
+    readable, listable = process.readable(seen) if alone else (seen.shown, [])
     python = [os.path.abspath(sys.executable), "-I", "-B", "-X", "utf8"]
     settings = {
-        "uid": None if unsafe else user_of_its_own(),
+        "uid": uid,
         "gid": GID,
-        "secret": None if unsafe else view.secret_inodes(),
-        "work": os.path.join(unsafe or "/tmp", "work"),
-        "readable": _readable(seen, unsafe, device),
+        "keep_reading": alone and uid is not None and process.must_keep_reading(),
+        "alone": alone,
+        "secret": None if level == UNSAFE else view.secret_inodes(),
+        "scanned": ["/"] if full else readable if alone else [],
+        "work": os.path.join("/tmp" if full else folder, "work"),
+        "disk": limits.disk if alone else None,
+        "room": process.room() if alone else None,
+        "readable": [*readable, *_more_readable(KIT if full else view.INSIDE, device)],
+        "listable": listable,
         "memory": None if device == "cuda" else limits.memory,  # CUDA reserves far more address space than it uses
-        "bpf": base64.b64encode(seccomp.compile_filter(gpu=device == "cuda")).decode(),
+        "bpf": base64.b64encode(seccomp.compile_filter(gpu=device == "cuda", mounts=not alone)).decode(),
         "tgkill": seccomp.number_of("tgkill"),
         "cpu_seconds": limits.cpu_seconds,
         "file_bytes": limits.file_bytes,
     }
-    kit = os.path.dirname(view.INSIDE) if unsafe else os.path.dirname(KIT)
-    name = os.path.basename(view.INSIDE if unsafe else KIT)
+    kit, name = os.path.split(KIT if full else view.INSIDE)
     start = (
         f"import json, sys; sys.path.insert(0, {kit!r}); from {name} import parent; "
         "parent.main(int(sys.argv[1]), json.loads(sys.argv[2]))"
     )
     program = [*python, "-c", start, str(control_fd), json.dumps(settings)]
-    return program if unsafe else [*_bubblewrap(limits, device, seen), *program]
+    return [*_bubblewrap(limits, device, seen), *program] if full else program
 
 
 def _bubblewrap(limits: Limits, device: str, seen: view.View) -> list[str]:
@@ -133,10 +144,9 @@ def _mounts(seen: view.View) -> list[str]:
     return [*arguments, *covers]  # covers become read-only after the mounts below them are in place
 
 
-def _readable(seen: view.View, unsafe: str | None, device: str) -> list[str]:
-    """The paths that Landlock lets a child read: fewer than bubblewrap shows, and neither /proc nor all of /etc."""
-    paths = [*seen.shown, "/dev/urandom", "/dev/random", "/dev/zero"]
-    paths.append(view.INSIDE if unsafe else KIT)
+def _more_readable(kit: str, device: str) -> list[str]:
+    """What Landlock lets a child read besides a View: less than bubblewrap shows, and neither /proc nor all of /etc."""
+    paths = ["/dev/urandom", "/dev/random", "/dev/zero", kit]
     if device == "cuda":
         paths += [*glob.glob("/dev/nvidia*"), "/proc", "/sys"]
     return paths
@@ -157,8 +167,10 @@ def user_of_its_own() -> int | None:
 # --- why there can be no sandbox ------------------------------------------------------------------
 
 
-def refusal() -> str | None:
-    """A sentence saying why there can be no sandbox here, or None. Starts bubblewrap for a moment."""
+def refusal(level: str = FULL) -> str | None:
+    """A sentence saying why there can be no sandbox of that level here, or None. May start bubblewrap for a moment."""
+    if level != FULL:
+        return process.refusal(user_of_its_own()) if level == PROCESS else None
     try:
         arguments = _bubblewrap(Limits(), "cpu", view.of_this_machine())
     except SandboxError as error:

@@ -11,11 +11,11 @@ import os
 import select
 import socket
 import subprocess
-import tempfile
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Died, SandboxError
-from . import jail
+from ..verdict import FULL, PROCESS
+from . import jail, process
 
 if TYPE_CHECKING:  # it imports torch
     from .child import Child
@@ -33,14 +33,15 @@ class WarmParent:
     """
 
     control: socket.socket  # only while the sandbox runs
-    folder: tempfile.TemporaryDirectory[str] | None
+    folder: str  # empty at the full level, whose sandbox has its own
 
-    def __init__(self, limits: jail.Limits | None = None, device: str = "cpu", unsafe: bool = False) -> None:
+    def __init__(self, limits: jail.Limits | None = None, device: str = "cpu", level: str = FULL) -> None:
         self.limits = limits or jail.Limits()
         self.device = device
-        self.unsafe = unsafe
+        self.level = level
         self.process: subprocess.Popen[bytes] | None = None
         self.ready = False
+        self.latest: int | None = None  # a pidfd of the child that was forked last, until that is reaped
 
     def __enter__(self) -> WarmParent:
         return self
@@ -54,8 +55,11 @@ class WarmParent:
             return
         self.ready = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.folder = tempfile.TemporaryDirectory(prefix="autograder-") if self.unsafe else None
-        command = jail.command(self.limits, theirs.fileno(), self.device, self.folder and self.folder.name)
+        uid = jail.user_of_its_own() if self.level in (FULL, PROCESS) else None
+        if self.level == PROCESS and (problem := process.refusal(uid)):
+            raise SandboxError(problem)
+        self.folder = "" if self.level == FULL else process.folder(uid, jail.GID)
+        command = jail.command(self.limits, theirs.fileno(), self.device, self.level, uid, self.folder)
         environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8"}
         self.process = subprocess.Popen(
             command,
@@ -89,13 +93,14 @@ class WarmParent:
         """Stop the sandbox and whatever runs in it."""
         if self.process is not None:
             self.control.close()
-            self.process.kill()  # --die-with-parent and the process namespace end the rest with it
+            self.process.kill()  # --die-with-parent and the process namespace, or `die_with`, end the rest with it
             self.process.wait()
+            self._forget_child(seconds=START_SECONDS)
             if self.process.stderr is not None:
                 self.process.stderr.close()
             self.process = None
-            if self.folder is not None:
-                self.folder.cleanup()
+            if self.folder:
+                process.clear(self.folder)
 
     def fork(self) -> Child:
         """A fresh, locked child. If the sandbox or the child dies meanwhile, it is started again, a few times."""
@@ -125,6 +130,8 @@ class WarmParent:
             ours.close()
             self.close()
             raise Died
+        self._forget_child()
+        self.latest = os.dup(descriptors[0])
         return Child(self, ours, descriptors[0]).greeted()
 
     def reap(self) -> dict[str, Any] | None:
@@ -136,7 +143,15 @@ class WarmParent:
             answer = None
         if answer is None:
             self.close()
+        self._forget_child()
         return answer
+
+    def _forget_child(self, seconds: float = 0.0) -> None:
+        """Close the pidfd of the latest child, after it has ended or so many seconds."""
+        if self.latest is not None:
+            select.select([self.latest], [], [], seconds)
+            os.close(self.latest)
+            self.latest = None
 
     def _answer(self, seconds: float) -> tuple[dict[str, Any] | None, list[int]]:
         ready, _, _ = select.select([self.control], [], [], seconds)

@@ -135,7 +135,7 @@ def _package_folders(folder: str) -> set[str]:
 # --- what is hidden -------------------------------------------------------------------------------
 
 
-def _course() -> list[str]:
+def course_folders() -> list[str]:
     """A list with the folder of the course; empty if there is none."""
     try:
         return [str(course.root())]
@@ -145,7 +145,7 @@ def _course() -> list[str]:
 
 def _secrets() -> set[str]:
     """The real paths of the kit, of what its installation put among the packages, and of the course."""
-    secrets = [PACKAGE, *_course()]
+    secrets = [PACKAGE, *course_folders()]
     among = {os.path.dirname(PACKAGE), *(path for path in sys.path if os.path.basename(path) in PACKAGES)}
     for folder, name in itertools.product(among, AMONG_PACKAGES):
         secrets += glob.glob(os.path.join(glob.escape(folder), name))
@@ -154,7 +154,7 @@ def _secrets() -> set[str]:
 
 def secret_inodes() -> list[list[int]]:
     """`[device, inode]` of the kit's hidden files and the parts of the course; these identify them under any name."""
-    paths = [os.path.join(folder, part) for folder in _course() for part in ("", *OF_A_COURSE)]
+    paths = [os.path.join(folder, part) for folder in course_folders() for part in ("", *OF_A_COURSE)]
     for folder, folders, names in os.walk(PACKAGE):
         if folder == INSIDE:  # shown on purpose
             folders.clear()

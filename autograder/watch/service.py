@@ -48,15 +48,15 @@ class Service:
     It listens only if no other watch does so for the same course. Use it as a context manager.
     """
 
-    def __init__(self, device: str, unsafe: bool) -> None:
+    def __init__(self, device: str, sandbox: str) -> None:
         self.socket: socket.socket | None = None
         self.lock: int | None = None
         self.path: Path | None = None
         with contextlib.suppress(OSError, _Refused):
-            self._listen(device, unsafe)
+            self._listen(device, sandbox)
 
-    def _listen(self, device: str, unsafe: bool) -> None:
-        path = _folder(make=True) / _name(device, unsafe)
+    def _listen(self, device: str, sandbox: str) -> None:
+        path = _folder(make=True) / _name(device, sandbox)
         self.lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel takes it back, however this process ends
         path.unlink(missing_ok=True)  # left behind by one that was killed
@@ -111,12 +111,12 @@ def _request(asked: object) -> tuple[str, str | None, int]:
     return path, exercise, seed
 
 
-def verdict_by_watch(path: str, exercise: str | None, seed: int, device: str, unsafe: bool) -> Verdict | None:
+def verdict_by_watch(path: str, exercise: str | None, seed: int, device: str, sandbox: str) -> Verdict | None:
     """The Verdict on a file by a watch that runs; None if none does, or if anything is not as it should be."""
     if seed not in SEEDS:
         return None
     try:
-        place = _folder() / _name(device, unsafe)
+        place = _folder() / _name(device, sandbox)
         if not _is_own(os.lstat(place), stat.S_ISSOCK):
             return None
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
@@ -169,11 +169,11 @@ def _is_own(status: os.stat_result, is_kind: object, closed: bool = False) -> bo
     return bool(kind) and status.st_uid == os.geteuid() and not (closed and status.st_mode & 0o077)
 
 
-def _name(device: str, unsafe: bool) -> str:
+def _name(device: str, sandbox: str) -> str:
     """The socket's name: a hash of everything that the verdicts of both sides could depend on."""
     from ..grading.store import course_version
 
-    same = [sys.prefix, sys.version, str(course.PACKAGE), str(course.root()), course_version(), device, unsafe]
+    same = [sys.prefix, sys.version, str(course.PACKAGE), str(course.root()), course_version(), device, sandbox]
     return f"{hashlib.sha256(json.dumps(same).encode()).hexdigest()[:20]}.sock"
 
 

@@ -35,7 +35,7 @@ END = "\x04"  # Ctrl-D
 WIDEST = 100  # columns: longer lines are hard to read
 
 
-def run(path: str, exercise: str | None, seed: int | None, device: str, unsafe: bool) -> int:
+def run(path: str, exercise: str | None, seed: int | None, device: str, sandbox: str) -> int:
     """Watch a file until the user quits; returns the exit code. Raises UsageError if there is no such file."""
     if not Path(path).is_file():
         raise UsageError(f"There is no file {path} to watch.")
@@ -43,8 +43,8 @@ def run(path: str, exercise: str | None, seed: int | None, device: str, unsafe: 
     terminal = Terminal()
     with _ended_by_signals(), contextlib.ExitStack() as stack:
         terminal.say("Starting the sandbox …")
-        grader = stack.enter_context(start.started_grader(device, unsafe))
-        service = stack.enter_context(Service(device, unsafe))
+        grader = stack.enter_context(start.started_grader(device, sandbox))
+        service = stack.enter_context(Service(device, sandbox))
         stack.enter_context(terminal)
         watch = Watch(grader, path, exercise, seed, terminal.say_busy)
         try:

@@ -26,7 +26,7 @@ SEED = new_seed()  # one for all, as for a class: the mistakes' values are compu
 @pytest.fixture(scope="module")
 def hostile_grader():
     """It has graded right answers already and knows what checks will ask for, as in a class."""
-    with Grader(WarmParent(attacks.LIMITS)) as grader, mock.patch.object(talk, "GRACE", 0.5):
+    with Grader(WarmParent(attacks.LIMITS, level=attacks.LEVEL)) as grader, mock.patch.object(talk, "GRACE", 0.5):
         for name in course.assignments(ROOT):
             assert grader.grade_file(ROOT / "solutions" / name / f"{name}.ipynb", seed=SEED).verdict.full
             grader.learn(name, SEED)
@@ -48,7 +48,7 @@ def bare():
 
 @pytest.mark.parametrize("attack", attacks.attacks(), ids=lambda attack: attack.name)
 def test_an_attack_gets_what_it_deserves_and_harms_nobody(attack, hostile_grader, world, tmp_path):
-    expect = attack.expect
+    expect = attack.expected
     path = attack.hand_in(tmp_path, world)
     one = expect["exercise"] if "others" not in expect else None
     before = peak_memory(reset=True)
@@ -68,7 +68,8 @@ def test_an_attack_gets_what_it_deserves_and_harms_nobody(attack, hostile_grader
         if outcome.score != outcome.max_score:
             problems.append(f"{outcome.exercise} lost points: {outcome.message or outcome.checks}")
     problems += [f"{words!r} is not seen" for words in expect.get("seen", []) if world.fill(words) not in text]
-    problems += [f"{words!r} is seen" for words in ["through:", *expect.get("unseen", [])] if world.fill(words) in text]
+    unseen = [*expect.get("unseen", []), *(["through:"] if "through" not in expect else [])]
+    problems += [f"{words!r} is seen" for words in unseen if world.fill(words) in text]
     if grown > expect.get("memory", attacks.MEMORY):
         problems.append(f"the grading process grew by {grown:.0f} MiB")
     assert not problems, "\n".join([*problems, text[:5000]])

@@ -22,10 +22,24 @@ from autograder import course
 from autograder.sandbox import jail
 
 FOLDER = ROOT / "tests" / "hostile"
-KEYS = {"tries", "assignment", "exercise", "score", "status", "others", "seen", "unseen", "control", "limits", "memory"}
+KEYS = {
+    "tries",
+    "assignment",
+    "exercise",
+    "score",
+    "status",
+    "others",
+    "seen",
+    "unseen",
+    "control",
+    "limits",
+    "memory",
+    "process",
+}
 # Small, so that attacks which fill something up end soon. An attack's own deadlines are in its "limits".
 LIMITS = jail.Limits(memory=2 * 2**30, file_bytes=4 * 2**20, disk=16 * 2**20, cpu_seconds=60, notebook=120.0)
 DEADLINES = {"cell", "call", "exercise", "notebook", "submission"}
+LEVEL = os.environ.get("HOSTILE_LEVEL", "full")  # of the sandbox in which the suite is run
 MEMORY = 512  # MiB by which the trusted process may grow, unless an attack says otherwise
 
 
@@ -39,6 +53,11 @@ class Attack:
     @property
     def name(self):
         return f"{self.folder.parent.name}/{self.folder.name}"
+
+    @property
+    def expected(self):
+        """What is expected at the level LEVEL: its `expect`, with what is special about that level."""
+        return {**self.expect, **(self.expect.get("process", {}) if LEVEL == "process" else {})}
 
     @property
     def limits(self):
@@ -81,6 +100,8 @@ def attacks():
             raise ValueError(f"{path}: the keys must be among {sorted(KEYS)}")
         if not expect.get("limits", {}).keys() <= DEADLINES:
             raise ValueError(f"{path}: an attack may change deadlines only, so that all share one warm sandbox")
+        if not expect.get("process", {}).keys() <= {"status", "seen", "through"}:
+            raise ValueError(f"{path}: at the level process, only status, seen and through may differ")
         found.append(Attack(path.parent, expect))
     return found
 

@@ -38,7 +38,7 @@ class Leaky(WarmParent):
     """A warm parent without the layers `off` (of OF_PARENTS), whose children may lack others."""
 
     def __init__(self, limits, off=()):
-        super().__init__(limits, unsafe="bubblewrap" in off)
+        super().__init__(limits, level="unsafe" if "bubblewrap" in off else "full")
         self.off = off
         usual = jail.command
 

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import attacks
@@ -22,10 +23,11 @@ COMES_TO = {
 }
 
 
-def attack_tables(held=None):
+def attack_tables(held=None, held_alone=None):
     """A Markdown table for each family: what each attack tries and how it ends.
 
-    `held`: the names of the attacks that were held when the suite ran; None says "held" for all.
+    `held`: the names of the attacks that were held when the suite ran; None says "held" for all. `held_alone`: the same
+    for the run at the level `process`.
     """
     families = {}
     for attack in attacks.attacks():
@@ -33,7 +35,10 @@ def attack_tables(held=None):
     text = [f"{sum(map(len, families.values()))} attacks in {len(families)} families."]
     for family, members in families.items():
         text += ["", f"### {family.capitalize()}", ""]
-        text += ["| Attack | It | Outcome | The same without protection |", "|---|---|---|---|"]
+        text += [
+            "| Attack | It | Outcome | `--sandbox process` | The same without protection |",
+            "|---|---|---|---|---|",
+        ]
         for attack in members:
             expect = attack.expect
             points = expect["score"]
@@ -43,17 +48,35 @@ def attack_tables(held=None):
             state = "held" if held is None or attack.name in held else "**NOT HELD**"
             control = "gets through" if expect.get("control", "").startswith("bare") else "–"
             text.append(
-                f"| `{attack.folder.name}` | {expect['tries']} | {state}: {outcome}; {points} points | {control} |"
+                f"| `{attack.folder.name}` | {expect['tries']} | {state}: {outcome}; {points} points "
+                f"| {at_level_process(attack, held_alone)} | {control} |"
             )
     return "\n".join(text)
 
 
+def at_level_process(attack, held):
+    """What comes of an attack at that level, where bubblewrap is missing: a cell of the table."""
+    if held is not None and attack.name not in held:
+        return "**NOT HELD**"
+    special = attack.expect.get("process", {})
+    if "through" in special:
+        return f"**gets through**: {special['through']}"
+    return f"held: {' or '.join(COMES_TO[s] for s in special['status'])}, by the watch" if special else "held"
+
+
 def layer_table():
-    """A Markdown table of attempts and the layers that hold them, for a grader that is root on Linux 6.12 or later."""
+    """A Markdown table of attempts and the layers that hold them, for a grader that is root on Linux 6.12 or later.
+
+    The last column is the level `process`, where bubblewrap is missing.
+    """
     table = layers.held_by(root=True, version=6)
-    text = ["| What is tried | " + " | ".join(layers.LAYERS) + " |", "|---" * (len(layers.LAYERS) + 1) + "|"]
+    columns = [*layers.LAYERS, "`--sandbox process`"]
+    text = ["| What is tried | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for what, holding in table.items():
-        text.append(f"| {what} | " + " | ".join("holds" if layer in holding else "" for layer in layers.LAYERS) + " |")
+        cells = ["holds" if layer in holding else "" for layer in layers.LAYERS]
+        left = [layer for layer in layers.LAYERS if layer in holding and layer != "bubblewrap"]
+        cells.append({0: "a watch holds", 1: "one layer holds"}.get(len(left), f"{len(left)} layers hold"))
+        text.append(f"| {what} | {' | '.join(cells)} |")
     return "\n".join(text)
 
 
@@ -67,11 +90,22 @@ def replaced(page, name, made):
 
 def main():
     """Run the suite, write the page; returns pytest's exit code."""
+    tests = [str(ROOT / "tests" / name) for name in ("sandbox/test_hostile.py", "sandbox/test_layers.py")]
+    code, held = run([*tests, "-k", "not in_the_table"])
+    alone, held_alone = run([tests[0], "-k", "harms_nobody"], level="process")
+    page = PAGE.read_text(encoding="utf-8")
+    page = replaced(page, "attacks", attack_tables(held, held_alone))
+    PAGE.write_text(replaced(page, "layers", layer_table()), encoding="utf-8")
+    return code or alone
+
+
+def run(tests, level="full"):
+    """Run tests at a level of the sandbox, the level `process` as in a container: (exit code, what was held)."""
     report = ROOT / ".autograder" / "hostile.xml"
     report.parent.mkdir(exist_ok=True)
-    tests = [str(ROOT / "tests" / name) for name in ("sandbox/test_hostile.py", "sandbox/test_layers.py")]
-    command = [sys.executable, "-m", "pytest", *tests, f"--junitxml={report}", "-k", "not in_the_table"]
-    code = subprocess.run(command, cwd=ROOT).returncode
+    around = [sys.executable, str(Path(__file__).with_name("container.py"))] if level == "process" else []
+    command = [*around, sys.executable, "-m", "pytest", *tests, f"--junitxml={report}"]
+    code = subprocess.run(command, cwd=ROOT, env={**os.environ, "HOSTILE_LEVEL": level}).returncode
     held, failed = set(), set()
     for case in ElementTree.parse(report).iter("testcase"):
         name = re.search(r"\[(.*)\]", case.get("name"))
@@ -79,10 +113,7 @@ def main():
             bad = case.find("failure") is not None or case.find("error") is not None
             (failed if bad else held).add(name[1])
     os.unlink(report)
-    page = PAGE.read_text(encoding="utf-8")
-    page = replaced(page, "attacks", attack_tables(held - failed))
-    PAGE.write_text(replaced(page, "layers", layer_table()), encoding="utf-8")
-    return code
+    return code, held - failed
 
 
 if __name__ == "__main__":

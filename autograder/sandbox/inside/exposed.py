@@ -12,11 +12,13 @@ APART = ("/proc", "/sys", "/dev")  # file systems of the kernel
 
 
 def find(inodes: set[tuple[int, int]], root: str = "/") -> str | None:
-    """The path of something below `root` that must not be visible, or None.
+    """The path of something below `root`, or `root` itself, that must not be visible, or None.
 
     `inodes`: `(device, inode)` of the files and folders of the kit and the course; these identify them under any name.
     """
     numbers = {inode for _, inode in inodes}
+    if os.path.lexists(root) and (_inode(root) in inodes or _is_archive(root)):
+        return root
     waiting = [root]
     while waiting:
         folder = waiting.pop()
@@ -35,9 +37,7 @@ def find(inodes: set[tuple[int, int]], root: str = "/") -> str | None:
         for entry in entries:
             if entry.inode() in numbers and _inode(entry.path) in inodes:
                 return entry.path
-            if entry.name.endswith(ARCHIVES) and _packs_the_kit(entry.path):
-                return entry.path
-            if entry.name.startswith(NAME) and entry.name.endswith(SOURCES):
+            if _is_archive(entry.path):
                 return entry.path
         folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
         waiting += folders if folder != root else [path for path in folders if path not in APART]
@@ -47,6 +47,12 @@ def find(inodes: set[tuple[int, int]], root: str = "/") -> str | None:
 def _inode(path: str) -> tuple[int, int]:
     status = os.lstat(path)
     return status.st_dev, status.st_ino
+
+
+def _is_archive(path: str) -> bool:
+    """Whether a file holds the kit, packed."""
+    name = os.path.basename(path)
+    return name.endswith(ARCHIVES) and _packs_the_kit(path) or name.startswith(NAME) and name.endswith(SOURCES)
 
 
 def _packs_the_kit(path: str) -> bool:

@@ -6,6 +6,7 @@ calling thread and whatever that starts.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -19,10 +20,17 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 _libc.prctl.restype = ctypes.c_int
 
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 8, 22, 38
+CAP_DAC_READ_SEARCH = 2
 SECCOMP_MODE_FILTER = 2
 NICENESS = 5  # each thread gets a third of the processor time of an ordinary competing thread
 SECCOMP_ALLOW, SECCOMP_ERRNO, EPERM = 0x7FFF0000, 0x00050000, 1
+
+
+NO_LANDLOCK = (
+    "Landlock is not to be had: the kernel lacks it (Linux 5.13 or later, switched on, has it), or this container's "
+    "filter of system calls keeps it from programs"
+)
 
 
 class LockdownError(Exception):
@@ -76,8 +84,11 @@ def landlock_version() -> int:
     return max(0, _libc.syscall(_SYS_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
 
 
-def landlock(readable: Iterable[str], writable: Iterable[str]) -> None:
-    """Allow reading below `readable`, reading and writing below `writable`, and nothing else on any file system."""
+def landlock(readable: Iterable[str], writable: Iterable[str], listable: Iterable[str] = ()) -> None:
+    """Allow reading below `readable`, reading and writing below `writable`, and nothing else on any file system.
+
+    Below `listable`, the names of files may be read, but not what the files hold.
+    """
     version = landlock_version()
     if version < 1:
         raise LockdownError("the kernel has no Landlock")
@@ -91,7 +102,7 @@ def landlock(readable: Iterable[str], writable: Iterable[str]) -> None:
     ruleset = _libc.syscall(_SYS_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
     if ruleset < 0:
         raise LockdownError("the kernel refused a Landlock ruleset")
-    for access, paths in ((_READ, readable), (_READ | _WRITE, writable)):
+    for access, paths in ((_READ, readable), (_READ_DIR, listable), (_READ | _WRITE, writable)):
         for path in paths:
             if not os.path.exists(path):
                 continue
@@ -125,6 +136,7 @@ class Lockdown:
         bpf: bytes,
         tgkill: int,
         readable: Sequence[str],
+        listable: Sequence[str],
         memory: int | None,
         cpu_seconds: int,
         file_bytes: int,
@@ -134,6 +146,7 @@ class Lockdown:
         self.bpf = bpf
         self.tgkill = tgkill
         self.readable = readable
+        self.listable = listable
         self.memory = memory
         self.cpu_seconds = cpu_seconds
         self.file_bytes = file_bytes
@@ -160,7 +173,7 @@ class Lockdown:
         ):
             if limit is not None:
                 resource.setrlimit(kind, (limit, limit))
-        landlock(self.readable, [folder, "/dev/null"])
+        landlock(self.readable, [folder, "/dev/null"], self.listable)
         load_filter(only_own_signals(os.getpid(), self.tgkill))
         load_filter(self.bpf)
 
@@ -172,12 +185,43 @@ def _let_others_go_first() -> None:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
-def drop_user(uid: int, gid: int) -> None:
-    """Give up root for good, and its capabilities with it, if this process has it."""
+def drop_user(uid: int, gid: int, keep_reading: bool = False) -> None:
+    """Give up root for good, and its capabilities with it, if this process has it.
+
+    With `keep_reading` one of them stays, which lets Python read packages that lie in root's own folders; what else it
+    would open, Landlock and the list of system calls keep shut.
+    """
     if os.geteuid() == 0:
+        _libc.prctl(PR_SET_KEEPCAPS, int(keep_reading), 0, 0, 0)
         os.setgroups([])
         os.setresgid(gid, gid, gid)
         os.setresuid(uid, uid, uid)
+        keep_capabilities([CAP_DAC_READ_SEARCH] if keep_reading else [])
+
+
+def keep_capabilities(kept: Iterable[int]) -> None:
+    """Give up all capabilities but these, which this process must have. Raises LockdownError."""
+    mask = sum(1 << number for number in kept)
+    header = struct.pack("=Ii", 0x20080522, 0)  # version 3, this process
+    sets = b"".join(struct.pack("=III", mask >> shift & 0xFFFFFFFF, mask >> shift & 0xFFFFFFFF, 0) for shift in (0, 32))
+    if _libc.capset(header, sets) != 0:
+        raise LockdownError("the kernel does not let capabilities be given up")
+
+
+def die_with(parent: int) -> None:
+    """Have this process, a child of `parent`, killed when that ends: without a namespace, nothing else would end it."""
+    _libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
+    if os.getppid() != parent:  # it has ended already
+        os._exit(0)
+
+
+def be_killed_first() -> None:
+    """When the machine or the container runs out of memory, let the kernel choose this process and its children.
+
+    Must come before a change of user and `not_dumpable`, after which only root may write this.
+    """
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
 
 
 def not_dumpable() -> None:

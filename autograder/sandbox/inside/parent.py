@@ -1,8 +1,9 @@
 """The warm parent: imports what notebooks use once, then forks one locked-down child per request.
 
-It runs inside bubblewrap and knows no secret. Over its control socket it gets `{"op": "fork"}` with one end of a socket
-pair attached, forks, and answers with the child's process id and a pidfd. On `{"op": "reap"}` it waits for a child that
-has ended (or that the trusted side has killed), clears its folder, and answers how it ended and what it cost.
+It knows no secret, and runs inside bubblewrap or, at the levels `process` and `unsafe`, without. Over its control
+socket it gets `{"op": "fork"}` with one end of a socket pair attached, forks, and answers with the child's process id
+and a pidfd. On `{"op": "reap"}` it waits for a child that has ended (or that the trusted side has killed), clears its
+folder, and answers how it ended and what it cost.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import os
 import resource
 import secrets
+import select
 import signal
 import socket
 from typing import TYPE_CHECKING
@@ -24,19 +26,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+LOOK = 0.1  # seconds between two looks at what a child has written
+MOST_ENTRIES = 10_000  # files and folders that a child may have, where its file system is not its own
+RESERVE = 2**30  # bytes that a child leaves free on such a file system, unless less than twice as much was free
+SPARE_THREADS = 8  # for a child whose user has other processes
 SOCKET = 3  # the only descriptor that a child keeps, apart from /dev/null as 0, 1 and 2
 
 
 def main(control_fd: int, settings: dict[str, Any]) -> None:
     """Serve `control_fd` until it closes. `settings`: the dict that `jail.py` wrote on the command line."""
+    if settings["alone"]:
+        lockdown.be_killed_first()
     if settings["uid"] is not None:
-        lockdown.drop_user(settings["uid"], settings["gid"])
+        lockdown.drop_user(settings["uid"], settings["gid"], settings["keep_reading"])
+    elif settings["alone"]:
+        lockdown.keep_capabilities([])
     lockdown.not_dumpable()  # after the change of user, which resets it
     control = socket.socket(fileno=control_fd)
     if lockdown.landlock_version() < 1:
-        _send(control, {"ok": False, "message": "the kernel has no Landlock (Linux 5.13 or later, enabled, has)"})
+        _send(control, {"ok": False, "message": lockdown.NO_LANDLOCK})
         return
-    if settings["secret"] is not None and (found := exposed.find(set(map(tuple, settings["secret"])))):
+    hidden = set(map(tuple, settings["secret"] or ()))
+    if found := next((f for root in settings["scanned"] if (f := exposed.find(hidden, root))), None):
         message = f"student code could read {found}, which is part of the kit or of a course: move it or remove it"
         _send(control, {"ok": False, "message": message})
         return
@@ -47,6 +58,7 @@ def main(control_fd: int, settings: dict[str, Any]) -> None:
         bpf=base64.b64decode(settings["bpf"]),
         tgkill=settings["tgkill"],
         readable=settings["readable"],
+        listable=settings["listable"],
         memory=settings["memory"],
         cpu_seconds=settings["cpu_seconds"],
         file_bytes=settings["file_bytes"],
@@ -55,16 +67,23 @@ def main(control_fd: int, settings: dict[str, Any]) -> None:
     gc.freeze()
     gc.enable()
     _send(control, {"ok": True})
-    pid, work = 0, settings["work"]
+    if settings["room"] is not None:
+        lock.memory = min(lock.memory or settings["memory"], _address_space() + settings["room"])
+    pid, work, filled = 0, settings["work"], False
     while True:
+        if pid and settings["disk"]:
+            filled = _watch(control, pid, work, settings["disk"])
         message, descriptors = _receive(control)
         if message is None:
             return
         if message["op"] == "fork":
+            if settings["alone"] and settings["uid"] is None:
+                lock.threads = _processes_of_this_user() + SPARE_THREADS
             pid = _fork(control, descriptors[0], lock, child, work)
         elif message["op"] == "reap":
             _, status, usage = os.wait4(pid, 0)
-            _clear(work)
+            pid = 0
+            clear(work)
             _send(
                 control,
                 {
@@ -73,12 +92,14 @@ def main(control_fd: int, settings: dict[str, Any]) -> None:
                     "exit": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
                     "cpu": usage.ru_utime + usage.ru_stime,
                     "memory": usage.ru_maxrss * 1024,
+                    "filled": filled,
                 },
             )
 
 
 def _fork(control: socket.socket, descriptor: int, lock: lockdown.Lockdown, child: types.ModuleType, work: str) -> int:
     os.makedirs(work, mode=0o700, exist_ok=True)
+    parent = os.getpid()
     pid = os.fork()
     if pid:
         os.close(descriptor)
@@ -87,6 +108,7 @@ def _fork(control: socket.socket, descriptor: int, lock: lockdown.Lockdown, chil
         os.close(pidfd)
         return pid
     try:
+        lockdown.die_with(parent)
         _keep_only(descriptor)
         sock = socket.socket(fileno=SOCKET)
         try:
@@ -118,7 +140,84 @@ def _settle(lock: lockdown.Lockdown, work: str) -> None:
     lock.apply(work)
 
 
-def _clear(folder: str) -> None:
+def _watch(control: socket.socket, pid: int, work: str, disk: int) -> bool:
+    """Wait for a message, and end the child if it fills the disk; returns whether its folder held more than `disk`.
+
+    The folder is what it may fill. What it keeps in files that have no name any more shows only in what is left free.
+    """
+    left = _free(work)
+    reserve = min(RESERVE, left // 2)
+    filled = False
+    while not select.select([control], [], [], LOOK)[0]:
+        if not filled and (filled := _holds_more(work, disk)) or _free(work) < reserve:
+            os.kill(pid, signal.SIGKILL)  # not reaped before it is asked for: the number is still its own
+    return filled
+
+
+def _free(folder: str) -> int:
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize
+
+
+def _holds_more(folder: str, most: int) -> bool:
+    """Whether a folder takes more than `most` bytes, has more than MOST_ENTRIES entries, or some that cannot be listed.
+
+    It changes meanwhile, at the will of its owner; that may mislead this function, which only counts.
+    """
+    size, entries, waiting = 0, 0, [folder]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as listed:
+                for entry in listed:
+                    status = entry.stat(follow_symlinks=False)
+                    size, entries = size + status.st_blocks * 512, entries + 1
+                    if size > most or entries > MOST_ENTRIES:
+                        return True
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except FileNotFoundError:  # removed meanwhile
+            pass
+        except OSError:  # no right to list it, or too deep
+            return True
+    return False
+
+
+def _address_space() -> int:
+    """The bytes of address space that this process has taken."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def _processes_of_this_user() -> int:
+    """How many processes and threads this user has, rounded up a little.
+
+    Found by trying at which limit a process may be made: /proc does not show those in other containers, which count.
+    """
+    usual, most = resource.getrlimit(resource.RLIMIT_NPROC)
+
+    def is_enough(limit: int) -> bool:
+        resource.setrlimit(resource.RLIMIT_NPROC, (limit, most))
+        try:
+            if pid := os.fork():
+                os.waitpid(pid, 0)
+                return True
+        except BlockingIOError:
+            return False
+        os._exit(0)
+
+    low, high = 0, 64
+    try:
+        while (most == resource.RLIM_INFINITY or high < most) and not is_enough(high):
+            low, high = high, 2 * high
+        while high - low > 4:
+            middle = (low + high) // 2
+            low, high = (low, middle) if is_enough(middle) else (middle, high)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NPROC, (usual, most))
+    return high if most == resource.RLIM_INFINITY else min(high, most - SPARE_THREADS)
+
+
+def clear(folder: str) -> None:
     """Remove the child's folder. If this fails, the parent ends and the trusted side starts a new sandbox.
 
     Each inner folder is made accessible and moved up next to `folder` before it is emptied, because it may lie too deep

@@ -1,0 +1,159 @@
+"""Grading on Gradescope: the zip that its autograder is made from, and what runs there for each submission."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import course
+from ..errors import Unreadable, UsageError
+from ..grading import store
+from ..submission import read
+from ..verdict import Verdict, rejected, settled
+
+if TYPE_CHECKING:  # it imports torch
+    from ..grading.grader import Grader
+
+TEMPLATES = Path(__file__).parents[1] / "templates" / "containers"
+SCRIPTS = ("setup.sh", "run_autograder")
+# what `autograder check` and the sandbox import, with packages that notebooks may use; torch is pinned
+PACKAGES = """numpy ipython>=8.18 matplotlib>=3.7 matplotlib-inline safetensors>=0.4 pyseccomp>=0.1.2 pytest>=8
+tqdm>=4.66 cachetools>=5.3 einops>=0.7 jaxtyping>=0.3""".split()
+LEFT_OUT = ("__pycache__", "demo", "containers", "nbgrader", "doctor")  # of the kit: nothing there imports them
+MOST_FILES = 1_000  # of a submission, below which its notebook is looked for
+EXECUTABLE, PLAIN = 0o100755, 0o100644
+
+
+# --- the zip --------------------------------------------------------------------------------------
+
+
+def bundle(assignment: course.Assignment, path: Path) -> None:
+    """Write the zip for an assignment. It holds solutions and hidden checks, so only its owner may read it."""
+    root = course.root()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.new")
+    with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
+        os.chmod(unfinished, 0o600)
+        for name in SCRIPTS:
+            text = (TEMPLATES / name).read_text(encoding="utf-8").replace("@assignment@", assignment.name)
+            _add(archive, name, text.encode(), EXECUTABLE)
+        _add(archive, "requirements.txt", requirements().encode())
+        for file in _files(course.PACKAGE):
+            _add(archive, f"kit/autograder/{file.relative_to(course.PACKAGE).as_posix()}", file.read_bytes())
+        _add(archive, "course/nbgrader_config.py", (root / "nbgrader_config.py").read_bytes())
+        for folder in ("source", "exercises"):
+            for file in _files(root / folder):
+                _add(archive, f"course/{file.relative_to(root).as_posix()}", file.read_bytes())
+    os.replace(unfinished, path)
+
+
+def requirements() -> str:
+    """The packages that grading needs, one a line, with the version of torch that is installed here."""
+    torch = metadata.version("torch").split("+")[0]  # the rest says which GPUs a build is for
+    return "\n".join([f"torch=={torch}", *PACKAGES, ""])
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files of the kit or the course below a folder, sorted, without what is made from them; no links."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
+        yield from (Path(place, name) for name in sorted(names) if not Path(place, name).is_symlink())
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes, mode: int = PLAIN) -> None:
+    about = zipfile.ZipInfo(name)  # of 1980: equal contents make equal zips
+    about.external_attr = mode << 16
+    about.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(about, data)
+
+
+# --- on Gradescope --------------------------------------------------------------------------------
+
+
+def grade(assignment: course.Assignment, folder: Path, grader: Grader) -> Verdict:
+    """The Verdict on what lies in a student's folder. Whatever that is, there is one."""
+    try:
+        path = notebook_in(folder, assignment)
+    except Unreadable as problem:
+        return _rejected(assignment, str(problem), grader)
+    graded = grader.grade_file(path)
+    if not graded.final:  # stopped by a deadline or a kill: tried once more before that counts
+        graded = settled(graded, grader.grade_file(path))
+    verdict = graded.verdict
+    if verdict.assignment and verdict.assignment != assignment.name:
+        return _rejected(assignment, f"This is {verdict.assignment}, and {assignment.name} is asked for.", grader)
+    if not verdict.assignment:  # it could not be read, or belongs to no assignment
+        said = next((e.message for e in verdict.exercises if e.message), f"It is no notebook of {assignment.name}.")
+        return _rejected(assignment, said, grader)
+    return verdict
+
+
+def _rejected(assignment: course.Assignment, problem: str, grader: Grader) -> Verdict:
+    return rejected("", assignment.exercises, problem, 0, assignment.name, grader.parent.level)
+
+
+def notebook_in(folder: Path, assignment: course.Assignment) -> Path:
+    """The student's notebook: the one of the assignment's name, else the only one that is of it. Raises Unreadable."""
+    found = _notebooks(folder)
+    named = [path for path in found if path.name == f"{assignment.name}.ipynb"]
+    if len(named) == 1 or len(found) == 1:
+        return (named or found)[0]
+    of_it = [path for path in found if _is_of(path, assignment)]
+    if len(of_it) == 1:
+        return of_it[0]
+    advice = f"Hand in {assignment.name}.ipynb alone."
+    if not found:
+        raise Unreadable(f"There is no notebook in what was handed in. {advice}")
+    raise Unreadable(f"There are {len(found)} notebooks in what was handed in. {advice}")
+
+
+def _notebooks(folder: Path) -> list[Path]:
+    """The notebooks below a student's folder, links left out. Raises Unreadable."""
+    found, seen = [], 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "__MACOSX"))]
+        seen += len(folders) + len(names)
+        if seen > MOST_FILES:
+            raise Unreadable(f"There are more than {MOST_FILES} files in what was handed in.")
+        paths = [Path(place, name) for name in names if name.endswith(".ipynb") and not name.startswith(".")]
+        found += [path for path in paths if path.is_file() and not path.is_symlink()]
+    return sorted(found)
+
+
+def _is_of(path: Path, assignment: course.Assignment) -> bool:
+    from ..grading.grader import assignment_of
+
+    try:
+        return assignment_of(read.read_notebook(read.read_bytes(path)), "") == assignment
+    except Unreadable:
+        return False
+
+
+def write_results(verdict: Verdict, path: Path) -> None:
+    """Write `results.json`, whole or not at all."""
+    from ..report import gradescope
+
+    store.write(path, json.dumps(gradescope.results(verdict), indent=1))
+    path.chmod(0o644)
+
+
+def require_solution(assignment: course.Assignment, grader: Grader) -> None:
+    """Raises CourseError unless the assignment's own solution gets full marks: else nobody could."""
+    from ..grading import gate
+
+    gate.require_graders(assignment)
+    gate.require_full_marks(grader.grade_solution(assignment))
+
+
+def require_room(path: Path) -> None:
+    """Raises UsageError if the zip would lie where students' files or the built course lie."""
+    inside = path.resolve().parent
+    for name in ("release", "submitted", "feedback", "source", "exercises"):
+        folder = course.root().resolve() / name
+        if folder == inside or folder in inside.parents:
+            raise UsageError(f"{path} would lie in {name}/: it holds the hidden checks, so choose another place.")
