@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import nbformat
 from nbconvert.exporters import Exporter
 from nbconvert.writers.files import FilesWriter
+from nbformat import NotebookNode
 from nbgrader.converters import GenerateFeedback
 
 from .. import course
@@ -22,7 +23,6 @@ from .marks import marks_of, reading
 from .shown_cells import comment, shown_cells
 
 if TYPE_CHECKING:
-    from nbformat import NotebookNode
     from nbgrader.coursedir import CourseDirectory
 
 
@@ -114,7 +114,7 @@ def _read(path: str) -> NotebookNode:
             notebook: Any = nbformat.from_dict(json.load(file))
     except (ValueError, RecursionError):
         notebook = None
-    if not isinstance(notebook, dict) or "cells" not in notebook:
+    if not isinstance(notebook, NotebookNode) or "cells" not in notebook:
         raise ValueError(f"{path} is no notebook: grade it again")
     return notebook
 

@@ -25,7 +25,7 @@ from ..report.marks import Mark, Marks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import Row, Select
+    from sqlalchemy import Row
 
 SOLUTIONS = ("SolutionCell", "TaskCell")  # cells that may have a comment; a task counts if no other cell has its name
 GRADED = ("GradeCell", "TaskCell")
@@ -68,7 +68,7 @@ def _gradebook(url: str) -> Gradebook:
     return Gradebook(url)
 
 
-def _submission(notebook: str, assignment: str, student: str) -> Select[Any]:
+def _submission(notebook: str, assignment: str, student: str) -> Any:
     assigned: Any = Assignment  # nbgrader adds some columns of these after the class definition
     submitted: Any = SubmittedNotebook
     return (

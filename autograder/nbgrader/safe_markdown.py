@@ -136,7 +136,7 @@ def with_formulas(source: str) -> str:
 
 @remembering
 def _markdown_with_formulas(source: str) -> str:
-    renderer = _WithFormulas(escape=False, exclude_anchor_links=True)
+    renderer = _WithFormulas()
     try:
         made = MarkdownWithMath(renderer=renderer).render(source)
     except Exception:  # otherwise one cell would cost the student the whole page
@@ -145,6 +145,9 @@ def _markdown_with_formulas(source: str) -> str:
     return _STANDS_FOR_A_FORMULA.sub(lambda found: renderer.formulas[int(found[1])], _clean(made))
 
 
+WIDE = 32  # characters of a formula that may not fit a telephone: it can be scrolled, also with the keyboard
+_SCROLLS = ' tabindex="0" role="group" aria-label="formula"'
+_MARKUP = re.compile(r"<[^>]*>")
 _TOKEN = f"formula{secrets.token_hex(16)}"  # nobody can write it, so it stands where the renderer has put it
 _STANDS_FOR_A_FORMULA = re.compile(rf"{_TOKEN}n(\d+)e")
 
@@ -162,13 +165,16 @@ class _Renderer(IPythonRenderer):
 class _WithFormulas(_Renderer):
     """Keeps the formulas of a cell, as MathML, and puts a token in the place of each."""
 
-    def __init__(self, **options: bool) -> None:
-        super().__init__(**options)
+    def __init__(self) -> None:
+        super().__init__(escape=False, exclude_anchor_links=True)
         self.formulas: list[str] = []
 
     def _kept(self, formula: str, is_block: bool) -> str:
         made = as_mathml(formula, is_block)
-        self.formulas.append(f'<span class="formula">{made}</span>' if is_block else made)
+        if is_block:
+            is_wide = any(len(_MARKUP.sub("", part)) > WIDE for part in made.split("</math>"))
+            made = f'<span class="formula"{_SCROLLS if is_wide else ""}>{made}</span>'
+        self.formulas.append(made)
         return f"{_TOKEN}n{len(self.formulas) - 1}e"
 
     def inline_math(self, body: str) -> str:

@@ -1,7 +1,7 @@
 """The page that a student gets back: points, named mistakes and the next step first, then checks, then the notebook.
 
-It is made of the Verdict, of the gradebook's Marks, and of the notebook's cells. The template escapes everything but the
-HTML of cells and comments, which whoever makes them has made harmless. The page has no script and loads nothing.
+It is made of the Verdict, of the gradebook's Marks, and of the notebook's cells. The template escapes everything but
+the HTML of cells and comments, which whoever makes them has made harmless. The page has no script and loads nothing.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from .. import course
+from ..mistakes.places import PREFIX
 from ..verdict import CATEGORIES, Check, Outcome, Verdict
 from . import lesson as lessons
 from .marks import Mark, Marks
-from .outcome_text import code_spans, failures, name_of, points
+from .outcome_text import NOT_STARTED, code_spans, failures, name_of, points
 
-NO_ANSWER = "No response."  # nbgrader's comment on a cell that was left as it was
+NOT_ANSWERED = "no answer"
+NO_RESPONSE = "No response."  # nbgrader's comment on a cell that was left as it was
 _CODE_CELL = re.compile(r"\bcode cell (\d{1,4})\b")
 _FIRST_WORDS = re.compile(r"(.{1,40}?): ")
-CATEGORY_NAMES = {"numerics": "numbers near their limits", "mode": "training and evaluation"}
+CATEGORY_NAMES = {"shape": "shapes", "numerics": "extreme numbers", "device": "devices", "mode": "modes"}
 
 
 @dataclass(frozen=True)
@@ -80,13 +82,29 @@ class Part:
     def is_exercise(self) -> bool:
         return bool(self.label)
 
+    @property
+    def to_do(self) -> str:
+        """What to do next about it, as a verb."""
+        if NOT_STARTED in self.notes:
+            return "begin with"
+        return "mend" if self.is_exercise else "answer" if NOT_ANSWERED in self.notes else "read again"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A check: what it asks for, why it failed if that is not told with others, and its points."""
+
+    sentence: str
+    reason: str
+    points: float
+
 
 @dataclass
 class Group:
     """Checks told together. `heading` says the category, or what they have in common."""
 
     heading: str
-    rows: list[tuple[str, float]]  # (what the student reads, points)
+    rows: list[Row]
 
 
 @dataclass
@@ -116,7 +134,8 @@ def render(
     problem = _problem(verdict)
     cells = [] if problem else cells  # only what was restored: nothing of it is the student's
     parts = _parts(marks, verdict, cells, comments, assignment, lesson)
-    wrong = [part for part in parts if part.is_exercise and part.level in ("partial", "zero")]
+    wrong = [part for part in parts if part.level in ("partial", "zero")]
+    wrong.sort(key=lambda part: not part.is_exercise)  # what is graded by the kit can be mended first
     return _template().render(
         title=lesson.title or (assignment.name if assignment else marks.student),
         student=name_of(marks.name or marks.student),
@@ -145,7 +164,9 @@ def _problem(verdict: Verdict | None) -> str:
 
 def _absent(cells: Iterable[ShownCell]) -> list[tuple[str, Link]]:
     """The modules that the student's cells could not import, each with a link to the first cell that wants it."""
-    found = {module: Link(f"code-{cell.number}", f"code cell {cell.number}") for cell in cells for module in cell.absent}
+    found = {
+        module: Link(f"code-{cell.number}", f"code cell {cell.number}") for cell in cells for module in cell.absent
+    }
     return sorted(found.items())
 
 
@@ -201,15 +222,16 @@ def _tell_marks(part: Part, outcome: Outcome | None) -> None:
     if not mark.waits and mark.auto is None:
         part.notes.append("graded by hand")
     elif mark.is_changed and part.is_exercise:
-        part.notes.append(f"changed by hand: the checks gave {points(round(mark.auto or 0.0, 2))}")
+        was, now = (points(round(score or 0.0, 2)) for score in (mark.auto, mark.manual))
+        part.notes.append(f"changed by hand from the {was} that the checks gave to {now}")
     elif mark.is_changed:
         part.notes.append("graded by hand")
     elif mark.auto == 0 and not part.is_exercise:
-        part.notes.append("no answer")
+        part.notes.append(NOT_ANSWERED)
     if mark.extra:
-        part.notes.append(f"{points(round(mark.extra, 2))} of it as extra credit")
+        part.notes.append(f"{points(round(mark.extra, 2))} more as extra credit")
     if outcome is not None and outcome.not_started and not mark.is_changed:
-        part.notes.append("not started")
+        part.notes.append(NOT_STARTED)
 
 
 def _tell_outcome(part: Part, outcome: Outcome) -> None:
@@ -219,13 +241,14 @@ def _tell_outcome(part: Part, outcome: Outcome) -> None:
     part.reason = outcome.message
     failed = failures(outcome.checks)
     if len(failed) == 1 and failed[0].heading and len(failed[0].checks) == len(outcome.checks):
-        part.reason = f"All {len(outcome.checks)} checks stop at the same error. {failed[0].shared}"
-        failed = []
+        part.reason = f"All {len(outcome.checks)} checks stop here: {failed[0].shared}"
+        part.mistakes = [(n.message, n.line) for n in outcome.diagnosis if not n.id.startswith(PREFIX)]
+        return
     if not outcome.checks:
         return
     passed = [check for check in outcome.checks if check.passed]
     explained = bool(part.mistakes or part.reason)
-    groups = [Group(f.heading, [(c.sentence, c.points) for c in f.checks]) for f in failed if f.heading]
+    groups = [Group(f.heading, [Row(c.sentence, "", c.points) for c in f.checks]) for f in failed if f.heading]
     single = [check for failure in failed if not failure.heading for check in failure.checks]
     part.checks = Checks(
         failed=_by_category(single) + groups,
@@ -239,9 +262,20 @@ def _tell_outcome(part: Part, outcome: Outcome) -> None:
 
 def _by_category(checks: Sequence[Check]) -> list[Group]:
     """The checks in a group for each category, in the order in which to look at them."""
-    names = [*CATEGORIES, *dict.fromkeys(c.category for c in checks if c.category not in CATEGORIES)]
-    found = [(name, [(c.message, c.points) for c in checks if c.category == name]) for name in names]
-    return [Group(category_name(name), rows) for name, rows in found if rows]
+    return [
+        Group(category_name(name).capitalize(), [_row(check) for check in checks if check.category == name])
+        for name in _categories(checks)
+    ]
+
+
+def _row(check: Check) -> Row:
+    return Row(check.sentence, "" if check.passed else check.reason, check.points)
+
+
+def _categories(checks: Iterable[Check]) -> list[str]:
+    """The categories of these checks, in the order in which to look at them."""
+    found = dict.fromkeys(check.category for check in checks)
+    return [name for name in (*CATEGORIES, *(name for name in found if name not in CATEGORIES)) if name in found]
 
 
 def category_name(category: str) -> str:
@@ -249,16 +283,14 @@ def category_name(category: str) -> str:
     return CATEGORY_NAMES.get(category, category)
 
 
-def _right(checks: Iterable[Check]) -> str:
+def _right(checks: Sequence[Check]) -> str:
     """The categories of which no check failed, as a list in words; "" if there is none."""
     failed = {check.category for check in checks if not check.passed}
-    names = [category_name(c) for c in dict.fromkeys(check.category for check in checks) if c not in failed]
+    names = [category_name(c) for c in _categories(checks) if c not in failed]
     return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)
 
 
-def _links(
-    grade_id: str, exercise: course.Exercise | None, heading: str, cells: Sequence[ShownCell]
-) -> list[Link]:
+def _links(grade_id: str, exercise: course.Exercise | None, heading: str, cells: Sequence[ShownCell]) -> list[Link]:
     """Links to the student's answer, to the text that asks for it, and to its hints, where the notebook has them."""
     found = []
     answer = _answer(grade_id, exercise, cells)
@@ -292,8 +324,9 @@ def _comment_on(
 ) -> str:
     """The comment on an answer as HTML; not that it was left as it was, which the points say already."""
     answer = _answer(grade_id, exercise, cells)
-    for name in dict.fromkeys([grade_id, *([cells[answer].grade_id] if answer is not None else [])]):
-        if name in comments and marks.comments[name] != (NO_ANSWER, False):
+    names = [grade_id] if answer is None else [grade_id, cells[answer].grade_id]
+    for name in names:
+        if name in comments and marks.comments[name] != (NO_RESPONSE, False):
             return comments[name]
     return ""
 
@@ -319,9 +352,7 @@ def _linked(text: str) -> Markup:
     """Text as HTML: what stands between backticks as code, "code cell 7" outside of it as a link to that cell."""
     pieces = re.split(r"(`[^`]+`)", text)
     made = [
-        code_spans(piece)
-        if number % 2
-        else _CODE_CELL.sub(r'<a href="#code-\1">code cell \1</a>', escape(piece))
+        code_spans(piece) if number % 2 else _CODE_CELL.sub(r'<a href="#code-\1">code cell \1</a>', escape(piece))
         for number, piece in enumerate(pieces)
     ]
     return Markup("".join(made))
