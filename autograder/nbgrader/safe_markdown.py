@@ -2,12 +2,15 @@
 
 Two pages show it: the feedback, and Formgrader's page of an autograded notebook, whose scripts find buttons, scores and
 comments by their classes. So no attribute that a student wrote gets into a page, except the addresses of links.
+Formgrader's page has MathJax for formulas; in the feedback they are MathML.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import re
+import secrets
 from contextvars import ContextVar
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -23,10 +26,11 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from pygments.token import Error, Text
 
+from ..report.formulas import as_mathml
 from .remembering import remembering
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 TAGS = set(
     "a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i kbd li ol p pre s span strong sub "
@@ -65,6 +69,16 @@ class _Page:
 
 
 _page: ContextVar[_Page | None] = ContextVar("the _Page that is being made", default=None)
+
+
+@contextlib.contextmanager
+def one_page() -> Iterator[None]:
+    """While it is open, what is parsed counts against the limit of one page."""
+    page = _page.set(_Page())
+    try:
+        yield
+    finally:
+        _page.reset(page)
 
 
 def _is_parsed(source: str) -> bool:
@@ -115,6 +129,29 @@ def _parser() -> Callable[[str], str]:
     return MarkdownWithMath(renderer=_Renderer(escape=False, exclude_anchor_links=True)).render
 
 
+def with_formulas(source: str) -> str:
+    """The same as `safe_markdown`, with formulas as MathML: for a page without scripts."""
+    return plain(source) if not _is_parsed(source) or _branches(source) else _markdown_with_formulas(source)
+
+
+@remembering
+def _markdown_with_formulas(source: str) -> str:
+    renderer = _WithFormulas()
+    try:
+        made = MarkdownWithMath(renderer=renderer).render(source)
+    except Exception:  # otherwise one cell would cost the student the whole page
+        return plain(source)
+    # a formula goes in only now: what a student writes as HTML holds no element of MathML, which could mislead a parser
+    return _STANDS_FOR_A_FORMULA.sub(lambda found: renderer.formulas[int(found[1])], _clean(made))
+
+
+WIDE = 32  # characters of a formula that may not fit a telephone: it can be scrolled, also with the keyboard
+_SCROLLS = ' tabindex="0" role="group" aria-label="formula"'
+_MARKUP = re.compile(r"<[^>]*>")
+_TOKEN = f"formula{secrets.token_hex(16)}"  # nobody can write it, so it stands where the renderer has put it
+_STANDS_FOR_A_FORMULA = re.compile(rf"{_TOKEN}n(\d+)e")
+
+
 class _Renderer(IPythonRenderer):
     """nbconvert's renderer, without highlighting: the student could choose any of five hundred lexers."""
 
@@ -123,6 +160,31 @@ class _Renderer(IPythonRenderer):
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
         return escape(text)
+
+
+class _WithFormulas(_Renderer):
+    """Keeps the formulas of a cell, as MathML, and puts a token in the place of each."""
+
+    def __init__(self) -> None:
+        super().__init__(escape=False, exclude_anchor_links=True)
+        self.formulas: list[str] = []
+
+    def _kept(self, formula: str, is_block: bool) -> str:
+        made = as_mathml(formula, is_block)
+        if is_block:
+            is_wide = any(len(_MARKUP.sub("", part)) > WIDE for part in made.split("</math>"))
+            made = f'<span class="formula"{_SCROLLS if is_wide else ""}>{made}</span>'
+        self.formulas.append(made)
+        return f"{_TOKEN}n{len(self.formulas) - 1}e"
+
+    def inline_math(self, body: str) -> str:
+        return self._kept(body, False)
+
+    def block_math(self, body: str) -> str:
+        return self._kept(body, True)
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return self._kept(f"\\begin{{{name}}}{body}\\end{{{name}}}", True)
 
 
 def _clean(made: str) -> str:
@@ -138,7 +200,12 @@ def _clean(made: str) -> str:
 
 
 def _only_whole_links(tag: str, name: str, value: str) -> str | None:
-    """Drops links relative to where the page lies, which may lead to another machine's share or into Formgrader."""
+    """Drops links relative to where the page lies, which may lead to another machine's share or into Formgrader.
+
+    Nor may there be a formula in an address: its MathML would end the attribute.
+    """
+    if _TOKEN in value:
+        return None
     return value if name != "href" or re.match(r"https?://|mailto:", value, re.IGNORECASE) else None
 
 
@@ -185,11 +252,8 @@ def from_notebook_node(
     self.filters = {**FILTERS, **self.filters}  # those that a course configures win
     for name, made in self.filters.items():
         self.register_filter(name, made)
-    page = _page.set(_Page())
-    try:
+    with one_page():
         text, resources = _from_notebook_node(self, harmless(nb), with_safe_names(resources), **more)
-    finally:
-        _page.reset(page)
     return text.replace("</head>", _WITHIN + "</head>", 1), resources
 
 

@@ -97,6 +97,11 @@ class Failure:
     checks: list[Check]
     heading: str
 
+    @property
+    def shared(self) -> str:
+        """The reason itself, without how many checks have it."""
+        return _error_in(self.checks[0]) or self.checks[0].reason
+
 
 def failures(checks: Iterable[Check]) -> list[Failure]:
     """The failed checks, those with the same reason together, in the order in which to look at them.

@@ -1,7 +1,5 @@
 """nbgrader's configuration of a small course about averages."""
 
-from nbconvert.exporters import HTMLExporter
-from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
@@ -9,7 +7,6 @@ from nbgrader.preprocessors import (
     ClearMarkScheme,
     ClearOutput,
     ComputeChecksums,
-    GetGrades,
     LockCells,
     OverwriteKernelspec,
     SaveCells,
@@ -17,7 +14,8 @@ from nbgrader.preprocessors import (
 
 from autograder.nbgrader import patches
 from autograder.nbgrader.collecting import BoundedExtractor, SafeCollector
-from autograder.nbgrader.preprocessors import GradeInSandbox, HideTests, RestoreCells, SaveVerdict, SubmissionExporter
+from autograder.nbgrader.feedback import FeedbackExporter
+from autograder.nbgrader.preprocessors import GradeInSandbox, RestoreCells, SaveVerdict, SubmissionExporter
 from autograder.nbgrader.releasing import CleanSolutions, ReleaseOriginals
 from autograder.nbgrader.safe_markdown import safe_markdown
 
@@ -48,9 +46,9 @@ c.Autograde.sanitize_preprocessors = [RestoreCells, OverwriteKernelspec, CheckCe
 c.Autograde.autograde_preprocessors = [GradeInSandbox, SaveVerdict, AssignLatePenalties, CheckCellMetadata]
 patches.apply()
 
-c.GenerateFeedback.exporter_class = HTMLExporter
-c.GenerateFeedback.preprocessors = [GetGrades, HideTests, CSSHTMLHeaderPreprocessor]
+c.GenerateFeedback.exporter_class = FeedbackExporter
+c.GenerateFeedback.preprocessors = []
 
-# what students wrote is shown in the instructor's browser, by the feedback and by Formgrader
+# what students wrote is shown in the instructor's browser, by Formgrader
 c.HTMLExporter.sanitize_html = True
 c.HTMLExporter.filters = {"markdown2html": safe_markdown}

@@ -1,0 +1,374 @@
+"""The page that a student gets back: points, named mistakes and the next step first, then checks, then the notebook.
+
+It is made of the Verdict, of the gradebook's Marks, and of the notebook's cells. The template escapes everything but
+the HTML of cells and comments, which whoever makes them has made harmless. The page has no script and loads nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from html import escape
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from .. import course
+from ..mistakes.places import PREFIX
+from ..verdict import CATEGORIES, Check, Outcome, Verdict
+from . import lesson as lessons
+from .marks import Mark, Marks
+from .outcome_text import NOT_STARTED, code_spans, failures, name_of, points
+
+NOT_ANSWERED = "no answer"
+NO_RESPONSE = "No response."  # nbgrader's comment on a cell that was left as it was
+_CODE_CELL = re.compile(r"\bcode cell (\d{1,4})\b")
+_FIRST_WORDS = re.compile(r"(.{1,40}?): ")
+CATEGORY_NAMES = {"shape": "shapes", "numerics": "extreme numbers", "device": "devices", "mode": "modes"}
+
+
+@dataclass(frozen=True)
+class ShownCell:
+    """A cell of the notebook: `source` and `outputs` are HTML, `found` is what a test cell says, as text.
+
+    `number` counts code cells as messages do, from 1; 0 for a text, or for a cell that was not handed in. `absent`
+    names the modules that could not be imported.
+    """
+
+    kind: str
+    number: int = 0
+    grade_id: str = ""
+    is_test: bool = False
+    note: str = ""
+    source: str = ""
+    outputs: Sequence[str] = ()
+    found: str = ""
+    headings: Sequence[str] = ()
+    absent: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link to another place of the page."""
+
+    place: str
+    words: str
+
+
+@dataclass
+class Part:
+    """An exercise or a written question as the page shows it."""
+
+    label: str  # "Exercise 3"
+    name: str  # "attention"; for a question, its whole heading
+    grade_id: str
+    anchor: str
+    level: str  # full, partial, zero, waits
+    mark: Mark
+    notes: list[str] = field(default_factory=list)
+    mistakes: list[tuple[str, str]] = field(default_factory=list)  # (what is wrong, the student's line or "")
+    reason: str = ""  # why nothing could be graded, or where all checks stop
+    right: str = ""  # the kinds of checks in which all is well
+    links: list[Link] = field(default_factory=list)
+    comment: str = ""
+    checks: Checks | None = None
+    found: str = ""  # what the test cell says, if there is no record
+
+    @property
+    def is_exercise(self) -> bool:
+        return bool(self.label)
+
+    @property
+    def to_do(self) -> str:
+        """What to do next about it, as a verb."""
+        if NOT_STARTED in self.notes:
+            return "begin with"
+        return "mend" if self.is_exercise else "answer" if NOT_ANSWERED in self.notes else "read again"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A check: what it asks for, why it failed if that is not told with others, and its points."""
+
+    sentence: str
+    reason: str
+    points: float
+
+
+@dataclass
+class Group:
+    """Checks told together. `heading` says the category, or what they have in common."""
+
+    heading: str
+    rows: list[Row]
+
+
+@dataclass
+class Checks:
+    """The checks of an exercise: those that failed, and those that passed."""
+
+    failed: list[Group]
+    passed: list[Group]
+    counts: tuple[int, int]  # passed, of
+    is_explained: bool  # whether what stands above says why they failed
+
+
+def render(
+    marks: Marks,
+    verdict: Verdict | None,
+    cells: Sequence[ShownCell],
+    comments: dict[str, str],
+    assignment: course.Assignment | None,
+    graded: datetime | None,
+    plainly: bool = False,
+) -> str:
+    """The page as HTML. `comments` are HTML by grade id; `graded` is when it was graded (UTC).
+
+    `plainly` says on the page that the cells are shown as plain text.
+    """
+    lesson = lessons.of(assignment) if assignment else lessons.Lesson(verdict.assignment if verdict else "")
+    problem = _problem(verdict)
+    cells = [] if problem else cells  # only what was restored: nothing of it is the student's
+    parts = _parts(marks, verdict, cells, comments, assignment, lesson)
+    wrong = [part for part in parts if part.level in ("partial", "zero")]
+    wrong.sort(key=lambda part: not part.is_exercise)  # what is graded by the kit can be mended first
+    return _template().render(
+        title=lesson.title or (assignment.name if assignment else marks.student),
+        student=name_of(marks.name or marks.student),
+        handed_in=_date(marks.handed_in),
+        graded=_date(graded, "%-d %B %Y"),
+        marks=marks,
+        late_by=_span(marks.late_by),
+        due=_date(marks.due),
+        extra=sum(mark.extra for mark in marks.marks.values()),
+        problem=problem,
+        absent=_absent(cells) if wrong else [],
+        parts=parts,
+        next_part=None if problem else next(iter(wrong), None),
+        all_right=not wrong and not problem,
+        cells=list(enumerate(cells, 1)),
+        plainly=plainly,
+    )
+
+
+def _problem(verdict: Verdict | None) -> str:
+    """Why the whole file could not be read, or ""."""
+    if verdict is None or not verdict.exercises or any(e.status != "rejected" for e in verdict.exercises):
+        return ""
+    return verdict.exercises[0].message
+
+
+def _absent(cells: Iterable[ShownCell]) -> list[tuple[str, Link]]:
+    """The modules that the student's cells could not import, each with a link to the first cell that wants it."""
+    found = {
+        module: Link(f"code-{cell.number}", f"code cell {cell.number}") for cell in cells for module in cell.absent
+    }
+    return sorted(found.items())
+
+
+# --- exercises and questions ----------------------------------------------------------------------
+
+
+def _parts(
+    marks: Marks,
+    verdict: Verdict | None,
+    cells: Sequence[ShownCell],
+    comments: dict[str, str],
+    assignment: course.Assignment | None,
+    lesson: lessons.Lesson,
+) -> list[Part]:
+    """All that has points, in the order of the notebook."""
+    exercises = {e.grade_id: e for e in assignment.exercises} if assignment else {}
+    order = [c.grade_id for c in assignment.cells if c.grade] if assignment else []
+    names = [name for name in order if name in marks.marks] + [name for name in marks.marks if name not in order]
+    made = []
+    for number, grade_id in enumerate(names, 1):
+        mark, heading = marks.marks[grade_id], lesson.heading(grade_id)
+        label = _FIRST_WORDS.match(heading)
+        exercise = exercises.get(grade_id)
+        part = Part(
+            label=(label[1] if label else f"Exercise {number}") if exercise else "",
+            name=exercise.name if exercise else heading or grade_id,
+            grade_id=grade_id,
+            anchor=f"part-{number}",
+            level=_level(mark),
+            mark=mark,
+            links=_links(grade_id, exercise, heading, cells),
+        )
+        outcome = verdict.exercise(exercise.name) if verdict and exercise else None
+        _tell_marks(part, outcome)
+        if outcome is not None and outcome.status != "rejected":
+            _tell_outcome(part, outcome)
+        elif exercise and verdict is None:
+            part.found = next((cell.found for cell in cells if cell.is_test and cell.grade_id == grade_id), "")
+        part.comment = _comment_on(grade_id, exercise, cells, comments, marks)
+        made.append(part)
+    return made
+
+
+def _level(mark: Mark) -> str:
+    if mark.waits:
+        return "waits"
+    return "full" if mark.score >= mark.max_score else "partial" if mark.score > 0 else "zero"
+
+
+def _tell_marks(part: Part, outcome: Outcome | None) -> None:
+    """Say who gave the points, where it was not the kit."""
+    mark = part.mark
+    if not mark.waits and mark.auto is None:
+        part.notes.append("graded by hand")
+    elif mark.is_changed and part.is_exercise:
+        was, now = (points(round(score or 0.0, 2)) for score in (mark.auto, mark.manual))
+        part.notes.append(f"changed by hand from the {was} that the checks gave to {now}")
+    elif mark.is_changed:
+        part.notes.append("graded by hand")
+    elif mark.auto == 0 and not part.is_exercise:
+        part.notes.append(NOT_ANSWERED)
+    if mark.extra:
+        part.notes.append(f"{points(round(mark.extra, 2))} more as extra credit")
+    if outcome is not None and outcome.not_started and not mark.is_changed:
+        part.notes.append(NOT_STARTED)
+
+
+def _tell_outcome(part: Part, outcome: Outcome) -> None:
+    if outcome.not_started:
+        return
+    part.mistakes = [(named.message, named.line) for named in outcome.diagnosis]
+    part.reason = outcome.message
+    failed = failures(outcome.checks)
+    if len(failed) == 1 and failed[0].heading and len(failed[0].checks) == len(outcome.checks):
+        part.reason = f"All {len(outcome.checks)} checks stop here: {failed[0].shared}"
+        part.mistakes = [(n.message, n.line) for n in outcome.diagnosis if not n.id.startswith(PREFIX)]
+        return
+    if not outcome.checks:
+        return
+    passed = [check for check in outcome.checks if check.passed]
+    explained = bool(part.mistakes or part.reason)
+    groups = [Group(f.heading, [Row(c.sentence, "", c.points) for c in f.checks]) for f in failed if f.heading]
+    single = [check for failure in failed if not failure.heading for check in failure.checks]
+    part.checks = Checks(
+        failed=_by_category(single) + groups,
+        passed=_by_category(passed),
+        counts=(len(passed), len(outcome.checks)),
+        is_explained=explained,
+    )
+    if passed and len(passed) < len(outcome.checks):
+        part.right = _right(outcome.checks)
+
+
+def _by_category(checks: Sequence[Check]) -> list[Group]:
+    """The checks in a group for each category, in the order in which to look at them."""
+    return [
+        Group(category_name(name).capitalize(), [_row(check) for check in checks if check.category == name])
+        for name in _categories(checks)
+    ]
+
+
+def _row(check: Check) -> Row:
+    return Row(check.sentence, "" if check.passed else check.reason, check.points)
+
+
+def _categories(checks: Iterable[Check]) -> list[str]:
+    """The categories of these checks, in the order in which to look at them."""
+    found = dict.fromkeys(check.category for check in checks)
+    return [name for name in (*CATEGORIES, *(name for name in found if name not in CATEGORIES)) if name in found]
+
+
+def category_name(category: str) -> str:
+    """A category of checks in words for students."""
+    return CATEGORY_NAMES.get(category, category)
+
+
+def _right(checks: Sequence[Check]) -> str:
+    """The categories of which no check failed, as a list in words; "" if there is none."""
+    failed = {check.category for check in checks if not check.passed}
+    names = [category_name(c) for c in _categories(checks) if c not in failed]
+    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)
+
+
+def _links(grade_id: str, exercise: course.Exercise | None, heading: str, cells: Sequence[ShownCell]) -> list[Link]:
+    """Links to the student's answer, to the text that asks for it, and to its hints, where the notebook has them."""
+    found = []
+    answer = _answer(grade_id, exercise, cells)
+    if answer is not None:
+        found.append(Link(f"cell-{answer + 1}", "your code" if exercise else "your answer"))
+    text = next((n for n, cell in enumerate(cells) if heading and heading in cell.headings), None)
+    if text is not None:
+        found.append(Link(f"cell-{text + 1}", "what the exercise asks" if exercise else "the question"))
+    if exercise and answer is not None and answer + 1 < len(cells) and "<summary>Hint" in cells[answer + 1].source:
+        found.append(Link(f"cell-{answer + 2}", "its hints"))
+    return found
+
+
+def _answer(grade_id: str, exercise: course.Exercise | None, cells: Sequence[ShownCell]) -> int | None:
+    """The index of the cell that holds the student's answer, or None."""
+    wanted = grade_id
+    if exercise:
+        try:
+            wanted = course.solution_of(exercise.name).grade_id
+        except course.CourseError:
+            return None
+    return next((n for n, cell in enumerate(cells) if cell.grade_id == wanted), None)
+
+
+def _comment_on(
+    grade_id: str,
+    exercise: course.Exercise | None,
+    cells: Sequence[ShownCell],
+    comments: dict[str, str],
+    marks: Marks,
+) -> str:
+    """The comment on an answer as HTML; not that it was left as it was, which the points say already."""
+    answer = _answer(grade_id, exercise, cells)
+    names = [grade_id] if answer is None else [grade_id, cells[answer].grade_id]
+    for name in names:
+        if name in comments and marks.comments[name] != (NO_RESPONSE, False):
+            return comments[name]
+    return ""
+
+
+# --- words and the template -----------------------------------------------------------------------
+
+
+def _date(moment: datetime | None, form: str = "%-d %B %Y, %H:%M UTC") -> str:
+    return moment.strftime(form) if moment else ""
+
+
+def _span(late: timedelta | None) -> str:
+    """How late, in words: "2 days 3 hours", "45 minutes"."""
+    if late is None:
+        return ""
+    minutes = max(1, round(late.total_seconds() / 60))
+    days, hours, minutes = minutes // 1440, minutes // 60 % 24, minutes % 60
+    counts = [(days, "day"), (hours, "hour"), (0 if days else minutes, "minute")]
+    return " ".join(f"{count} {unit}{'s' if count > 1 else ''}" for count, unit in counts if count)
+
+
+def _linked(text: str) -> Markup:
+    """Text as HTML: what stands between backticks as code, "code cell 7" outside of it as a link to that cell."""
+    pieces = re.split(r"(`[^`]+`)", text)
+    made = [
+        code_spans(piece) if number % 2 else _CODE_CELL.sub(r'<a href="#code-\1">code cell \1</a>', escape(piece))
+        for number, piece in enumerate(pieces)
+    ]
+    return Markup("".join(made))
+
+
+@functools.lru_cache(maxsize=1)
+def _template():
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["told"] = _linked
+    environment.filters["code_spans"] = lambda text: Markup(code_spans(text))
+    environment.filters["points"] = lambda value: points(round(value, 2))
+    environment.filters["harmless"] = Markup  # HTML of cells and comments, see above
+    return environment.get_template("feedback.html.j2")

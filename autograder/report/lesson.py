@@ -1,0 +1,52 @@
+"""What a lesson calls itself and its exercises: the headings of the source notebook."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .. import course
+
+_HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson's title, and the heading above each of its cells, as Markdown, by the cell's grade id."""
+
+    title: str
+    headings: dict[str, str] = field(default_factory=dict)
+
+    def heading(self, grade_id: str) -> str:
+        """The heading of an exercise or a question, as Markdown; "" if there is none."""
+        return self.headings.get(grade_id, "")
+
+
+def of(assignment: course.Assignment) -> Lesson:
+    """The Lesson of an assignment. What cannot be read has its name for a title."""
+    try:
+        return _read(assignment.path, assignment.path.stat().st_mtime_ns)
+    except (OSError, ValueError, KeyError, TypeError):
+        return Lesson(assignment.name)
+
+
+@functools.lru_cache(maxsize=8)
+def _read(path: Path, changed: int) -> Lesson:
+    title, above, headings = "", "", {}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        text = course.source_of(cell)
+        if cell["cell_type"] == "markdown" and not cell["metadata"].get("nbgrader"):
+            for level, words in _HEADING.findall(text):
+                title = title or words
+                above = words if len(level) <= 2 and words != title else above
+        elif about := cell["metadata"].get("nbgrader"):
+            headings[about["grade_id"]] = above
+    return Lesson(title or path.stem, headings)
+
+
+def headings_in(text: str) -> list[str]:
+    """The headings of a Markdown text, without their marks."""
+    return [words for _, words in _HEADING.findall(text)]
