@@ -63,6 +63,30 @@ def test_the_learnt_dictionary_has_signs_by_chance_and_says_no_to_rivals(ran, po
     assert len(set(turned_by_seed)) == 3 and all(turned_by_seed)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_answers_alone_teach_where_to_look(ran, seed):
+    _, answered, looked = ran.values["learn_to_answer"](seed)
+    assert answered > 0.99 and looked > 0.99
+
+
+def test_boards_for_questions_of_colour_have_one_thing_that_fits_and_its_colour_is_the_answer(ran):
+    v, q, colour, right = ran.values["draw_colour_questions"](200)
+    assert v.shape == (200, 16, 18) and q.shape == (200, 6, 14)  # two widths, as the text says
+    size_and_shape = torch.cat([q[:, :, 4:6], q[:, :, 10:]], dim=2).sum(dim=1)  # (200, 6)
+    of_cells = torch.cat([v[:, :, :2], v[:, :, 6:10]], dim=2)  # (200, 16, 6)
+    fits = (of_cells * size_and_shape[:, None]).sum(dim=2) == 2
+    assert (fits.sum(dim=1) == 1).all() and torch.equal(fits.long().argmax(dim=1), right)
+    assert torch.equal(v[torch.arange(200), right, 2:6].argmax(dim=1), colour)
+    assert len(set(right.tolist())) == 16
+
+
+def test_what_is_said_of_the_answers_is_printed_and_drawn(ran):
+    assert ran.says("It answers, and it looks at the right cell")
+    answered, looked = map(float, re.findall(r"([\d.]+)%", ran.printed["answer-look"]))
+    assert answered > 99 and looked > 99
+    assert ran.values["board"][ran.values["a_v_of_answer"][0].argmax()] == "large green circle"
+
+
 def test_without_the_star_the_word_star_loses_its_weight(ran):
     a_v, a_q = ran.values["guided"](
         ran.values["cells_to_features"](ran.values["without_star"])[None], ran.values["question"][None]
