@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import os
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -38,6 +39,7 @@ def grade_class(
     from ..grading import gate
     from ..grading.store import Store
     from ..report import outcome_text
+    from . import naming
     from .run import Batch, remarks
 
     results = Store(root)
@@ -50,9 +52,10 @@ def grade_class(
         runs = _runs(root, assignment, unsafe=unsafe, device=device)
         gate.require(assignment, lambda a: _solution(engine, a, batch.seed), points.configured(runs.config), results)
         with _writer(runs, assignment, results) as writer:
+            naming.grade_examples(engine, results, assignment, batch.seed, device)
             table = outcome_text.ClassTable(assignment)
             for student, verdict in progress(f"grading {assignment.name}", batch.run(engine, writer), len(who)):
-                table.add(student, verdict)
+                table.add(student, results.names.told(verdict))
     print(table.text())
     print(outcome_text.batch_summary(batch))
     for remark in remarks(root, assignment.name, who):
@@ -151,26 +154,46 @@ def require_build(runs: NbgraderCourse, assignment: Assignment) -> None:
         raise UsageError(f"The source of {assignment.name} has changed since it was built. {advice}")
 
 
-def report_class(root: StrPath, assignment: Assignment, jobs: int) -> int:
-    """Write feedback/ and reports/ for an assignment; returns the exit code."""
+def report_class(
+    root: StrPath, assignment: Assignment, jobs: int, only_by_hand: bool = False, formgrader: str = ""
+) -> int:
+    """Write feedback/ and reports/ for an assignment; returns the exit code.
+
+    `only_by_hand`: only the page of answers to be graded by hand, with links to the Formgrader at that address.
+    """
     from ..grading.store import Store
+    from ..nbgrader import by_hand, rosters
+    from ..nbgrader.runs import NbgraderCourse
     from ..report import class_report as reports
+    from ..report import groups
     from ..report.outcome_text import name_of
     from . import feedback_pool
 
     results = Store(root)
-    students = results.students(assignment.name)
-    if not students:
+    graded = results.students(assignment.name)
+    if not graded:
         raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
+    roster = rosters.roster(NbgraderCourse(root), assignment)
+    students = [one.student for one in roster.handed_in]
     lost = 0
-    written = feedback_pool.feedback(root, assignment.name, students, jobs)
-    with contextlib.closing(written):
-        for student, problem, is_written in (bar := progress("feedback", written, len(students))):
-            if problem:
-                bar.write(f"autograder: {name_of(student)}: {name_of(problem)}", file=sys.stderr)
-            lost += not is_written
-    path = reports.write(root, assignment, results.each(assignment.name))
-    print(f"feedback/STUDENT/{assignment.name}/{assignment.name}.html and {os.path.relpath(path, root)} are written")
+    if not only_by_hand:
+        written = feedback_pool.feedback(root, assignment.name, students, jobs)
+        with contextlib.closing(written):
+            for student, problem, is_written in (bar := progress("feedback", written, len(students))):
+                if problem:
+                    bar.write(f"autograder: {name_of(student)}: {name_of(problem)}", file=sys.stderr)
+                lost += not is_written
+        examples = functools.partial(groups.examples, root, assignment)
+        path = reports.write(root, assignment, results.each(assignment.name), roster, examples)
+        print(
+            f"feedback/STUDENT/{assignment.name}/{assignment.name}.html and {os.path.relpath(path, root)} are written"
+        )
+        if gone := sorted(set(graded) - set(students)):
+            print(f"left out, since the gradebook has nothing of them: {', '.join(map(name_of, gone))}")
+    page = by_hand.write(root, assignment, roster, formgrader or by_hand.running_formgrader(root))
+    many = roster.waiting
+    waits = f"{many} answer{' waits' if many == 1 else 's wait'} to be graded by hand" if many else "no answer waits"
+    print(f"{os.path.relpath(page, root)} is written: {waits}")
     return 2 if lost else 0
 
 
