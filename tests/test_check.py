@@ -146,7 +146,18 @@ def test_help_loads_nothing_heavy():
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT).stdout
     assert out == "False False\n"
     new = ("new",), ("new", "course"), ("new", "exercise")
-    for command in ((), ("build",), ("check",), ("grade",), ("report",), ("demo",), *new, ("doctor",), ("name-check",)):
+    for command in (
+        (),
+        ("build",),
+        ("check",),
+        ("grade",),
+        ("report",),
+        ("demo",),
+        *new,
+        ("doctor",),
+        ("name",),
+        ("name-check",),
+    ):
         code, out, _ = autograder(*command, "--help")
         assert code == 0 and "usage:" in out
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import course
+from ..checks.source_text import without_comments
 from ..course import Assignment
 from ..errors import Unreadable, UsageError
-from ..grading import names
+from ..grading import alike, names
 from ..grading.names import Name
 from ..grading.store import Store, write
-from ..mistakes import alike
 from ..report.groups import Group, cells_of, grouped
 from ..report.outcome_text import name_of
 from ..submission.read import StrPath, read_notebook
@@ -127,7 +126,7 @@ def _tried(
             print(f"autograder: {name_of(member.student)}: {problem}", file=sys.stderr)
             continue
         for kept in (_needed(cells, group.exercise), [cell for cell in cells if _is_own(cell)]):
-            code = tuple((cell.known.grade_id if cell.known else "", _without_comments(cell.source)) for cell in kept)
+            code = tuple((cell.known.grade_id if cell.known else "", without_comments(cell.source)) for cell in kept)
             restored = restore(read_notebook(names.notebook(code)), assignment.cells, assignment)
             graded = grader.grade_cells(restored, assignment.exercises, member.seed, "", assignment.name, alone=True)
             yield code, member.seed, graded
@@ -147,14 +146,6 @@ def _needed(cells: Sequence[RestoredCell], exercise: str) -> list[RestoredCell]:
         if exercise in defined or not defined & others:
             kept.append(cell)
     return kept
-
-
-def _without_comments(source: str) -> str:
-    """The code without comments, in which students write names; as it is if it is no plain Python."""
-    try:
-        return ast.unparse(ast.parse(source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return source
 
 
 def _write(root: StrPath, given: Iterable[Name]) -> None:

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CourseError, Unreadable, UsageError
-from ..mistakes import alike
 from ..submission.read import StrPath, read_bytes
 from ..verdict import Diagnosis, Outcome, Verdict, printable
+from . import alike
 
 FILE = "names.json"
 LONGEST = 600  # characters of a sentence

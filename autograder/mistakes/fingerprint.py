@@ -10,6 +10,7 @@ The inputs must be the same ones. Those of another seed give other values, and s
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -20,13 +21,15 @@ import torch
 
 from ..checks.proxies import Transcript, largest
 from ..sandbox.inside import wire
-from .alike import DIGITS, SUMS, hashed
 from .hypotheses import without_numbers
 from .lines import operations
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun
 
+SUMS = 4  # of all values that one check saw, with different weights
+DIGITS = 7  # of a sum that is kept
+LENGTH = 12  # characters of a hash
 STEPS = (2, 3, 5, 7, 11, 13, 17, 19)  # whose roots are the steps of these weights
 MOST = 20_000  # characters of a fingerprint; real ones have at most a tenth of that
 TINY = 1e-7  # values that are all smaller are no more than rounding, so their sums would say nothing
@@ -56,6 +59,11 @@ def fingerprint(run: ExerciseRun, answers: Mapping[str, Transcript] | None) -> s
         found[check.name] = [hashed(json.dumps(form)), round(print_of.rounding, 6), *print_of.sums]
     text = json.dumps(found, separators=(",", ":"))
     return text if len(text) <= MOST else ""
+
+
+def hashed(text: str) -> str:
+    """A hash of a text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:LENGTH]
 
 
 @dataclass

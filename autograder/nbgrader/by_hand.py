@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from .. import course
-from ..checks.source_text import NoDefinition
 from ..errors import Unreadable
 from ..grading import store
 from ..report.class_report import environment
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
     from ..submission.read import StrPath
 
 SCHEME = re.compile(r"### BEGIN (SOLUTION|MARK SCHEME)\n(.*?)\n### END \1", re.DOTALL)
+FLAGGED = (
+    "Code, whose points the checks give. The gradebook says that a person has to look at it: because a check of it"
+    " ended by a mistake of its own, or because its points were changed by hand and it was graded again."
+)
 LONGEST = 20_000  # characters of an answer that is shown
 CELLS = 3  # Markdown cells of a question, at most
 
@@ -83,8 +86,11 @@ def render(root: StrPath, assignment: course.Assignment, roster: Roster, formgra
             of = answers[name]
             points = of[0].mark.max_score if of else float(cell["metadata"]["nbgrader"].get("points", 0))
             waiting = [answer for answer in of if answer.mark.waits]
-            graded = [answer for answer in of if not answer.mark.waits]
-            questions.append(Question(name, points, _question(asked, number), _scheme(cell), waiting, graded))
+            if name in roster.by_hand:
+                graded = [answer for answer in of if not answer.mark.waits]
+                questions.append(Question(name, points, _question(asked, number), _scheme(cell), waiting, graded))
+            else:
+                questions.append(Question(name, points, _markdown(FLAGGED), Markup(), waiting, []))
     template = environment().get_template("by_hand.html.j2")
     return template.render(title=assignment.name, questions=questions, formgrader=formgrader, waiting=roster.waiting)
 
@@ -137,10 +143,8 @@ def _texts(
         if name not in wanted or cell.known is None:
             continue
         if name in exercises:
-            try:
-                found[name] = "code", shown(code_of(cells, exercises[name])), False
-            except NoDefinition:
-                found[name] = "code", "", True
+            code = code_of(cells, exercises[name])
+            found[name] = "code", shown(code), not code
         else:
             released = SCHEME.sub("", cell.known.source).strip() or "YOUR ANSWER HERE"
             found[name] = cell.cell_type, cell.source, cell.source.strip() in ("", released, "YOUR ANSWER HERE")

@@ -449,7 +449,10 @@ def exercise_cell(
 def hand_cell(mark: Mark | None) -> dict[str, Any]:
     """A student's cell for what is graded by hand."""
     score = mark.score if mark and not mark.waits else None
-    return {"level": level(score, mark), "score": score, "waits": bool(mark and mark.waits), "notes": hand_notes(mark)}
+    notes = hand_notes(mark)
+    if mark and not mark.waits and mark.manual is None and not mark.score:
+        notes.insert(0, "no answer")
+    return {"level": level(score, mark), "score": score, "waits": bool(mark and mark.waits), "notes": notes}
 
 
 def hand_notes(mark: Mark | None) -> list[str]:

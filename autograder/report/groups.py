@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..checks.source_text import NoDefinition, Source, definition, same_code
 from ..course import Assignment
 from ..errors import Unreadable
+from ..grading import alike
 from ..grading.names import is_unnamed
-from ..mistakes import alike
 from ..submission import read
 from ..submission.read import StrPath
 from ..submission.restore import RestoredCell, restore
@@ -114,9 +114,9 @@ def examples(root: StrPath, assignment: Assignment, group: Group) -> list[tuple[
     for student in group.students[:TRIED]:
         try:
             code = code_of(cells_of(root, assignment, student), group.exercise)
-        except (Unreadable, NoDefinition, ValueError, RecursionError):
+        except Unreadable:
             continue
-        if not any(same_code(code, other) for _, other in found):
+        if code and not any(_bare(code) == _bare(other) for _, other in found):
             found.append((student, code))
         if len(found) == STYLES:
             break
@@ -124,11 +124,17 @@ def examples(root: StrPath, assignment: Assignment, group: Group) -> list[tuple[
 
 
 def code_of(cells: Sequence[RestoredCell], exercise: str) -> str:
-    """The student's definition of an exercise. Raises NoDefinition."""
+    """The text of the cell that defines an exercise: the last one before it is graded, else the last one; or ""."""
+    defines = re.compile(rf"^[ \t]*(?:class|def)[ \t]+{re.escape(exercise)}\b", re.MULTILINE)
     graded = next((number for number, cell in enumerate(cells) if cell.exercise == exercise), len(cells))
-    ran = [number for number, cell in enumerate(cells) if cell.runs]
-    texts = tuple(cells[number].source for number in ran)
-    return definition(Source(exercise, texts, sum(number < graded for number in ran)))
+    found = [number for number, cell in enumerate(cells) if cell.runs and defines.search(cell.source)]
+    early = [number for number in found if number < graded]
+    return cells[(early or found)[-1]].source if found else ""
+
+
+def _bare(code: str) -> str:
+    """Code without comments and blanks, to see whether two answers are written in the same way."""
+    return re.sub(r"\s+", " ", re.sub(r"#.*", "", code)).strip()
 
 
 def shown(code: str) -> str:

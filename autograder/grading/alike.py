@@ -1,4 +1,4 @@
-"""Compares fingerprints of wrong answers, which `fingerprint.py` makes; this half needs no torch."""
+"""Compares the fingerprints of wrong answers, which mistakes/fingerprint.py makes; this half needs no torch."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
-SUMS = 4  # of all values that one check saw, with different weights
-DIGITS = 7  # of a sum that is kept
-HASH = 12  # characters
 SHORT = 6  # characters of a fingerprint's short name
+CUT = 1e-6  # how far two sums may be apart for their last digit alone
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,9 @@ class Fingerprint:
 
 
 def _near(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    most = max(one[0], other[0]) + 10.0 ** (1 - DIGITS)
+    if len(one) != len(other):
+        return False
+    most = max(one[0], other[0]) + CUT * max(1.0, *map(abs, one[1:]))
     return all(abs(a - b) <= most for a, b in zip(one[1:], other[1:], strict=True))
 
 
@@ -51,7 +51,7 @@ def parsed(text: str) -> Fingerprint | None:
 
 
 def _is_part(part: Any) -> bool:
-    if not isinstance(part, list) or len(part) != 2 + SUMS or not isinstance(part[0], str):
+    if not isinstance(part, list) or len(part) < 3 or not isinstance(part[0], str):
         return False
     return all(type(number) in (int, float) for number in part[1:])
 
@@ -64,12 +64,7 @@ def equal(one: str, other: str) -> bool:
 
 def short(text: str) -> str:
     """A short name for exactly this fingerprint, of hexadecimal digits."""
-    return hashed(text)[:SHORT]
-
-
-def hashed(text: str) -> str:
-    """A hash of a text."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:SHORT]
 
 
 class Groups(Generic[T]):
