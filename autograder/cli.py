@@ -126,8 +126,23 @@ def parser():
     _sandbox_options(grade_)
     grade_.set_defaults(run=grade)
 
-    report_ = commands.add_parser("report", help="write the feedback and the class report of assignments")
-    report_.add_argument("assignments", nargs="+", metavar="NN", help="numbers or names, such as 02")
+    report_ = commands.add_parser(
+        "report",
+        help="write the feedback and the class report of assignments",
+        description="Writes everybody's feedback, the class report, and a page of the answers that are graded by hand.",
+    )
+    report_.add_argument(
+        "assignments", nargs="*", metavar="NN", help="numbers or names, such as 02 (default: all that are graded)"
+    )
+    report_.add_argument(
+        "--by-hand", action="store_true", help="only the page with question, marking scheme and answers"
+    )
+    report_.add_argument(
+        "--formgrader",
+        metavar="ADDRESS",
+        type=_address,
+        help="Jupyter's address, for links to each answer (default: that of a server running in the course's folder)",
+    )
     report_.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="pages in the making at once"
     )
@@ -178,6 +193,18 @@ def parser():
     export_.add_argument("--scale", action="store_true", help="convert to the highest grade that the table has")
     export_.add_argument("--zeros", action="store_true", help="0 for those who have handed in nothing")
     export_.set_defaults(run=export)
+    name_ = commands.add_parser(
+        "name",
+        help="say what is wrong with a group of equal answers that has no name yet",
+        description="Tells a sentence of yours, in the feedback, to everybody whose answer is equal to those of a group"
+        " in the class report, now and later. It stands in names.json, with the code of one of the answers. Without"
+        " GROUP, all groups are listed.",
+    )
+    name_.add_argument("group", nargs="?", metavar="GROUP", help="such as attention-3f9a2c, from the class report")
+    name_.add_argument("sentence", nargs="?", metavar="SENTENCE", help="what is wrong, and what to do")
+    name_.add_argument("--remove", action="store_true", help="take the sentence back")
+    _sandbox_options(name_)
+    name_.set_defaults(run=name)
 
     demo_ = commands.add_parser(
         "demo",
@@ -248,6 +275,13 @@ def parser():
     _sandbox_options(name_check_)
     name_check_.set_defaults(run=name_check)
     return top
+
+
+def _address(text):
+    """The address of a Jupyter server, ending in a slash. Raises ArgumentTypeError."""
+    if not text.startswith(("http://", "https://")):
+        raise argparse.ArgumentTypeError("an address begins with http:// or https://")
+    return text.split("?")[0].rstrip("/") + "/"
 
 
 def _sandbox_options(command):
@@ -378,15 +412,48 @@ def grade(options):
 
 
 def report(options):
-    """Write the feedback of every student and the class report of each assignment."""
+    """Write the feedback of every student and the class reports."""
     from . import course
+    from .grading.store import Store
 
-    root, exit_code = course.root(), 0
+    root = course.root()
     require_jobs(options)
-    for assignment in dict.fromkeys(course.find_assignment(name) for name in options.assignments):
+    wanted = dict.fromkeys(course.find_assignment(name) for name in options.assignments)
+    if not wanted:
+        wanted = [a for a in course.assignments().values() if Store(root).students(a.name)]
+    if not wanted:
+        raise UsageError("Nothing is graded yet: run `autograder grade` first.")
+    codes = []
+    for assignment in wanted:
         with locked(root, assignment.name):
-            exit_code = max(exit_code, report_class(root, assignment, options.jobs))
-    return exit_code
+            codes.append(report_class(root, assignment, options.jobs, options.by_hand, options.formgrader or ""))
+    return max(codes)
+
+
+def name(options):
+    """Give a group of equal wrong answers a sentence, or take it back, or list all groups."""
+    from . import course
+    from .batch import naming
+
+    root = course.root()
+    if options.group is None:
+        print(naming.listing(root))
+        return 0
+    if options.remove == (options.sentence is not None):
+        raise UsageError("Say either a sentence for the group, or --remove.")
+    if options.remove:
+        print(naming.remove(root, options.group))
+        return 0
+    if said := naming.rename(root, options.group, options.sentence):
+        print(said)
+        return 0
+    assignment = naming.assignment_of(options.group)
+    refuse_without_sandbox(options)
+    from .grading import start
+
+    with locked(root, assignment.name), start.started_grader(device(options), options.sandbox) as grader:
+        print(naming.give(root, options.group, options.sentence, grader, device(options)))
+    return 0
 
 
 def collect(options):
@@ -536,7 +603,7 @@ def tell_which_course(options):
         return
     if options.run in (new_course, doctor) or not course.kits_own():
         return
-    if options.run in (build, collect, roster, grade, report, export) and course.kits_own() == course.PACKED:
+    if options.run in (build, collect, roster, grade, report, name, export) and course.kits_own() == course.PACKED:
         raise UsageError(
             "There is no course here: no folder with nbgrader_config.py and source/ at or above this one. `autograder"
             " new course DIR` makes one, and `autograder demo` a copy of the kit's own."

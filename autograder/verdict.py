@@ -124,6 +124,7 @@ class Outcome:
     skipped: list[dict[str, str]] = field(default_factory=list)  # the fields of Skipped, as dicts
     not_started: bool = False  # whether the student has left the exercise as it was released
     unjudged: str = ""  # for the instructor: the checks with errors of their own, whose points are given by hand
+    fingerprint: str = ""  # of a wrong answer that has no name, by which to find its like: mistakes/fingerprint.py
 
     def __post_init__(self) -> None:
         self.message = printable(self.message)

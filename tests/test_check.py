@@ -181,6 +181,7 @@ def test_help_loads_nothing_heavy():
         ("demo",),
         *new,
         ("doctor",),
+        ("name",),
         ("name-check",),
     ):
         code, out, _ = autograder(*command, "--help")

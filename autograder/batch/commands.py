@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import os
 import sys
 from pathlib import Path
@@ -48,6 +49,7 @@ def grade_class(
     from ..grading import gate
     from ..grading.store import Draft, Store
     from ..report import outcome_text
+    from . import naming
     from .run import Batch, Nobody, remarks
 
     results = Draft(root) if is_draft else Store(root)
@@ -60,9 +62,10 @@ def grade_class(
         runs = _runs(root, assignment, sandbox=sandbox, device=device)
         gate.require(assignment, lambda a: _solution(engine, a, batch.seed), points.configured(runs.config), results)
         with Nobody() if is_draft else _writer(runs, assignment, results) as writer:
+            naming.grade_examples(engine, results, assignment, batch.seed, device, sandbox)
             table = outcome_text.ClassTable(assignment)
             for student, verdict in progress(f"grading {assignment.name}", batch.run(engine, writer), len(who)):
-                table.add(student, verdict)
+                table.add(student, results.names.told(verdict))
         standings = standings_of(runs, assignment)
         _print_class(root, assignment, batch, table, standings, is_draft, as_json)
     for remark in remarks(root, assignment.name, who):
@@ -184,30 +187,47 @@ def locked(root: StrPath, assignment: str) -> Iterator[None]:
         yield
 
 
-def report_class(root: StrPath, assignment: Assignment, jobs: int) -> int:
-    """Write feedback/ and reports/ for an assignment; returns the exit code."""
+def report_class(
+    root: StrPath, assignment: Assignment, jobs: int, only_by_hand: bool = False, formgrader: str = ""
+) -> int:
+    """Write feedback/ and reports/ for an assignment; returns the exit code.
+
+    `only_by_hand`: only the page of answers to be graded by hand, with links to the Formgrader at that address.
+    """
     from ..grading.store import Store
+    from ..nbgrader import by_hand
+    from ..nbgrader.runs import NbgraderCourse
+    from ..nbgrader.standings import roster_of
     from ..report import class_report as reports
+    from ..report import groups
     from ..report.outcome_text import name_of
+    from ..report.standing import again_sentence, totals_sentence, waiting_sentence
     from . import feedback_pool
 
     results = Store(root)
-    students = results.students(assignment.name)
-    if not students:
+    graded = results.students(assignment.name)
+    if not graded:
         raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
+    roster = roster_of(NbgraderCourse(root), assignment, results.dropped())
+    students = [one.student for one in roster.handed_in]
     lost = 0
-    written = feedback_pool.feedback(root, assignment.name, students, jobs)
-    with contextlib.closing(written):
-        for student, problem, is_written in (bar := progress("feedback", written, len(students))):
-            if problem:
-                bar.write(f"autograder: {name_of(student)}: {name_of(problem)}", file=sys.stderr)
-            lost += not is_written
-    path = reports.write(root, assignment, results.each(assignment.name))
-    print(f"feedback/STUDENT/{assignment.name}/{assignment.name}.html and {os.path.relpath(path, root)} are written")
-    from ..nbgrader.runs import NbgraderCourse
-    from ..report.standing import again_sentence, totals_sentence, waiting_sentence
-
-    standings = standings_of(NbgraderCourse(root), assignment)
+    if not only_by_hand:
+        written = feedback_pool.feedback(root, assignment.name, students, jobs)
+        with contextlib.closing(written):
+            for student, problem, is_written in (bar := progress("feedback", written, len(students))):
+                if problem:
+                    bar.write(f"autograder: {name_of(student)}: {name_of(problem)}", file=sys.stderr)
+                lost += not is_written
+        examples = functools.partial(groups.examples, root, assignment)
+        path = reports.write(root, assignment, results.each(assignment.name), roster, examples)
+        print(
+            f"feedback/STUDENT/{assignment.name}/{assignment.name}.html and {os.path.relpath(path, root)} are written"
+        )
+        if gone := sorted(set(graded) - set(students)):
+            print(f"left out, since the gradebook has nothing of them: {', '.join(map(name_of, gone))}")
+    page = by_hand.write(root, assignment, roster, formgrader or by_hand.running_formgrader(root))
+    print(f"{os.path.relpath(page, root)} is written: for what is graded by hand")
+    standings = {one.student: one.standing for one in roster.members if one.standing}
     for said in (totals_sentence(standings), waiting_sentence(standings), again_sentence(standings)):
         if said:
             print(said)

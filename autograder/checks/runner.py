@@ -56,6 +56,7 @@ class ExerciseRun:
     answers: dict[str, Sequence[Answer]] = field(default_factory=dict)  # those that were fetched ahead, by check
     places: dict[str, Place] = field(default_factory=dict)  # where in the submission's code an error ended a check
     unjudged: list[str] = field(default_factory=list)  # checks with errors of their own, for the instructor
+    fingerprint: str = ""  # of an answer that no known mistake explains, see mistakes/fingerprint.py
     stopped: Stopped | None = None
 
     def failed(self) -> list[Check]:

@@ -229,6 +229,7 @@ class Grader:
             skipped=run.skipped,
             not_started=bool(run.failed()) and workspace.is_untouched(exercise.name),
             unjudged="; ".join(run.unjudged),
+            fingerprint=run.fingerprint,
         )
 
     def _diagnose(self, workspace: Workspace, exercise: course.Exercise, run: ExerciseRun) -> list[Diagnosis]:
@@ -255,7 +256,9 @@ class Grader:
             with workspace.with_right(to_blame) as mended:
                 rest = self.graders.run(run.exercise, mended, run.seed)
                 if rest.failed():
-                    return found + self.diagnostician.diagnose(rest)
+                    found += self.diagnostician.diagnose(rest)
+                    run.fingerprint = rest.fingerprint
+                    return found
         if shaky:  # then its child had to give way
             workspace.run()
         return found + self.diagnostician.diagnose(run)

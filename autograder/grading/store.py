@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import os
 import tempfile
@@ -15,10 +16,13 @@ from typing import Any
 from ..errors import Unreadable
 from ..submission import read as reading
 from ..submission.restore import RestoredCell
-from ..verdict import FULL, SCHEMA, Graded, Verdict, VerdictError, typed
+from ..verdict import FULL, LEVELS, SCHEMA, Graded, Outcome, Verdict, VerdictError, typed
+from . import names
+from .names import Name, Names
 
 FOLDER = ".autograder"
 FINAL, STOPPED = "results", "stopped"  # the folders of results that count for good, and of those to be tried again
+DEVICES = ("cpu", "cuda")
 NEW = ".new-"  # the prefix of files that are still being written
 LARGEST = 64 * 2**20  # bytes of a file that is read from here; real ones have at most a tenth of that
 STALE = 3600.0  # seconds after which an unfinished file counts as abandoned
@@ -101,8 +105,25 @@ class Store:
         self._write(self.root / "verdicts" / assignment / f"{student}.json", json.dumps(data))
 
     def latest_of(self, assignment: str, student: str) -> tuple[Verdict | None, Any]:
-        """(the student's latest verdict, what the gradebook recorded of it), or (None, None)."""
-        return _latest(read(self.root / "verdicts" / assignment / f"{student}.json"))
+        """(the student's latest verdict, with the instructor's names; what the gradebook recorded of it), or Nones."""
+        verdict, recorded = _latest(read(self.root / "verdicts" / assignment / f"{student}.json"))
+        return verdict and self.names.told(verdict), recorded
+
+    @functools.cached_property
+    def names(self) -> Names:
+        """The instructor's names for wrong answers. Raises CourseError."""
+        return Names(names.read(self.root.parent), self._outcomes_of)
+
+    def _outcomes_of(self, name: Name, seed: int) -> Iterator[Outcome]:
+        from .. import course
+
+        exercise = course.exercises().get(name.exercise)
+        if exercise is None:
+            return
+        for device, level in itertools.product(DEVICES, LEVELS):
+            graded = self.get(self.key(name.digest, exercise.assignment, seed, device, level))
+            if outcome := graded and graded.verdict.exercise(name.exercise):
+                yield outcome
 
     def students(self, assignment: str) -> list[str]:
         """The students who have a verdict on an assignment, sorted, without those who were dropped."""

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -391,7 +391,7 @@ def _in_zone(time: datetime | None, zone: ZoneInfo | None) -> datetime | None:
     if time is None:
         return None
     local = time.replace(tzinfo=zone) if zone else time.astimezone()
-    return local.astimezone(timezone.utc).replace(tzinfo=None)
+    return local.astimezone(UTC).replace(tzinfo=None)
 
 
 # --- telling --------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -280,5 +280,5 @@ def _plain_yaml(text: str) -> object:
 def _utc(value: object) -> datetime | None:
     """A time (UTC, without saying so, as nbgrader has it) in Gradescope's metadata, or None."""
     if isinstance(value, datetime):
-        return value.astimezone(timezone.utc).replace(tzinfo=None) if value.tzinfo else value
+        return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
     return time_of(value)

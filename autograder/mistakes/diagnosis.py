@@ -35,6 +35,7 @@ from ..sandbox.inside import wire
 from ..verdict import Check, Diagnosis
 from .bank import Bank, Mistake, bank
 from .evidence import DIFFERENT, Likeness, accepts_alike, likeness
+from .fingerprint import fingerprint
 from .hypotheses import Behaviour, Behaviours, contradict, without_numbers
 from .lines import akin, line_of, share_of
 from .places import PREFIX, place
@@ -66,15 +67,19 @@ class Diagnostician:
     def diagnose(self, run: ExerciseRun) -> list[Diagnosis]:
         """The mistakes in a finished ExerciseRun, at most `MOST`, in the order in which to mend them.
 
-        If there is none that is known, it is said where the answer goes wrong, if that is certain.
+        If there is none that is known, it is said where the answer goes wrong, if that is certain; and `run` gets the
+        fingerprint by which to know others like it.
         """
         if run.stopped or not run.failed():
             return []
         behaviours = self._behaviours(run.exercise, run.seed)
         search = behaviours and Search(run, behaviours, self.odds)
         named = [Diagnosis(m.id, m.says, search.line_of(m)) for m in search.mistakes()] if search else []
-        where = None if named else place(run) or self._step(run)
-        return [where] if where else named
+        if named:
+            return named
+        run.fingerprint = fingerprint(run, search.all_answers() if search else None)
+        where = place(run) or self._step(run)
+        return [where] if where else []
 
     def _step(self, run: ExerciseRun) -> Diagnosis | None:
         """The first step of attention that is wrong, if it is known."""
@@ -231,6 +236,10 @@ class Search:
 
     def _is_alike(self, one: Behaviour, name: str) -> bool:
         return self._likeness(one, name).alike
+
+    def all_answers(self) -> dict[str, Transcript] | None:
+        """The student's answers to all that the failed checks ask of a right answer, by check; None without them."""
+        return self.answers if self._has_answers() else None
 
     def _has_answers(self) -> bool:
         return all(self._answers(name) is not None for name in self.failed)

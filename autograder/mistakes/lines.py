@@ -69,7 +69,7 @@ def akin(one: str, other: str, texts: tuple[Texts, Texts] = ((), ())) -> bool:
     So do products of matrices if only one of them has weights that a softmax made, or its first factor transposed.
     `texts` are those in which the lines stand.
     """
-    mine, theirs = _operations(one), _operations(other)
+    mine, theirs = operations(one), operations(other)
     if not mine or not theirs:
         return True
     if mine & theirs == {"MatMult"}:
@@ -77,7 +77,7 @@ def akin(one: str, other: str, texts: tuple[Texts, Texts] = ((), ())) -> bool:
     return bool(mine & theirs)
 
 
-def _operations(line: str) -> set[str]:
+def operations(line: str) -> set[str]:
     """What a line calls or computes, by kind; empty if it is no whole statement."""
     nodes = list(ast.walk(_statement(line)))
     called = [ast.unparse(node.func).rsplit(".", 1)[-1] for node in nodes if isinstance(node, ast.Call)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,4 +121,4 @@ def _read(path: str) -> NotebookNode:
 
 def _changed(path: str) -> datetime:
     """When a file was written last (UTC)."""
-    return datetime.fromtimestamp(os.stat(path).st_mtime, timezone.utc)
+    return datetime.fromtimestamp(os.stat(path).st_mtime, UTC)

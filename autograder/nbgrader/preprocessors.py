@@ -201,10 +201,16 @@ def write_outputs(
             continue
         outcome = graded.verdict.exercise(cell.exercise)
         if outcome is not None:
-            data = {"text/html": outcome_text.as_html(outcome), "text/plain": outcome_text.as_text(outcome)}
-            made.outputs = [nbformat.from_dict({"output_type": "display_data", "data": data, "metadata": {}})]
+            made.outputs = [_told(outcome)]
         else:
             made.outputs = [nbformat.from_dict(o) for o in graded.outputs.get(index, [])]
+
+
+def _told(outcome: verdict.Outcome) -> NotebookNode:
+    """The output of a test cell: what was found out about its exercise."""
+    data = {"text/html": outcome_text.as_html(outcome), "text/plain": outcome_text.as_text(outcome)}
+    output: Any = nbformat.from_dict({"output_type": "display_data", "data": data, "metadata": {}})
+    return output
 
 
 def require_gate(assignment: str, config: Any, directory: Any) -> None:
@@ -310,10 +316,22 @@ class SaveVerdict(SaveAutoGrades):
 
 
 class HideTests(NbGraderPreprocessor):
-    """For the feedback: shows the results of a test cell without its source."""
+    """For the feedback: shows the results of a test cell without its source.
+
+    What was told when it was graded may have a name since, or no longer, see grading/names.py.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        where = resources["nbgrader"]
+        latest, _ = store.Store(course.root()).latest_of(where["assignment"], where["student"])
+        self.renamed = {o.exercise: o for o in latest.exercises if o.fingerprint} if latest else {}
+        return super().preprocess(nb, resources)
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
         metadata = cell.metadata.get("nbgrader", {})
         if cell.cell_type == "code" and metadata.get("grade") and not metadata.get("solution"):
             cell.source = f"# {metadata['grade_id']}: what the graders found"
+            exercise = {e.grade_id: e.name for e in course.exercises().values()}.get(metadata["grade_id"])
+            if exercise in self.renamed:
+                cell.outputs = [_told(self.renamed[exercise])]
         return cell, resources

@@ -1,4 +1,4 @@
-"""Reads what the gradebook holds for the submissions of an assignment, with one query for marks and one for dates."""
+"""Reads what the gradebook holds for a class and an assignment: a query for marks, one for dates, one for names."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ from nbgrader.api import (
     BaseCell,
     Grade,
     GradeCell,
+    MissingEntry,
     Notebook,
+    Student,
     SubmittedAssignment,
     SubmittedNotebook,
     TaskCell,
 )
 from sqlalchemy import func, select
 
-from ..report.standing import Mark, Standing
+from ..errors import UsageError
+from ..report.standing import Mark, Member, Roster, Standing
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from nbgrader.api import Gradebook
 
     from .. import course
+    from .runs import NbgraderCourse
 
 
 def standings(gradebook: Gradebook, assignment: course.Assignment, student: str | None = None) -> dict[str, Standing]:
@@ -56,6 +62,45 @@ def standings(gradebook: Gradebook, assignment: course.Assignment, student: str 
         )
         for id, s in submissions.items()
     }
+
+
+def roster_of(runs: NbgraderCourse, assignment: course.Assignment, dropped: Collection[str] = ()) -> Roster:
+    """The Roster of an assignment, without the students who were `dropped`.
+
+    Raises UsageError if the gradebook does not know the assignment.
+    """
+    with runs.gradebook() as gradebook:
+        try:
+            known: Any = gradebook.find_assignment(assignment.name)
+        except MissingEntry:
+            number = assignment.name.split("_")[0]
+            raise UsageError(
+                f"The gradebook does not know {assignment.name}. Run `autograder build {number}` first."
+            ) from None
+        worth = sum(cell.max_score for n in known.notebooks for cell in (*n.grade_cells, *n.task_cells))
+        found = standings(gradebook, assignment)
+        pages = _pages(gradebook, known.id)
+        students = gradebook.db.execute(select(Student.id, Student.first_name, Student.last_name)).all()
+        gradebook.db.rollback()
+    members = [
+        Member(id, (first or "").strip(), (last or "").strip(), found.get(id), pages.get(id, ""))
+        for id, first, last in students
+        if id not in dropped
+    ]
+    exercises = {e.grade_id for e in assignment.exercises}
+    by_hand = [cell.grade_id for cell in assignment.cells if cell.grade and cell.grade_id not in exercises]
+    return Roster(sorted(members, key=lambda one: one.order), worth, by_hand)
+
+
+def _pages(gradebook: Gradebook, assignment: str) -> dict[str, str]:
+    """By student: the number by which Formgrader knows the notebook."""
+    submission, notebook = SubmittedAssignment.__table__, SubmittedNotebook.__table__
+    rows = gradebook.db.execute(
+        select(submission.c.student_id, notebook.c.id)
+        .join(notebook, notebook.c.assignment_id == submission.c.id)
+        .where(submission.c.assignment_id == assignment)
+    )
+    return {student: page for student, page in rows}
 
 
 def _submissions(gradebook: Gradebook, assignment: str, student: str | None) -> dict[str, Any]:

@@ -252,6 +252,7 @@ class Batch(Protocol):
     known: list[tuple[str, str]]
     unreadable: list[str]
     statuses: Counter[str]
+    sandbox: str
     slowest: list[tuple[float, str, str, float]]
 
 

@@ -1,14 +1,17 @@
-"""What the gradebook holds for a submission, as pages and tables show it: by hand, waiting, late, extra credit.
+"""What the gradebook holds for a submission and for a class, as pages and tables show it.
 
-`nbgrader/standings.py` reads it; what a check found stands in the Verdict alone.
+That is what was given by hand, waits, came late or is extra. `nbgrader/standings.py` reads it; what a check found
+stands in the Verdict alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from ..course import Assignment
+from ..verdict import Verdict, printable
 from .outcome_text import name_of, points
 
 
@@ -104,6 +107,83 @@ class Standing:
         if any(mark.ungraded for mark in self.marks):
             return f"{score} of {points(self.so_far)} so far"
         return f"{score} / {points(self.max_score)}"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A student of the gradebook's roster; without a `standing`, nothing was handed in.
+
+    `page` is the number by which Formgrader knows the notebook.
+    """
+
+    student: str
+    first: str = ""
+    last: str = ""
+    standing: Standing | None = None
+    page: str = ""
+
+    @property
+    def name(self) -> str:
+        """Last name and first name; the id if the roster has neither."""
+        return printable(", ".join(filter(None, (self.last, self.first)))) or self.student
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """By this, a class is sorted."""
+        return self.name.casefold(), self.student
+
+    @property
+    def score(self) -> float:
+        return self.standing.score if self.standing else 0.0
+
+    @property
+    def penalty(self) -> float:
+        return self.standing.penalty if self.standing else 0.0
+
+    @property
+    def late(self) -> timedelta:
+        return self.standing.late if self.standing else timedelta()
+
+    @property
+    def waiting(self) -> list[str]:
+        """The cells that a person has yet to look at."""
+        return [mark.cell for mark in self.standing.waiting] if self.standing else []
+
+    def mark(self, cell: str) -> Mark | None:
+        return self.standing.of_cell(cell) if self.standing else None
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The class, sorted by name; `max_score` is what the assignment is worth, `by_hand` its cells graded by hand."""
+
+    members: list[Member]
+    max_score: float
+    by_hand: list[str] = field(default_factory=list)
+
+    @property
+    def handed_in(self) -> list[Member]:
+        return [one for one in self.members if one.standing]
+
+    @property
+    def missing(self) -> list[Member]:
+        """Those who have not handed in."""
+        return [one for one in self.members if not one.standing]
+
+    @property
+    def waiting(self) -> int:
+        """How many answers wait to be graded by hand."""
+        return sum(len(one.waiting) for one in self.members)
+
+
+def of_verdicts(assignment: Assignment, verdicts: Iterable[tuple[str, Verdict]]) -> Roster:
+    """The Roster as it would be if nobody had changed anything in the gradebook."""
+    members = []
+    for student, verdict in verdicts:
+        found = [(exercise, verdict.exercise(exercise.name)) for exercise in assignment.exercises]
+        marks = [Mark(e.grade_id, e.name, outcome.score, None, 0.0, e.points, False) for e, outcome in found if outcome]
+        members.append(Member(student, standing=Standing(tuple(marks))))
+    return Roster(sorted(members, key=lambda one: one.order), sum(e.points for e in assignment.exercises))
 
 
 MOST = 10  # names in a sentence, at most

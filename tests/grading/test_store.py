@@ -61,12 +61,7 @@ def tally(student, verdict):
     """What the report and the table make of a verdict."""
     assignment = course.find_assignment("02")
     outcome_text.ClassTable(assignment).add(student, verdict)
-    class_report.student_row(student, verdict, assignment)
-    (headline := class_report.Headline()).add(student, verdict)
-    headline.summary()
-    for exercise in assignment.exercises:
-        (made := class_report.ExerciseTally(exercise)).add(student, verdict.exercise(exercise.name))
-        made.summary()
+    class_report.render(assignment, [(student, verdict)])
 
 
 def use(graded):

@@ -1,5 +1,9 @@
 """The class report, from made-up verdicts: what it says, and that nothing a student wrote gets out of its place."""
 
+import itertools
+import json
+import re
+from datetime import datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,14 +12,17 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from autograder.report import class_report
+from autograder.report.groups import grouped
+from autograder.report.standing import Mark, Member, Roster, Standing, of_verdicts
 from autograder.verdict import Check, Diagnosis, Outcome, Verdict, without_grade
 
+CODE = [("ada", "def one(): <b>")]
 HOSTILE = '<script>alert("1")</script>'
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
 def assignment(**points):
-    exercises = tuple(SimpleNamespace(name=name, points=value) for name, value in points.items())
+    exercises = tuple(SimpleNamespace(name=name, points=value, grade_id=name) for name, value in points.items())
     return SimpleNamespace(name="09_made_up", exercises=exercises)
 
 
@@ -43,7 +50,7 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.tags, self.links, self.attributes, self.text, self.open = [], [], [], [], []
+        self.tags, self.links, self.attributes, self.text, self.open, self.ids = [], [], [], [], [], []
         self.feed(text)
         self.close()
         assert not self.open, f"left open: {self.open}"
@@ -52,6 +59,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
         self.attributes += [name for name, _ in attributes]
+        self.ids += [value for name, value in attributes if name == "id"]
         self.links += [value for name, value in attributes if name in ("href", "src")]
         if tag not in VOID:
             self.open.append(tag)
@@ -69,12 +77,47 @@ def page(course_assignment, verdicts):
     return Page(class_report.render(course_assignment, sorted(verdicts.items())))
 
 
+def person(student, number=1, **about):
+    return class_report.Person(number, Member(student, standing=Standing(()), **about))
+
+
+def mistakes_of(outcomes):
+    """The Mistakes of a class, from the outcomes of the exercise `one` by student."""
+    found = class_report.Mistakes()
+    for student, outcome in outcomes.items():
+        found.add(person(student), verdict(*filter(None, [outcome])))
+    return found
+
+
 def tally(outcomes):
     """The summary of the exercise `one`, from its outcomes by student."""
-    found = class_report.ExerciseTally(SimpleNamespace(name="one", points=2.0))
+    found = class_report.ExerciseTally(SimpleNamespace(name="one", points=2.0, grade_id="one"))
     for student, outcome in outcomes.items():
-        found.add(student, outcome)
-    return found.summary()
+        found.add(person(student), outcome, outcome.score if outcome else 0.0)
+    return found.summary(mistakes_of(outcomes))
+
+
+def standing(student, score=1.0, **about):
+    """Somebody who has one mark, for the exercise `one` of two points."""
+    return member(student, mark("one", 2.0, score), **about)
+
+
+def mark(cell, most, auto=None, by_hand=None, extra=0.0, waits=False):
+    """A mark of the exercise `one`, or of an answer that a person grades."""
+    return Mark(cell, "one" if cell == "one" else "", auto, by_hand, extra, most, waits)
+
+
+def member(student, *marks, **about):
+    """Somebody who has handed in, with these marks."""
+    when = {name: about.pop(name) for name in ("handed_in", "due", "penalty") if name in about}
+    return Member(student, standing=Standing(marks, **when), **about)
+
+
+def roster_page(*standings, by_hand=(), **verdicts):
+    """The page of a class of the exercise `one`, whose gradebook holds these standings."""
+    roster = Roster(sorted(standings, key=lambda one: one.order), 2.0, list(by_hand))
+    verdicts = verdicts or {one.student: verdict(graded("one", ["a"], {"b": "No."})) for one in standings}
+    return class_report.render(assignment(one=2.0), sorted(verdicts.items()), roster, lambda group: CODE)
 
 
 # --- what it says ---------------------------------------------------------------------------------
@@ -87,16 +130,17 @@ def test_headline():
         "cleo": verdict(without_grade("one", 2.0, "timeout", "slow"), graded("two", ["c"])),
         "dan": verdict(without_grade("one", 2.0, "rejected", "no"), without_grade("two", 1.0, "rejected", "no")),
     }
-    headline = class_report.Headline()
-    for student, one in verdicts.items():
-        headline.add(student, one)
+    roster = of_verdicts(assignment(one=2.0, two=1.0), verdicts.items())
+    headline = class_report.Headline(roster)
+    for one in roster.members:
+        headline.add(class_report.Person(1, one), verdicts[one.student])
     numbers = headline.summary()
-    assert (numbers["students"], numbers["full"], numbers["ungraded"], numbers["max"]) == (4, 1, 2, 3.0)
+    assert (numbers["students"], numbers["full"], numbers["max"]) == (4, 1, 3.0)
     assert (numbers["mean"], numbers["median"]) == (1.5, 1.5)
     assert [reason["text"] for reason in numbers["reasons"]] == ["ran too long", "could not be read"]
     words = page(assignment(one=2.0, two=1.0), verdicts).words
-    assert "It ran too long: cleo ( one )" in words
-    assert "It could not be read: dan" in words
+    assert "It ran too long : cleo ( one )" in words
+    assert "It could not be read : dan" in words
 
 
 def test_distribution():
@@ -112,9 +156,24 @@ def test_mistakes_are_counted_and_the_most_common_comes_first():
         "bob": graded("one", [], {"a": ""}, ["mask-inverted", "no-scale"]),
         "cleo": graded("one", ["a"]),
     }
-    found = tally(outcomes)["mistakes"]
-    assert [(m["id"], m["students"]) for m in found] == [("no-scale", ["ada", "bob"]), ("mask-inverted", ["bob"])]
-    assert found[0]["says"] == "What no-scale says."
+    found = [(one.id, many) for one, many in tally(outcomes)["mistakes"]]
+    assert found == [("no-scale", 2), ("mask-inverted", 1)]
+    first, second = class_report.teach(mistakes_of(outcomes), [])
+    assert (first["id"], first["says"], first["many"]) == ("no-scale", "What no-scale says.", 2)
+    assert (second["id"], second["exercises"]) == ("mask-inverted", [("one", 1)])
+
+
+def test_one_mistake_in_two_exercises_is_taught_once():
+    found = class_report.Mistakes()
+    found.add(person("ada"), verdict(*(graded(name, [], {"a": ""}, ["no-scale"]) for name in ("one", "two"))))
+    found.add(person("bob"), verdict(graded("two", [], {"a": ""}, ["no-scale"])))
+    (lesson,) = class_report.teach(found, [])
+    assert lesson["many"] == 2 and lesson["exercises"] == [("two", 2), ("one", 1)]
+
+
+def test_what_only_says_where_is_not_taught():
+    outcomes = {"ada": graded("one", [], {"a": ""}, ["place-values", "stands-on-two"])}
+    assert not class_report.teach(mistakes_of(outcomes), [])
 
 
 def test_an_original_that_nobody_has_touched_is_no_mistake():
@@ -130,7 +189,8 @@ def test_checks_are_sorted_by_how_often_they_fail():
         "cleo": without_grade("one", 2.0, "error", "no"),
         "dan": None,
     }
-    first, second = tally(outcomes)["checks"]
+    found = tally(outcomes)
+    (first,), (second,) = found["failing"], found["passing"]
     assert (first["sentence"], first["failed"], first["of"], first["rate"]) == ("The sentence of a.", 1, 2, 0.5)
     assert (second["sentence"], second["failed"]) == ("The sentence of b.", 0)
 
@@ -150,13 +210,13 @@ def test_sentence_of_a_check_that_nobody_passed(messages, expected):
     checks = [Check("a", "values", 1.0, False, m) for m in messages]
     found = class_report.CheckTally(checks[0])
     for check in checks:
-        found.add(check)
+        found.add(check, 0.0)
     assert found.sentence() == expected
 
 
 def test_sentence_of_a_check_that_somebody_passed():
     outcomes = {"ada": graded("one", [], {"a": "No."}), "bob": graded("one", ["a"]), "cleo": graded("one", ["a"])}
-    (check,) = tally(outcomes)["checks"]
+    (check,) = tally(outcomes)["failing"]
     assert (check["sentence"], check["failed"], check["of"]) == ("The sentence of a.", 1, 3)
 
 
@@ -166,14 +226,98 @@ def test_a_list_of_a_large_class_names_the_first_and_counts_the_others(monkeypat
     verdicts |= {name: verdict(without_grade("one", 1.0, "timeout", "slow")) for name in "vwx"}
     parsed = page(assignment(one=1.0), verdicts)
     assert "a , b and 2 others" in parsed.words
-    assert "It ran too long: v , w and 1 other." in parsed.words
+    assert "It ran too long : v , w and 1 other ." in parsed.words
     assert sum(link.startswith("../feedback/") for link in parsed.links) == len(verdicts), "the table has everybody"
+
+
+# --- what the gradebook says ------------------------------------------------------------------------
+
+
+def test_names_are_those_of_the_roster_and_sorted():
+    text = roster_page(standing("a1", last="Zuse", first="Konrad"), standing("z1", last="Ärger"), standing("m"))
+    table = text[text.index('id="students"') :]
+    places = [table.index(name) for name in ("m</bdi>", "Zuse, Konrad", "Ärger")]
+    assert places == sorted(places) and "<bdi>a1</bdi>" in table
+
+
+def test_scores_are_those_of_the_gradebook_and_changes_are_told():
+    due = datetime(2026, 5, 1)
+    late = {"due": due, "handed_in": due + timedelta(days=3, hours=2)}
+    changed = member("ada", mark("one", 2.0, 1.0, 1.5, 0.25), penalty=1.0, **late)
+    words = Page(roster_page(changed)).words
+    assert "1.75 / 2" in words and "by hand; the checks gave 1" in words and "0.25 of it extra" in words
+    assert "late by 3 days 2 hours, −1" in words and "0.75 / 2" in words
+    assert "mean 0.75 of 2" in words
+
+
+def test_who_has_not_handed_in_and_what_waits():
+    waits = member("ada", mark("one", 2.0, 2.0), mark("essay", 4.0, waits=True))
+    empty = member("bob", mark("one", 2.0, 2.0), mark("essay", 4.0, 0.0))
+    words = Page(roster_page(waits, empty, Member("carl", last="Gauss"), by_hand=["essay"])).words
+    assert "1 answer waits to be graded by hand: essay (1)" in words and "Scores so far" in words
+    assert "1 has not handed in Gauss" in words and "handed in 2 of 3" in words
+    assert "so far" in words and "no answer" in words
+    assert "not handed in" in words[words.index("Students") :]
+
+
+def test_who_was_taken_out_of_the_gradebook_is_left_out():
+    verdicts = {name: verdict(graded("one", ["a"], {"b": ""}, ["m"])) for name in ("ada", "bob")}
+    words = Page(roster_page(standing("ada"), **verdicts)).words
+    assert "bob" not in words and "1 student" in words and "2 students" not in words
+
+
+def test_mistakes_and_students_link_to_each_other():
+    parsed = Page(roster_page(standing("ada"), ada=verdict(graded("one", ["a"], {"b": ""}, ["m"]))))
+    assert parsed.links.count("#student-1") == 1 and parsed.links.count("#mistake-1") == 2
+    assert {"student-1", "mistake-1"} <= set(parsed.ids)
+
+
+def test_every_link_within_the_page_leads_somewhere(hostile):
+    parsed = page(assignment(one=1.0), hostile)
+    assert {link[1:] for link in parsed.links if link.startswith("#")} <= set(parsed.ids)
+    assert len(parsed.ids) == len(set(parsed.ids))
+
+
+# --- equal answers ----------------------------------------------------------------------------------
+
+
+def nameless(*sums, checks=("a",)):
+    outcome = graded("one", [], dict.fromkeys(checks, "No."), ["place-values"])
+    outcome.fingerprint = json.dumps({check: ["form", 0.001, *(sums or (1.0, 2.0, 3.0, 4.0))] for check in checks})
+    return verdict(outcome)
+
+
+def test_equal_answers_without_a_name_are_shown_and_taught():
+    verdicts = {"ada": nameless(), "bob": nameless(1.0002, 2.0, 3.0, 4.0), "cleo": nameless(1.1, 2.0, 3.0, 4.0)}
+    text = roster_page(*map(standing, verdicts), **verdicts)
+    found = Page(text)
+    group = grouped(sorted(verdicts.items())).all()[0]
+    assert group.students == ["ada", "bob"] and f"2 students: {group.id}" in found.words
+    assert "wrong in one and the same way" in found.words and "def one(): &lt;b&gt;" in text
+    assert f"#group-{group.id}" in found.links and {link[1:] for link in found.links if link[0] == "#"} <= {*found.ids}
+
+
+# --- which checks are telling -----------------------------------------------------------------------
+
+
+def test_correlations_are_told_of_large_classes_only():
+    outcomes = {
+        f"s{n}": graded("one", ["a"] if n % 2 else [], {} if n % 2 else {"a": ""}) for n in range(class_report.ENOUGH)
+    }
+    assert not tally(dict(list(outcomes.items())[1:]))["telling"]
+    found = class_report.CheckTally(Check("a", "values", 1.0, True, "It."))
+    for n in range(class_report.ENOUGH):
+        found.add(Check("a", "values", 1.0, n >= 20, "It."), total=float(n))
+    assert 0.7 < found.telling() < 1.0
+    for n in range(100):
+        found.add(Check("a", "values", 1.0, n < 50, "It."), total=float(n))
+    assert found.telling() < 0, "who passes it does badly elsewhere"
 
 
 def test_nobody_and_nothing():
     assert "No submission of this exercise could be graded." in page(assignment(one=2.0), {}).words
     empty = page(assignment(one=2.0), {"ada": verdict()})
-    assert "not graded" in empty.words
+    assert "not graded" in empty.words and "No mistake was named." in empty.words
 
 
 def test_backticks_become_code():
@@ -185,7 +329,9 @@ def test_it_is_accessible():
     text = class_report.render(assignment(one=1.0), [("ada", verdict(graded("one", ["a"])))])
     assert '<html lang="en">' in text
     assert 'scope="row"' in text and 'scope="col"' in text and "<caption>" in text
-    assert "prefers-color-scheme: dark" in text
+    assert "prefers-color-scheme: dark" in text and "print-color-adjust: exact" in text
+    levels = [int(tag[1]) for tag in Page(text).tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and all(after - before <= 1 for before, after in itertools.pairwise(levels))
 
 
 # --- hostile input --------------------------------------------------------------------------------

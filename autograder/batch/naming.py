@@ -1,0 +1,163 @@
+"""`autograder name`: gives a group of equal wrong answers, and all later ones like it, the instructor's sentence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import course
+from ..checks.source_text import without_comments
+from ..course import Assignment
+from ..errors import Unreadable, UsageError
+from ..grading import alike, names
+from ..grading.names import Name
+from ..grading.store import Store, write
+from ..report.groups import Group, cells_of, grouped
+from ..report.outcome_text import name_of
+from ..submission.read import StrPath, read_notebook
+from ..submission.restore import RestoredCell, restore
+from ..verdict import Graded
+from .tasks import Task
+
+if TYPE_CHECKING:
+    from ..grading.grader import Grader
+    from .run import Engine
+
+TRIED = 3  # students of a group whose answer may become the example
+
+
+def grade_examples(
+    engine: Engine, results: Store, assignment: Assignment, seed: int, device: str, sandbox: str
+) -> None:
+    """Grade the examples of all names for this assignment, unless it is known what they do on these inputs."""
+    tasks = []
+    for exercise in assignment.exercises:
+        for name in results.names.of(exercise.name):
+            key = results.key(name.digest, assignment.name, seed, device, sandbox)
+            if not results.has(key):
+                tasks.append(Task("", key, name.data, assignment.name, seed))
+    if not tasks:
+        return
+    for task, graded in engine.graded(iter(tasks), len(tasks)):
+        results.put(task.key, graded)
+
+
+def listing(root: StrPath) -> str:
+    """The names that a course has given, and the groups that have none yet, one line each."""
+    results, lines = Store(root), []
+    for name in results.names.given.values():
+        lines.append(f"{name.id}  {name.says}")
+    for assignment in course.assignments().values():
+        for group in grouped(results.each(assignment.name)).all():
+            many = len(group.members)
+            said = f"no name yet, {many} student{'' if many == 1 else 's'}: {', '.join(map(name_of, group.students))}"
+            lines.append(f"{group.id}  {said}")
+    return "\n".join(lines) or "No answers are named, and none that was graded waits for a name."
+
+
+def rename(root: StrPath, id: str, says: str) -> str | None:
+    """Give a name that there is already another sentence; returns what to tell the user, None if there is none."""
+    given = {name.id: name for name in names.read(root)}
+    if id not in given:
+        return None
+    given[id] = Name(id, names.sentence(says), given[id].code)
+    _write(root, given.values())
+    return f"{id} has another sentence now. {_next(id)}"
+
+
+def remove(root: StrPath, id: str) -> str:
+    """Take a name back; returns what to tell the user. Raises UsageError."""
+    given = {name.id: name for name in names.read(root)}
+    if id not in given:
+        known = ", ".join(given) or "none"
+        raise UsageError(f"There is no name {id!r} to be taken back: the course has {known}.")
+    del given[id]
+    _write(root, given.values())
+    return f"{id} has no name any more. {_next(id)}"
+
+
+def give(root: StrPath, id: str, says: str, grader: Grader, device: str) -> str:
+    """Name a group; returns what to tell the user. Raises UsageError.
+
+    The answer that becomes its example must do the same once more: one that is left to chance cannot be known again.
+    """
+    says = names.sentence(says)
+    assignment = assignment_of(id)
+    results = Store(root)
+    group = grouped(results.each(assignment.name)).find(id)
+    if group is None:
+        number = assignment.name.split("_")[0]
+        raise UsageError(
+            f"No wrong answers without a name are called {id}: `autograder report {number}` shows which are."
+        )
+    for code, seed, graded in _tried(root, assignment, group, grader):
+        outcome = graded.verdict.exercise(group.exercise)
+        if outcome and graded.final and alike.equal(outcome.fingerprint, group.members[0].outcome.fingerprint):
+            name = Name(id, says, code)
+            results.put(results.key(name.digest, assignment.name, seed, device, grader.parent.level), graded)
+            _write(root, [*results.names.given.values(), name])
+            who = ", ".join(map(name_of, group.students))
+            return f"{id} has a name now, which is told to {who}, and to later answers like it. {_next(id)}"
+    raise UsageError(
+        f"{id} cannot be named: none of its answers is there any more and does the same once more, perhaps because"
+        " it is left to chance. Grade the assignment again, and look at its report."
+    )
+
+
+def assignment_of(id: str) -> Assignment:
+    """The assignment with the exercise of a group. Raises UsageError."""
+    exercise = id.rpartition("-")[0]
+    if not names.ID.fullmatch(id) or exercise not in course.exercises():
+        raise UsageError(f"{id!r} is no group of this course: `autograder name` lists those there are.")
+    return course.find_assignment(course.exercises()[exercise].assignment)
+
+
+def _tried(
+    root: StrPath, assignment: Assignment, group: Group, grader: Grader
+) -> Iterator[tuple[tuple[tuple[str, str], ...], int, Graded]]:
+    """What may be the example of a group, the seed of its inputs, and what came of it, one after another.
+
+    An answer is tried with as little of its notebook as may do, then with all of it.
+    """
+    for member in group.members[:TRIED]:
+        try:
+            cells = cells_of(root, assignment, member.student)
+        except Unreadable as problem:
+            print(f"autograder: {name_of(member.student)}: {problem}", file=sys.stderr)
+            continue
+        for kept in (_needed(cells, group.exercise), [cell for cell in cells if _is_own(cell)]):
+            code = tuple((cell.known.grade_id if cell.known else "", without_comments(cell.source)) for cell in kept)
+            restored = restore(read_notebook(names.notebook(code)), assignment.cells, assignment)
+            graded = grader.grade_cells(restored, assignment.exercises, member.seed, "", assignment.name, alone=True)
+            yield code, member.seed, graded
+
+
+def _is_own(cell: RestoredCell) -> bool:
+    """Whether it is code of the student's that runs."""
+    return cell.runs and not (cell.known and cell.known.locked)
+
+
+def _needed(cells: Sequence[RestoredCell], exercise: str) -> list[RestoredCell]:
+    """A student's cells without those that answer other exercises."""
+    others = course.exercises().keys() - {exercise}
+    kept = []
+    for cell in filter(_is_own, cells):
+        defined = course.defined_in(cell.source)
+        if exercise in defined or not defined & others:
+            kept.append(cell)
+    return kept
+
+
+def _write(root: StrPath, given: Iterable[Name]) -> None:
+    path = Path(root) / names.FILE
+    write(path, names.text_of(given))
+    path.chmod(0o644)
+
+
+def _next(id: str) -> str:
+    exercise = id.rpartition("-")[0]
+    found = course.exercises().get(exercise)
+    number = found.assignment.split("_")[0] if found else "NN"
+    return f"`autograder report {number}` writes the feedback with it."

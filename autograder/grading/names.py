@@ -1,0 +1,172 @@
+"""The instructor's own names for wrong answers: `names.json` in the course's folder, and whom they are told to.
+
+A name is a sentence about an example: the code of one student's answer, without comments. It is told to everybody whose
+answer is equal to the example, that is: has the same fingerprint on the same inputs (mistakes/fingerprint.py). So the
+example is graded like a submission on the inputs that the class gets, and its result is kept in the store like any
+other; a new seed or a mended check only means that it is graded once more.
+
+Names are given to verdicts when these are read, so that neither results nor grades depend on them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import CourseError, Unreadable, UsageError
+from ..submission.read import StrPath, read_bytes
+from ..verdict import Diagnosis, Outcome, Verdict, printable
+from . import alike
+
+FILE = "names.json"
+LONGEST = 600  # characters of a sentence
+LARGEST = 8 * 2**20  # bytes of the file
+ID = re.compile(rf"(\w+)-([0-9a-f]{{{alike.SHORT}}})")
+PLACE = "place-"  # ids of a diagnosis that is no name begin with this, see mistakes/places.py
+
+
+@dataclass(frozen=True)
+class Name:
+    """The sentence that an instructor has for answers like an example.
+
+    `code` are the example's cells, each with the grade id that it had, or "".
+    """
+
+    id: str
+    says: str
+    code: tuple[tuple[str, str], ...]
+
+    @property
+    def exercise(self) -> str:
+        return self.id.rpartition("-")[0]
+
+    @property
+    def data(self) -> bytes:
+        """The example as a notebook, to be graded like a submission."""
+        return notebook(self.code)
+
+    @property
+    def digest(self) -> str:
+        """The hash of the example, as that of a submission."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    def told(self, outcome: Outcome) -> Outcome:
+        """The outcome with this name in place of what was said of it before."""
+        kept = [d for d in outcome.diagnosis if not d.id.startswith(PLACE)]
+        return replace(outcome, diagnosis=[*kept, Diagnosis(self.id, self.says)])
+
+
+def notebook(code: Iterable[tuple[str, str]]) -> bytes:
+    """Code cells, pairs of a grade id (or "") and a text, as a notebook."""
+    cells = [
+        {
+            "cell_type": "code",
+            "id": f"cell-{number}",
+            "metadata": {"nbgrader": {"grade_id": grade_id}} if grade_id else {},
+            "source": source,
+            "execution_count": None,
+            "outputs": [],
+        }
+        for number, (grade_id, source) in enumerate(code)
+    ]
+    whole = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(whole, sort_keys=True).encode()
+
+
+class Names:
+    """The names of a course. `outcome_of(name, seed)` gives the outcomes of a name's example on the inputs of a seed,
+    one for each device on which it was graded.
+    """
+
+    def __init__(self, given: Iterable[Name], outcome_of: Callable[[Name, int], Iterable[Outcome]]) -> None:
+        self.given = {name.id: name for name in given}
+        self.outcome_of = outcome_of
+        self.known: dict[tuple[str, int], list[alike.Fingerprint]] = {}
+
+    def of(self, exercise: str) -> list[Name]:
+        """The names for answers to an exercise."""
+        return [name for name in self.given.values() if name.exercise == exercise]
+
+    def told(self, verdict: Verdict) -> Verdict:
+        """The verdict, in which answers that are like an example have its name."""
+        if not self.given or not any(outcome.fingerprint for outcome in verdict.exercises):
+            return verdict
+        return replace(verdict, exercises=[self._told(outcome, verdict.seed) for outcome in verdict.exercises])
+
+    def _told(self, outcome: Outcome, seed: int) -> Outcome:
+        names = self.of(outcome.exercise)
+        theirs = alike.parsed(outcome.fingerprint) if names else None
+        if theirs is None:
+            return outcome
+        for name in names:
+            if any(map(theirs.equals, self._fingerprints(name, seed))):
+                return name.told(outcome)
+        return outcome
+
+    def _fingerprints(self, name: Name, seed: int) -> list[alike.Fingerprint]:
+        if (name.id, seed) not in self.known:
+            found = [alike.parsed(outcome.fingerprint) for outcome in self.outcome_of(name, seed)]
+            self.known[name.id, seed] = [one for one in found if one]
+        return self.known[name.id, seed]
+
+
+def is_unnamed(outcome: Outcome) -> bool:
+    """Whether an answer is wrong in a way that nobody has put into words, and can be compared with others."""
+    if not outcome.fingerprint or outcome.not_started:
+        return False
+    return all(d.id.startswith((PLACE, "stands-on-")) for d in outcome.diagnosis)
+
+
+# --- the file -------------------------------------------------------------------------------------
+
+
+def read(root: StrPath) -> list[Name]:
+    """The names in the file of a course; none if there is no file. Raises CourseError."""
+    path = Path(root) / FILE
+    if not path.exists():
+        return []
+    try:
+        found = json.loads(read_bytes(path, most=LARGEST))
+        return [_name(id, entry) for id, entry in found.items()]
+    except Unreadable as problem:
+        raise CourseError(f"{FILE}: {problem}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        problem = f"{FILE} cannot be read ({type(error).__name__}: {error})"
+        raise CourseError(f"{problem}: mend it, or move it away and name the answers again.") from None
+
+
+def _name(id: str, entry: Mapping[str, Any]) -> Name:
+    """An entry of the file as a Name. Raises ValueError, TypeError and KeyError for what is none."""
+    if not ID.fullmatch(id):
+        raise ValueError(f"{id[:60]!r} is no group")
+    code = tuple((str(cell["grade_id"]), str(cell["source"])) for cell in entry["code"])
+    return Name(id, sentence(entry["says"]), code)
+
+
+def sentence(text: object) -> str:
+    """A sentence as it is told: on one line, printable and not too long. Raises UsageError and TypeError."""
+    if not isinstance(text, str):
+        raise TypeError("what is said is no text")
+    said = printable(" ".join(text.split()))
+    if not said:
+        raise UsageError("The sentence is empty: say in it what is wrong, and what to do.")
+    if len(said) > LONGEST:
+        raise UsageError(f"The sentence has {len(said)} characters; at most {LONGEST} are told to a student.")
+    return said
+
+
+def text_of(given: Iterable[Name]) -> str:
+    """The text of the file."""
+    entries = {
+        name.id: {
+            "says": name.says,
+            "code": [{"grade_id": grade_id, "source": source} for grade_id, source in name.code],
+        }
+        for name in sorted(given, key=lambda name: name.id)
+    }
+    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
