@@ -82,8 +82,8 @@ def test_the_export_has_them(place):
 
 
 def test_the_feedback_names_the_mistake(place):
-    code, out, said = autograder(place, "report", "01", "--jobs", "1")
-    assert (code, said) == (0, ""), out
+    code, out, said = autograder(place, "report", "01", NAME, "--jobs", "1")
+    assert (code, said) == (0, "") and out.count("are written") == 1, out
     pages = {s: (place / "feedback" / s / NAME / f"{NAME}.html").read_text() for s in ("ada", "bela", "lena")}
     assert SUMS in pages["bela"] and SUMS not in pages["ada"] and SUMS not in pages["lena"]
     assert "not started" in pages["lena"], "the original as it was released"

@@ -397,7 +397,7 @@ def row(assignment: Assignment, verdicts: Collection[Verdict]) -> str:
 
 def about_the_table(assignments: Iterable[Assignment]) -> str:
     """What stands in the table's columns."""
-    mistakes = "Mistakes are those that were named to students, who began the exercise."
+    mistakes = "Mistakes are those named to students who had begun the exercise."
     by_hand = "Points by hand are for written answers, which wait for you; the means are without them. "
     return textwrap.fill((by_hand if any(a.points_by_hand for a in assignments) else "") + mistakes, WIDTH)
 
