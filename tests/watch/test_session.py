@@ -80,16 +80,14 @@ def test_hints_come_one_by_one(watched):
     assert watch.state.hints == hints and watch.state.more_hints == 0
 
 
-def test_what_another_cell_does_when_called_is_found_out_after_all(watched, grader):
-    """The text says that only `SingleHeadSelfAttention` is concerned; in truth, its call breaks the others."""
+def test_what_the_text_of_a_change_does_not_tell_is_found_out_after_all(watched, monkeypatch):
+    """A function may change torch itself when it is called, so what is kept from before is only kept for a moment."""
     watch, notebook, save = watched
-    cell = cell_of(notebook, "SingleHeadSelfAttention-solution")
-    breaks = "    def __init__(self, *sizes):\n        torch.Tensor.softmax = F.softmax = torch.softmax = None\n"
-    cell["source"] = "class SingleHeadSelfAttention(nn.Module):\n" + breaks + "        super().__init__()\n"
+    monkeypatch.setattr(changes, "concerned", lambda *_: set())
+    cell_of(notebook, "SelfAttention-solution")["source"] = original_of(solution_of("SelfAttention").source)
     save()
-    assert watch.look() and [e.full for e in watch.state.verdict.exercises] == [False, True, True]
-    assert watch.settle() and watch.state.verdict == grader.grade_file(watch.state.path, None, SEED).verdict
-    assert [e.full for e in watch.state.verdict.exercises] == [False, False, False]
+    assert watch.look() and watch.state.verdict.full
+    assert watch.settle() and not watch.state.verdict.exercise("SelfAttention").full
 
 
 def test_an_endless_loop_is_told_and_not_waited_for_twice(watched):
