@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,9 @@ from autograder.watch import changes
 from autograder.watch.session import Watch
 
 SEED = 7
+
+
+BEGUN = f"{original_of(solution_of('SelfAttention', ROOT).source)}\nbegun = True\n"
 
 
 class Counting:
@@ -45,7 +49,8 @@ def watched(grader, solution, tmp_path):
     """(a Watch of the solution of 02 that has settled, the parsed notebook, a function that saves it)."""
     path = hand_in(solution, tmp_path)
     watch = Watch(Counting(grader), str(path), None, SEED)
-    assert watch.look() and watch.settle() and not watch.settle() and not watch.look()
+    assert watch.look() and not watch.settle(), "all is right, so there is nothing more to show"
+    assert watch.state.settled and not watch.settle() and not watch.look()
 
     def save():
         hand_in(solution, tmp_path, "new")
@@ -57,7 +62,7 @@ def watched(grader, solution, tmp_path):
 def test_a_save_grades_what_it_concerns_and_then_all_as_check_does(watched, grader):
     watch, notebook, save = watched
     assert watch.state.verdict.full and watch.state.next is None
-    cell_of(notebook, "SelfAttention-solution")["source"] = original_of(solution_of("SelfAttention").source)
+    cell_of(notebook, "SelfAttention-solution")["source"] = BEGUN
     save()
     watch.grader.asked.clear()
     assert watch.look() and watch.grader.asked == [["SelfAttention"]]
@@ -84,7 +89,7 @@ def test_what_the_text_of_a_change_does_not_tell_is_found_out_after_all(watched,
     """A function may change torch itself when it is called, so what is kept from before is only kept for a moment."""
     watch, notebook, save = watched
     monkeypatch.setattr(changes, "concerned", lambda *_: set())
-    cell_of(notebook, "SelfAttention-solution")["source"] = original_of(solution_of("SelfAttention").source)
+    cell_of(notebook, "SelfAttention-solution")["source"] = BEGUN
     save()
     assert watch.look() and watch.state.verdict.full
     assert watch.settle() and not watch.state.verdict.exercise("SelfAttention").full
@@ -98,9 +103,21 @@ def test_an_endless_loop_is_told_and_not_waited_for_twice(watched):
     watch.grader.asked.clear()
     assert watch.look() and watch.grader.asked == [["attention"]]
     assert watch.state.verdict.exercise("attention").status == "timeout" and watch.state.next == "attention"
-    assert not watch.settle() and len(watch.grader.asked) == 1
+    watch.settle()
+    assert watch.grader.asked[1:] == [["SingleHeadSelfAttention", "SelfAttention"]]
+    assert watch.state.verdict.exercise("attention").status == "timeout"
     save()
-    assert watch.look() and len(watch.grader.asked[1]) == 3, "another save is another try, of everything"
+    assert watch.look() and len(watch.grader.asked[2]) == 3, "another save is another try, of everything"
+
+
+def test_a_cell_that_never_ends_is_told(watched, grader, monkeypatch):
+    watch, notebook, save = watched
+    monkeypatch.setattr(grader.parent, "limits", replace(grader.parent.limits, cell=0.5))
+    notebook["cells"].append({"cell_type": "code", "id": "endless", "metadata": {}, "source": "while True: pass"})
+    save()
+    assert watch.look() and not watch.settle() and watch.state.verdict.full
+    number = sum(cell["cell_type"] == "code" for cell in notebook["cells"])
+    assert f"In code cell {number}, the cell was stopped" in watch.state.warning
 
 
 def test_a_half_written_notebook_is_no_error_at_once(watched, monkeypatch):
