@@ -22,13 +22,15 @@ GREEN, RED, YELLOW, BOLD, FAINT = "32", "31", "33", "1", "2"
 class State:
     """What there is to show: the latest verdict on a file, the exercise to do next, and its hints so far.
 
-    `problem` says why the file cannot be read now; the verdict is then an older one, or None. `by_hand` is the number
-    of points that a person gives for the rest of the notebook. If it is not `settled`, mistakes are still to be named.
+    `problem` says why the file cannot be read now; the verdict is then an older one, or None. `warning` tells of a cell
+    that was stopped. `by_hand` is the number of points that a person gives for the rest of the notebook. If it is not
+    `settled`, mistakes are still to be named.
     """
 
     path: str
     verdict: Verdict | None = None
     problem: str = ""
+    warning: str = ""
     next: str | None = None
     hints: Sequence[Hint] = ()
     more_hints: int = 0
@@ -58,6 +60,9 @@ def as_text(state: State, width: int = 80, colours: bool = False) -> str:
     elif state.verdict is not None:
         _progress(page, state.verdict, state.by_hand)
         page.line()
+        if state.warning:
+            page.wrapped(printable(state.warning), page.paint("! ", YELLOW))
+            page.line()
         outcome = state.verdict.exercise(state.next) if state.next else None
         if outcome is None:
             _all_solved(page, state)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # it imports torch
     from ..grading.grader import Grader
 
 READY = b"ready\n"
-SOON = 0.5  # seconds within which a server says READY, and a client its request
+SOON = 1.5  # seconds within which a server says READY, and a client its request; a sandbox of one's own takes longer
 LONGEST = 330.0  # seconds for a verdict: the limit of a submission, and some more
 MOST_ASKED = 2**16  # bytes of a request
 MOST_ANSWERED = 2**25  # bytes of an answer
@@ -64,6 +64,7 @@ class Service:
         try:
             listening.bind(str(path))
             listening.listen(8)
+            listening.settimeout(SOON)
         except OSError:
             listening.close()
             raise

@@ -22,7 +22,7 @@ from .. import course
 from ..errors import Unreadable, UsageError
 from ..grading import start
 from ..report.outcome_text import points_by_hand
-from ..verdict import STOPPED, Check, Diagnosis, Outcome, Verdict
+from ..verdict import STOPPED, Check, Diagnosis, Graded, Outcome, Verdict
 from . import changes, screen
 from .service import Service
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # it imports torch
 
 EVERY = 0.05  # seconds between two looks at the file
 CLEAR = "\x1b[H\x1b[2J\x1b[3J"
+STOPPED_CELL = "the cell was stopped"  # as grading/workspace.py says it
 END = "\x04"  # Ctrl-D
 WIDEST = 100  # columns: longer lines are hard to read
 
@@ -121,43 +122,48 @@ class Watch:
         old, before = self.state.verdict, changes.program_of(self.program.cells) if self.program else []
         after = changes.program_of(program.cells)
         names = [e.name for e in program.candidates]
-        numbered_anew = self.program is not None and len(self.program.cells) != len(program.cells)
         now = set(names)
-        if old is not None and before != after and not numbered_anew:  # messages say the numbers of cells
+        if old is not None and before != after and _is_laid_out_alike(self.program, program):
             now = changes.concerned(names, before, after)
         self.named = {name: outcome for name, outcome in self.named.items() if name not in now}
         edited = changes.changed_in(names, before, after) if old else set()
         wanted = program.wanted and [e for e in program.wanted if e.name in now]
+        warning = self.state.warning
         if old is not None and wanted == []:
-            verdict, stopped = old, False
+            verdict = old
         else:
             graded = self.grader.grade_program(program, wanted, self.seed, lambda name, checks: [])
-            verdict, stopped = graded.verdict, graded.stopped
+            verdict, warning = graded.verdict, _stopped_cells(graded)
         if old is not None and program.wanted is not None:
             outcomes = {e.exercise: e for e in (*old.exercises, *verdict.exercises)}
             verdict = replace(verdict, exercises=[outcomes[e.name] for e in program.wanted])
-        stopped = stopped or any(outcome.status in STOPPED for outcome in verdict.exercises)
         self.program = program
-        self.settled = stopped  # an endless loop would only be waited for once more
+        self.settled = bool(warning)  # an endless loop would only be waited for once more
         took = f", in {time.monotonic() - started:.2f} s" if old is not None else ""
-        self._put(verdict, edited, f"checked at {time.strftime('%H:%M:%S')}{took}")
+        self._put(verdict, edited, f"checked at {time.strftime('%H:%M:%S')}{took}", warning)
 
     def settle(self) -> bool:
-        """After a change, grade everything anew and name the mistakes; returns whether there was a change.
+        """After a change, grade everything anew and name the mistakes; returns whether that shows something else.
 
         What a change concerns is judged by the text of the program. It does not tell everything, and `check` grades
         all of it. The mistakes of an exercise that was not concerned keep their names if its checks come out as before.
+        An exercise that ran too long is not tried again before the next change of what it stands on.
         """
-        if not self.is_read or self.program is None:
+        if not self.is_read or self.program is None or self.state.verdict is None:
             return False
         if self.settled:
             self._learn()
             return False
         self.settled = True
-        verdict = self.grader.grade_program(self.program, self.program.wanted, self.seed, self._known).verdict
-        self.named |= {outcome.exercise: outcome for outcome in verdict.exercises}
-        self._put(verdict, set(), self.state.note)
-        return True
+        known, shown = self.state.verdict, screen.as_text(self.state)
+        again = [course.exercises()[e.exercise] for e in known.exercises if e.status not in STOPPED]
+        if again:
+            verdict = self.grader.grade_program(self.program, again, self.seed, self._known).verdict
+            outcomes = {outcome.exercise: outcome for outcome in verdict.exercises}
+            self.named |= outcomes
+            known = replace(known, exercises=[outcomes.get(e.exercise, e) for e in known.exercises])
+        self._put(known, set(), self.state.note)
+        return screen.as_text(self.state) != shown
 
     def _known(self, exercise: str, checks: list[Check]) -> list[Diagnosis] | None:
         before = self.named.get(exercise)
@@ -178,10 +184,10 @@ class Watch:
         if self.state.next is None or not self.state.more_hints:
             return False
         self.hints[self.state.next] = len(self.state.hints) + 1
-        self._put(self.state.verdict, set(), self.state.note)
+        self._put(self.state.verdict, set(), self.state.note, self.state.warning)
         return True
 
-    def _put(self, verdict: Verdict | None, edited: set[str], note: str) -> None:
+    def _put(self, verdict: Verdict | None, edited: set[str], note: str, warning: str = "") -> None:
         """Make the state that shows a verdict."""
         name = screen.next_exercise(verdict, edited, self.state.next) if verdict else None
         hints = course.hints_of(name) if name else []
@@ -195,8 +201,25 @@ class Watch:
             more_hints=len(hints) - len(shown),
             by_hand=points_by_hand(verdict) if verdict else 0,
             note=note,
+            warning=warning,
             settled=self.settled,
         )
+
+
+def _is_laid_out_alike(one: Program | None, other: Program) -> bool:
+    """Whether two programs have the same assignment and number of cells: messages tell the numbers of cells."""
+    return one is not None and one.assignment == other.assignment and len(one.cells) == len(other.cells)
+
+
+def _stopped_cells(graded: Graded) -> str:
+    """A sentence on the cells that were stopped while the notebook ran; "" if there are none."""
+    found = []
+    for index, outputs in graded.outputs.items() if graded.stopped else ():
+        ends = [output.get("evalue", "") for output in outputs if output.get("output_type") == "error"]
+        if ends and ends[-1].startswith(STOPPED_CELL):
+            number = graded.cells[index].number
+            found.append(f"{f'In code cell {number}, ' if number else ''}{ends[-1]}. Mend that first.")
+    return " ".join(found)
 
 
 class Terminal:
