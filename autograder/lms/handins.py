@@ -424,7 +424,7 @@ def told(
         if timeless:
             yield "  The system does not say how late, so no penalty follows from it."
     if missing:
-        yield f"  handed in nothing: {', '.join(shown(student.id) for student in missing)}"
+        yield f"  without a hand-in: {', '.join(shown(student.id) for student in missing)}"
 
 
 def _kinds(found: Collected) -> tuple[list[str], list[str], list[str]]:

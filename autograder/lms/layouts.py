@@ -36,6 +36,7 @@ GROUPS = ("student_id", "name", "email", "lms_id", "participant", "late", "time"
 
 MOODLE = re.compile(r"(?P<name>[^_]*)_(?P<participant>\d{1,18})_assignsubmission_[a-z]+(?:_|$)")
 ANONYMOUS = re.compile(r"(?P<late>LATE_)?(?P<name>anon_[0-9A-Za-z]+)(?=_\d+_.)")
+TYPED = re.compile(r"(?P<name>[^\W_]+)_(?P<late>LATE_)?(?P<id>\d+)_(?:text|link)\.html")  # into Canvas's own page
 ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 COPY = re.compile(r"\s*\(\d+\)$|-\d+$")  # what browsers and Canvas add to a name that they have seen before
 
@@ -117,6 +118,8 @@ def canvas(name: str) -> Owner | None:
     """The owner of a file of Canvas's, or None. `given` is its name up to the person's id."""
     if anonymous := ANONYMOUS.match(name):
         return Owner(anonymous["name"], given=anonymous[0], late=bool(anonymous["late"]))
+    if text := TYPED.fullmatch(name):
+        return Owner(text["name"], lms_id=text["id"], given=name, late=bool(text["late"]))
     parts = name.split("_")
     numbers = [i for i, part in enumerate(parts) if part.isascii() and part.isdigit()]
     if len(numbers) < 2 or numbers[1] != numbers[0] + 1 or numbers[0] == 0 or len(parts) == numbers[1] + 1:

@@ -116,6 +116,7 @@ def test_canvas_own_numbers_are_kept_for_the_way_back(tmp_path):
     name = f"lovelaceada_LATE_123_456_{ASSIGNMENT}-2.ipynb"
     _, told, notes, _ = collect(tmp_path, {name: A}, [ADA])
     assert notes["ada"]["entry"] == name and notes["ada"]["lms_id"] == "123" and told.late == ["ada"]
+    assert layouts.canvas("leekim_LATE_125_text.html").lms_id == "125", "typed in, so without a file"
     assert layouts.canvas("LATE_anon_a1B2c_456_x.ipynb").late and layouts.canvas("notes_2026.ipynb") is None
 
 
