@@ -126,13 +126,14 @@ class Collector:
 
     def _student(self, owner: Owner) -> str | None:
         """The id of the student whom an owner is, or None if nobody can be told; then it says why."""
-        known = self.roster.find(owner)
+        certain = self.roster.find(owner)
+        known = certain or self.roster.guess(owner)
         if len(known) > 1:
             self._problem(owner, f"it may be {' or '.join(s.id for s in known)}: {self._what_helps()}")
         elif known and known[0].id in self.roster.dropped:
             self._problem(owner, f"{known[0].id} was dropped, so it is not taken")
         elif known:
-            if owner.is_text and owner.name and not roster.is_named(known[0], owner):
+            if not certain:
                 self._remark(known[0].id, f"{quoted(owner.shown)} is taken for theirs by how its name begins")
             return known[0].id
         elif not self.roster.is_empty:
