@@ -83,7 +83,7 @@ class Recorder(Protocol):
 
 def students(root: StrPath, assignment: str) -> list[str]:
     """The names of all students who handed something in, sorted, without those who were dropped."""
-    from ..grading.store import Store  # it imports most of the kit, and not all that imports this needs it
+    from ..grading.store import Store  # late, for a quick start
 
     dropped = Store(root).dropped()
     return [name for name in files.students(Path(root) / "submitted", assignment) if name not in dropped]

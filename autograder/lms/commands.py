@@ -140,8 +140,8 @@ def export(
         )
     absent = [grade.student.id for grade in grades if grade.score is None]
     if absent:
-        what = "get 0" if zeros else "have no grade (--zeros gives 0)"
-        remarks.append(f"{', '.join(absent)}: handed in nothing, and {what}")
+        what = "with 0" if zeros else "with no grade (--zeros gives 0)"
+        remarks.append(f"without a hand-in, and {what}: {', '.join(absent)}")
     _tell(remarks)
     return 0
 

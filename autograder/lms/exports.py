@@ -324,6 +324,7 @@ def _page(root: Path, grade: Grade, assignment: Assignment) -> bytes | None:
 def feedback_notebook(assignment: Assignment, grade: Grade, verdict: Verdict, given: Given) -> bytes:
     """A student's feedback as a notebook of texts: what Canvas gives back is called like what was handed in."""
     total = f"{given.score:g} of {given.max_score:g} points" + (", not all is graded yet" if grade.waits else "")
+    total += f", {given.penalty:g} taken off since it was late" if given.penalty else ""
     texts = [f"# Feedback on {assignment.name}\n\n**{total}**"]
     ids = {exercise.name: exercise.grade_id for exercise in assignment.exercises}
     for outcome in verdict.exercises:

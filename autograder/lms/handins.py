@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 from .. import course
 from ..errors import Unreadable, UsageError
-from ..nbgrader.collecting import BoundedExtractor
+from ..nbgrader.collecting import BoundedExtractor, without_suffix
 from ..nbgrader.unpacking import is_archive
 from ..submission import files, read
 from ..submission.times import time_of
@@ -84,11 +84,14 @@ class Collector:
         self.marks = {name: _marks_of(a) for name, a in course.assignments(root).items()}
         self.told = Collected()
         self.chosen: dict[str, Choice] = {}
+        if sheet and (untold := _times_untold(sheet, self.participants)):
+            self.told.remarks.append(f"{untold}, so nobody of them counts as late by a time: export it in English")
 
     def add(self, download: Download, system: str | None = None, pattern: str | None = None) -> str:
         """Choose the notebooks of a download; returns the system that it is from. Raises UsageError."""
+        insists = system is not None
         system = system or ("mail" if pattern else layouts.system_of(download))
-        found, strays = layouts.hand_ins(download, system, pattern)
+        found, strays = layouts.hand_ins(download, system, pattern, insists)
         self.told.problems += [f"{shown(name)}: it is named as nobody's, so nothing of it is taken" for name in strays]
         owners: dict[str, list[HandIn]] = {}
         for hand_in in found:
@@ -123,13 +126,14 @@ class Collector:
 
     def _student(self, owner: Owner) -> str | None:
         """The id of the student whom an owner is, or None if nobody can be told; then it says why."""
-        known = self.roster.find(owner)
+        certain = self.roster.find(owner)
+        known = certain or self.roster.guess(owner)
         if len(known) > 1:
             self._problem(owner, f"it may be {' or '.join(s.id for s in known)}: {self._what_helps()}")
         elif known and known[0].id in self.roster.dropped:
             self._problem(owner, f"{known[0].id} was dropped, so it is not taken")
         elif known:
-            if owner.is_text and owner.name and not roster.is_named(known[0], owner):
+            if not certain:
                 self._remark(known[0].id, f"{quoted(owner.shown)} is taken for theirs by how its name begins")
             return known[0].id
         elif not self.roster.is_empty:
@@ -348,7 +352,13 @@ def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
         said = [line for line in keeper.lines if not any(name in line for name in LITTER)]
         if not found:
             raise UsageError(f"{path}: nothing can be read in it. {' '.join(said[:3])}")
-        yield Download(found, names), said
+        yield Download(found, names, _stem(path)), said
+
+
+def _stem(path: Path) -> str:
+    """What a folder around all that is in a download would be called."""
+    name = path.resolve().name
+    return name if path.is_dir() else without_suffix(Path(name)).name
 
 
 class _Keeper(logging.Handler):
@@ -377,13 +387,22 @@ def participants(sheet: Table, zone: ZoneInfo | None) -> dict[str, Owner]:
         time = None if said in NO_TIME else _in_zone(time_of(said), zone)
         found[number] = Owner(
             sheet.value(row, "Full name"),
-            sheet.value(row, "Email address"),
+            next((cell.strip() for cell in row if layouts.ADDRESS.fullmatch(cell.strip())), ""),
             lms_id=sheet.value(row, "ID number"),
             participant=number,
             late="late" in sheet.value(row, "Status").casefold(),
             time=time,
         )
     return found
+
+
+def _times_untold(sheet: Table, found: Mapping[str, Owner]) -> str:
+    """What is to be said if times in a worksheet cannot be read, else ""."""
+    if sheet.index("Last modified (submission)") is None:
+        return f"{sheet.path} has no column 'Last modified (submission)'"
+    said = [re.sub(r"\D", "", row[0]) for row in sheet if sheet.value(row, "Last modified (submission)") not in NO_TIME]
+    unread = sum(found[number].time is None for number in said)
+    return f"{sheet.path}: {unread} times cannot be read" if unread else ""
 
 
 def _in_zone(time: datetime | None, zone: ZoneInfo | None) -> datetime | None:
@@ -424,7 +443,7 @@ def told(
         if timeless:
             yield "  The system does not say how late, so no penalty follows from it."
     if missing:
-        yield f"  handed in nothing: {', '.join(shown(student.id) for student in missing)}"
+        yield f"  without a hand-in: {', '.join(shown(student.id) for student in missing)}"
 
 
 def _kinds(found: Collected) -> tuple[list[str], list[str], list[str]]:

@@ -30,12 +30,14 @@ from ..submission.times import time_of
 
 Place: TypeAlias = tuple[str, ...]  # the parts of a path
 METADATA = "submission_metadata.yml"
+EXPORT = re.compile(r"assignment_\d+_export")  # the folder in Gradescope's archive
 MAX_METADATA = 64 * 2**20  # bytes: it holds the results of Gradescope's own autograder, too
 SYSTEMS = ("moodle", "canvas", "gradescope", "mail")
 GROUPS = ("student_id", "name", "email", "lms_id", "participant", "late", "time")  # that a pattern may name
 
 MOODLE = re.compile(r"(?P<name>[^_]*)_(?P<participant>\d{1,18})_assignsubmission_[a-z]+(?:_|$)")
 ANONYMOUS = re.compile(r"(?P<late>LATE_)?(?P<name>anon_[0-9A-Za-z]+)(?=_\d+_.)")
+TYPED = re.compile(r"(?P<name>[^\W_]+)_(?P<late>LATE_)?(?P<id>\d+)_(?:text|link)\.html")  # into Canvas's own page
 ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 COPY = re.compile(r"\s*\(\d+\)$|-\d+$")  # what browsers and Canvas add to a name that they have seen before
 
@@ -79,10 +81,14 @@ class HandIn:
 
 @dataclass
 class Download:
-    """What was unpacked of one download: paths by place, and the full names of the archives in it, by place."""
+    """What was unpacked of one download: paths by place, and the full names of the archives in it, by place.
+
+    `name` is that of the download itself, without a suffix.
+    """
 
     files: dict[Place, Path]
     archives: Mapping[Place, str] = field(default_factory=dict)
+    name: str = ""
 
     def entries(self, inside: Place = ()) -> list[Place]:
         """The places directly in a folder, in order."""
@@ -96,7 +102,7 @@ class Download:
         """The files at or below a place, in order."""
         return sorted(item for item in self.files.items() if item[0][: len(place)] == place)
 
-    def name(self, place: Place) -> str:
+    def full_name(self, place: Place) -> str:
         """The name of an entry in the download: an archive's with its suffix, which its unpacked folder lacks."""
         return self.archives.get(place, place[-1])
 
@@ -117,6 +123,8 @@ def canvas(name: str) -> Owner | None:
     """The owner of a file of Canvas's, or None. `given` is its name up to the person's id."""
     if anonymous := ANONYMOUS.match(name):
         return Owner(anonymous["name"], given=anonymous[0], late=bool(anonymous["late"]))
+    if text := TYPED.fullmatch(name):
+        return Owner(text["name"], lms_id=text["id"], given=name, late=bool(text["late"]))
     parts = name.split("_")
     numbers = [i for i, part in enumerate(parts) if part.isascii() and part.isdigit()]
     if len(numbers) < 2 or numbers[1] != numbers[0] + 1 or numbers[0] == 0 or len(parts) == numbers[1] + 1:
@@ -168,21 +176,26 @@ def system_of(download: Download) -> str:
     if _metadata_in(download):
         return "gradescope"
     for name, reader in (("moodle", moodle), ("canvas", canvas)):
-        entries = download.entries(_top(download, reader))
-        if sum(reader(download.name(entry)) is not None for entry in entries) * 2 >= max(1, len(entries)):
+        entries = download.entries(_top(download))
+        if sum(reader(download.full_name(entry)) is not None for entry in entries) * 2 >= max(1, len(entries)):
             return name
     return "mail"
 
 
-def hand_ins(download: Download, system: str, pattern: str | None = None) -> tuple[list[HandIn], list[str]]:
-    """(what was handed in, the names of the entries that belong to nobody). Raises UsageError."""
+def hand_ins(
+    download: Download, system: str, pattern: str | None = None, insists: bool = False
+) -> tuple[list[HandIn], list[str]]:
+    """(what was handed in, the names of the entries that belong to nobody). Raises UsageError.
+
+    `insists`: the instructor has said which system it is.
+    """
     if pattern is None and system == "gradescope":
         return _from_gradescope(download)
     reader = by_pattern(pattern) if pattern else {"moodle": moodle, "canvas": canvas, "mail": mail}[system]
     found: dict[Owner, HandIn] = {}
     strays = []
-    for entry in download.entries(_top(download, None if reader is mail else reader)):
-        name = entry[-1] if reader is mail else download.name(entry)
+    for entry in download.entries(_top(download, reader if pattern or (insists and reader is not mail) else None)):
+        name = entry[-1] if reader is mail else download.full_name(entry)
         owner = reader(name)
         if owner is None:
             strays.append(name)
@@ -194,16 +207,17 @@ def hand_ins(download: Download, system: str, pattern: str | None = None) -> tup
     return list(found.values()), strays
 
 
-def _top(download: Download, reader: Reader | None) -> Place:
-    """The folder whose entries the system has named: folders around it, alone in theirs, are an archiver's.
+def _top(download: Download, reader: Reader | None = None) -> Place:
+    """The folder whose entries the system has named.
 
-    Of e-mailed files (no reader), a folder that is alone is the student's if it holds no folders.
+    An archiver may have put a folder around it, which is then called as the download is. Any other folder that is alone
+    may be that of the only student in the download; it is passed over only with a `reader` that the instructor insists
+    on, and that does not know it.
     """
     place: Place = ()
     while len(entries := download.entries(place)) == 1 and download.is_folder(entries[0]):
-        if reader is not None and reader(download.name(entries[0])) is not None:
-            break
-        if reader is None and not any(map(download.is_folder, download.entries(entries[0]))):
+        name = download.full_name(entries[0])
+        if name != download.name and (reader is None or reader(name) is not None):
             break
         place = entries[0]
     return place
@@ -214,7 +228,7 @@ def _metadata_in(download: Download) -> Place:
     place: Place = ()
     while (*place, METADATA) not in download.files:
         entries = download.entries(place)
-        if len(entries) != 1 or not download.is_folder(entries[0]):
+        if len(entries) != 1 or not (entries[0][-1] == download.name or EXPORT.fullmatch(entries[0][-1])):
             return ()
         place = entries[0]
     return (*place, METADATA)
@@ -233,7 +247,7 @@ def _from_gradescope(download: Download) -> tuple[list[HandIn], list[str]]:
         # a group hands in once for all of its members
         found += [HandIn(owner, download.below(entry), {entry: entry[-1]}) for owner in owners]
         if not owners:
-            strays.append(download.name(entry))
+            strays.append(download.full_name(entry))
     return found, strays
 
 

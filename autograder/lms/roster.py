@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbgrader.api import Student as Row
 from sqlalchemy import select
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .layouts import Owner
     from .tables import Table
 
+Key = TypeVar("Key", bound=Hashable)
 LONGEST = 128  # characters in a column of the gradebook
 YES = {"1", "yes", "y", "true", "x", "dropped"}
 FIELDS = ("first_name", "last_name", "email", "lms_user_id")
@@ -64,24 +65,58 @@ class Roster:
         self.dropped = set(dropped)
         self.all = {student.id: student for student in students}
         self.is_empty = not any(student.is_known for student in self.all.values())
+        everybody = self.all.values()
+        self._emails = _index(everybody, lambda s: [s.email.casefold()])
+        self._numbers = _index(everybody, lambda s: [s.lms_user_id])
+        self._ids = _index(everybody, lambda s: [s.id.casefold()])
+        self._names = _index(everybody, lambda s: [tuple(sorted(words(s.name))), *_joined(s)])
+        self._beginnings = _index(everybody, lambda s: [words(s.id), words(s.name), _last_name_first(s)])
 
     def __iter__(self) -> Iterator[Student]:
         return (student for student in self.all.values() if student.id not in self.dropped)
 
     def find(self, owner: Owner) -> list[Student]:
         """The students that an owner may be, by the best of what is known of both: one, if it is certain."""
+        local = "" if owner.name else owner.email.partition("@")[0].casefold()
         ways = (
-            lambda s: s.id == owner.student_id,
-            lambda s: bool(owner.email) and s.email.casefold() == owner.email.casefold(),
-            lambda s: bool(owner.lms_id) and s.lms_user_id == owner.lms_id,
-            lambda s: is_named(s, owner),
-            lambda s: not owner.name and s.id.casefold() == owner.email.partition("@")[0].casefold(),
-            lambda s: owner.is_text and _begins_with(owner.name, s),
+            self._ids.get(owner.student_id.casefold(), []),
+            self._emails.get(owner.email.casefold(), []),
+            self._numbers.get(owner.lms_id, []),
+            self._named(owner.name),
+            self._ids.get(local, []),
         )
-        for way in ways:
-            if found := [student for student in self.all.values() if way(student)]:
-                return found
-        return []
+        return next(filter(None, ways), [])
+
+    def guess(self, owner: Owner) -> list[Student]:
+        """The students with whose id or name an owner's name begins, if there may be more in it, such as a file's."""
+        said = words(owner.name) if owner.is_text else ()
+        return _each_once(s for n in range(1, len(said) + 1) for s in self._beginnings.get(said[:n], []))
+
+    def _named(self, name: str) -> list[Student]:
+        """The students with this id or name, its words in any order, or as one word, last name first, as in Canvas.
+
+        Older versions of Moodle write a group's name and a hyphen before it.
+        """
+        parts = name.split("-")
+        said = [words("-".join(parts[n:])) for n in range(len(parts))]
+        keys = [key for spoken in said for key in (tuple(sorted(spoken)), "".join(spoken))]
+        ids = [i for i in (name.casefold(), clean(name)) if i]
+        return _each_once(
+            [*(s for i in ids for s in self._ids.get(i, [])), *(s for key in keys for s in self._names.get(key, []))]
+        )
+
+
+def _index(students: Iterable[Student], keys: Callable[[Student], Iterable[Key]]) -> dict[Key, list[Student]]:
+    """The students by each of their keys; an empty key is none."""
+    found: dict[Key, list[Student]] = {}
+    for student in students:
+        for key in filter(None, dict.fromkeys(keys(student))):
+            found.setdefault(key, []).append(student)
+    return found
+
+
+def _each_once(students: Iterable[Student]) -> list[Student]:
+    return list(dict.fromkeys(students))
 
 
 def read(runs: NbgraderCourse, results: Store) -> Roster:
@@ -108,29 +143,12 @@ def clean(name: str) -> str:
     return "" if files.problem_of(made) else made
 
 
-def is_named(student: Student, owner: Owner) -> bool:
-    """Whether an owner's name is a student's id or name, in any order, or as one word, last name first, as in Canvas.
-
-    Older versions of Moodle write a group's name and a hyphen before it.
-    """
-    name, own = owner.name, words(student.name)
-    if name and student.id.casefold() in (name.casefold(), clean(name)):
-        return True
-    if not own or not name:
-        return False
-    joined = {"".join(own), "".join((*words(student.last_name), *words(student.first_name)))}
-    parts = name.split("-")
-    return any(
-        sorted(own) == sorted(said) or "".join(said) in joined
-        for said in (words("-".join(parts[n:])) for n in range(len(parts)))
-    )
+def _last_name_first(student: Student) -> tuple[str, ...]:
+    return words(f"{student.last_name} {student.first_name}")
 
 
-def _begins_with(text: str, student: Student) -> bool:
-    """Whether a text, such as the name of a file, begins with a student's id or name."""
-    said = words(text)
-    known = (words(student.id), words(student.name), words(f"{student.last_name} {student.first_name}"))
-    return any(own and said[: len(own)] == own for own in known)
+def _joined(student: Student) -> list[str]:
+    return ["".join(_last_name_first(student)), "".join(words(student.name))]
 
 
 # --- taking a roster in ---------------------------------------------------------------------------
@@ -205,19 +223,19 @@ def _student(said: dict[str, str], roster: Roster) -> Student:
     email = said["email"] or (said["login"] if "@" in said["login"] else "")
     if said["id"]:
         return Student(said["id"], **known)
+    likely, lower = _ids(about, email), email.casefold()
     for student in roster.all.values():
-        same_email = email and student.email.casefold() == email.casefold()
+        same_email = email and student.email.casefold() == lower
         same_id = about.lms_user_id and student.lms_user_id == about.lms_user_id
-        if same_email or same_id or (not student.is_known and student.id in _ids(about, email)):
+        if same_email or same_id or (student.id in likely and not student.is_known):
             return Student(student.id, **{**known, "email": email})
-    taken = {student.id for student in roster.all.values()}
-    ids = [made for made in (clean(said["login"].partition("@")[0]), *_ids(about, email), email) if made]
-    return Student(next((made for made in ids if made not in taken), ""), **{**known, "email": email})
+    ids = [made for made in (clean(said["login"].partition("@")[0]), *likely, email) if made]
+    return Student(next((made for made in ids if made not in roster.all), ""), **{**known, "email": email})
 
 
 def _ids(student: Student, email: str) -> list[str]:
     """The ids that a student without one may have got, or may get: from the e-mail address, or from the name."""
-    joined = "".join(words(f"{student.last_name} {student.first_name}"))  # as Canvas writes it
+    joined = "".join(_last_name_first(student))  # as Canvas writes it
     return [i for i in (clean(email.partition("@")[0]), clean(student.name), joined) if i]
 
 

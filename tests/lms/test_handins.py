@@ -81,7 +81,7 @@ def collect(tmp_path, files, students=(), dropped=(), system=None, pattern=None,
         ("moodle", {f"Ada Lovelace_4711_assignsubmission_file_/{NOTEBOOK}": A}),
         ("moodle", {f"Lovelace Ada_4711_assignsubmission_file_{NOTEBOOK}": A}),
         ("moodle", {f"Group 1-Ada Lovelace_4711_assignsubmission_file_{NOTEBOOK}": A}),
-        ("moodle", {f"all/Ada Lovelace_4711_assignsubmission_file/a/b/{NOTEBOOK}": A, "__MACOSX/x": b""}),
+        ("moodle", {f"class/Ada Lovelace_4711_assignsubmission_file/a/b/{NOTEBOOK}": A, "__MACOSX/x": b""}),
         ("moodle", {"Ada Lovelace_4711_assignsubmission_file/w.zip": zipped({f"w/{NOTEBOOK}": A})}),
         ("canvas", {f"lovelaceada_123_456_{NOTEBOOK}": A}),
         ("canvas", {f"lovelaceada_LATE_123_456_{NOTEBOOK}": A}),
@@ -95,7 +95,7 @@ def collect(tmp_path, files, students=(), dropped=(), system=None, pattern=None,
         ),
         ("mail", {f"ada/{NOTEBOOK}": A}),
         ("mail", {f"Ada Lovelace <ada@example.org>/{NOTEBOOK}": A}),
-        ("mail", {f"mails/Lovelace, Ada (2)/{NOTEBOOK}": A, "mails/readme.txt": b"x"}),
+        ("mail", {f"class/Lovelace, Ada (2)/{NOTEBOOK}": A, "class/readme.txt": b"x"}),
         ("mail", {f"ada_{NOTEBOOK}": A}),
         ("mail", {"Ada Lovelace hw2.ipynb": A}),
     ],
@@ -116,6 +116,7 @@ def test_canvas_own_numbers_are_kept_for_the_way_back(tmp_path):
     name = f"lovelaceada_LATE_123_456_{ASSIGNMENT}-2.ipynb"
     _, told, notes, _ = collect(tmp_path, {name: A}, [ADA])
     assert notes["ada"]["entry"] == name and notes["ada"]["lms_id"] == "123" and told.late == ["ada"]
+    assert layouts.canvas("leekim_LATE_125_text.html").lms_id == "125", "typed in, so without a file"
     assert layouts.canvas("LATE_anon_a1B2c_456_x.ipynb").late and layouts.canvas("notes_2026.ipynb") is None
 
 
@@ -133,6 +134,27 @@ def test_canvas_own_numbers_are_kept_for_the_way_back(tmp_path):
 def test_a_students_own_names_hand_in_for_nobody_else(tmp_path, files):
     found, told, _, _ = collect(tmp_path, {**files, "zz_1_assignsubmission_file/x.txt": b""}, [ADA, LEE])
     assert found == {"lee": B} or (not found and told.problems), told
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {f"lee/ada/{NOTEBOOK}": B},
+        {f"lee/ada/{NOTEBOOK}": B, f"lee/kim/{NOTEBOOK}": A},
+        {f"lee/Ada Lovelace_1_assignsubmission_file/{NOTEBOOK}": B},
+        {f"lee/lovelaceada_123_456_{NOTEBOOK}": B},
+        {"lee/submission_metadata.yml": GRADESCOPE.encode(), f"lee/submission_1/{NOTEBOOK}": B},
+    ],
+)
+def test_whoever_is_alone_in_a_download_is_nobody_else_either(tmp_path, files):
+    found, _, _, system = collect(tmp_path, files, [ADA, LEE])
+    assert system == "mail" and set(found) == {"lee"}
+
+
+def test_a_folder_around_all_is_passed_over_if_the_system_is_told(tmp_path):
+    files = {f"unpacked/Ada Lovelace_1_assignsubmission_file/{NOTEBOOK}": A}
+    assert not collect(tmp_path, files, [ADA])[0]
+    assert collect(tmp_path, files, [ADA], system="moodle")[0] == {"ada": A}
 
 
 @pytest.mark.parametrize("evil", ["../../kim", "/etc", "..", "a\x1b[2J"])
@@ -249,4 +271,13 @@ def test_a_worksheets_times_are_of_its_zone(tmp_path):
         "Participant 8,Kim Lee,lee@example.org,No submission,,-\n"
     )
     told = handins.participants(tables.read_table(path), ZoneInfo("Europe/Berlin"))
+    assert not handins._times_untold(tables.read_table(path), told)
     assert told["7"].time == datetime(2026, 7, 20, 19, 0) and told["7"].late and told["8"].time is None
+
+
+def test_a_worksheet_in_another_language_says_what_it_does_not_tell(tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_text("ID,Vollst\u00e4ndiger Name,E-Mail-Adresse,Bewertung\nTeilnehmer/in7,A L,ada@example.org,\n")
+    files = {f"A L_7_assignsubmission_file/{NOTEBOOK}": A}
+    found, told, _, _ = collect(tmp_path, files, [ADA], sheet=tables.read_table(path))
+    assert found == {"ada": A} and "export it in English" in told.remarks[0]

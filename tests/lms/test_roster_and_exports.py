@@ -236,7 +236,7 @@ def test_feedback_goes_back_under_the_names_it_came_by(tmp_path, monkeypatch):
     row = SimpleNamespace(score=9.0, max_score=10.0)
     answer = SimpleNamespace(score=2.0, max_score=4.0)
     ids = {e.name: e.grade_id for e in assignment.exercises}
-    given = SimpleNamespace(grades={ids["attention"]: row, "written": answer}, score=11.0, max_score=14.0)
+    given = SimpleNamespace(grades={ids["attention"]: row, "written": answer}, score=11.0, max_score=14.0, penalty=1.0)
     monkeypatch.setattr(exports, "Given", lambda *names: given)
     results = Store(tmp_path)
     results.put_latest(ASSIGNMENT, "ada", verdict())
@@ -248,7 +248,11 @@ def test_feedback_goes_back_under_the_names_it_came_by(tmp_path, monkeypatch):
         notebook = json.loads(archive.read(name))
     assert canvas_takes(name) == ("123", "456") and name == ADA.note["entry"]
     text = "\n".join(cell["source"] for cell in notebook["cells"])
-    assert "11 of 14 points" in text and "Changed by hand: 9 of 10" in text and "2 of 4 points" in text
+    assert (
+        "11 of 14 points, 1 taken off since it was late" in text
+        and "Changed by hand: 9 of 10" in text
+        and "2 of 4 points" in text
+    )
     assert "<script>" not in text and "\n\n![" not in text
 
 
