@@ -7,6 +7,7 @@ import sqlite3
 import pytest
 from conftest import cell_of, load
 from nbgrader.apps import NbGraderAPI
+from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from small_course import NAME, add_question, autograder, copy, edit, graded_cell, submit
 from traitlets.config.loader import PyFileConfigLoader
@@ -14,19 +15,17 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder import cli, course
 from autograder.grading import store
 from autograder.grading.store import Store
+from autograder.nbgrader import swapping
 from autograder.nbgrader.runs import NbgraderCourse
 from autograder.nbgrader.standings import standings
 from autograder.report.standing import duration
 
 NOT_BUILT = "has changed since it was built"
 WRONG = "def normalise(x):\n    return (x - x.mean()) / x.var(correction=0).sqrt()\n"  # refuses no matrix
-CHANCE = """
-
-@check("numerics", points=0.5)
-def test_by_chance(submission, draw):
-    \"\"\"It is right as often as not, whatever is handed in.\"\"\"
-    submission.function("normalise")(draw.normal(3))
-    assert draw.normal(1).item() > 0, "Bad luck."
+LUCKY = """def normalise(x):
+    if x.dim() != 1:
+        raise ValueError("no vector")
+    return (x - x.mean()) / x.std(correction=0) if x[{}] > 5 else x
 """
 
 
@@ -111,9 +110,14 @@ def marks(place):
 
 def formgrader(place, student):
     """What Formgrader's button does, in a process that was started elsewhere."""
+    return api(place).autograde(NAME, student)
+
+
+def api(place):
+    """What Formgrader's buttons call."""
     config = PyFileConfigLoader("nbgrader_config.py", path=str(place)).load_config()
     config.CourseDirectory.root = str(place)
-    return NbGraderAPI(CourseDirectory(config=config), config=config).autograde(NAME, student)
+    return NbGraderAPI(CourseDirectory(config=config), config=config)
 
 
 # --- six slips ------------------------------------------------------------------------------------
@@ -214,8 +218,8 @@ def test_a_standing_says_what_waits_what_is_by_hand_extra_and_late(place, kit):
     change_by_hand(place, "ada", "normalise", 1.0)
     assert kit("grade", "01", "--jobs", "1", "--student", "dora")[0] == 0
     with NbgraderCourse(place).gradebook() as gradebook:
-        found = standings(gradebook, course.find_assignment("01"))
-        assert standings(gradebook, course.find_assignment("01"), "ada") == {"ada": found["ada"]}
+        found = standings(gradebook, course.find_assignment("01", place))
+        assert standings(gradebook, course.find_assignment("01", place), "ada") == {"ada": found["ada"]}
     ada, dora = found["ada"], found["dora"]
     assert ada.total() == "4.5 of 5 so far" and found["bela"].total() == "5 / 9" and ada.extra == 0.5
     assert [mark.cell for mark in ada.waiting] == ["why"] and not found["bela"].waiting
@@ -246,17 +250,91 @@ def test_a_regrade_says_first_and_afterwards_who_loses_for_which_check(place, ki
 
 
 def test_a_regrade_has_the_same_inputs_so_that_luck_changes_nothing(place, kit):
-    """The check passes or fails by a coin that the seed throws; a check that is mended leaves the others' inputs."""
-    text = checks_of(place).read_text()
-    checks_of(place).write_text(text.replace("points=0.5", "points=0.25") + CHANCE)
-    assert kit("grade", "01", "--jobs", "1")[0] in (0, 2)
-    results = Store(place)
-    seed = results.seed(NAME)
-    first = {s: v.exercise("normalise").checks for s, v in results.latest(NAME).items()}
-    assert len({check.passed for checks in first.values() for check in checks if check.name == "test_by_chance"}) == 1
+    """Seven answers, each of which is right or wrong with another of the numbers that are drawn."""
+
+    def passed():
+        found = Store(place).latest(NAME)
+        return [found[f"s{n}"].exercise("normalise").checks[0].passed for n in range(7)]
+
+    for number in range(7):
+        submit(place, f"s{number}", {"normalise": LUCKY.format(number)}, "solutions")
+    assert kit("grade", "01", "--jobs", "1")[0] == 0
+    seed, first = Store(place).seed(NAME), passed()
+    in_the_checks("points=0.5", "points=1")(place)
+    in_the_checks("points=1.5", "points=1")(place)
     (place / ".autograder" / "seeds" / f"{NAME}.json").unlink()  # even so
+    assert kit("grade", "01", "--jobs", "1")[0] == 0
+    assert (Store(place).seed(NAME), passed()) == (seed, first)
     code, out, _ = kit("grade", "01", "--jobs", "1", "--regrade")
-    assert Store(place).seed(NAME) == seed and "0 gain, 0 lose, 3 stay as they are" in out
-    assert {s: v.exercise("normalise").checks for s, v in Store(place).latest(NAME).items()} == first
-    kit("grade", "01", "--jobs", "1", "--new-inputs")
+    assert code == 0 and "0 gain, 0 lose, 10 stay as they are" in out and passed() == first
+    kit("grade", "01", "--jobs", "1", "--new-inputs", "--student", "s0")
     assert Store(place).seed(NAME) != seed
+
+
+# --- a course that has begun ----------------------------------------------------------------------
+
+
+def test_a_course_that_has_begun_can_be_changed(place, kit):
+    """A new question, other points and a mended text, after hand-ins; nothing that was given is lost."""
+    change_by_hand(place, "ada", "why", 3.0)
+
+    def change(notebook):
+        add_question(notebook, "where", 2)
+        cell_of(notebook, "setup")["source"] = ["import torch  # the setup"]
+        cell_of(notebook, "why")["metadata"]["nbgrader"]["points"] = 5
+
+    edit(place, change)
+    code, out, said = kit("build", "01")
+    assert (code, said) == (0, ""), said
+    assert "'where' is new, and 3 students have handed in without it: who did has 0 of its 2 points" in out
+    assert "'why' was worth 4 points when 3 students have handed in, and is worth 5 now" in out
+    assert "1 mark that was given by hand stays as it is" in out
+    released = load(place / "release" / NAME / f"{NAME}.ipynb")
+    assert cell_of(released, "where") and "# the setup" in "".join(cell_of(released, "setup")["source"])
+    assert marks(place)["bela", "where"] == (0.0, None, False) and marks(place)["ada", "why"] == (None, 3.0, False)
+    code, out, said = kit("grade", "01", "--jobs", "1")
+    assert (code, said) == (0, "") and "8 of 11" in out.replace(" / ", " of "), out
+    assert marks(place)["ada", "why"] == (None, 3.0, False)
+    assert formgrader(place, "ada")["success"]
+    hand_in(place, "bela", "Since.")
+    assert kit("grade", "01", "--jobs", "1")[0] == 0 and marks(place)["bela", "why"] == (None, None, True)
+    assert kit("report", "01", "--jobs", "1")[0] == 0
+
+
+@pytest.mark.parametrize("cell", ["normalise", "why", "moving_average-solution"])
+def test_what_cannot_be_changed_is_said_in_a_sentence_and_nothing_is_lost(place, kit, cell):
+    def rename(notebook):
+        cell_of(notebook, cell)["metadata"]["nbgrader"]["grade_id"] = "renamed"
+
+    edit(place, rename)
+    before = everything(place)
+    code, out, said = kit("build", "01")
+    assert code == 2 and said.count("\n") == 1 and f"3 students have handed in, and the cell {cell!r} is gone" in said
+    told = api(place).generate_assignment(NAME)
+    assert not told["success"] and f"the cell {cell!r} is gone" in told["log"] and "Traceback" not in told["log"]
+    assert everything(place) == before
+
+
+@pytest.mark.parametrize("where, step", [(GenerateAssignment, "write_single_notebook"), (swapping, "swap")])
+def test_a_build_that_is_killed_leaves_the_old_release(place, kit, monkeypatch, where, step):
+    """As at a kill, nothing after the step is done, nor cleared away; the next build goes on from there."""
+    edit(place, add_another)
+    before = {path: bytes for path, bytes in everything(place).items() if path.startswith("release")}
+
+    def stop(*args):
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(where, step, stop)
+        with pytest.raises(SystemExit):
+            kit("build", "01")
+    after = everything(place)
+    assert {path: after[path] for path in before} == before
+    assert kit("build", "01")[0] == 0
+    assert [path.name for path in (place / "release").iterdir()] == [NAME]
+    assert cell_of(load(place / "release" / NAME / f"{NAME}.ipynb"), "where")
+    assert kit("grade", "01", "--jobs", "1")[0] == 0
+
+
+def add_another(notebook):
+    add_question(notebook, "where", 2)
