@@ -280,7 +280,8 @@ def test_a_standing_says_what_waits_what_is_by_hand_extra_and_late(place, kit):
         gradebook.find_grade("normalise", NAME, NAME, "ada").extra_credit = 0.5
         gradebook.db.commit()
     change_by_hand(place, "ada", "normalise", 1.0)
-    assert kit("grade", "01", "--student", "dora")[0] == 0
+    code, out, _ = kit("grade", "01", "--student", "dora")
+    assert code == 0 and "4.5 of 5 so far, 2 days 2 hours late" in out
     with NbgraderCourse(place).gradebook() as gradebook:
         found = standings(gradebook, course.find_assignment("01", place))
         assert standings(gradebook, course.find_assignment("01", place), "ada") == {"ada": found["ada"]}
