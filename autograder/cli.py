@@ -121,7 +121,10 @@ def parser():
     )
     grade_.add_argument("--dry-run", action="store_true", help="write nothing, and say whose points would change")
     grade_.add_argument(
-        "--json", action="store_true", help="print only whose points change, one line of JSON for each exercise"
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="json: only whose points change, one line for each exercise of a student",
     )
     _sandbox_options(grade_)
     grade_.set_defaults(run=grade)
@@ -407,7 +410,7 @@ def grade(options):
         classes.append((assignment, who))
     with engine_for(options.scheduler, options.jobs, device(options), options.sandbox) as engine:
         settings = engine, device(options), options.sandbox, options.regrade, options.new_inputs
-        how = {"is_draft": options.dry_run, "as_json": options.json}
+        how = {"is_draft": options.dry_run, "as_json": options.format == "json"}
         return max(grade_class(root, assignment, who, *settings, **how) for assignment, who in classes)
 
 
@@ -596,7 +599,7 @@ def tell_which_course(options):
     """
     from . import course
 
-    for_people = getattr(options, "format", "text") == "text" and not getattr(options, "json", False)
+    for_people = getattr(options, "format", "text") == "text"
     if found := course.here():
         if for_people and options.run not in (new_course, demo):  # these two make one of their own
             print(f"The course in {found}", flush=True)

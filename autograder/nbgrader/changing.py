@@ -130,9 +130,8 @@ def notes(there: Known | None, assignment: Assignment) -> list[str]:
             )
         elif before != cell.points:
             many = there.by_hand.get(cell.grade_id, 0)
-            kept = f"; {many} mark{' that was' if many == 1 else 's that were'} given by hand stay as they are" * bool(
-                many
-            )
+            were = "mark that was given by hand stays as it is" if many == 1 else "marks given by hand stay as they are"
+            kept = f"; {many} {were}" if many else ""
             said.append(
                 f"{name}: {cell.grade_id!r} was worth {before:g} points when {_handed_in(there.students)}, and is worth"
                 f" {cell.points:g} now: `autograder grade {name.split('_')[0]}` gives them theirs{kept}"

@@ -16,7 +16,7 @@ from nbgrader.api import (
     SubmittedNotebook,
     TaskCell,
 )
-from sqlalchemy import func, select
+from sqlalchemy import and_, func, select
 
 from ..errors import UsageError
 from ..report.standing import Mark, Member, Roster, Standing
@@ -106,6 +106,13 @@ def _pages(gradebook: Gradebook, assignment: str) -> dict[str, str]:
 def _submissions(gradebook: Gradebook, assignment: str, student: str | None) -> dict[str, Any]:
     """{a submission's id: its student, dates and penalty}, by student."""
     assigned: Any = Assignment
+    notebooks = select(Notebook.id).where(Notebook.assignment_id == assigned.id).correlate(assigned)
+    penalty = (
+        select(func.sum(SubmittedNotebook.late_submission_penalty))
+        .where(SubmittedNotebook.notebook_id.in_(notebooks), SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .correlate(assigned, SubmittedAssignment)
+        .scalar_subquery()
+    )
     query = (
         select(
             SubmittedAssignment.id,
@@ -113,18 +120,10 @@ def _submissions(gradebook: Gradebook, assignment: str, student: str | None) -> 
             SubmittedAssignment.timestamp,
             SubmittedAssignment.extension,
             assigned.duedate,
-            func.sum(SubmittedNotebook.late_submission_penalty).label("penalty"),
+            penalty.label("penalty"),
         )
         .join(Assignment, assigned.id == SubmittedAssignment.assignment_id)
-        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
         .where(assigned.name == assignment)
-        .group_by(
-            SubmittedAssignment.id,
-            SubmittedAssignment.student_id,
-            SubmittedAssignment.timestamp,
-            SubmittedAssignment.extension,
-            assigned.duedate,
-        )
         .order_by(SubmittedAssignment.student_id)
     )
     query = query if student is None else query.where(SubmittedAssignment.student_id == student)
@@ -132,31 +131,35 @@ def _submissions(gradebook: Gradebook, assignment: str, student: str | None) -> 
 
 
 def _grades(gradebook: Gradebook, assignment: str, student: str | None) -> list[tuple[str, Any]]:
-    """(a submission's id, the mark of a cell), for every graded cell that a submission has."""
+    """(a submission's id, the mark of a cell), for every graded cell that a submission has.
+
+    The query goes through the cells: there is an index on (cell, submission) but none on the submission alone.
+    """
     assigned: Any = Assignment
-    grade_cell, task_cell = GradeCell.__table__, TaskCell.__table__
+    of_submission = and_(
+        SubmittedNotebook.notebook_id == Notebook.id, SubmittedNotebook.assignment_id == SubmittedAssignment.id
+    )
+    cell, grade_cell, task_cell = BaseCell.__table__, GradeCell.__table__, TaskCell.__table__
     worth = func.coalesce(grade_cell.c.max_score, task_cell.c.max_score, 0.0)
     query = (
         select(
             SubmittedNotebook.assignment_id,
-            BaseCell.__table__.c.name,
+            cell.c.name,
             Grade.auto_score,
             Grade.manual_score,
             Grade.extra_credit,
             Grade.needs_manual_grade,
             worth.label("max_score"),
         )
-        .select_from(Grade.__table__)
-        .join(SubmittedNotebook.__table__, SubmittedNotebook.id == Grade.notebook_id)
-        .join(BaseCell.__table__, BaseCell.__table__.c.id == Grade.cell_id)
-        .join(Notebook.__table__, Notebook.id == SubmittedNotebook.notebook_id)
-        .join(Assignment.__table__, assigned.id == Notebook.assignment_id)
-        .outerjoin(grade_cell, grade_cell.c.id == Grade.cell_id)
-        .outerjoin(task_cell, task_cell.c.id == Grade.cell_id)
+        .select_from(Assignment.__table__)
+        .join(SubmittedAssignment.__table__, SubmittedAssignment.assignment_id == assigned.id)
+        .join(Notebook.__table__, Notebook.assignment_id == assigned.id)
+        .join(SubmittedNotebook.__table__, of_submission)
+        .join(cell, cell.c.notebook_id == Notebook.id)
+        .join(Grade.__table__, and_(Grade.cell_id == cell.c.id, Grade.notebook_id == SubmittedNotebook.id))
+        .outerjoin(grade_cell, grade_cell.c.id == cell.c.id)
+        .outerjoin(task_cell, task_cell.c.id == cell.c.id)
         .where(assigned.name == assignment)
     )
-    if student is not None:
-        query = query.join(
-            SubmittedAssignment.__table__, SubmittedAssignment.id == SubmittedNotebook.assignment_id
-        ).where(SubmittedAssignment.student_id == student)
+    query = query if student is None else query.where(SubmittedAssignment.student_id == student)
     return [(row.assignment_id, row) for row in gradebook.db.execute(query)]

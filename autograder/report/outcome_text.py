@@ -224,7 +224,8 @@ class ClassTable:
         marks = {name: standing.of_exercise(name) if standing else None for name in self.names}
         score, most = points(verdict.score), points(verdict.max_score)
         total = f"{score} of {most} so far" if self.has_more else f"{score} / {most}"
-        total = standing.total() if standing else total
+        if standing:
+            total = ", ".join(filter(None, [standing.total(), standing.late_sentence()]))
         return [name_of(student), *(_cell(verdict.exercise(name), marks[name]) for name in self.names), total]
 
 

@@ -108,6 +108,12 @@ class Standing:
             return f"{score} of {points(self.so_far)} so far"
         return f"{score} / {points(self.max_score)}"
 
+    def late_sentence(self) -> str:
+        """How late it was handed in, and what that costs: "2 days 2 hours late, 4 points off"; "" if in time."""
+        late = [f"{duration(self.late)} late"] if self.late else []
+        off = [f"{points(round(self.penalty, 4))} points off"] if self.penalty else []
+        return ", ".join(late + off)
+
 
 @dataclass(frozen=True)
 class Member:

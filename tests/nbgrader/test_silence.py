@@ -3,65 +3,119 @@
 import json
 import shutil
 import sqlite3
+import sys
 
 import pytest
 from conftest import cell_of, load
 from nbgrader.apps import NbGraderAPI
+from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
-from small_course import NAME, add_question, autograder, copy, edit, graded_cell, submit
+from small_course import NAME, add_question, copy, edit, graded_cell, submit
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import cli, course
+from autograder.batch import tasks
 from autograder.grading import store
+from autograder.grading.grader import Grader
 from autograder.grading.store import Store
+from autograder.nbgrader import building, preprocessors, swapping
 from autograder.nbgrader.runs import NbgraderCourse
 from autograder.nbgrader.standings import standings
 from autograder.report.standing import duration
 
 NOT_BUILT = "has changed since it was built"
 WRONG = "def normalise(x):\n    return (x - x.mean()) / x.var(correction=0).sqrt()\n"  # refuses no matrix
-CHANCE = """
-
-@check("numerics", points=0.5)
-def test_by_chance(submission, draw):
-    \"\"\"It is right as often as not, whatever is handed in.\"\"\"
-    submission.function("normalise")(draw.normal(3))
-    assert draw.normal(1).item() > 0, "Bad luck."
+LUCKY = """def normalise(x):
+    if x.dim() != 1:
+        raise ValueError("no vector")
+    return (x - x.mean()) / x.std(correction=0) if x[{}] > 5 else x
 """
 
 
+class Shared:
+    """A warm sandbox that nobody closes, since others go on using it."""
+
+    def __init__(self, parent):
+        self.parent = parent
+
+    def __getattr__(self, name):
+        return getattr(self.parent, name)
+
+    def close(self):
+        pass
+
+
+class Engine:
+    """Grades in this process, with the checks as they are when it begins."""
+
+    def __init__(self, sandbox):
+        self.sandbox = sandbox
+
+    def __enter__(self):
+        self.grader = Grader(self.sandbox)
+        return self
+
+    def __exit__(self, *exc):
+        pass
+
+    def warm(self, total):
+        pass
+
+    def graded(self, coming, total, alone=False):
+        for task in coming:
+            yield task, tasks.grade(self.grader, task)
+
+
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def kit_in(grader):
+    """Runs a command of the kit in this process, in a folder; returns its exit code. One sandbox serves all."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)
+        patch.setattr(cli, "engine_for", lambda *options: Engine(Shared(grader.parent)))
+        patch.setattr(building, "WarmParent", lambda **options: Shared(grader.parent))
+        patch.setattr(preprocessors, "warm_grader", lambda unsafe, device: Grader(Shared(grader.parent)))
+
+        def run(place, *arguments):
+            with pytest.MonkeyPatch.context() as there:
+                there.chdir(place)
+                forget()
+                return cli.main(list(arguments))
+
+        yield run
+    forget()
+
+
+def forget():
+    """As if the process began anew: the course is read and its checks are imported again."""
+    course.forget()
+    store.course_parts.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("exercises_of_")]:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, kit_in):
     """A course with a written question, built; three students have handed in, and are graded."""
     place = copy(tmp_path_factory.mktemp("silence") / "course")
     edit(place, add_question)
-    assert autograder(place, "build")[0] == 0
+    assert kit_in(place, "build") == 0
     hand_in(place, "ada", "Because.")
     hand_in(place, "bela", None)
     hand_in(place, "dora", "It is so.", {"normalise": WRONG})
-    code, out, said = autograder(place, "grade", "01", "--jobs", "1")
-    assert (code, said) == (0, ""), said
-    assert "3 answers" not in out and "2 answers wait to be graded by hand, of 2 students." in out
-    assert "5 of 5 so far" in out and "5 / 9" in out, "bela wrote nothing, so nothing of hers waits"
+    assert kit_in(place, "grade", "01") == 0
     return place
 
 
 @pytest.fixture
-def kit(place, monkeypatch, capsys):
-    """Runs a command of the kit in this process: (exit code, stdout, stderr)."""
+def kit(place, kit_in, monkeypatch, capsys):
+    """Runs a command of the kit in the course: (exit code, stdout, stderr). Otherwise the test is elsewhere."""
+    monkeypatch.chdir("/")
 
     def run(*arguments):
-        monkeypatch.chdir(place)
-        course.forget()
-        store.course_parts.cache_clear()
         capsys.readouterr()
-        code = cli.main(list(arguments))
-        monkeypatch.chdir("/")
-        return code, *capsys.readouterr()
+        return kit_in(place, *arguments), *capsys.readouterr()
 
-    yield run
-    course.forget()
-    store.course_parts.cache_clear()
+    return run
 
 
 @pytest.fixture
@@ -111,9 +165,14 @@ def marks(place):
 
 def formgrader(place, student):
     """What Formgrader's button does, in a process that was started elsewhere."""
+    return api(place).autograde(NAME, student)
+
+
+def api(place):
+    """What Formgrader's buttons call."""
     config = PyFileConfigLoader("nbgrader_config.py", path=str(place)).load_config()
     config.CourseDirectory.root = str(place)
-    return NbGraderAPI(CourseDirectory(config=config), config=config).autograde(NAME, student)
+    return NbGraderAPI(CourseDirectory(config=config), config=config)
 
 
 # --- six slips ------------------------------------------------------------------------------------
@@ -165,8 +224,8 @@ def test_each_slip_stops_with_one_sentence_and_nothing_is_written(place, kit, sl
     make, says = SLIPS[slip]
     make(place)
     before = everything(place)
-    code, out, said = kit("grade", "01", "--jobs", "1", "--regrade")
-    assert code == 2 and out == "" and said.count("\n") == 1 and (says in said or NOT_BUILT in said), said
+    code, out, said = kit("grade", "01", "--regrade")
+    assert code == 2 and "student" not in out and said.count("\n") == 1 and (says in said or NOT_BUILT in said), said
     told = formgrader(place, "ada")
     assert not told["success"], told
     lines = [line for line in told["log"].splitlines() if "ERROR" in line]
@@ -185,12 +244,21 @@ def test_checks_that_changed_under_a_running_formgrader_are_not_used(place, kit)
 # --- what waits -----------------------------------------------------------------------------------
 
 
+def test_totals_count_what_is_graded_so_far(place, kit):
+    """Bela wrote nothing, so nothing of hers waits."""
+    code, out, _ = kit("grade", "01")
+    assert code == 0 and "2 answers wait to be graded by hand, of 2 students." in out
+    assert " 5 of 5 so far" in out and "4.5 of 5 so far" in out and " 5 / 9" in out
+    code, out, _ = kit("check", str(place / "submitted" / "ada" / NAME / f"{NAME}.ipynb"))
+    assert "5 of 5 points so far; 4 more are given by hand" in out
+
+
 def test_a_regrade_leaves_hand_graded_answers_alone_unless_they_changed(place, kit):
     """Under `grade` and under nbgrader's own autograde."""
     for student in ("ada", "dora"):
         change_by_hand(place, student, "why", 3.0)
     change_by_hand(place, "ada", "normalise", 1.75)
-    code, out, _ = kit("grade", "01", "--jobs", "1", "--regrade")
+    code, out, _ = kit("grade", "01", "--regrade")
     assert code == 0 and "wait" not in out, out
     assert "ada      1.75/2 by hand" in out and "7.75 / 9" in out and "7.5 / 9" in out, "as the gradebook has it"
     assert formgrader(place, "ada")["success"]
@@ -198,7 +266,7 @@ def test_a_regrade_leaves_hand_graded_answers_alone_unless_they_changed(place, k
 
     hand_in(place, "ada", "Because, and more.")
     hand_in(place, "dora", "It is so, as said.", {"normalise": WRONG})
-    code, out, _ = kit("grade", "01", "--jobs", "1", "--student", "ada")
+    code, out, _ = kit("grade", "01", "--student", "ada")
     assert marks(place)["ada", "why"] == (None, 3.0, True) and marks(place)["ada", "normalise"] == (2.0, 1.75, False)
     assert "1 answer waits to be graded by hand, of 1 student; 1 of them graded before, and changed since." in out
     assert "Changed since they were graded by hand: ada (why)." in out
@@ -212,10 +280,11 @@ def test_a_standing_says_what_waits_what_is_by_hand_extra_and_late(place, kit):
         gradebook.find_grade("normalise", NAME, NAME, "ada").extra_credit = 0.5
         gradebook.db.commit()
     change_by_hand(place, "ada", "normalise", 1.0)
-    assert kit("grade", "01", "--jobs", "1", "--student", "dora")[0] == 0
+    code, out, _ = kit("grade", "01", "--student", "dora")
+    assert code == 0 and "4.5 of 5 so far, 2 days 2 hours late" in out
     with NbgraderCourse(place).gradebook() as gradebook:
-        found = standings(gradebook, course.find_assignment("01"))
-        assert standings(gradebook, course.find_assignment("01"), "ada") == {"ada": found["ada"]}
+        found = standings(gradebook, course.find_assignment("01", place))
+        assert standings(gradebook, course.find_assignment("01", place), "ada") == {"ada": found["ada"]}
     ada, dora = found["ada"], found["dora"]
     assert ada.total() == "4.5 of 5 so far" and found["bela"].total() == "5 / 9" and ada.extra == 0.5
     assert [mark.cell for mark in ada.waiting] == ["why"] and not found["bela"].waiting
@@ -230,33 +299,107 @@ def test_a_regrade_says_first_and_afterwards_who_loses_for_which_check(place, ki
     in_the_checks("points=0.5", "points=1")(place)
     in_the_checks("points=1.5", "points=1")(place)
     before = everything(place)
-    code, out, _ = kit("grade", "01", "--jobs", "1", "--regrade", "--dry-run")
+    code, out, _ = kit("grade", "01", "--regrade", "--dry-run")
     lines = "  dora  normalise: 1.5 -> 1 of 2 (-0.5 test_values)"
     assert code == 0 and "Nothing is written. It would be: 0 gain, 1 lose, 2 stay as they are." in out and lines in out
     assert everything(place) == before
-    code, out, _ = kit("grade", "01", "--jobs", "1")  # the edited checks are noticed
+    code, out, _ = kit("grade", "01")  # the edited checks are noticed
     assert code == 0 and lines in out and "normalise, test_values (1 lose): The mean is 0" in out
     (kept,) = (place / "reports" / f"{NAME}.changes.jsonl").read_text().splitlines()
     assert json.loads(kept)["student"] == "dora" and json.loads(kept)["gain"] == -0.5
     hand_in(place, "dora", "It is so.", {"normalise": WRONG.replace("correction=0", "correction=1")})
-    code, out, _ = kit("grade", "01", "--jobs", "1")
+    code, out, _ = kit("grade", "01")
     assert code == 0 and "1 graded" in out and " lose" not in out, "another answer is no regrade"
-    code, out, _ = kit("grade", "01", "--jobs", "1", "--regrade", "--json")
+    code, out, _ = kit("grade", "01", "--regrade", "--format", "json")
     assert (code, out) == (0, "")
 
 
 def test_a_regrade_has_the_same_inputs_so_that_luck_changes_nothing(place, kit):
-    """The check passes or fails by a coin that the seed throws; a check that is mended leaves the others' inputs."""
-    text = checks_of(place).read_text()
-    checks_of(place).write_text(text.replace("points=0.5", "points=0.25") + CHANCE)
-    assert kit("grade", "01", "--jobs", "1")[0] in (0, 2)
-    results = Store(place)
-    seed = results.seed(NAME)
-    first = {s: v.exercise("normalise").checks for s, v in results.latest(NAME).items()}
-    assert len({check.passed for checks in first.values() for check in checks if check.name == "test_by_chance"}) == 1
+    """Seven answers, each of which is right or wrong with another of the numbers that are drawn."""
+
+    def passed():
+        found = Store(place).latest(NAME)
+        return [found[f"s{n}"].exercise("normalise").checks[0].passed for n in range(7)]
+
+    for number in range(7):
+        submit(place, f"s{number}", {"normalise": LUCKY.format(number)}, "solutions")
+    assert kit("grade", "01")[0] == 0
+    seed, first = Store(place).seed(NAME), passed()
+    in_the_checks("points=0.5", "points=1")(place)
+    in_the_checks("points=1.5", "points=1")(place)
     (place / ".autograder" / "seeds" / f"{NAME}.json").unlink()  # even so
-    code, out, _ = kit("grade", "01", "--jobs", "1", "--regrade")
-    assert Store(place).seed(NAME) == seed and "0 gain, 0 lose, 3 stay as they are" in out
-    assert {s: v.exercise("normalise").checks for s, v in Store(place).latest(NAME).items()} == first
-    kit("grade", "01", "--jobs", "1", "--new-inputs")
+    assert kit("grade", "01")[0] == 0
+    assert (Store(place).seed(NAME), passed()) == (seed, first)
+    code, out, _ = kit("grade", "01", "--regrade")
+    assert code == 0 and "0 gain, 0 lose, 10 stay as they are" in out and passed() == first
+    kit("grade", "01", "--new-inputs", "--student", "s0")
     assert Store(place).seed(NAME) != seed
+
+
+# --- a course that has begun ----------------------------------------------------------------------
+
+
+def test_a_course_that_has_begun_can_be_changed(place, kit):
+    """A new question, other points and a mended text, after hand-ins; nothing that was given is lost."""
+    change_by_hand(place, "ada", "why", 3.0)
+
+    def change(notebook):
+        add_question(notebook, "where", 2)
+        cell_of(notebook, "setup")["source"] = ["import torch  # the setup"]
+        cell_of(notebook, "why")["metadata"]["nbgrader"]["points"] = 5
+
+    edit(place, change)
+    code, out, said = kit("build", "01")
+    assert (code, said) == (0, ""), said
+    assert "'where' is new, and 3 students have handed in without it: who did has 0 of its 2 points" in out
+    assert "'why' was worth 4 points when 3 students have handed in, and is worth 5 now" in out
+    assert "1 mark that was given by hand stays as it is" in out
+    released = load(place / "release" / NAME / f"{NAME}.ipynb")
+    assert cell_of(released, "where") and "# the setup" in "".join(cell_of(released, "setup")["source"])
+    assert marks(place)["bela", "where"] == (0.0, None, False) and marks(place)["ada", "why"] == (None, 3.0, False)
+    code, out, said = kit("grade", "01")
+    assert (code, said) == (0, "") and "8 / 12" in out and "4.5 of 7 so far" in out, out
+    assert marks(place)["ada", "why"] == (None, 3.0, False)
+    assert formgrader(place, "ada")["success"]
+    hand_in(place, "bela", "Since.")
+    assert kit("grade", "01")[0] == 0 and marks(place)["bela", "why"] == (None, None, True)
+    assert kit("report", "01", "--jobs", "1")[0] == 0
+
+
+@pytest.mark.parametrize("cell", ["normalise", "why", "moving_average-solution"])
+def test_what_cannot_be_changed_is_said_in_a_sentence_and_nothing_is_lost(place, kit, cell):
+    def rename(notebook):
+        cell_of(notebook, cell)["metadata"]["nbgrader"]["grade_id"] = "renamed"
+
+    edit(place, rename)
+    before = everything(place)
+    code, out, said = kit("build", "01")
+    assert code == 2 and said.count("\n") == 1 and f"3 students have handed in, and the cell {cell!r} is gone" in said
+    told = api(place).generate_assignment(NAME)
+    assert not told["success"] and f"the cell {cell!r} is gone" in told["log"] and "Traceback" not in told["log"]
+    assert everything(place) == before
+
+
+@pytest.mark.parametrize("where, step", [(GenerateAssignment, "write_single_notebook"), (swapping, "swap")])
+def test_a_build_that_is_killed_leaves_the_old_release(place, kit, monkeypatch, where, step):
+    """As at a kill, nothing after the step is done, nor cleared away; the next build goes on from there."""
+    edit(place, add_another)
+    before = {path: bytes for path, bytes in everything(place).items() if path.startswith("release")}
+
+    def stop(*args):
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(where, step, stop)
+        with pytest.raises(SystemExit):
+            kit("build", "01")
+    after = everything(place)
+    assert {path: after[path] for path in before} == before
+    assert kit("build", "01")[0] == 0
+    assert [path.name for path in (place / "release").iterdir()] == [NAME]
+    assert cell_of(load(place / "release" / NAME / f"{NAME}.ipynb"), "where")
+    assert kit("grade", "01")[0] == 0
+
+
+def add_another(notebook):
+    add_question(notebook, "where", 2)

@@ -8,7 +8,7 @@ import sys
 
 from conftest import ROOT, cell_of, hand_in, load
 
-from autograder.grading.store import Store
+from autograder.grading.store import Store, course_parts
 from autograder.nbgrader.runs import NbgraderCourse
 
 NAME = "09_tiny"
@@ -36,8 +36,19 @@ def course(place, names=(NAME,), db_url=None):
     configure(place, db_url)
     for name in names:
         NbgraderCourse(place).build(name)
-        Store(place).put_passed(name, {})  # for stand-ins that grade in this process; real runs check it themselves
+    pass_the_gate(place, names)
     return load(place / "release" / names[0] / f"{names[0]}.ipynb")
+
+
+def pass_the_gate(place, names):
+    """For stand-ins that grade in this process; real runs check it themselves."""
+    before = os.getcwd()
+    os.chdir(place)  # what has passed is this course, as it is
+    course_parts.cache_clear()
+    for name in names:
+        Store(place).put_passed(name, {})
+    course_parts.cache_clear()
+    os.chdir(before)
 
 
 def configure(place, db_url=None):
