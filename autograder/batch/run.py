@@ -102,7 +102,8 @@ class Batch:
     Afterwards `unreadable` lists students, and `known` lists pairs (student, key of the stored result). `pending` maps
     the keys of results still to be found to lists of students: equal submissions are graded once. `stopped` does the
     same for submissions whose last grading was stopped by a deadline or a kill: each run grades them once more, alone,
-    before that counts. With `renew`, inputs are drawn anew, so that nothing is known. `results` is the course's store.
+    before that counts. With `renew`, inputs are drawn anew, so that nothing is known. `results` is the course's store,
+    `sandbox` the level at which the engine grades.
 
     While running, it keeps `graded` (a count), `statuses` (the statuses of exercises that could not be graded, and how
     many submissions have each), `problems` (student, why there is no row), `unjudged` (checks that ended by a mistake
