@@ -198,11 +198,11 @@ def test_files_that_are_none_of_ours_are_not_read(tmp_path, kind):
 
 
 def test_levels_of_the_sandbox_never_mix(tmp_path):
-    """A result is known at the level that made it alone, and names it; records older than levels are of the full one."""
+    """A result is known at the level that made it alone, and says so; older records are of the full level."""
     store, of = Store(tmp_path), ("digest", ASSIGNMENT, 1, "cpu")
     keys = {level: store.key(*of, level) for level in LEVELS}
     assert len(set(keys.values())) == len(LEVELS) and store.key(*of) == keys[FULL]
-    made = verdict()
+    made = verdict("graded")
     made.sandbox = "process"
     data = made.to_dict()
     assert Verdict.from_dict(data).sandbox == "process"
@@ -213,8 +213,8 @@ def test_levels_of_the_sandbox_never_mix(tmp_path):
 
 
 def test_reports_name_a_level_that_is_not_the_full_one():
-    assignment, made = course.find_assignment("02"), verdict()
+    assignment, made = course.find_assignment("02"), verdict("graded")
     assert "--sandbox" not in class_report.render(assignment, [("ada", made)])
     made.sandbox = "process"
-    page = class_report.render(assignment, [("ada", made), ("eva", verdict())])
+    page = class_report.render(assignment, [("ada", made), ("eva", verdict("graded"))])
     assert "1 of 2 submissions were graded with <code>--sandbox process</code>" in page
