@@ -203,9 +203,13 @@ def test_a_machine_without_sandbox_is_told_what_it_lacks(monkeypatch):
     from autograder.sandbox import jail
     from autograder.sandbox.inside import lockdown
 
-    monkeypatch.setattr(jail, "refusal", lambda: "There is no bubblewrap.")
+    without = {"full": "There is no bubblewrap.", "process": None}
+    monkeypatch.setattr(jail, "refusal", lambda level="full": without[level])
     lines = list(machine.findings())
     assert "There is no bubblewrap." in ill(lines)
+    assert any(f.well is None and f.says.startswith("with --sandbox process, Landlock") for f in lines)
+    without["process"] = "Root lacks a capability."
+    lines = list(machine.findings())
     assert any(f.well is None and f.says.startswith("with --unsafe, Landlock") for f in lines)
     monkeypatch.setattr(lockdown, "landlock_version", lambda: 0)
     assert any("no sandbox at all, for want of bubblewrap and Landlock" in says for says in ill(machine.findings()))

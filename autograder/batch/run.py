@@ -127,7 +127,7 @@ class Batch:
     the keys of results still to be found to lists of students: equal submissions are graded once. `stopped` does the
     same for submissions whose last grading was stopped by a deadline or a kill: each run grades them once more, alone,
     before that counts. With `renew`, nothing counts as known; with `new_inputs`, they are drawn anew, too, so that
-    scores may change by luck. `results` is the course's store.
+    scores may change by luck. `results` is the course's store, `sandbox` the level at which the engine grades.
 
     While running, it keeps `graded` (a count), `statuses` (the statuses of exercises that could not be graded, and how
     many submissions have each), `problems` (student, why there is no row), `unjudged` (checks that ended by a mistake

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..verdict import PROCESS
 from .finding import Finding
 
 PACKAGE = "attention-course"
@@ -130,8 +131,16 @@ def _seccomp(lacks):
 
 
 def _level(lacks):
+    from ..sandbox import jail
+
     if not lacks:
         return Finding(True, "the whole sandbox: bubblewrap, Landlock, seccomp and limits (docs/security.md)")
+    if lacks == ["bubblewrap"] and jail.refusal(PROCESS) is None:
+        return Finding(
+            None,
+            "with --sandbox process, Landlock, seccomp, limits and a watch on the disk: docs/security.md says what that"
+            " does not stop. Nothing is graded so unless you ask for it",
+        )
     if lacks == ["bubblewrap"]:
         return Finding(
             None,

@@ -15,7 +15,7 @@ from autograder.grading.store import LARGEST, Store
 from autograder.nbgrader.preprocessors import notebook_cells, write_outputs
 from autograder.report import class_report, outcome_text
 from autograder.submission.restore import RestoredCell
-from autograder.verdict import Check, Diagnosis, Graded
+from autograder.verdict import FULL, LEVELS, Check, Diagnosis, Graded, Verdict, VerdictError
 
 WRONG = [None, [], {}, [[]], {"a": 1}, "", "x", True, -1, 10**30, 1.5, float("nan"), float("inf"), "10", ["x"]]
 OUTPUTS = [
@@ -190,3 +190,26 @@ def test_files_that_are_none_of_ours_are_not_read(tmp_path, kind):
     assert results.get("key") is None
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()
+
+
+def test_levels_of_the_sandbox_never_mix(tmp_path):
+    """A result is known at the level that made it alone, and says so; older records are of the full level."""
+    store, of = Store(tmp_path), ("digest", ASSIGNMENT, 1, "cpu")
+    keys = {level: store.key(*of, level) for level in LEVELS}
+    assert len(set(keys.values())) == len(LEVELS) and store.key(*of) == keys[FULL]
+    made = verdict("graded")
+    made.sandbox = "process"
+    data = made.to_dict()
+    assert Verdict.from_dict(data).sandbox == "process"
+    del data["sandbox"]
+    assert Verdict.from_dict(data).sandbox == FULL
+    with pytest.raises(VerdictError, match="level"):
+        Verdict.from_dict({**data, "sandbox": "none"})
+
+
+def test_reports_name_a_level_that_is_not_the_full_one():
+    assignment, made = course.find_assignment("02"), verdict("graded")
+    assert "--sandbox" not in class_report.render(assignment, [("ada", made)])
+    made.sandbox = "process"
+    page = class_report.render(assignment, [("ada", made), ("eva", verdict("graded"))])
+    assert "1 of 2 submissions were graded with <code>--sandbox process</code>" in page
