@@ -160,7 +160,9 @@ def test_top_p_leaves_the_fewest_characters_that_have_p_together(ran):
         assert row[mine].sum() >= 0.8 > row[mine].sum() - row[mine].min() and row[mine].min() >= row[~mine].max()
     assert torch.allclose(left.softmax(dim=1), probabilities * kept / (probabilities * kept).sum(dim=1, keepdim=True))
     assert ran.says("For p = 0.8 the next cell finds 1 to 11 characters, 3 on average")
-    least, most, average = re.search(r"leaves (\d+) to (\d+) characters, ([\d.]+) on", ran.printed["colder-demo"]).groups()
+    least, most, average = re.search(
+        r"leaves (\d+) to (\d+) characters, ([\d.]+) on", ran.printed["colder-demo"]
+    ).groups()
     assert least == "1" and abs(int(most) - 11) <= 2 and abs(float(average) - 3) < 0.5
 
 
