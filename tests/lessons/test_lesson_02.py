@@ -72,3 +72,10 @@ def test_what_is_said_of_the_learnt_head_is_true(ran, seed):
 
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
+
+
+def test_a_head_of_gpt2_is_as_large_as_it_is_said_to_be(ran):
+    head = ran.values["SelfAttention"](768, 64, qkv_bias=True)
+    size = sum(parameter.numel() for parameter in head.parameters())
+    assert ran.says("144 heads", f"`SelfAttention(768, 64, qkv_bias=True)`, under a causal mask: {size:,} numbers")
+    assert 768 == 12 * 64 and 144 == 12 * 12

@@ -93,3 +93,10 @@ def _looks(ran, model, step, places, causal):
 
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
+
+
+def test_the_mask_of_gpt2_is_ours_in_float32_and_nan_in_float16(ran):
+    single, half = ran.printed["gpt2-look"].splitlines()
+    assert single.startswith("float32: largest difference 0.0e+00, NaN in 0 of")
+    assert half.startswith("float16") and "NaN in 81 of 81" in half
+    assert ran.says("In float16, 10¹⁰ is infinite") and torch.tensor(1e10, dtype=torch.float16).isinf()

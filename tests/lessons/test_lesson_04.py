@@ -120,5 +120,66 @@ def test_rounding_is_called_rounding(ran):
     assert "which is rounding" in ran.printed["load-look"] and "more than rounding" not in ran.printed["mha-look"]
 
 
+def test_gpt2_has_the_published_size_and_a_forgotten_transposition_gives_no_error(ran):
+    in_all, in_attention = re.findall(r"\d+(?:,\d+)+", ran.printed["gpt2-whole"])
+    assert ran.says(f"No: {in_all}") and in_all == "124,439,808"
+    layer = 4 * (768 * 768 + 768)
+    assert int(in_attention.replace(",", "")) == 12 * layer
+    assert ran.says("Less than a quarter of them, 28 million") and 28e6 < 12 * layer < 124_439_808 / 4
+    assert ran.says("12 heads of width 64") and 768 == 12 * 64
+    assert "which is rounding" in ran.printed["load-look"] and "and no error" in ran.printed["load-look"]
+    assert int(re.search(r"(\d+)% of the largest", ran.printed["load-look"])[1]) > 50
+
+
+def gpt2_by_its_formula(idx, file, layers, heads):
+    """Logits as OpenAI's program computes them from the tensors of its file, all heads in one product."""
+
+    def norm(x, name):
+        return nn.functional.layer_norm(x, x.shape[-1:], file[f"{name}.weight"], file[f"{name}.bias"])
+
+    def conv1d(x, name):
+        return x @ file[f"{name}.weight"] + file[f"{name}.bias"]
+
+    x = file["wte.weight"][idx] + file["wpe.weight"][: idx.shape[1]]
+    allowed = torch.ones(idx.shape[1], idx.shape[1]).tril()
+    for i in range(layers):
+        q, k, v = (
+            part.unflatten(2, (heads, -1)).transpose(1, 2)
+            for part in conv1d(norm(x, f"h.{i}.ln_1"), f"h.{i}.attn.c_attn").chunk(3, dim=2)
+        )
+        scores = (q @ k.transpose(2, 3) * v.shape[-1] ** -0.5) * allowed - 1e10 * (1 - allowed)
+        x = x + conv1d((scores.softmax(dim=3) @ v).transpose(1, 2).flatten(2), f"h.{i}.attn.c_proj")
+        hidden = conv1d(norm(x, f"h.{i}.ln_2"), f"h.{i}.mlp.c_fc")
+        x = x + conv1d(nn.functional.gelu(hidden, approximate="tanh"), f"h.{i}.mlp.c_proj")
+    return norm(x, "ln_f") @ file["wte.weight"].T
+
+
+def test_a_file_of_gpt2_is_read_and_runs_in_the_students_layer(ran, tmp_path):
+    """A small one with random numbers, in the layout and with the names of the published file."""
+    d, layers, heads, words, places = 12, 2, 3, 20, 8
+    shapes = {"wte.weight": (words, d), "wpe.weight": (places, d), "ln_f.weight": (d,), "ln_f.bias": (d,)}
+    for i in range(layers):
+        shapes |= {f"h.{i}.ln_{n}.{what}": (d,) for n in (1, 2) for what in ("weight", "bias")}
+        sizes = [("attn.c_attn", d, 3 * d), ("attn.c_proj", d, d), ("mlp.c_fc", d, 4 * d), ("mlp.c_proj", 4 * d, d)]
+        for name, wide_in, wide_out in sizes:
+            shapes |= {f"h.{i}.{name}.weight": (wide_in, wide_out), f"h.{i}.{name}.bias": (wide_out,)}
+    torch.manual_seed(0)
+    file = {name: torch.randn(shape) for name, shape in shapes.items()}
+    listed, data = {"__metadata__": {"format": "pt"}}, b""
+    for name, numbers in file.items():
+        begin, data = len(data), data + numbers.numpy().tobytes()
+        listed[name] = {"dtype": "F32", "shape": list(numbers.shape), "data_offsets": [begin, len(data)]}
+    header = json.dumps(listed).encode()
+    header += b" " * (-len(header) % 8)
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + data)
+
+    read = ran.values["read_safetensors"](path)
+    assert read.keys() == file.keys() and all(torch.equal(read[name], numbers) for name, numbers in file.items())
+    model, idx = ran.values["GPT2"](words, places, d, layers, heads), torch.randint(words, (2, 7))
+    model.load(read)
+    assert torch.allclose(model(idx), gpt2_by_its_formula(idx, file, layers, heads), atol=1e-4)
+
+
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []

@@ -94,6 +94,25 @@ def test_cross_attention_lets_words_hear_the_note_but_not_one_another(ran):
     assert between[:, :5].all() and torch.equal(between[:, 5:], torch.eye(9))
 
 
+def test_an_encoder_decoder_of_the_students_classes_needs_all_its_attentions(ran):
+    whole, no_encoder, no_decoder = (float(share) for share in re.findall(r"([\d.]+)%", ran.printed["whole-look"]))
+    assert whole > 97  # "Nearly all words come out right."
+    assert ran.says("about three quarters are right") and 69 < no_encoder < 81
+    assert ran.says("about nine tenths") and 86 < no_decoder < 94
+    assert ran.says("*stressed* becomes *se*") and "stressed: se\n" in ran.printed["whole-look"]
+    assert re.search("attended: ted\nsenators: s\n", ran.printed["whole-look"])
+
+
+def test_the_encoder_decoder_does_not_see_what_it_is_to_write(ran):
+    """Change a letter written later, and no earlier prediction moves; what is to be written is what the text says."""
+    model, written = ran.values["finder"], torch.tensor([[8, 1, 2, 3, 4]])
+    context = model.encode(torch.randint(8, (1, 8)))
+    before, after = model.decode(written, context), model.decode(torch.tensor([[8, 1, 2, 7, 4]]), context)
+    assert torch.allclose(before[:, :3], after[:, :3], atol=1e-6) and not torch.allclose(before[:, 3], after[:, 3])
+    assert ran.values["repeated_letters"]([6, 7, 5, 2, 6, 6, 2, 1]) == [8, 6, 2, 8, -100, -100]
+    assert ran.values["repeated_letters"]([0, 1, 2, 3, 4, 5, 6, 7]) == [8, 8, -100, -100, -100, -100]
+
+
 def test_the_layers_agree_with_torch(ran):
     for cell in ("special-case-look", "multi-look"):
         (difference,) = re.findall(r": (\S+e-\d+)", ran.printed[cell])

@@ -134,6 +134,38 @@ def test_a_block_pays_and_then_overfits(ran):
     assert validation[-1] >= 2.0 and training[-1] < 1
 
 
+def test_the_recipe_ends_at_its_lowest_and_depth_adds_a_few_hundredths(ran):
+    rows = re.findall(r"validation ([\d. ]+); training \S+ at the end; ([\d.]+)% of", ran.printed["recipe-demo"])
+    one, two = ([float(loss) for loss in losses.split()] for losses, _ in rows)
+    assert ran.says("to about 1.87 with one block, to 1.82 with two", "Depth** adds a few hundredths")
+    assert one[-1] == pytest.approx(1.87, abs=0.025) and two[-1] == pytest.approx(1.82, abs=0.025)
+    assert min(one) == one[-1] and min(two) == two[-1]
+    assert ran.says("acts in fewer than 5 steps of 100") and all(float(clipped) < 5 for _, clipped in rows)
+
+
+def test_the_learning_rate_warms_up_and_falls_along_half_a_cosine(ran):
+    rates = [ran.values["learning_rate"](step, 750) for step in range(750)]
+    assert rates[0] < 1e-4 and max(rates) == rates[99] == pytest.approx(3e-3) and rates[-1] < 1e-6
+    assert rates[425] == pytest.approx(1.5e-3)  # half of the way down
+    assert rates[:100] == sorted(rates[:100]) and rates[100:] == sorted(rates[100:], reverse=True)
+
+
+def test_top_p_leaves_the_fewest_characters_that_have_p_together(ran):
+    poet, blocks = ran.values["poet"].eval(), ran.values["val_data"].unfold(0, 16, 1)[:50]
+    with torch.no_grad():
+        probabilities = poet(blocks)[0][:, -1].softmax(dim=1)
+        left = ran.values["Nucleus"](poet, 0.8)(blocks)[0][:, -1]
+    kept = left.isfinite()
+    for row, mine in zip(probabilities, kept, strict=True):
+        assert row[mine].sum() >= 0.8 > row[mine].sum() - row[mine].min() and row[mine].min() >= row[~mine].max()
+    assert torch.allclose(left.softmax(dim=1), probabilities * kept / (probabilities * kept).sum(dim=1, keepdim=True))
+    assert ran.says("For p = 0.8 the next cell finds 1 to 11 characters, 3 on average")
+    least, most, average = re.search(
+        r"leaves (\d+) to (\d+) characters, ([\d.]+) on", ran.printed["colder-demo"]
+    ).groups()
+    assert least == "1" and abs(int(most) - 11) <= 2 and abs(float(average) - 3) < 0.5
+
+
 def test_short_words_are_mostly_right_and_long_ones_mostly_not(ran):
     assert ran.says("Short words are mostly right, long ones mostly not")
     known = set(re.findall(r"\w+", ran.values["poem"].lower()))
@@ -145,7 +177,7 @@ def test_short_words_are_mostly_right_and_long_ones_mostly_not(ran):
 
 def test_a_colder_model_keeps_to_the_words_of_the_poem_and_ends_in_a_loop(ran):
     assert ran.says("more of the words are in the poem", "the model ends in a loop")
-    _, half, least = re.split(r"temperature [\d.]+:\n", ran.printed["colder-demo"])
+    _, half, least, _ = re.split(r"(?:temperature|top-p) [\d.]+:\n", ran.printed["colder-demo"])
     known = set(re.findall(r"\w+", ran.values["poem"].lower()))
     shares = [
         sum(word in known for word in words) / len(words)
