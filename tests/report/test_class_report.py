@@ -215,7 +215,7 @@ def test_a_list_of_a_large_class_names_the_first_and_counts_the_others(monkeypat
     verdicts |= {name: verdict(without_grade("one", 1.0, "timeout", "slow")) for name in "vwx"}
     parsed = page(assignment(one=1.0), verdicts)
     assert "a , b and 2 others" in parsed.words
-    assert "It ran too long : v , w and 1 other ." in parsed.words
+    assert "It ran too long : v , w and 1 other." in parsed.words
     assert sum(link.startswith("../feedback/") for link in parsed.links) == len(verdicts), "the table has everybody"
 
 
