@@ -6,6 +6,7 @@ import shutil
 import pytest
 from small_course import NAME, autograder, copy, submit
 
+from autograder.batch import naming
 from autograder.errors import CourseError, UsageError
 from autograder.grading import names
 from autograder.grading.names import Name
@@ -32,14 +33,7 @@ def page(place, student):
     return (place / "feedback" / student / NAME / f"{NAME}.html").read_text()
 
 
-def groups(place):
-    """The lines of `autograder name`."""
-    code, out, said = autograder(place, "name")
-    assert code == 0, said
-    return out.splitlines()
-
-
-def test_from_a_group_to_the_feedback(tmp_path):
+def test_from_a_group_to_the_feedback(tmp_path, monkeypatch):
     """One test for the whole way, since each step takes what the one before it has made."""
     place = copy(tmp_path / "course")
     assert autograder(place, "build")[0] == 0
@@ -47,11 +41,15 @@ def test_from_a_group_to_the_feedback(tmp_path):
         submit(place, student, {"moving_average": answer})
     code, out, said = autograder(place, "grade", "01", "--jobs", "1")
     assert code == 0, said
-    largest, single = groups(place)
+    monkeypatch.chdir(place)
+    largest, single = naming.listing(place).splitlines()
     id = largest.split()[0]
     assert "2 students: wanda, xaver" in largest and "1 student: yves" in single
 
-    assert autograder(place, "name", "moving_average-000000", SAYS)[0] == 2
+    with pytest.raises(UsageError, match="No wrong answers"):
+        naming.give(place, "moving_average-000000", SAYS, None, "cpu")
+    with pytest.raises(UsageError, match="is no group"):
+        naming.assignment_of("average-0123ab")
     code, out, said = autograder(place, "name", id, SAYS)
     assert code == 0 and "told to wanda, xaver" in out, said
     kept = (place / names.FILE).read_text()
@@ -69,11 +67,11 @@ def test_from_a_group_to_the_feedback(tmp_path):
     report = (place / "reports" / f"{NAME}.html").read_text()
     assert told in report and "3 students" in report and "<b>multiply" not in report
 
-    code, out, said = autograder(place, "name", id, "Shorter.")
-    assert code == 0 and id in out, said
+    assert id in naming.rename(place, id, "Shorter.")
     assert [one.says for one in names.read(place)] == ["Shorter."]
-    assert autograder(place, "name", id, "--remove")[0] == 0 and names.read(place) == []
-    assert autograder(place, "name", id, "--remove")[0] == 2
+    assert "no name any more" in naming.remove(place, id) and names.read(place) == []
+    with pytest.raises(UsageError, match="There is no name"):
+        naming.remove(place, id)
     verdict, _ = Store(place).latest_of(NAME, "wanda")
     assert id not in [d.id for d in verdict.exercise("moving_average").diagnosis]
 

@@ -9,7 +9,7 @@ from autograder.checks.proxies import Counts, Local, Transcript
 from autograder.checks.runner import Graders
 from autograder.grading import alike
 from autograder.mistakes.diagnosis import Diagnostician
-from autograder.mistakes.fingerprint import MOST, Print
+from autograder.mistakes.fingerprint import MOST, Print, fingerprint
 
 RIGHT = """
 def attention(query, key, value, mask=None):
@@ -27,29 +27,28 @@ OTHER = RIGHT.replace("return weights @ value", "return weights @ value * 0.8")
 
 
 @pytest.fixture(scope="module")
-def diagnostician():
-    return Diagnostician(Graders())
+def graders():
+    return Graders()
 
 
-def fingerprint(diagnostician, source, seed=1):
+def graded(graders, source, seed=1):
     namespace = {}
     exec("import torch\n" + source, namespace)
-    run = diagnostician.graders.run("attention", Local(namespace, source), seed)
+    run = graders.run("attention", Local(namespace, source), seed)
     assert run.failed()
-    diagnostician.diagnose(run)
-    return run.fingerprint
+    return run
 
 
-def test_equal_answers_have_equal_fingerprints(diagnostician):
-    first, second, other = (fingerprint(diagnostician, source) for source in (LESS, ALSO, OTHER))
+def test_equal_answers_have_equal_fingerprints(graders):
+    first, second, other = (fingerprint(graded(graders, source), None) for source in (LESS, ALSO, OTHER))
     assert first and alike.equal(first, second) and not alike.equal(first, other)
-    assert not alike.equal(first, fingerprint(diagnostician, LESS, seed=2)), "other inputs, other values"
+    assert not alike.equal(first, fingerprint(graded(graders, LESS, seed=2), None)), "other inputs, other values"
     assert len(first) < MOST / 4
 
 
-def test_a_named_answer_has_none(diagnostician):
-    scaled = RIGHT.replace(" / query.shape[-1] ** 0.5", "")
-    assert fingerprint(diagnostician, scaled) == ""
+def test_a_named_answer_has_none(graders):
+    run = graded(graders, RIGHT.replace(" / query.shape[-1] ** 0.5", ""))
+    assert Diagnostician(graders).diagnose(run) and run.fingerprint == ""
 
 
 def printed(*entries):
@@ -109,8 +108,6 @@ def test_what_chance_did_is_not_compared():
 
         def failed(self):
             return [type("Check", (), {"name": "a", "reason": ""})]
-
-    from autograder.mistakes.fingerprint import fingerprint
 
     assert fingerprint(Run(), None) == ""
 
