@@ -234,7 +234,7 @@ def test_scores_are_those_of_the_gradebook_and_changes_are_told():
     words = Page(roster_page(changed)).words
     assert "1.75 / 2" in words and "by hand; the checks gave 1" in words and "0.25 of it extra" in words
     assert "late by 3 days, −1" in words and "0.75 / 2" in words
-    assert "mean 0.75 of 2" in words
+    assert "mean, of 2 0.75" in words
 
 
 def test_who_has_not_handed_in_and_what_waits():
@@ -242,7 +242,7 @@ def test_who_has_not_handed_in_and_what_waits():
     empty = Standing("bob", marks={"one": Mark(2.0, 2.0), "essay": Mark(4.0, 0.0)})
     words = Page(roster_page(waits, empty, Standing("carl", last="Gauss"), by_hand=["essay"])).words
     assert "1 answer waits to be graded by hand: essay (1)" in words and "Scores so far" in words
-    assert "1 has not handed in Gauss" in words and "handed in 2 of 3" in words
+    assert "1 has not handed in Gauss" in words and "handed in, of 3 2" in words
     assert "so far" in words and "no answer" in words
     assert "not handed in" in words[words.index("Students") :]
 
