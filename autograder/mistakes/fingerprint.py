@@ -92,7 +92,7 @@ class Print:
         elif isinstance(value, float):
             yield self._tensor(torch.tensor(value))
         elif isinstance(value, int):
-            yield f"{value:d}"
+            yield f"{value:x}"  # in decimal, Python refuses large ones
         elif isinstance(value, str):
             yield f"text {value}"
         elif isinstance(value, wire.Opaque):

@@ -276,7 +276,7 @@ def teach(mistakes: Mistakes, nameless: Iterable[Nameless]) -> list[dict[str, An
         {
             "anchor": f"mistake-{one.anchor}",
             "id": one.group.id,
-            "says": "Their answers are wrong in one and the same way, which has no name yet.",
+            "says": f"They are wrong in one and the same way, which has no name yet. {one.group.place}".strip(),
             "many": one.many,
             "people": one.people,
             "exercises": [(one.group.exercise, one.many)],

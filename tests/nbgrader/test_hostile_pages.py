@@ -212,5 +212,12 @@ def test_the_class_report_does_nothing(place):
     assert not page.tags & {"script", "iframe", "object", "embed", "form", "svg", "math", "img", "base", "link"}
     attributes = {act[1:] for act in page.acts if len(act) == 3 and act[0] in QUIET}
     assert {name for name, _ in attributes} <= {"href", "style"}
-    assert all(value.startswith("../feedback/") for name, value in attributes if name == "href")
+    by_hand = f"{ASSIGNMENT}-by-hand.html"
+    assert all(value.startswith("../feedback/") or value == by_hand for name, value in attributes if name == "href")
     assert all(re.fullmatch(r"[\w%.:; -]*", value) for name, value in attributes if name == "style")
+
+
+def test_the_page_for_grading_by_hand_does_nothing(place):
+    page = Page((place / "reports" / f"{ASSIGNMENT}-by-hand.html").read_text())
+    assert not page.tags & {"script", "iframe", "object", "embed", "form", "svg", "math", "img", "base", "link"}
+    assert not [act for act in page.acts if len(act) == 3 and act[1].startswith("on")]

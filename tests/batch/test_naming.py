@@ -1,0 +1,118 @@
+"""`autograder name`: an instructor's sentence reaches those whose answer is equal, also later, and nobody else."""
+
+import json
+import shutil
+
+import pytest
+from small_course import NAME, autograder, copy, submit
+
+from autograder.batch import naming
+from autograder.errors import CourseError, UsageError
+from autograder.grading import names
+from autograder.grading.names import Name
+from autograder.grading.store import Store
+
+DOUBLE = """def moving_average(x, window):
+    # by Wanda Secret
+    if window > x.shape[0]:
+        raise ValueError(f"a window of {window}, but {x.shape[0]} numbers")
+    return 2.5 * x.unfold(0, window, 1).mean(dim=1)
+"""
+ALSO = """def moving_average(x, window):
+    if x.shape[0] < window:
+        raise ValueError(f"{window} and {x.shape[0]}")
+    return sum(x[i : len(x) - window + 1 + i] for i in range(window)) / window / 0.4
+"""
+HALF = DOUBLE.replace("2.5", "1.7")
+SAYS = 'You <b>multiply</b> by 2.5; the `mean` is all that is asked for, "please".'
+CODE = (("moving_average-solution", "x = 1"),)
+ID = "moving_average-0123ab"
+
+
+def page(place, student):
+    return (place / "feedback" / student / NAME / f"{NAME}.html").read_text()
+
+
+def test_from_a_group_to_the_feedback(tmp_path, monkeypatch):
+    """One test for the whole way, since each step takes what the one before it has made."""
+    place = copy(tmp_path / "course")
+    assert autograder(place, "build")[0] == 0
+    for student, answer in {"wanda": DOUBLE, "xaver": ALSO, "yves": HALF}.items():
+        submit(place, student, {"moving_average": answer})
+    code, out, said = autograder(place, "grade", "01", "--jobs", "1")
+    assert code == 0, said
+    monkeypatch.chdir(place)
+    largest, single = naming.listing(place).splitlines()
+    id = largest.split()[0]
+    assert "2 students: wanda, xaver" in largest and "1 student: yves" in single
+
+    with pytest.raises(UsageError, match="No wrong answers"):
+        naming.give(place, "moving_average-000000", SAYS, None, "cpu")
+    with pytest.raises(UsageError, match="is no group"):
+        naming.assignment_of("average-0123ab")
+    code, out, said = autograder(place, "name", id, SAYS)
+    assert code == 0 and "told to wanda, xaver" in out, said
+    kept = (place / names.FILE).read_text()
+    assert json.loads(kept)[id]["says"] == SAYS and "Secret" not in kept, "comments are left out"
+
+    submit(place, "zoe", {"moving_average": ALSO})
+    (place / ".autograder" / "seeds" / f"{NAME}.json").unlink()  # so everybody gets other inputs, and the example too
+    code, out, said = autograder(place, "grade", "01", "--jobs", "1")
+    assert code == 0 and out.count(id) == 3, said
+    shutil.rmtree(place / "autograded" / "yves")
+    code, out, said = autograder(place, "report")
+    assert code == 2 and "yves" in said and "no answer waits" in out, said
+    told = "You &lt;b&gt;multiply&lt;/b&gt; by 2.5; the <code>mean</code>"
+    assert all(told in page(place, student) for student in ("wanda", "xaver", "zoe"))
+    report = (place / "reports" / f"{NAME}.html").read_text()
+    assert told in report and "3 students" in report and "<b>multiply" not in report
+
+    assert id in naming.rename(place, id, "Shorter.")
+    assert [one.says for one in names.read(place)] == ["Shorter."]
+    assert "no name any more" in naming.remove(place, id) and names.read(place) == []
+    with pytest.raises(UsageError, match="There is no name"):
+        naming.remove(place, id)
+    verdict, _ = Store(place).latest_of(NAME, "wanda")
+    assert id not in [d.id for d in verdict.exercise("moving_average").diagnosis]
+
+
+# --- the file -------------------------------------------------------------------------------------
+
+
+def test_the_file_is_read_as_it_was_written(tmp_path):
+    given = [Name(ID, "It is wrong.", CODE), Name("b-0123ab", "So is this: 'é' \u2028.", (("", "y"),))]
+    (tmp_path / names.FILE).write_text(names.text_of(given), encoding="utf-8")
+    read = names.read(tmp_path)
+    assert read[0].says == "So is this: 'é' ." and read[1] == given[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        '{"a": {}}',
+        f'{{"{ID}": 1}}',
+        f'{{"{ID}": {{"says": 1, "code": []}}}}',
+        f'{{"{ID}": {{"says": "x"}}}}',
+    ],
+)
+def test_a_broken_file_is_one_sentence(tmp_path, text):
+    (tmp_path / names.FILE).write_text(text)
+    with pytest.raises(CourseError, match="names.json cannot be read"):
+        names.read(tmp_path)
+
+
+def test_a_link_is_not_followed(tmp_path):
+    (tmp_path / "other").write_text("{}")
+    (tmp_path / names.FILE).symlink_to(tmp_path / "other")
+    with pytest.raises(CourseError, match="symbolic link"):
+        names.read(tmp_path)
+
+
+@pytest.mark.parametrize("text, problem", [(" \n", "empty"), ("x" * (names.LONGEST + 1), "at most")])
+def test_a_sentence_has_bounds(text, problem):
+    with pytest.raises(UsageError, match=problem):
+        names.sentence(text)
+    assert names.sentence(" two\n lines\x1b ") == "two lines\N{REPLACEMENT CHARACTER}"

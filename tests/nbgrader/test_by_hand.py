@@ -1,0 +1,72 @@
+"""The page for grading by hand: question, scheme and answers, and nothing that an answer holds acts in it."""
+
+from datetime import timedelta
+
+import pytest
+from conftest import ASSIGNMENT, ROOT, cell_of, hand_in
+
+from autograder import course
+from autograder.nbgrader import by_hand
+from autograder.report.standing import Mark, Roster, Standing, duration
+
+QUESTION = "question-three-matrices"
+ANSWER = '# *Mine* <script>alert(1)</script> <img src=x onerror="alert(2)"> [x](javascript:alert(3))'
+ADDRESS = "http://localhost:8888/"
+
+
+@pytest.fixture
+def place(tmp_path, release):
+    """A course in which three students have handed in, whose files are as if they were graded."""
+    for student, text in {"ada": ANSWER, "bob": "Graded *already*.", "cleo": None}.items():
+        if text:
+            cell_of(release, QUESTION)["source"] = text
+        hand_in(release, tmp_path / "autograded" / student / ASSIGNMENT)
+    return tmp_path
+
+
+def made(place, formgrader=""):
+    marks = {"ada": Mark(4.0, waits=True), "bob": Mark(4.0, None, 2.5), "<b>gone": Mark(4.0, waits=True)}
+    standings = [
+        Standing(student, marks={QUESTION: mark}, page=f"page-{n}") for n, (student, mark) in enumerate(marks.items())
+    ]
+    return by_hand.render(place, course.find_assignment("02", ROOT), Roster(standings, 28.0, [QUESTION]), formgrader)
+
+
+def test_it_has_question_scheme_and_answers(place):
+    text = made(place)
+    assert "why three matrices and not one" in text and "Marking scheme (4 points)" in text
+    assert "2 answers wait" in text and "2 wait" in text and "1 graded already" in text
+    assert "Graded <em>already</em>." in text and "<strong>2.5</strong> of 4" in text
+    assert text.index("<bdi>ada") < text.index("graded already") < text.index("<bdi>bob")
+    assert "not in autograded/ any more" in text, "of somebody whose folder is gone"
+
+
+def test_nothing_in_an_answer_acts(place):
+    text = made(place)
+    assert "<em>Mine</em>" in text and "<bdi>&lt;b&gt;gone" in text
+    assert not any(bad in text for bad in ("<script", "<img", "onerror", "javascript:", "<b>gone"))
+    assert text.count("<h1") == 1, "headings of an answer are none of the page's"
+
+
+def test_links_lead_to_formgrader_where_its_address_is_known(place):
+    assert f'href="{ADDRESS}formgrader/submissions/page-0/"' in made(place, ADDRESS)
+    assert "formgrader/submissions" not in made(place) and "jupyter lab" in made(place)
+
+
+def test_a_running_server_is_found_by_its_folder(place, monkeypatch):
+    servers = [
+        {"root_dir": "/elsewhere", "url": "http://localhost:1/"},
+        {"root_dir": str(place), "url": "javascript:alert(1)"},
+        {"root_dir": str(place), "url": "http://localhost:8888/lab"},
+        {},
+    ]
+    monkeypatch.setattr("jupyter_server.serverapp.list_running_servers", lambda: servers)
+    assert by_hand.running_formgrader(place) == "http://localhost:8888/lab/"
+
+
+@pytest.mark.parametrize(
+    "time, words",
+    [((0, 5), "less than a minute"), ((0, 3700), "1 hour"), ((2, 80_000), "2 days"), ((0, 120), "2 minutes")],
+)
+def test_lateness_in_words(time, words):
+    assert duration(timedelta(*time)) == words
