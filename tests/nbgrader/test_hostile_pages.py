@@ -198,7 +198,7 @@ def test_a_page_does_no_more_than_an_honest_ones(place, monkeypatch, shown, name
 
 
 def is_of_the_kit(tag, name, value):
-    """Whether the parts of any page are marked so: a cell's place, the kind of an output or a check, a kind of token."""
+    """Whether the parts of any page are marked so: the place of a cell, a kind of output, of check or of token."""
     if name == "id":
         return re.fullmatch(r"cell-id=cell-\d+|(cell|code|part)-\d+", value)
     if value in OURS.get((tag, name), ()):
