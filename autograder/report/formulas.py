@@ -18,7 +18,8 @@ DEEPEST = 40  # braces, brackets and environments within one another
 BIGGEST = 20_000  # characters of MathML; the course's longest formula makes 1,300
 
 ELEMENTS = set(
-    "math mrow mi mo mn mtext mspace msub msup msubsup mover munder munderover mfrac msqrt mroot mtable mtr mtd code".split()
+    "math mrow mi mo mn mtext code mspace msub msup msubsup mover munder munderover mfrac msqrt mroot"
+    " mtable mtr mtd".split()
 )
 ATTRIBUTES = {  # what an attribute may say; lengths of up to three ems
     **dict.fromkeys(("stretchy", "accent", "accentunder", "displaystyle", "movablelimits", "symmetric"), "true|false"),
