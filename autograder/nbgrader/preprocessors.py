@@ -243,7 +243,7 @@ class SaveVerdict(SaveAutoGrades):
 
 
 class HideTests(NbGraderPreprocessor):
-    """For feedback by nbgrader's own template, which an older configuration may set: hides the source of a test cell."""
+    """For an older configuration, with a template of nbgrader's: hides the source of a test cell in feedback."""
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
         metadata = cell.metadata.get("nbgrader", {})
