@@ -20,6 +20,7 @@ from ..grading.store import Store, write
 from ..report import feedback_page
 from . import patches
 from .marks import marks_of, reading
+from .safe_markdown import plain
 from .shown_cells import comment, shown_cells
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ def _page(
     marks = marks_of(db_url, notebook, assignment, student)
     about = course.assignments().get(assignment) if notebook == assignment else None
     verdict = Store(course.root()).latest_of(assignment, student)[0] if about else None
-    comments = {name: comment(text) for name, (text, _) in marks.comments.items()}
+    shown = plain if plainly else comment
+    comments = {name: shown(text) for name, (text, _) in marks.comments.items()}
     return feedback_page.render(marks, verdict, shown_cells(cells, plainly), comments, about, graded, plainly)
 
 

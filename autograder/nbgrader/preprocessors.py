@@ -316,16 +316,7 @@ class SaveVerdict(SaveAutoGrades):
 
 
 class HideTests(NbGraderPreprocessor):
-    """For the feedback: shows the results of a test cell without its source.
-
-    What was told when it was graded may have a name since, or no longer, see grading/names.py.
-    """
-
-    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
-        where = resources["nbgrader"]
-        latest, _ = store.Store(course.root()).latest_of(where["assignment"], where["student"])
-        self.renamed = {o.exercise: o for o in latest.exercises if o.fingerprint} if latest else {}
-        return super().preprocess(nb, resources)
+    """For an older configuration, with a template of nbgrader's: hides the source of a test cell in feedback."""
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
         metadata = cell.metadata.get("nbgrader", {})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from html import escape
+from html import escape, unescape
 from xml.etree import ElementTree
 
 from math_core import LatexError, LatexToMathML
@@ -18,7 +18,8 @@ DEEPEST = 40  # braces, brackets and environments within one another
 BIGGEST = 20_000  # characters of MathML; the course's longest formula makes 1,300
 
 ELEMENTS = set(
-    "math mrow mi mo mn mtext mspace msub msup msubsup mover munder munderover mfrac msqrt mroot mtable mtr mtd".split()
+    "math mrow mi mo mn mtext code mspace msub msup msubsup mover munder munderover mfrac msqrt mroot"
+    " mtable mtr mtd".split()
 )
 ATTRIBUTES = {  # what an attribute may say; lengths of up to three ems
     **dict.fromkeys(("stretchy", "accent", "accentunder", "displaystyle", "movablelimits", "symmetric"), "true|false"),
@@ -29,6 +30,7 @@ ATTRIBUTES = {  # what an attribute may say; lengths of up to three ems
     "scriptlevel": "0",
 }
 
+_ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;)\w+;")  # of HTML, which XML does not know
 _LEAVES = re.compile(r"\\[a-zA-Z]+|\\.|[{}]", re.DOTALL)
 _CHANGES = {"{": 1, r"\left": 1, r"\begin": 1, "}": -1, r"\right": -1, r"\end": -1}
 _converter = LatexToMathML(fancy_error=False, max_expansions=100)
@@ -54,8 +56,8 @@ def _converted(formula: str, is_block: bool) -> str | None:
         made = _converter.convert_with_local_state(formula, displaystyle=is_block)
         if len(made) > BIGGEST:
             return None
-        root = ElementTree.fromstring(made)
-    except (LatexError, ElementTree.ParseError):
+        root = ElementTree.fromstring(_ENTITY.sub(lambda found: unescape(found[0]), made))
+    except (LatexError, ElementTree.ParseError, UnicodeEncodeError):
         return None
     if not _is_reduced(root):
         return None

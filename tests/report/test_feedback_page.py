@@ -1,0 +1,150 @@
+"""The student's page: what it says of points, mistakes and the next step, and what it keeps to itself."""
+
+import re
+from datetime import datetime
+
+import pytest
+
+from autograder import course
+from autograder.report import feedback_page
+from autograder.report.feedback_page import ShownCell
+from autograder.report.marks import Mark, Marks
+from autograder.verdict import Check, Diagnosis, Outcome, Verdict, rejected
+
+LESSON = course.find_assignment("02")
+QUESTION = "question-three-matrices"
+CRASH = "Your code raised NameError: name 'qurey' is not defined, in code cell 14, line 3 (`scores = qurey`)."
+NAMES = ("SingleHeadSelfAttention", "SelfAttention", "attention")
+
+
+def passed(category="values", points=1.0):
+    return Check("test_secret", category, points, True, f"The {category} are right.")
+
+
+def failed(reason, category="values", points=1.0):
+    return Check("test_secret", category, points, False, f"The {category} are right. {reason}", reason)
+
+
+def outcome(name, *checks, **more):
+    score = sum(c.points for c in checks if c.passed)
+    return Outcome(
+        name, score, max(1.0, sum(c.points for c in checks)), more.pop("status", "graded"), [*checks], **more
+    )
+
+
+def cells():
+    ids = {"attention-solution": 14, "SelfAttention-solution": 10}
+    yield ShownCell(
+        "markdown", headings=["Exercise 3: implement `attention(query, key, value, mask=None)`"], source="<p>"
+    )
+    for name, number in ids.items():
+        yield ShownCell("code", number, name, source="<pre>x</pre>")
+    yield ShownCell("markdown", source="<details><summary>Hint 1</summary></details>")
+
+
+def page(*outcomes, marks=None, shown=None, **about):
+    verdict = Verdict("", list(outcomes), 0, LESSON.name) if outcomes else about.pop("verdict", None)
+    given = {o.exercise: Mark(o.max_score, o.score) for o in outcomes}
+    known = Marks("ada", about.pop("name", ""), {**given, **(marks or {})}, about.pop("comments", {}), **about)
+    comments = {name: text for name, (text, _) in known.comments.items()}
+    return feedback_page.render(known, verdict, list(cells()) if shown is None else shown, comments, LESSON, None)
+
+
+def words(text):
+    """What is read on a page."""
+    text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", text, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", text).replace(" ,", ",").replace("&#39;", "'")
+
+
+def test_the_first_words_are_the_points_and_the_next_step():
+    wrong = outcome(
+        "attention",
+        passed("shape"),
+        failed("100% are wrong."),
+        diagnosis=[Diagnosis("x", "The `mask`.", "w = w * mask")],
+    )
+    text = page(outcome("SelfAttention", passed()), wrong, name="Ada Lovelace")
+    said = words(text)
+    order = ["02 Queries", "Ada Lovelace", "2 of 3 points", "Next step: mend attention (Exercise 3)", "Exercise 2"]
+    order += [
+        "1 of 1",
+        "Exercise 3: attention",
+        "1 of 2",
+        "What went wrong: The mask",
+        "w = w * mask",
+        "Right already: shapes",
+    ]
+    order += ["What the checks found", "100% are wrong", "Your notebook"]
+    places = [said.index(part) for part in order]
+    assert places == sorted(places), [part for part, a, b in zip(order, places, sorted(places), strict=True) if a != b]
+    assert '<a href="#cell-2">your code</a>' in text and '<a href="#cell-1">what the exercise asks</a>' in text
+    assert "<details open" not in text, "the named mistake explains what fails"
+
+
+def test_what_no_mistake_explains_is_open():
+    assert page(outcome("attention", failed("It is NaN."), passed())).count("<details open") == 1
+
+
+def test_a_crash_is_told_once():
+    text = page(outcome("attention", *[failed(CRASH)] * 19, diagnosis=[Diagnosis("place-line", "One line.", "scores")]))
+    assert words(text).count("NameError") == 1 and "All 19 checks stop here" in text and "One line." not in text
+    assert '<a href="#code-14">code cell 14</a>' in text
+
+
+def test_a_file_that_cannot_be_read_is_told_once_and_not_shown():
+    verdict = rejected("", LESSON.exercises, "It is no notebook: its text is not JSON.", 0, LESSON.name)
+    text = page(verdict=verdict, marks={e.name: Mark(e.points, 0.0) for e in LESSON.exercises})
+    assert text.count("It is no notebook") == 1 and 'id="notebook"' not in text and "mend" not in words(text)
+
+
+def test_an_absent_module_comes_first():
+    shown = [ShownCell("code", 3, absent=["einops"]), *cells()]
+    said = words(page(outcome("attention", failed("It is NaN."), passed()), shown=shown))
+    assert said.index("There is no module einops") < said.index("Next step")
+    assert "einops" not in page(outcome("attention", passed()), shown=shown), "nothing needed it"
+
+
+def test_what_waits_is_no_0():
+    said = words(page(outcome("attention", passed()), marks={QUESTION: Mark(4.0)}))
+    assert "1 of 1 points so far" in said and "4 more points are not graded yet" in said and "0 of 4" not in said
+    said = words(page(outcome("attention", passed()), marks={QUESTION: Mark(4.0, 0.0)}))
+    assert "1 of 5 points Next" in said and "no answer" in said and "answer “Question 4" in said
+
+
+def test_marks_by_hand_are_not_contradicted():
+    changed = {"attention": Mark(2.0, 1.0, 1.5, 0.25), QUESTION: Mark(4.0, None, 4.0)}
+    said = words(page(outcome("attention", passed(), failed("It is NaN.")), marks=changed))
+    assert "5.75 of 6 points" in said and "1.75 of 2" in said and "graded by hand" in said
+    assert "changed by hand from the 1 that the checks gave to 1.5; 0.25 more as extra credit" in said
+    assert "0.25 points of this are extra credit" in said
+
+
+def test_late_is_told_with_how_late():
+    due, handed_in = datetime(2026, 11, 20, 20), datetime(2026, 11, 22, 21, 30)
+    said = words(page(outcome("attention", passed()), due=due, handed_in=handed_in, penalty=0.5))
+    assert "0.5 of 1 points" in said and "0.5 points are taken off, since it was handed in 2 days 1 hour late" in said
+    assert "it was due 20 November 2026, 20:00 UTC" in said
+    assert "Nothing is taken off" in words(page(outcome("attention", passed()), due=due, handed_in=handed_in))
+
+
+def test_no_machine_words_and_no_gpu():
+    skipped = [{"name": "test_cuda", "message": "On a GPU. Not tried: no GPU on this machine."}]
+    text = page(
+        outcome("attention", passed("device"), failed("It is NaN."), skipped=skipped), marks={QUESTION: Mark(4.0)}
+    )
+    for word in ("GPU", "test_", "Test cell", "Grade cell", "In [", "(Score", "<script", "http:"):
+        assert word not in text, word
+
+
+@pytest.mark.parametrize("hostile", ["<img src=x onerror=alert(1)>", "`<script>`", "\u202e", "code cell 9\"'><b>"])
+def test_whatever_is_quoted_is_escaped(hostile):
+    one = outcome(
+        "attention",
+        failed(f"Your code raised {hostile}."),
+        passed(),
+        message=hostile,
+        diagnosis=[Diagnosis("x", hostile, hostile)],
+    )
+    text = page(one, name=hostile, shown=[ShownCell("code", 1, absent=[hostile])])
+    assert not re.search(r"<img|<script|<b>|<a [^>]*>(?=[^<]*['\"]>)", text)
+    assert "default-src 'none'" in text and "script-src" not in text
