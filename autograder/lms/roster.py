@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -163,7 +163,7 @@ def take(table: Table, runs: NbgraderCourse, results: Store) -> tuple[list[Stude
     wanted: dict[str, Student] = {}
     dropped = set(roster.dropped)
     for number, said in enumerate(_people(table), start=2):
-        student = _student(said, roster)
+        student = _student(said, roster, wanted)
         if problem := files.problem_of(student.id):
             raise UsageError(f"{table.path}, row {number}: nothing in it can be a student's id; {problem}.")
         if student.id in wanted:
@@ -216,8 +216,11 @@ def _split(name: str) -> tuple[str, str]:
     return first, last
 
 
-def _student(said: dict[str, str], roster: Roster) -> Student:
-    """The student of a row. An id is taken from the table, else from the gradebook, else made from what is known."""
+def _student(said: dict[str, str], roster: Roster, others: Container[str]) -> Student:
+    """The student of a row. An id is taken from the table, else from the gradebook, else made from what is known.
+
+    `others` are the ids of the rows before.
+    """
     known = {name: said[name] for name in FIELDS}
     about = Student("", **known)
     email = said["email"] or (said["login"] if "@" in said["login"] else "")
@@ -230,7 +233,9 @@ def _student(said: dict[str, str], roster: Roster) -> Student:
         if same_email or same_id or (student.id in likely and not student.is_known):
             return Student(student.id, **{**known, "email": email})
     ids = [made for made in (clean(said["login"].partition("@")[0]), *likely, email) if made]
-    return Student(next((made for made in ids if made not in roster.all), ""), **{**known, "email": email})
+    return Student(
+        next((made for made in ids if made not in roster.all and made not in others), ""), **{**known, "email": email}
+    )
 
 
 def _ids(student: Student, email: str) -> list[str]:

@@ -83,8 +83,10 @@ def test_ids_that_the_gradebook_knows_are_kept(tmp_path, runs):
     said = "First name,Last name,Email address\nAda,Lovelace,al@x.org\nMarie,Curie,mc@x.org\nKim,Lee,kl@x.org\n"
     taken, _ = roster.take(table(tmp_path, said), runs, Store(tmp_path))
     assert [s.id for s in taken] == ["ada-lovelace", "curiemarie", "kl"]
+    taken, _ = roster.take(table(tmp_path, "email\nx@a.org\nx@b.org\n"), runs, Store(tmp_path))
+    assert [s.id for s in taken] == ["x", "x@b.org"]
     again, others = roster.take(table(tmp_path, said.replace("Kim,Lee,kl@x.org\n", "")), runs, Store(tmp_path))
-    assert [s.id for s in again] == ["ada-lovelace", "curiemarie"] and [s.id for s in others] == ["kl"]
+    assert [s.id for s in again] == ["ada-lovelace", "curiemarie"] and [s.id for s in others] == ["kl", "x", "x@b.org"]
 
 
 def test_a_dropped_student_stays_so_until_taken_back(tmp_path, runs):
