@@ -136,9 +136,9 @@ def _is_of(path: Path, assignment: course.Assignment) -> bool:
 
 def write_results(verdict: Verdict, path: Path) -> None:
     """Write `results.json`, whole or not at all."""
-    from ..report import gradescope
+    from ..report import results_json
 
-    store.write(path, json.dumps(gradescope.results(verdict), indent=1))
+    store.write(path, json.dumps(results_json.gradescope(verdict), indent=1))
     path.chmod(0o644)
 
 

@@ -27,7 +27,7 @@ from nbgrader.api import MissingEntry
 
 from ..errors import Unreadable, UsageError
 from ..nbgrader import exporting
-from ..nbgrader.feedback import Given
+from ..nbgrader.standings import standings
 from ..report import outcome_text, results_json
 from ..submission import read
 from .handins import is_worksheet
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ..course import Assignment
     from ..grading.store import Store
     from ..nbgrader.runs import NbgraderCourse
+    from ..report.standing import Standing
     from ..verdict import Verdict
     from .roster import Roster, Student
     from .tables import Table
@@ -59,28 +60,32 @@ CANVAS_HEADER = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
 @dataclass(frozen=True)
 class Grade:
-    """A student's grade in one assignment. `score` is None for somebody who handed in nothing.
+    """A student's grade in one assignment, without a `standing` for somebody who handed in nothing.
 
-    `waits`: an answer of theirs waits for being graded by hand, and `score` is without it. `note` is what `collect`
-    noted of the hand-in.
+    `note` is what `collect` noted of the hand-in.
     """
 
     student: Student
-    score: float | None
-    waits: bool
+    standing: Standing | None
     note: dict[str, Any]
+
+    @property
+    def score(self) -> float | None:
+        """The points so far, late penalties taken off; None for somebody who handed in nothing."""
+        return self.standing.score if self.standing else None
+
+    @property
+    def waits(self) -> bool:
+        """Whether an answer waits for being graded by hand; the score is without it."""
+        return bool(self.standing and self.standing.waiting)
 
 
 def grades(runs: NbgraderCourse, assignment: Assignment, roster: Roster, results: Store) -> list[Grade]:
     """The grades of everybody on the roster, late penalties taken off, as nbgrader exports them."""
     notes = results.handed_in(assignment.name)
     with runs.gradebook() as gradebook:
-        found: Any = gradebook.assignment_submissions(assignment.name)
-        scores: dict[str, tuple[float | None, bool]] = {
-            s.student_id: (max(0.0, s.score - s.late_submission_penalty), bool(s.needs_manual_grade)) for s in found
-        }
-    none = None, False
-    return [Grade(s, *scores.get(s.id, none), note=notes.get(s.id, {})) for s in roster]
+        found = standings(gradebook, assignment)
+    return [Grade(s, found.get(s.id), notes.get(s.id, {})) for s in roster]
 
 
 def highest(runs: NbgraderCourse, assignment: Assignment) -> float:
@@ -294,13 +299,12 @@ def canvas_feedback(
     for grade in all_grades:
         entry, page = grade.note.get("entry", ""), _page(root, grade, assignment)
         verdict, _ = results.latest_of(assignment.name, grade.student.id)
-        if grade.score is None or verdict is None:
+        if grade.standing is None or verdict is None:
             continue
         if grade.note.get("system") != "canvas":
             remarks.append(f"{grade.student.id}: was not collected from Canvas, so the feedback goes another way")
         elif entry.lower().endswith(".ipynb"):
-            given = Given(runs.directory.db_url, assignment.name, assignment.name, grade.student.id)
-            pack.add(entry, feedback_notebook(assignment, grade, verdict, given))
+            pack.add(entry, feedback_notebook(assignment, grade.standing, verdict))
         elif entry.lower().endswith(".zip") and page is not None:
             inner = Pack()
             inner.add(f"{assignment.name}.html", page)
@@ -321,21 +325,20 @@ def _page(root: Path, grade: Grade, assignment: Assignment) -> bytes | None:
         return None
 
 
-def feedback_notebook(assignment: Assignment, grade: Grade, verdict: Verdict, given: Given) -> bytes:
+def feedback_notebook(assignment: Assignment, standing: Standing, verdict: Verdict) -> bytes:
     """A student's feedback as a notebook of texts: what Canvas gives back is called like what was handed in."""
-    total = f"{given.score:g} of {given.max_score:g} points" + (", not all is graded yet" if grade.waits else "")
-    total += f", {given.penalty:g} taken off since it was late" if given.penalty else ""
+    score, most = f"{standing.score:g}", f"{standing.so_far:g}"
+    total = f"{score} of {most} points" + (", not all is graded yet" if standing.waiting else "")
     texts = [f"# Feedback on {assignment.name}\n\n**{total}**"]
-    ids = {exercise.name: exercise.grade_id for exercise in assignment.exercises}
     for outcome in verdict.exercises:
         # no blank lines: after one, a student's text would be Markdown
         texts.append(re.sub(r"\n\s*\n", "\n", outcome_text.as_html(outcome)))
-        row = given.grades.get(ids.get(outcome.exercise, ""))
-        if row is not None and abs(row.score - outcome.score) > 1e-6:
-            texts[-1] += f"\n<div>Changed by hand: {row.score:g} of {row.max_score:g} points</div>"
-    for name, row in given.grades.items():
-        if name not in ids.values():
-            texts.append(f"<div><strong>{row.score:g} of {row.max_score:g} points</strong> for your answer</div>")
+        mark = standing.of_exercise(outcome.exercise)
+        if mark is not None and abs(mark.score - outcome.score) > 1e-6:
+            texts[-1] += f"\n<div>Changed by hand: {mark.score:g} of {mark.max_score:g} points</div>"
+    for mark in standing.marks:
+        if not mark.exercise and not mark.ungraded:
+            texts.append(f"<div><strong>{mark.score:g} of {mark.max_score:g} points</strong> for your answer</div>")
     cells = [
         {"cell_type": "markdown", "id": f"feedback-{number}", "metadata": {}, "source": text}
         for number, text in enumerate(texts, start=1)

@@ -19,7 +19,7 @@ from .. import course
 from ..grading.store import Store, write
 from ..report import feedback_page
 from . import patches
-from .marks import marks_of, reading
+from .graded_notebooks import graded_notebook, reading
 from .safe_markdown import plain
 from .shown_cells import comment, shown_cells
 
@@ -98,12 +98,12 @@ def _page(
     **more: Any,
 ) -> str:
     """The page of one notebook. Raises ValueError, and MissingEntry if the gradebook knows nothing of it."""
-    marks = marks_of(db_url, notebook, assignment, student)
+    found = graded_notebook(db_url, notebook, assignment, student)
     about = course.assignments().get(assignment) if notebook == assignment else None
     verdict = Store(course.root()).latest_of(assignment, student)[0] if about else None
     shown = plain if plainly else comment
-    comments = {name: shown(text) for name, (text, _) in marks.comments.items()}
-    return feedback_page.render(marks, verdict, shown_cells(cells, plainly), comments, about, graded, plainly)
+    comments = {name: shown(text) for name, (text, _) in found.comments.items()}
+    return feedback_page.render(found, verdict, shown_cells(cells, plainly), comments, about, graded, plainly)
 
 
 def _read(path: str) -> NotebookNode:

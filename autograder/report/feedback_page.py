@@ -1,6 +1,6 @@
 """The page that a student gets back: points, named mistakes and the next step first, then checks, then the notebook.
 
-It is made of the Verdict, of the gradebook's Marks, and of the notebook's cells. The template escapes everything but
+It is made of the Verdict, of what the gradebook has, and of the notebook's cells. The template escapes everything but
 the HTML of cells and comments, which whoever makes them has made harmless. The page has no script and loads nothing.
 """
 
@@ -10,7 +10,7 @@ import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from html import escape
 from pathlib import Path
 
@@ -21,8 +21,8 @@ from .. import course
 from ..mistakes.places import PREFIX
 from ..verdict import CATEGORIES, Check, Outcome, Verdict
 from . import lesson as lessons
-from .marks import Mark, Marks
 from .outcome_text import NOT_STARTED, code_spans, failures, name_of, points
+from .standing import GradedNotebook, Mark, duration
 
 NOT_ANSWERED = "no answer"
 NO_RESPONSE = "No response."  # nbgrader's comment on a cell that was left as it was
@@ -118,7 +118,7 @@ class Checks:
 
 
 def render(
-    marks: Marks,
+    found: GradedNotebook,
     verdict: Verdict | None,
     cells: Sequence[ShownCell],
     comments: dict[str, str],
@@ -133,18 +133,18 @@ def render(
     lesson = lessons.of(assignment) if assignment else lessons.Lesson(verdict.assignment if verdict else "")
     problem = _problem(verdict)
     cells = [] if problem else cells  # only what was restored: nothing of it is the student's
-    parts = _parts(marks, verdict, cells, comments, assignment, lesson)
+    parts = _parts(found, verdict, cells, comments, assignment, lesson)
     wrong = [part for part in parts if part.level in ("partial", "zero")]
     wrong.sort(key=lambda part: not part.is_exercise)  # what is graded by the kit can be mended first
     return _template().render(
-        title=lesson.title or (assignment.name if assignment else marks.student),
-        student=name_of(marks.name or marks.student),
-        handed_in=_date(marks.handed_in),
+        title=lesson.title or (assignment.name if assignment else found.student),
+        student=name_of(found.name or found.student),
+        handed_in=_date(found.standing.handed_in),
         graded=_date(graded, "%-d %B %Y"),
-        marks=marks,
-        late_by=_span(marks.late_by),
-        due=_date(marks.due),
-        extra=sum(mark.extra for mark in marks.marks.values()),
+        standing=found.standing,
+        late_by=duration(found.standing.late) if found.standing.late else "",
+        due=_date(found.standing.due),
+        extra=found.standing.extra,
         problem=problem,
         absent=_absent(cells) if wrong else [],
         parts=parts,
@@ -174,7 +174,7 @@ def _absent(cells: Iterable[ShownCell]) -> list[tuple[str, Link]]:
 
 
 def _parts(
-    marks: Marks,
+    found: GradedNotebook,
     verdict: Verdict | None,
     cells: Sequence[ShownCell],
     comments: dict[str, str],
@@ -184,10 +184,11 @@ def _parts(
     """All that has points, in the order of the notebook."""
     exercises = {e.grade_id: e for e in assignment.exercises} if assignment else {}
     order = [c.grade_id for c in assignment.cells if c.grade] if assignment else []
-    names = [name for name in order if name in marks.marks] + [name for name in marks.marks if name not in order]
+    marks = {mark.cell: mark for mark in found.standing.marks}
+    names = [name for name in order if name in marks] + [name for name in marks if name not in order]
     made = []
     for number, grade_id in enumerate(names, 1):
-        mark, heading = marks.marks[grade_id], lesson.heading(grade_id)
+        mark, heading = marks[grade_id], lesson.heading(grade_id)
         label = _FIRST_WORDS.match(heading)
         exercise = exercises.get(grade_id)
         part = Part(
@@ -205,13 +206,13 @@ def _parts(
             _tell_outcome(part, outcome)
         elif exercise and verdict is None:
             part.found = next((cell.found for cell in cells if cell.is_test and cell.grade_id == grade_id), "")
-        part.comment = _comment_on(grade_id, exercise, cells, comments, marks)
+        part.comment = _comment_on(grade_id, exercise, cells, comments, found)
         made.append(part)
     return made
 
 
 def _level(mark: Mark) -> str:
-    if mark.waits:
+    if mark.ungraded:
         return "waits"
     return "full" if mark.score >= mark.max_score else "partial" if mark.score > 0 else "zero"
 
@@ -219,18 +220,18 @@ def _level(mark: Mark) -> str:
 def _tell_marks(part: Part, outcome: Outcome | None) -> None:
     """Say who gave the points, where it was not the kit."""
     mark = part.mark
-    if not mark.waits and mark.auto is None:
+    if mark.by_hand is not None and (mark.auto is None or not part.is_exercise):
         part.notes.append("graded by hand")
-    elif mark.is_changed and part.is_exercise:
-        was, now = (points(round(score or 0.0, 2)) for score in (mark.auto, mark.manual))
+    elif mark.changed_by_hand:
+        was, now = (points(round(score or 0.0, 2)) for score in (mark.auto, mark.by_hand))
         part.notes.append(f"changed by hand from the {was} that the checks gave to {now}")
-    elif mark.is_changed:
-        part.notes.append("graded by hand")
     elif mark.auto == 0 and not part.is_exercise:
         part.notes.append(NOT_ANSWERED)
+    if mark.again:
+        part.notes.append("changed since it was graded by hand: a person looks at it again")
     if mark.extra:
         part.notes.append(f"{points(round(mark.extra, 2))} more as extra credit")
-    if outcome is not None and outcome.not_started and not mark.is_changed:
+    if outcome is not None and outcome.not_started and not mark.changed_by_hand:
         part.notes.append(NOT_STARTED)
 
 
@@ -320,13 +321,13 @@ def _comment_on(
     exercise: course.Exercise | None,
     cells: Sequence[ShownCell],
     comments: dict[str, str],
-    marks: Marks,
+    found: GradedNotebook,
 ) -> str:
     """The comment on an answer as HTML; not that it was left as it was, which the points say already."""
     answer = _answer(grade_id, exercise, cells)
     names = [grade_id] if answer is None else [grade_id, cells[answer].grade_id]
     for name in names:
-        if name in comments and marks.comments[name] != (NO_RESPONSE, False):
+        if name in comments and found.comments[name] != (NO_RESPONSE, False):
             return comments[name]
     return ""
 
@@ -336,16 +337,6 @@ def _comment_on(
 
 def _date(moment: datetime | None, form: str = "%-d %B %Y, %H:%M UTC") -> str:
     return moment.strftime(form) if moment else ""
-
-
-def _span(late: timedelta | None) -> str:
-    """How late, in words: "2 days 3 hours", "45 minutes"."""
-    if late is None:
-        return ""
-    minutes = max(1, round(late.total_seconds() / 60))
-    days, hours, minutes = minutes // 1440, minutes // 60 % 24, minutes % 60
-    counts = [(days, "day"), (hours, "hour"), (0 if days else minutes, "minute")]
-    return " ".join(f"{count} {unit}{'s' if count > 1 else ''}" for count, unit in counts if count)
 
 
 def _linked(text: str) -> Markup:

@@ -249,7 +249,6 @@ def _cell(outcome: Outcome | None, mark: Mark | None = None) -> str:
 class Batch(Protocol):
     """What the summary reads of a batch; `batch.run.Batch` documents each attribute."""
 
-    sandbox: str
     graded: int
     known: list[tuple[str, str]]
     unreadable: list[str]

@@ -39,6 +39,7 @@ def gradescope(verdict: Verdict, visibility: str = "visible") -> dict[str, Any]:
         for number, outcome in enumerate(verdict.exercises, start=1)
         for position, (name, passed, score, most, text) in enumerate(_parts(outcome), start=1)
     ]
+    tests += [_to_be_given(outcome) for outcome in verdict.exercises if outcome.unjudged]
     return {
         "score": round(sum(test["score"] for test in tests), 6),
         "output": f"{points(verdict.score)} of {points(verdict.max_score)} points",
@@ -47,8 +48,25 @@ def gradescope(verdict: Verdict, visibility: str = "visible") -> dict[str, Any]:
         "test_name_format": "text",
         "visibility": visibility,
         "stdout_visibility": "hidden",
-        "extra_data": {"schema": verdict.schema, "assignment": verdict.assignment},
+        "extra_data": {"schema": verdict.schema, "assignment": verdict.assignment, "sandbox": verdict.sandbox},
         "tests": tests,
+    }
+
+
+def _to_be_given(outcome: Outcome) -> dict[str, Any]:
+    """A test that counts nothing, for instructors: the points of checks with a mistake of their own."""
+    lost = points(round(outcome.max_score - outcome.score, 4))
+    return {
+        "name": f"{outcome.exercise}: for the instructor",
+        "name_format": "text",
+        "score": 0.0,
+        "max_score": 0.0,
+        "status": "failed",
+        "output": f"A mistake of the checks, by which up to {lost} points are lost here. They are to be given by hand:"
+        f" {outcome.unjudged}",
+        "output_format": "text",
+        "tags": [outcome.exercise],
+        "visibility": "hidden",
     }
 
 

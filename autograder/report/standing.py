@@ -86,6 +86,11 @@ class Standing:
         return sum(mark.max_score for mark in self.marks if not mark.ungraded)
 
     @property
+    def to_come(self) -> float:
+        """The points that can be had for what is not graded yet."""
+        return self.max_score - self.so_far
+
+    @property
     def waiting(self) -> list[Mark]:
         """What a person has to look at."""
         return [mark for mark in self.marks if mark.waits]
@@ -113,6 +118,19 @@ class Standing:
         late = [f"{duration(self.late)} late"] if self.late else []
         off = [f"{points(round(self.penalty, 4))} points off"] if self.penalty else []
         return ", ".join(late + off)
+
+
+@dataclass(frozen=True)
+class GradedNotebook:
+    """A student's notebook as the gradebook has it: whose it is, its points, and the comments on it by grade id.
+
+    A comment is (text, whether a person wrote it).
+    """
+
+    student: str
+    name: str
+    standing: Standing
+    comments: Mapping[str, tuple[str, bool]]
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from autograder.grading.store import Store
 from autograder.lms import commands, exports, roster, tables
 from autograder.lms.roster import Student
 from autograder.report import results_json
+from autograder.report.standing import Mark, Standing
 from autograder.verdict import Check, Diagnosis, Outcome, Verdict
 
 WHO = {"ada": ("Ada", "Lovelace", "ada@example.org")}
@@ -126,10 +127,17 @@ def test_tables_are_read_as_spreadsheets_save_them(tmp_path, encoding):
 # --- grades ---------------------------------------------------------------------------------------
 
 EVIL = '=HYPERLINK("http://example.org")'
+
+
+def standing(score, waits=False):
+    """What the gradebook has of a submission with these points, of ten."""
+    answer = (Mark("essay", "", None, None, 0.0, 1.0, True),) if waits else ()
+    return Standing((Mark("one", "one", score, None, 0.0, 10.0, False), *answer))
+
+
 ADA = exports.Grade(
     Student("ada", *WHO["ada"], "123"),
-    7.5,
-    False,
+    standing(7.5),
     {
         "system": "canvas",
         "lms_id": "123",
@@ -139,8 +147,10 @@ ADA = exports.Grade(
         "name": "Ada Lovelace",
     },
 )
-BAD = exports.Grade(Student("bad", EVIL, "+1", "@x", ""), 12.0, True, {"participant": "4712", "name": EVIL})
-EVE = exports.Grade(Student("eve", "Eve", "Ning", "eve@example.org", "125"), None, False, {})
+BAD = exports.Grade(
+    Student("bad", EVIL, "+1", "@x", ""), standing(12.0, waits=True), {"participant": "4712", "name": EVIL}
+)
+EVE = exports.Grade(Student("eve", "Eve", "Ning", "eve@example.org", "125"), None, {})
 ALL, TEN = [ADA, BAD, EVE], exports.Settings(10.0)
 
 
@@ -348,6 +358,13 @@ def test_changed_points_still_sum_up():
     odd = Verdict("", [Outcome("Head", 7.0, 20.0, "graded", [Check("t", "values", 1.0, True, "Right.")])], 1)
     made = results_json.gradescope(odd)
     assert made["score"] == 7.0 and made["tests"][0]["max_score"] == 20.0
+
+
+def test_the_instructor_alone_learns_of_a_mistake_of_the_checks():
+    outcome = Outcome("Head", 1.0, 3.0, "graded", unjudged="test_b raised KeyError")
+    *seen, told = results_json.gradescope(Verdict("", [outcome], 1, sandbox="process"))["tests"]
+    assert told["visibility"] == "hidden" and "KeyError" in told["output"] and told["max_score"] == 0.0
+    assert "KeyError" not in json.dumps(seen)
 
 
 # --- the bundle -----------------------------------------------------------------------------------

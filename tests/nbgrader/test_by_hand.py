@@ -7,7 +7,7 @@ from conftest import ASSIGNMENT, ROOT, cell_of, hand_in
 
 from autograder import course
 from autograder.nbgrader import by_hand
-from autograder.report.standing import Mark, Roster, Standing, duration
+from autograder.report.standing import Mark, Member, Roster, Standing, duration
 
 QUESTION = "question-three-matrices"
 ANSWER = '# *Mine* <script>alert(1)</script> <img src=x onerror="alert(2)"> [x](javascript:alert(3))'
@@ -25,11 +25,14 @@ def place(tmp_path, release):
 
 
 def made(place, formgrader=""):
-    marks = {"ada": Mark(4.0, waits=True), "bob": Mark(4.0, None, 2.5), "<b>gone": Mark(4.0, waits=True)}
-    standings = [
-        Standing(student, marks={QUESTION: mark}, page=f"page-{n}") for n, (student, mark) in enumerate(marks.items())
+    given = {"ada": None, "bob": 2.5, "<b>gone": None}
+    members = [
+        Member(
+            student, standing=Standing((Mark(QUESTION, "", None, points, 0.0, 4.0, points is None),)), page=f"page-{n}"
+        )
+        for n, (student, points) in enumerate(given.items())
     ]
-    return by_hand.render(place, course.find_assignment("02", ROOT), Roster(standings, 28.0, [QUESTION]), formgrader)
+    return by_hand.render(place, course.find_assignment("02", ROOT), Roster(members, 28.0, [QUESTION]), formgrader)
 
 
 def test_it_has_question_scheme_and_answers(place):

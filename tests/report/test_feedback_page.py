@@ -4,11 +4,11 @@ import re
 from datetime import datetime
 
 import pytest
+from autograder.report.marks import Mark, Marks
 
 from autograder import course
 from autograder.report import feedback_page
 from autograder.report.feedback_page import ShownCell
-from autograder.report.marks import Mark, Marks
 from autograder.verdict import Check, Diagnosis, Outcome, Verdict, rejected
 
 LESSON = course.find_assignment("02")

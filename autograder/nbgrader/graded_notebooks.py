@@ -20,7 +20,8 @@ from nbgrader.api import (
 )
 from sqlalchemy import select
 
-from ..report.marks import Mark, Marks
+from .. import course
+from ..report.standing import GradedNotebook, Mark, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,25 +32,36 @@ SOLUTIONS = ("SolutionCell", "TaskCell")  # cells that may have a comment; a tas
 GRADED = ("GradeCell", "TaskCell")
 
 
-def marks_of(url: str, notebook: str, assignment: str, student: str) -> Marks:
-    """The Marks of a student's notebook. Raises MissingEntry if the gradebook has none."""
+def graded_notebook(url: str, notebook: str, assignment: str, student: str) -> GradedNotebook:
+    """A student's GradedNotebook. Raises MissingEntry if the gradebook has none."""
     with reading(url) as gradebook:
         db = gradebook.db
         found = db.execute(_submission(notebook, assignment, student)).first()
         if found is None:
             raise MissingEntry(f"The gradebook has no {notebook} of {student}")
-        grades = _rows(
-            db, found, Grade, GRADED, Grade.max_score, Grade.auto_score, Grade.manual_score, Grade.extra_credit
-        )
+        columns = Grade.max_score, Grade.auto_score, Grade.manual_score, Grade.extra_credit, Grade.needs_manual_grade
+        grades = _rows(db, found, Grade, GRADED, *columns)
         comments = _rows(db, found, Comment, SOLUTIONS, Comment.manual_comment, Comment.auto_comment)
-    return Marks(
+    about = course.assignments().get(assignment)
+    exercises = {e.grade_id: e.name for e in about.exercises} if about else {}
+    marks = {
+        row.name: Mark(
+            cell=row.name,
+            exercise=exercises.get(row.name, ""),
+            auto=row.auto_score,
+            by_hand=row.manual_score,
+            extra=row.extra_credit or 0.0,
+            max_score=row.max_score,
+            waits=bool(row.needs_manual_grade),
+        )
+        for row in grades
+    }
+    due = found.duedate + found.extension if found.duedate and found.extension else found.duedate
+    return GradedNotebook(
         student,
         " ".join(part for part in (found.first_name, found.last_name) if part),
-        {row.name: Mark(row.max_score, row.auto_score, row.manual_score, row.extra_credit or 0.0) for row in grades},
+        Standing(tuple(marks.values()), found.timestamp, due, found.late_submission_penalty or 0.0),
         {row.name: _comment(row) for row in comments if row.manual_comment or row.auto_comment},
-        found.timestamp,
-        found.duedate + found.extension if found.duedate and found.extension else found.duedate,
-        found.late_submission_penalty or 0.0,
     )
 
 
