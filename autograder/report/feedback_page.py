@@ -201,7 +201,7 @@ def _parts(
             links=_links(grade_id, exercise, heading, cells),
         )
         outcome = verdict.exercise(exercise.name) if verdict and exercise else None
-        _tell_marks(part, outcome)
+        _tell_marks(part, outcome, is_unread=bool(_problem(verdict)))
         if outcome is not None and outcome.status != "rejected":
             _tell_outcome(part, outcome)
         elif exercise and verdict is None:
@@ -217,15 +217,21 @@ def _level(mark: Mark) -> str:
     return "full" if mark.score >= mark.max_score else "partial" if mark.score > 0 else "zero"
 
 
-def _tell_marks(part: Part, outcome: Outcome | None) -> None:
-    """Say who gave the points, where it was not the kit."""
+def _tell_marks(part: Part, outcome: Outcome | None, is_unread: bool) -> None:
+    """Say who gave the points, where it was not the kit; of a file that `is_unread`, nobody knows what it answers."""
     mark = part.mark
     if mark.by_hand is not None and (mark.auto is None or not part.is_exercise):
         part.notes.append("graded by hand")
     elif mark.changed_by_hand:
         was, now = (points(round(score or 0.0, 2)) for score in (mark.auto, mark.by_hand))
         part.notes.append(f"changed by hand from the {was} that the checks gave to {now}")
+<<<<<<< HEAD
     elif mark.auto == 0 and not part.is_exercise:
+=======
+    elif mark.is_changed:
+        part.notes.append("graded by hand")
+    elif mark.auto == 0 and not part.is_exercise and not is_unread:
+>>>>>>> page
         part.notes.append(NOT_ANSWERED)
     if mark.again:
         part.notes.append("changed since it was graded by hand: a person looks at it again")
