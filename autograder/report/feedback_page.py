@@ -225,13 +225,7 @@ def _tell_marks(part: Part, outcome: Outcome | None, is_unread: bool) -> None:
     elif mark.changed_by_hand:
         was, now = (points(round(score or 0.0, 2)) for score in (mark.auto, mark.by_hand))
         part.notes.append(f"changed by hand from the {was} that the checks gave to {now}")
-<<<<<<< HEAD
-    elif mark.auto == 0 and not part.is_exercise:
-=======
-    elif mark.is_changed:
-        part.notes.append("graded by hand")
     elif mark.auto == 0 and not part.is_exercise and not is_unread:
->>>>>>> page
         part.notes.append(NOT_ANSWERED)
     if mark.again:
         part.notes.append("changed since it was graded by hand: a person looks at it again")

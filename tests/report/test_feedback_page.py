@@ -4,11 +4,11 @@ import re
 from datetime import datetime
 
 import pytest
-from autograder.report.marks import Mark, Marks
 
 from autograder import course
 from autograder.report import feedback_page
 from autograder.report.feedback_page import ShownCell
+from autograder.report.standing import GradedNotebook, Mark, Standing
 from autograder.verdict import Check, Diagnosis, Outcome, Verdict, rejected
 
 LESSON = course.find_assignment("02")
@@ -42,10 +42,17 @@ def cells():
     yield ShownCell("markdown", source="<details><summary>Hint 1</summary></details>")
 
 
+def mark(cell, most, auto=None, by_hand=None, extra=0.0):
+    """The mark of an exercise of the lesson, or of its question."""
+    exercise = "" if cell == QUESTION else cell
+    return Mark(cell, exercise, auto, by_hand, extra, most, waits=auto is None and by_hand is None)
+
+
 def page(*outcomes, marks=None, shown=None, **about):
     verdict = Verdict("", list(outcomes), 0, LESSON.name) if outcomes else about.pop("verdict", None)
-    given = {o.exercise: Mark(o.max_score, o.score) for o in outcomes}
-    known = Marks("ada", about.pop("name", ""), {**given, **(marks or {})}, about.pop("comments", {}), **about)
+    given = {o.exercise: mark(o.exercise, o.max_score, o.score) for o in outcomes} | (marks or {})
+    name, comments = about.pop("name", ""), about.pop("comments", {})
+    known = GradedNotebook("ada", name, Standing(tuple(given.values()), **about), comments)
     comments = {name: text for name, (text, _) in known.comments.items()}
     return feedback_page.render(known, verdict, list(cells()) if shown is None else shown, comments, LESSON, None)
 
@@ -93,7 +100,7 @@ def test_a_crash_is_told_once():
 
 def test_a_file_that_cannot_be_read_is_told_once_and_not_shown():
     verdict = rejected("", LESSON.exercises, "It is no notebook: its text is not JSON.", 0, LESSON.name)
-    text = page(verdict=verdict, marks={e.name: Mark(e.points, 0.0) for e in LESSON.exercises})
+    text = page(verdict=verdict, marks={e.name: mark(e.name, e.points, 0.0) for e in LESSON.exercises})
     assert text.count("It is no notebook") == 1 and 'id="notebook"' not in text and "mend" not in words(text)
 
 
@@ -105,14 +112,14 @@ def test_an_absent_module_comes_first():
 
 
 def test_what_waits_is_no_0():
-    said = words(page(outcome("attention", passed()), marks={QUESTION: Mark(4.0)}))
+    said = words(page(outcome("attention", passed()), marks={QUESTION: mark(QUESTION, 4.0)}))
     assert "1 of 1 points so far" in said and "4 more points are not graded yet" in said and "0 of 4" not in said
-    said = words(page(outcome("attention", passed()), marks={QUESTION: Mark(4.0, 0.0)}))
+    said = words(page(outcome("attention", passed()), marks={QUESTION: mark(QUESTION, 4.0, 0.0)}))
     assert "1 of 5 points Next" in said and "no answer" in said and "answer “Question 4" in said
 
 
 def test_marks_by_hand_are_not_contradicted():
-    changed = {"attention": Mark(2.0, 1.0, 1.5, 0.25), QUESTION: Mark(4.0, None, 4.0)}
+    changed = {"attention": mark("attention", 2.0, 1.0, 1.5, 0.25), QUESTION: mark(QUESTION, 4.0, None, 4.0)}
     said = words(page(outcome("attention", passed(), failed("It is NaN.")), marks=changed))
     assert "5.75 of 6 points" in said and "1.75 of 2" in said and "graded by hand" in said
     assert "changed by hand from the 1 that the checks gave to 1.5; 0.25 more as extra credit" in said
@@ -130,7 +137,8 @@ def test_late_is_told_with_how_late():
 def test_no_machine_words_and_no_gpu():
     skipped = [{"name": "test_cuda", "message": "On a GPU. Not tried: no GPU on this machine."}]
     text = page(
-        outcome("attention", passed("device"), failed("It is NaN."), skipped=skipped), marks={QUESTION: Mark(4.0)}
+        outcome("attention", passed("device"), failed("It is NaN."), skipped=skipped),
+        marks={QUESTION: mark(QUESTION, 4.0)},
     )
     for word in ("GPU", "test_", "Test cell", "Grade cell", "In [", "(Score", "<script", "http:"):
         assert word not in text, word
