@@ -129,7 +129,7 @@ def export(
             name = assignment.name
             filled = exports.canvas_filled(grades, settings, name, sheet, column) if sheet else None
             table, said = filled or exports.canvas_table(grades, settings, name, column)
-            pages, more = exports.canvas_feedback(root, grades, assignment, runs, results)
+            pages, more = exports.canvas_feedback(root, grades, assignment, results)
         remarks += [*said, *more]
         _save(root, folder / f"{system}_grades.csv", table.encode())
         _save(root, folder / f"{system}_feedback.zip", pages)

@@ -292,7 +292,7 @@ def moodle_feedback(root: Path, all_grades: Sequence[Grade], assignment: Assignm
 
 
 def canvas_feedback(
-    root: Path, all_grades: Sequence[Grade], assignment: Assignment, runs: NbgraderCourse, results: Store
+    root: Path, all_grades: Sequence[Grade], assignment: Assignment, results: Store
 ) -> tuple[bytes, list[str]]:
     """(the zip of everybody's feedback that Canvas takes as re-uploaded submissions, remarks)."""
     pack, remarks = Pack(), []
@@ -328,7 +328,8 @@ def _page(root: Path, grade: Grade, assignment: Assignment) -> bytes | None:
 def feedback_notebook(assignment: Assignment, standing: Standing, verdict: Verdict) -> bytes:
     """A student's feedback as a notebook of texts: what Canvas gives back is called like what was handed in."""
     score, most = f"{standing.score:g}", f"{standing.so_far:g}"
-    total = f"{score} of {most} points" + (", not all is graded yet" if standing.waiting else "")
+    late = f", {standing.penalty:g} taken off since it was late" if standing.penalty else ""
+    total = f"{score} of {most} points{late}" + (", not all is graded yet" if standing.waiting else "")
     texts = [f"# Feedback on {assignment.name}\n\n**{total}**"]
     for outcome in verdict.exercises:
         # no blank lines: after one, a student's text would be Markdown

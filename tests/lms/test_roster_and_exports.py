@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import zipfile
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -245,23 +246,18 @@ def test_feedback_goes_back_under_the_names_it_came_by(tmp_path, monkeypatch):
         assert archive.read(archive.namelist()[0]) == b"<p>right</p>"
     assert len(remarks) == 1 and "bad" in remarks[0]
 
-    row = SimpleNamespace(score=9.0, max_score=10.0)
-    answer = SimpleNamespace(score=2.0, max_score=4.0)
-    ids = {e.name: e.grade_id for e in assignment.exercises}
-    given = SimpleNamespace(grades={ids["attention"]: row, "written": answer}, score=11.0, max_score=14.0, penalty=1.0)
-    monkeypatch.setattr(exports, "Given", lambda *names: given)
+    by_hand = Mark("attention", "attention", 1.5, 9.0, 0.0, 10.0, False)
+    ada = replace(ADA, standing=Standing((by_hand, Mark("essay", "", None, 2.0, 0.0, 4.0, False)), penalty=1.0))
     results = Store(tmp_path)
     results.put_latest(ASSIGNMENT, "ada", verdict())
-    data, _ = exports.canvas_feedback(
-        tmp_path, ALL, assignment, SimpleNamespace(directory=SimpleNamespace(db_url="")), results
-    )
+    data, _ = exports.canvas_feedback(tmp_path, [ada, BAD, EVE], assignment, results)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         (name,) = archive.namelist()
         notebook = json.loads(archive.read(name))
     assert canvas_takes(name) == ("123", "456") and name == ADA.note["entry"]
     text = "\n".join(cell["source"] for cell in notebook["cells"])
     assert (
-        "11 of 14 points, 1 taken off since it was late" in text
+        "10 of 14 points, 1 taken off since it was late" in text
         and "Changed by hand: 9 of 10" in text
         and "2 of 4 points" in text
     )

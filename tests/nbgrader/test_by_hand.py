@@ -1,13 +1,11 @@
 """The page for grading by hand: question, scheme and answers, and nothing that an answer holds acts in it."""
 
-from datetime import timedelta
-
 import pytest
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in
 
 from autograder import course
 from autograder.nbgrader import by_hand
-from autograder.report.standing import Mark, Member, Roster, Standing, duration
+from autograder.report.standing import Mark, Member, Roster, Standing
 
 QUESTION = "question-three-matrices"
 ANSWER = '# *Mine* <script>alert(1)</script> <img src=x onerror="alert(2)"> [x](javascript:alert(3))'
@@ -65,11 +63,3 @@ def test_a_running_server_is_found_by_its_folder(place, monkeypatch):
     ]
     monkeypatch.setattr("jupyter_server.serverapp.list_running_servers", lambda: servers)
     assert by_hand.running_formgrader(place) == "http://localhost:8888/lab/"
-
-
-@pytest.mark.parametrize(
-    "time, words",
-    [((0, 5), "less than a minute"), ((0, 3700), "1 hour"), ((2, 80_000), "2 days"), ((0, 120), "2 minutes")],
-)
-def test_lateness_in_words(time, words):
-    assert duration(timedelta(*time)) == words
