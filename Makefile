@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test quick build matrix mutants seeds hostile fuzz kill-test postgresql clean
+.PHONY: setup demo test quick build matrix mutants seeds hostile fuzz kill-test postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -61,6 +61,10 @@ kill-test: setup
 postgresql: setup
 	GRADEBOOK=postgresql ROUNDS=10 $(BIN)/python -m pytest tests/nbgrader/test_postgres.py tests/nbgrader/test_nbgrader.py tests/batch/test_kills.py
 
+# the pictures of the README, taken of a class of the demo
+pictures: setup
+	$(BIN)/python tests/support/pictures.py
+
 # made anew when the pinned packages change; an environment that broke half-way has no stamp and is made anew too
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
@@ -77,7 +81,7 @@ $(STAMP): requirements.lock pyproject.toml
 # PostgreSQL server and a browser, without which some are skipped; they start their own server, so Debian's package
 # shall not make one
 test postgresql: SERVER = postgresql
-test: BROWSER = chromium chromium-driver
+test pictures: BROWSER = chromium chromium-driver
 .PHONY: packages
 packages:
 	@root=$$([ "$$(id -u)" = 0 ] || echo sudo -n); missing=; \
