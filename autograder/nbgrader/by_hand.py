@@ -18,8 +18,8 @@ from markupsafe import Markup
 from .. import course
 from ..errors import Unreadable
 from ..grading import store
-from ..report.class_report import environment
 from ..report.groups import cells_of, code_of, shown
+from ..report.pages import environment
 from .safe_markdown import safe_markdown
 
 if TYPE_CHECKING:

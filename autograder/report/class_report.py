@@ -14,9 +14,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
-
 from .. import course
 from ..grading import store
 from ..grading.names import PLACE, is_unnamed
@@ -24,7 +21,8 @@ from ..submission.read import StrPath
 from ..verdict import FULL, LEVELS, Check, Outcome, Verdict
 from . import standing
 from .groups import Group, Grouping
-from .outcome_text import NOT_STARTED, STATUS, code_spans, points
+from .outcome_text import NOT_STARTED, STATUS, points
+from .pages import environment
 from .standing import Mark, Member, Roster
 
 BARS = ("0", "under ¼", "¼ to ½", "½ to ¾", "over ¾", "full")
@@ -101,21 +99,6 @@ def render(
             enough=ENOUGH,
         )
     )
-
-
-def environment() -> Environment:
-    """Jinja's environment for the pages of an instructor."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["code_spans"] = lambda text: Markup(code_spans(text))
-    environment.filters["points"] = lambda value: points(round(value, 2))
-    environment.filters["percent"] = lambda value: f"{value:.0%}"
-    return environment
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from html import escape
-from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Template
 from markupsafe import Markup
 
 from .. import course
@@ -22,6 +21,7 @@ from ..mistakes.places import PREFIX
 from ..verdict import CATEGORIES, Check, Outcome, Verdict
 from . import lesson as lessons
 from .outcome_text import NOT_STARTED, code_spans, failures, name_of, points
+from .pages import environment
 from .standing import GradedNotebook, Mark, duration
 
 NOT_ANSWERED = "no answer"
@@ -350,16 +350,8 @@ def _linked(text: str) -> Markup:
 
 
 @functools.lru_cache(maxsize=1)
-def _template():
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["told"] = _linked
-    environment.filters["code_spans"] = lambda text: Markup(code_spans(text))
-    environment.filters["points"] = lambda value: points(round(value, 2))
-    environment.filters["harmless"] = Markup  # HTML of cells and comments, see above
-    return environment.get_template("feedback.html.j2")
+def _template() -> Template:
+    made = environment()
+    made.filters["told"] = _linked
+    made.filters["harmless"] = Markup  # HTML of cells and comments, see above
+    return made.get_template("feedback.html.j2")
