@@ -14,6 +14,7 @@ from autograder.doctor import finding, machine
 from autograder.errors import UsageError
 
 NAME = "01_first"
+HINTS = "".join(f"<details><summary>Hint {n}</summary>{text}</details>" for n, text in enumerate(("Look.", "TODO"), 1))
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_a_new_course_goes_through_with_a_skeleton_in_it(place, capsys):
     (place / "submitted" / "ada" / NAME).mkdir(parents=True)
     shutil.copy(place / "solutions" / NAME / f"{NAME}.ipynb", place / "submitted" / "ada" / NAME)
     code, out, said = autograder(place, "grade", "01", "--jobs", "1")
-    assert code == 0 and "ada      3/3      1/1      4 / 4" in out, out + said
+    assert code == 0 and "ada      3/3      1/1      4 of 4 so far" in out, out + said
 
     course.forget()
     assert main("doctor") == 1
@@ -125,7 +126,7 @@ def found(place):
 
 def test_graded_cells_without_exercise_and_missing_hints_are_found(place):
     assert found(place) == []
-    edit(place, lambda cells: cells["rescale-hints"].update(source="<details>1</details> <details>TODO</details>"))
+    edit(place, lambda cells: cells["rescale-hints"].update(source=HINTS))
     assert [line.split(":")[0] for line in found(place)] == [
         "rescale has 1 of 3 hints",
         "TODO is left in 1 cell of source/01_first",

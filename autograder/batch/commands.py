@@ -226,7 +226,7 @@ def report_class(
         if gone := sorted(set(graded) - set(students)):
             print(f"left out, since the gradebook has nothing of them: {', '.join(map(name_of, gone))}")
     page = by_hand.write(root, assignment, roster, formgrader or by_hand.running_formgrader(root))
-    print(f"{os.path.relpath(page, root)} is written: for what is graded by hand")
+    print(f"{os.path.relpath(page, root)} is written{'' if roster.waiting else ': no answer waits'}")
     standings = {one.student: one.standing for one in roster.members if one.standing}
     for said in (totals_sentence(standings), waiting_sentence(standings), again_sentence(standings)):
         if said:

@@ -59,7 +59,7 @@ def _what_is_graded(assignment):
 
 def _hints(assignment):
     for exercise in assignment.exercises:
-        found = sum(not TODO.search(hint.title + hint.text) for hint in course.hints_of(exercise.name))
+        found = sum(not TODO.search(f"{hint.title}\n{hint.text}") for hint in course.hints_of(exercise.name))
         if found < HINTS:
             yield (
                 f"{exercise.name} has {found} of {HINTS} hints: <details><summary>Hint 1: …</summary> … </details>,"

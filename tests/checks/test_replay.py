@@ -90,9 +90,9 @@ def test_verdicts_are_what_they_are_without(grader, name, one_by_one):
     """Of a class of the demo: right, wrong in many ways, ending its process."""
     assignment = course.assignments(ROOT)[name]
     release = json.loads((ROOT / "release" / name / f"{name}.ipynb").read_text(encoding="utf-8"))
-    students = [s for s in run.read_class(assignment) if "timeout" not in {e.status for e in s.expected.values()}]
+    students = [s for s in run.read_class(assignment)[::5] if "timeout" not in {e.status for e in s.expected.values()}]
     solution = (ROOT / "solutions" / name / f"{name}.ipynb").read_bytes()
-    notebooks = [solution, *(json.dumps(run.fill_in(release, student)).encode() for student in students[:3])]
+    notebooks = [solution, *(json.dumps(run.fill_in(release, student)).encode() for student in students)]
 
     def verdicts():
         found = []

@@ -48,7 +48,7 @@ class SlowParent:
 
     def __init__(self, clock, end, limits=LIMITS):
         self.clock, self.end, self.limits = clock, end, limits
-        self.device = "cpu"
+        self.device, self.level = "cpu", "full"
         self.forks = 0
 
     def fork(self):

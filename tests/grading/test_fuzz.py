@@ -87,7 +87,7 @@ def is_a_verdict(verdict, names, statuses=STATUSES):
 class FakeParent:
     """Forks children that live in this process: workbenches of trusted code, whose answers `mutator` may change."""
 
-    device = "cpu"
+    device, level = "cpu", "full"
 
     def __init__(self, namespace, mutator=None, step=2**20):
         self.namespace = namespace

@@ -65,10 +65,15 @@ def run(number: str) -> Lesson:
             exec(compile(text, f"{NAMES[number]}/{cell['id']}", "exec"), lesson.values)
         graded = cell["metadata"].get("nbgrader", {}).get("grade")
         assert not (graded and err.getvalue()), f"Validate would fail {cell['id']} for {err.getvalue()!r}"
-        lesson.printed[cell["id"]] = out.getvalue()
+        lesson.printed[cell["id"]] = _without_bars(out.getvalue())
         lesson.pictures += [_picture(cell["id"], plt.figure(number)) for number in plt.get_fignums()]
         plt.close("all")
     return lesson
+
+
+def _without_bars(text):
+    """A text without its progress bars, which write the same line again and again."""
+    return "\n".join(line for line in text.split("\n") if "\r" not in line)
 
 
 def _picture(cell, figure):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -86,14 +87,14 @@ def start(place, *arguments, command="grade", name=NAME, before=()):
 
 
 def ended(run, seconds=180):
-    """(exit code, all output) of a run that ends by itself."""
+    """(exit code, all output below the line that names the course) of a run that ends by itself."""
     try:
         said, _ = run.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         run.kill()
         raise AssertionError(f"it did not end within {seconds} s") from None
     assert "Traceback" not in said, said
-    return run.returncode, said
+    return run.returncode, re.sub(r"^The course in .*\n", "", said)
 
 
 def verdicts(place, name=NAME):

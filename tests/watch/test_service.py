@@ -4,8 +4,10 @@ import contextlib
 import json
 import os
 import socket
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +15,7 @@ from autograder.verdict import Graded, Outcome, Verdict
 from autograder.watch import service
 from autograder.watch.service import Service, verdict_by_watch
 
-ASKED = "mine.ipynb", "attention", 7, "cpu", False
+ASKED = "mine.ipynb", "attention", 7, "cpu", "full"
 
 
 class Fake:
@@ -28,14 +30,16 @@ class Fake:
 
 
 @pytest.fixture(autouse=True)
-def runtime(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    return tmp_path
+def runtime(monkeypatch):
+    """A folder of its own; a socket's path has to be short."""
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield Path(folder)
 
 
 @pytest.fixture
 def warm():
-    with Service("cpu", False) as warm:
+    with Service("cpu", "full") as warm:
         assert warm.socket is not None
         yield warm
 
@@ -74,8 +78,8 @@ def test_a_verdict_comes_back_as_it_was_made_with_the_path_as_it_was_asked_for(w
 
 
 def test_there_is_none_without_a_watch_or_for_another_device_or_course(warm, tmp_path, monkeypatch):
-    assert verdict_by_watch("mine.ipynb", "attention", 7, "cuda", False) is None
-    assert verdict_by_watch("mine.ipynb", "attention", 7, "cpu", True) is None
+    assert verdict_by_watch("mine.ipynb", "attention", 7, "cuda", "full") is None
+    assert verdict_by_watch("mine.ipynb", "attention", 7, "cpu", "unsafe") is None
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "absent"))
     assert verdict_by_watch(*ASKED) is None
 
@@ -90,12 +94,12 @@ def test_a_verdict_on_something_else_is_not_taken(warm):
 
 
 def test_a_second_watch_leaves_the_first_alone_and_a_killed_one_is_replaced(warm):
-    with Service("cpu", False) as second:
+    with Service("cpu", "full") as second:
         assert second.socket is None
     assert asked(warm, Fake()) is not None
     warm.path.touch()
     os.close(warm.lock)  # as the kernel does for a process that is killed
-    with Service("cpu", False) as third:
+    with Service("cpu", "full") as third:
         assert asked(third, Fake()) is not None
     assert not warm.path.exists()
     warm.lock = None
@@ -133,14 +137,14 @@ def test_answers_that_are_none_are_not_taken(warm, answer):
 def test_a_folder_that_others_may_enter_is_not_used(warm):
     warm.path.parent.chmod(0o755)
     assert verdict_by_watch(*ASKED) is None
-    with Service("cpu", True) as other:
+    with Service("cpu", "unsafe") as other:
         assert other.socket is None
 
 
 def test_a_folder_that_is_a_link_is_not_used(runtime):
     (runtime / "elsewhere").mkdir(mode=0o700)
     (runtime / "autograder").symlink_to("elsewhere")
-    with Service("cpu", False) as warm:
+    with Service("cpu", "full") as warm:
         assert warm.socket is None
 
 
@@ -156,5 +160,5 @@ def test_what_belongs_to_another_user_is_not_used(warm, monkeypatch):
     me = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: me + 1)
     assert verdict_by_watch(*ASKED) is None
-    with Service("cpu", True) as other:
+    with Service("cpu", "unsafe") as other:
         assert other.socket is None

@@ -3,9 +3,11 @@
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from dataclasses import replace
@@ -160,7 +162,8 @@ def children_of(process):
 
 def test_the_command_from_the_first_save_to_ctrl_c(tmp_path, monkeypatch, capsys, grader):
     """The one test with a sandbox of its own: a process that is watched from outside, and lends its sandbox."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    runtime = tempfile.mkdtemp(prefix="run-")  # the path of a socket has to be short
+    monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
     path = tmp_path / "mine.py"
     path.write_text(WRONG)
     command = [sys.executable, "-m", "autograder", "watch", str(path), "--exercise", "causal_mask"]
@@ -193,9 +196,10 @@ def test_the_command_from_the_first_save_to_ctrl_c(tmp_path, monkeypatch, capsys
         while any(Path(f"/proc/{child}").exists() for child in started) and time.monotonic() < end:
             time.sleep(0.05)
         assert not any(Path(f"/proc/{child}").exists() for child in started)
-        assert not list(tmp_path.rglob("*.sock"))
+        assert not list(Path(runtime).rglob("*.sock"))
     finally:
         process.kill()
+        shutil.rmtree(runtime)
 
 
 def test_what_cannot_be_watched_is_bad_usage(capsys, tmp_path):
