@@ -212,7 +212,7 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(place, tmp_path):
         """,
     )
     first, second = said.split("--\n", 1)
-    assert first.count("\n") == 2 and "No space left on device" in first and "exit code 2" in first, said
+    assert first.count("\n") == 3 and "No space left on device" in first and "exit code 2" in first, said
     assert "exit code" not in second and "0 unreadable" in second, said
     assert "3 graded" not in second, "what was graded before the disk was full is kept"
 
@@ -231,7 +231,7 @@ def test_a_gradebook_that_cannot_be_written_is_one_sentence_and_loses_nothing(pl
         """,
     )
     first, second = said.split("--\n", 1)
-    assert first.count("\n") == 2 and "exit code 2" in first, said
+    assert first.count("\n") == 3 and "exit code 2" in first, said
     assert "No space left" in first or "disk is full" in first or "disk I/O error" in first, said
     done, known = map(int, re.search(r"(\d) graded, (\d) unchanged", second).groups())
     assert "exit code" not in second and done + known == 3 and known > 0, said
@@ -245,7 +245,7 @@ def test_a_read_only_folder_is_one_sentence(place, tmp_path):
         grade
         """,
     )
-    assert said.count("\n") == 2 and "Read-only file system" in said and "exit code 2" in said, said
+    assert said.count("\n") == 3 and "Read-only file system" in said and "exit code 2" in said, said
 
 
 # --- names ----------------------------------------------------------------------------------------
