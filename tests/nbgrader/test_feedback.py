@@ -192,11 +192,18 @@ def started(place):
     )
     while run.poll() is None:
         below = psutil.Process(run.pid).children()
-        found = [p for p in below if "spawn_main" in " ".join(p.cmdline())]
+        found = [process for process in below if is_writer(process)]
         if len(found) == 2:
             return run, below, found
         time.sleep(0.01)
     raise AssertionError(run.communicate()[0])
+
+
+def is_writer(process):
+    try:
+        return "spawn_main" in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:  # it has just ended
+        return False
 
 
 def ended(run, below):
