@@ -606,7 +606,10 @@ def tell_which_course(options):
         return
     if options.run in (new_course, doctor) or not course.kits_own():
         return
-    if options.run in (build, collect, roster, grade, report, name, export, gradescope) and course.kits_own() == course.PACKED:
+    if (
+        options.run in (build, collect, roster, grade, report, name, export, gradescope)
+        and course.kits_own() == course.PACKED
+    ):
         raise UsageError(
             "There is no course here: no folder with nbgrader_config.py and source/ at or above this one. `autograder"
             " new course DIR` makes one, and `autograder demo` a copy of the kit's own."
