@@ -26,7 +26,7 @@ NUMBER = ASSIGNMENT.split("_")[0]
 RETURN = "return weights @ value, weights"
 NAMELESS = "weights = 0.9 * weights"  # what some students add to a right answer: the bank has no name for it
 LIKE_THIS = ("mira", "nils", "olga")
-STUDENT = "chiara"  # whose feedback is shown
+STUDENT = "greta"  # whose feedback is shown
 WIDE, HIGH = 1280, 860  # pixels of a window
 COLOURS = {"1": "font-weight: bold", "2": "color: #999", "31": "color: #e55", "32": "color: #5c5", "33": "color: #dc5"}
 
