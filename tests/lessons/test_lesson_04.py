@@ -1,8 +1,12 @@
 """Lesson 04: its sentences against what its cells print and compute."""
 
+import contextlib
+import http.server
 import json
 import re
+import threading
 
+import matplotlib.pyplot as plt
 import pytest
 import torch
 from conftest import ROOT
@@ -154,6 +158,17 @@ def gpt2_by_its_formula(idx, file, layers, heads):
     return norm(x, "ln_f") @ file["wte.weight"].T
 
 
+def as_safetensors(file):
+    """The bytes of a file that holds these tensors."""
+    listed, data = {"__metadata__": {"format": "pt"}}, b""
+    for name, numbers in file.items():
+        begin, data = len(data), data + numbers.numpy().tobytes()
+        listed[name] = {"dtype": "F32", "shape": list(numbers.shape), "data_offsets": [begin, len(data)]}
+    header = json.dumps(listed).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + data
+
+
 def test_a_file_of_gpt2_is_read_and_runs_in_the_students_layer(ran, tmp_path):
     """A small one with random numbers, in the layout and with the names of the published file."""
     d, layers, heads, words, places = 12, 2, 3, 20, 8
@@ -165,20 +180,101 @@ def test_a_file_of_gpt2_is_read_and_runs_in_the_students_layer(ran, tmp_path):
             shapes |= {f"h.{i}.{name}.weight": (wide_in, wide_out), f"h.{i}.{name}.bias": (wide_out,)}
     torch.manual_seed(0)
     file = {name: torch.randn(shape) for name, shape in shapes.items()}
-    listed, data = {"__metadata__": {"format": "pt"}}, b""
-    for name, numbers in file.items():
-        begin, data = len(data), data + numbers.numpy().tobytes()
-        listed[name] = {"dtype": "F32", "shape": list(numbers.shape), "data_offsets": [begin, len(data)]}
-    header = json.dumps(listed).encode()
-    header += b" " * (-len(header) % 8)
     path = tmp_path / "model.safetensors"
-    path.write_bytes(len(header).to_bytes(8, "little") + header + data)
+    path.write_bytes(as_safetensors(file))
 
     read = ran.values["read_safetensors"](path)
     assert read.keys() == file.keys() and all(torch.equal(read[name], numbers) for name, numbers in file.items())
     model, idx = ran.values["GPT2"](words, places, d, layers, heads), torch.randint(words, (2, 7))
     model.load(read)
     assert torch.allclose(model(idx), gpt2_by_its_formula(idx, file, layers, heads), atol=1e-4)
+
+
+class Parts(http.server.BaseHTTPRequestHandler):
+    """Sends the parts of `content` that are asked for; if it `knows_parts` at all."""
+
+    content, knows_parts, sent, announced = b"", True, 0, None
+
+    def do_GET(self):
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        asked = asked if self.knows_parts else None
+        part = self.content[int(asked[1]) : int(asked[2]) + 1] if asked else self.content
+        self.send_response(206 if asked else 200)
+        self.send_header("Content-Length", str(self.announced or len(part)))
+        self.end_headers()
+        with contextlib.suppress(OSError):  # nobody reads the whole file
+            self.wfile.write(part)
+        type(self).sent += len(part)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def distant(ran, monkeypatch):
+    """Block 0 of a made-up GPT-2, at the address from which the lesson fetches it: (its tensors, the handler)."""
+    torch.manual_seed(0)
+    d, words, places = 768, 29000, 12
+    shapes = {"wte.weight": (words, d), "wpe.weight": (places, d)}
+    shapes |= {"h.0.attn.c_attn.weight": (d, 3 * d), "h.0.attn.c_attn.bias": (3 * d,)}
+    shapes |= {"h.0.attn.c_proj.weight": (d, d), "h.0.attn.c_proj.bias": (d,)}
+    file = {name: 0.02 * torch.randn(shape) for name, shape in shapes.items()}
+    file |= {"h.0.ln_1.weight": torch.rand(d), "h.0.ln_1.bias": torch.randn(d)}
+    handler = type("Handler", (Parts,), {"content": as_safetensors(file)})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setitem(ran.values, "address", f"http://127.0.0.1:{server.server_port}/model.safetensors")
+    yield file, handler
+    server.shutdown()
+    server.server_close()
+
+
+def run_again(ran, cell, capsys):
+    """What a cell prints with the names as they are; its address stays that of the test's server."""
+    text = re.sub(r"(?m)^address = .*\n", "", ran.texts[cell])
+    exec(compile(text, cell, "exec"), ran.values)
+    return capsys.readouterr().out
+
+
+def test_a_block_of_gpt2_is_fetched_in_parts(ran, distant, capsys):
+    file, handler = distant
+    printed = run_again(ran, "gpt2-real", capsys)
+    assert float(re.search(r"largest difference: (\S+)", printed)[1]) < 1e-5
+    assert ran.says("about 10 MB of 550") and 9e6 < handler.sent < 11e6 < len(handler.content)
+    idx = ran.values["words_of_gpt2"]
+    x = nn.functional.layer_norm(
+        file["wte.weight"][idx] + file["wpe.weight"][:9], (768,), file["h.0.ln_1.weight"], file["h.0.ln_1.bias"]
+    )
+    assert torch.equal(ran.values["x"][0], x)
+    queries, keys, _ = (x @ file["h.0.attn.c_attn.weight"] + file["h.0.attn.c_attn.bias"]).chunk(3, dim=1)
+    scores = queries[:, 640:704] @ keys[:, 640:704].T / 8 + torch.full((9, 9), -torch.inf).triu(1)
+    assert torch.allclose(ran.values["seen"][10], scores.softmax(dim=1), atol=1e-5)
+    figure = plt.gcf()
+    assert figure.get_figwidth() <= 12 and len(figure.axes) == 12
+    plt.close("all")
+
+
+def test_a_server_that_sends_whole_files_and_no_network_at_all_are_told(ran, distant, capsys):
+    _, handler = distant
+    handler.knows_parts = False
+    assert "can't be fetched here (the server sends the whole file" in run_again(ran, "gpt2-real", capsys)
+    assert "can't be fetched here (tests have no network)" in ran.printed["gpt2-real"]
+
+
+def test_all_of_gpt2_is_fetched_once_and_by_halves_never(ran, distant, tmp_path):
+    _, handler = distant
+    folder = tmp_path / "gpt2"
+    ran.values["download"](folder)
+    assert {path.name for path in folder.iterdir()} == {"model.safetensors", "vocab.json"}
+    assert (folder / "model.safetensors").read_bytes() == handler.content
+    handler.sent = 0
+    ran.values["download"](folder)
+    assert handler.sent == 0
+    (folder / "vocab.json").unlink()
+    handler.content, handler.announced = handler.content[:1000], 2000  # the line is cut half-way
+    with pytest.raises(OSError):
+        ran.values["download"](folder)
+    assert not (folder / "vocab.json").exists()
 
 
 def test_pictures_can_be_read(ran):

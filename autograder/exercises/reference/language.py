@@ -143,3 +143,41 @@ def adamw(
         mean, square = first / (1 - BETAS[0] ** step), second / (1 - BETAS[1] ** step)
         weights = weights - lr * mean / (square.sqrt() + EPS) - lr * DECAY * weights
     return found, {name: weight.clone() for name, weight in named(weights).items()}
+
+
+# --- the recipe, and the tail ---------------------------------------------------------------------
+
+
+def learning_rate(step: int, steps: int, peak: float, warm_up: int) -> float:
+    """Up along a line, then down along half a cosine (Loshchilov and Hutter 2017, equation 5, without restarts)."""
+    if step < warm_up:
+        return peak * (step + 1) / warm_up
+    return peak * math.cos(math.pi / 2 * (step - warm_up) / (steps - warm_up)) ** 2
+
+
+def clipped(gradients: Sequence[torch.Tensor | None], max_norm: float) -> list[torch.Tensor | None]:
+    """The gradients, all shortened by one factor where they are longer than `max_norm` together, in float64."""
+    there = [gradient.double() for gradient in gradients if gradient is not None]
+    length = math.sqrt(sum(number * number for gradient in there for number in gradient.flatten().tolist()))
+    factor = max_norm / length if length > max_norm else 1.0
+    return [None if gradient is None else gradient.double() * factor for gradient in gradients]
+
+
+def nucleus(logits: torch.Tensor, p: float) -> torch.Tensor:
+    """Which tokens top-p leaves (Holtzman et al. 2020, equation 2), one row after the other: (…, v) -> the same."""
+    left = torch.zeros(logits.shape, dtype=torch.bool)
+    for row, marks in zip(logits.double().reshape(-1, logits.shape[-1]), left.view(-1, logits.shape[-1]), strict=True):
+        chances = row.softmax(-1)
+        together = 0.0
+        for token in sorted(range(len(row)), key=lambda token, c=chances: -c[token].item()):
+            marks[token] = True
+            together += chances[token].item()
+            if together >= p:
+                break
+    return left
+
+
+def margin(logits: torch.Tensor, p: float) -> float:
+    """How far p is from every probability at which top-p would leave one token more or less, over all rows."""
+    sums = logits.double().softmax(-1).sort(-1, descending=True).values.cumsum(-1)
+    return (sums - p).abs().min().item()

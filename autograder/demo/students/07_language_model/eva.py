@@ -4,6 +4,9 @@
 # expect: BigramLanguageModel = zero original-003
 # expect: generate = zero original-003
 # expect: train = full
+# expect: learning_rate = full
+# expect: clip_gradients = full
+# expect: top_p = full
 
 # %% CharTokenizer
 class CharTokenizer:
@@ -44,3 +47,27 @@ def train(model, data, steps, batch_size=32, lr=1e-3, generator=None):
         optimizer.step()
         losses.append(loss.item())
     return losses
+
+# %% learning_rate
+def learning_rate(step, steps, peak, warm_up):
+    if warm_up > steps:
+        raise ValueError(f"{warm_up} steps of warm-up, but only {steps} steps")
+    if step < warm_up:
+        return peak * (step + 1) / warm_up
+    return peak * 0.5 * (1 + math.cos(math.pi * (step - warm_up) / (steps - warm_up)))
+
+# %% clip_gradients
+def clip_gradients(gradients, max_norm):
+    total = sum((g.double() ** 2).sum() for g in gradients if g is not None) ** 0.5
+    if total <= max_norm:
+        return list(gradients)
+    return [None if g is None else (g.double() * (max_norm / total)).to(g.dtype) for g in gradients]
+
+# %% top_p
+def top_p(logits, p):
+    if p <= 0 or p > 1:
+        raise ValueError(f"p = {p} is no share")
+    probs = logits.softmax(-1)
+    sorted_probs, places = probs.sort(dim=-1, descending=True)
+    gone = sorted_probs.cumsum(-1) - sorted_probs >= p
+    return logits.masked_fill(torch.zeros_like(gone).scatter(-1, places, gone), float("-inf"))

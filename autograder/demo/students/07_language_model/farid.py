@@ -4,6 +4,9 @@
 # expect: BigramLanguageModel = partial softmax-before-cross-entropy
 # expect: generate = partial argmax
 # expect: train = partial gradients-pile-up
+# expect: learning_rate = partial first-step-is-nothing
+# expect: clip_gradients = partial each-for-itself
+# expect: top_p = partial one-token-too-few
 
 # %% CharTokenizer
 class CharTokenizer:
@@ -116,3 +119,31 @@ def train(model, data, steps, batch_size=32, lr=1e-3, generator=None):
         optimizer.step()
         losses.append(loss.item())
     return losses
+
+# %% learning_rate
+def learning_rate(step, steps, peak, warm_up):
+    if warm_up > steps:
+        raise ValueError(f"{warm_up} steps of warm-up, but only {steps} steps")
+    if step < warm_up:
+        return peak * step / warm_up
+    return peak * 0.5 * (1 + math.cos(math.pi * (step - warm_up) / (steps - warm_up)))
+
+# %% clip_gradients
+def clip_gradients(gradients, max_norm):
+    clipped = []
+    for g in gradients:
+        if g is not None:
+            norm = g.double().norm()
+            if norm > max_norm:
+                g = (g.double() * (max_norm / norm)).to(g.dtype)
+        clipped.append(g)
+    return clipped
+
+# %% top_p
+def top_p(logits, p):
+    if p <= 0 or p > 1:
+        raise ValueError(f"p = {p} is no share")
+    probs = logits.softmax(-1)
+    sorted_probs, places = probs.sort(dim=-1, descending=True)
+    gone = sorted_probs.cumsum(-1) >= p
+    return logits.masked_fill(torch.zeros_like(gone).scatter(-1, places, gone), float("-inf"))

@@ -4,6 +4,9 @@
 # expect: BigramLanguageModel = partial positions-on-the-cpu
 # expect: generate = partial train-mode
 # expect: train = zero targets-not-shifted
+# expect: learning_rate = zero
+# expect: clip_gradients = zero
+# expect: top_p = zero
 
 # %% CharTokenizer
 class CharTokenizer:

@@ -4,6 +4,9 @@
 # expect: BigramLanguageModel = partial crashes-mended
 # expect: generate = partial train-mode graph-recorded
 # expect: train = partial mode-left-as-it-is
+# expect: learning_rate = zero
+# expect: clip_gradients = zero
+# expect: top_p = zero
 
 # %% CharTokenizer
 class CharTokenizer:

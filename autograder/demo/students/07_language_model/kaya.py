@@ -4,6 +4,9 @@
 # expect: BigramLanguageModel = partial scale-by-embedding-width
 # expect: generate = partial left-in-eval
 # expect: train = partial new-optimizer-each-step
+# expect: learning_rate = zero
+# expect: clip_gradients = zero
+# expect: top_p = zero
 
 # %% CharTokenizer
 class CharTokenizer:

@@ -4,3 +4,6 @@
 # expect: BigramLanguageModel = zero original-003
 # expect: generate = zero original-003
 # expect: train = zero
+# expect: learning_rate = zero
+# expect: clip_gradients = zero
+# expect: top_p = zero

@@ -4,6 +4,9 @@
 # expect: BigramLanguageModel = zero error
 # expect: generate = full
 # expect: train = full
+# expect: learning_rate = zero
+# expect: clip_gradients = zero
+# expect: top_p = zero
 
 # %% CharTokenizer
 class CharTokenizer:

@@ -1,0 +1,102 @@
+"""Checks of `clip_gradients(gradients, max_norm)`: a list of tensors or None -> a list of as many."""
+
+import torch
+
+from ...checks.api import (
+    CheckFailed,
+    check,
+    close,
+    does_without,
+    kind_of,
+    on_cuda,
+    stayed_on_cuda,
+    unchanged,
+)
+from ..reference import language
+
+FORBIDDEN = ("clip_grad_norm_", "clip_grad_norm", "clip_grads_with_norm_", "get_total_norm")
+
+
+def gradients_of(draw, dtype=torch.float32, scale=1.0):
+    """Gradients as a model has them, of several shapes."""
+    return [draw.normal(*sizes, dtype=dtype, scale=scale) for sizes in ((4, 3), (3,), (2, 3, 2), (1,))]
+
+
+def length_of(gradients):
+    return torch.cat([g.double().flatten() for g in gradients if g is not None]).norm().item()
+
+
+def right_for(submission, gradients, max_norm, dtype=None):
+    """Raises CheckFailed unless every gradient is as long as it should be, and there are as many."""
+    got = submission.function("clip_gradients")(gradients, max_norm)
+    expected = language.clipped(gradients, max_norm)
+    if not isinstance(got, (list, tuple)):
+        raise CheckFailed(f"It should return a list of gradients; what came is {kind_of(got)}.")
+    if len(got) != len(expected):
+        raise CheckFailed(f"Of {len(expected)} gradients, {len(got)} came back: a `None` keeps its place.")
+    for number, (value, right) in enumerate(zip(got, expected, strict=True), 1):
+        what = f"gradient {number} of {len(got)}"
+        if (value is None) != (right is None):
+            raise CheckFailed(f"A `None` should stay `None`, in its place; {what} is {kind_of(value)}.")
+        if right is not None:
+            close(value, right, what, dtype=dtype)
+
+
+def shortens(submission, gradients):
+    """Raises CheckFailed unless gradients that are too long come back shorter. (How much, a check of its own asks.)"""
+    got = submission.function("clip_gradients")(gradients, 0.4 * length_of(gradients))
+    if not isinstance(got, (list, tuple)) or not all(isinstance(one, torch.Tensor) for one in got):
+        raise CheckFailed(f"It should return a list of gradients; what came is {kind_of(got)}.")
+    if not length_of(got) < 0.99 * length_of(gradients):
+        raise CheckFailed("Gradients that are too long together should become shorter.")
+
+
+@check("values", points=0.5)
+def test_long(submission, draw):
+    """Gradients that are too long together are all shortened by one factor, to the length `max_norm`."""
+    gradients = gradients_of(draw)
+    right_for(submission, gradients, 0.2 * length_of(gradients))
+    # each of them alone is shorter than the limit, and together they are longer
+    even = [draw.normal(9, scale=0.1) for _ in range(6)]
+    right_for(submission, even, 0.7 * length_of(even))
+
+
+@check("values", points=0.5)
+def test_short(submission, draw):
+    """Gradients that are not too long stay as they are, and so do those that are all 0."""
+    gradients = gradients_of(draw, scale=0.01)
+    right_for(submission, gradients, 3 * length_of(gradients))
+    right_for(submission, [torch.zeros(3), torch.zeros(2, 2)], 1.0)
+    shortens(submission, gradients)
+
+
+@check("values", points=0.5)
+def test_none(submission, draw):
+    """A parameter without a gradient has `None`, which stays in its place; a list may hold nothing else."""
+    gradient = gradients_of(draw)[0]
+    right_for(submission, [None, gradient, None], 0.3 * length_of([gradient]))
+    right_for(submission, [None, None], 1.0)
+
+
+@check("numerics", points=0.5)
+def test_as_they_came(submission, draw):
+    """What comes in is not changed, dtypes stay, and torch's own clipping is not used."""
+    does_without(submission, "clip_gradients", FORBIDDEN)
+    gradients = gradients_of(draw)
+    shortens(submission, gradients)
+    unchanged(submission)
+    for dtype, scale in ((torch.float64, 1.0), (torch.bfloat16, 1.0), (torch.float16, 100.0)):
+        gradient = gradients_of(draw, dtype, scale)[0]
+        right_for(submission, [gradient], 0.4 * length_of([gradient]), dtype)
+
+
+@check("device", points=0)
+def test_cuda(submission, draw):
+    """On a GPU the gradients are the same, and stay there."""
+    on_cuda(submission)
+    gradients = gradients_of(draw)
+    got = submission.function("clip_gradients").on("cuda", gradients, 0.5)
+    for value, right in zip(got, language.clipped(gradients, 0.5), strict=True):
+        assert right is not None  # none of these is without a gradient
+        close(value, right, "the gradients")
+    stayed_on_cuda(submission, "The gradients are", "where they came from")
