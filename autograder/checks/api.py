@@ -138,6 +138,15 @@ def shape(value: Any, expected: Sequence[int], what: str = "the output") -> None
         raise CheckFailed(f"The shape of {what} should be {tuple(expected)}, but it is {got}.")
 
 
+def filled(value: Any, expected: Sequence[int], what: str = "the output") -> None:
+    """Raises CheckFailed unless the value is a tensor of the expected shape that holds numbers, not one on `meta`."""
+    shape(value, expected, what)
+    if value.device.type == "meta":
+        raise CheckFailed(
+            f"{sentence_start(what)} lies on `meta`, where there are no numbers, though the inputs do not."
+        )
+
+
 def close(
     value: Any,
     expected: torch.Tensor,
@@ -151,7 +160,7 @@ def close(
     about dtypes, since elsewhere another dtype should cost nothing. It sets the tolerance (without it, that of
     float32), which is relative to the reference's largest value.
     """
-    shape(value, expected.shape, what)
+    filled(value, expected.shape, what)
     if dtype is not None and value.dtype != dtype:
         got = name_of(value.dtype)
         raise CheckFailed(f"The dtype of {what} should be the input's, {name_of(dtype)}, but it is {got}.")
@@ -177,7 +186,7 @@ def close(
 
 def pattern(value: Any, expected: torch.Tensor, what: str = "the mask") -> None:
     """Raises CheckFailed unless the value is a tensor that is True (or not 0) exactly where `expected` is."""
-    shape(value, expected.shape, what)
+    filled(value, expected.shape, what)
     wrong = (value != 0) != expected
     if wrong.any():
         place = tuple(wrong.nonzero()[0].tolist())

@@ -293,6 +293,10 @@ class Proxy:
         """Call it and count products and softmaxes, in `submission.last.products` (witnessed)."""
         return self._call(args, kwargs, {"count": True}).value
 
+    def watched(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it and note how large the largest tensor is that it makes, in `submission.last.largest` (witnessed)."""
+        return self._call(args, kwargs, {"watch": True}).value
+
     def do(self, *args: Any, **kwargs: Any) -> None:
         """Call it for its effect on the modules passed to it, ignoring what it returns. Raises StudentError."""
         self._call(args, kwargs, {}, keep=False)
@@ -389,6 +393,14 @@ class Proxy:
         seen = replies.seen(reply, tensors)
         self.submission.transcript.add("seen", [(list(c.idx.shape), c.training, c.graph) for c in seen])
         return seen
+
+    def held(self) -> replies.Held:
+        """What lies in the tensors that this object holds (witnessed). Raises StudentError, WireError.
+
+        Classes that do the same hold different tensors, so it is not recorded: use `Submission.note`.
+        """
+        reply, tensors = self.submission.ask({"op": "held", "target": self.target}, keep=False)
+        return replies.held(reply, tensors)
 
     def to(self, device: str | None = None, dtype: torch.dtype | None = None) -> Proxy:
         """Move the module to a device or a dtype."""

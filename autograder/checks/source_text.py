@@ -21,11 +21,18 @@ MAX_NAME = 60
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 # Lines that IPython understands and Python does not: magics, shell commands, a question mark at the end.
 SPECIAL = re.compile(r"^([ \t]*)(?![ \t])(?:[%!?].*|[^#\n]*=[ \t]*[%!].*|.*\?)$", re.MULTILINE)
+# torch's attention in all its forms.
+TORCHS_ATTENTION = {
+    *("scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention", "flex_attention"),
+    *("_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_for_cpu"),
+    *("_scaled_dot_product_efficient_attention", "_scaled_dot_product_attention_math", "varlen_attn"),
+    *("TransformerEncoderLayer", "TransformerDecoderLayer", "_native_multi_head_attention"),
+}
 # torch's softmax in all its forms, and functions and modules that contain one.
 TORCHS_SOFTMAX = {
     *("softmax", "log_softmax", "softmin", "gumbel_softmax", "logsumexp", "logcumsumexp", "_softmax", "_log_softmax"),
     *("Softmax", "Softmax2d", "LogSoftmax", "Softmin", "AdaptiveLogSoftmaxWithLoss"),
-    *("scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"),
+    *TORCHS_ATTENTION,
 }
 BY_NAME = ("getattr", "attrgetter", "methodcaller")
 

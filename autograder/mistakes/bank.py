@@ -11,6 +11,8 @@ Similar exercises take their common mistakes from one list (`Bank.share`). A mis
 is written out in full (`Bank.rewritten`), and an original is read from the notebook (`Bank.released`).
 """
 
+from __future__ import annotations
+
 import functools
 import math
 import re
@@ -18,9 +20,12 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import CodeType, ModuleType
+from typing import TYPE_CHECKING
 
 from .. import course
-from ..checks.proxies import BESIDE, CELL, Local
+
+if TYPE_CHECKING:
+    from ..checks.proxies import Local
 
 NAME = re.compile(r"\{([A-Z][A-Z_0-9]*)\}")  # the name of a place or a word
 
@@ -59,6 +64,8 @@ class Mistake:
 
     def local(self) -> Local:
         """The same, behind the interface of a submission."""
+        from ..checks.proxies import Local
+
         return Local(self.namespace(), self.source)
 
 
@@ -223,6 +230,7 @@ def right_answer(exercise: str, style: str | None = None) -> str:
     return (course.folder_of(exercise) / "answers" / f"{style}.py").read_text(encoding="utf-8")
 
 
+@functools.lru_cache(maxsize=4096)
 def compiled(source: str, file: str) -> CodeType:
     """A cell as code; nobody is warned of what is odd in a mistake. Raises SyntaxError."""
     with warnings.catch_warnings():
@@ -230,10 +238,14 @@ def compiled(source: str, file: str) -> CodeType:
         return compile(source, file, "exec")
 
 
-@functools.lru_cache(maxsize=4096)
 def namespace_of(name: str, *sources: str) -> dict[str, object]:
-    """The namespace after running some cells; it starts with what the notebooks' setup cell imports."""
+    """The namespace after running some cells; it starts with what the notebooks' setup cell imports.
+
+    It is made anew each time, since a mistake may keep something in a class or in a default argument.
+    """
     import torch
+
+    from ..checks.proxies import BESIDE, CELL
 
     namespace = {"__name__": name, "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
     for number, source in enumerate(sources, start=1):

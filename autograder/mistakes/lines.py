@@ -12,9 +12,10 @@ import functools
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from ..sandbox.replies import Place
+if TYPE_CHECKING:
+    from ..sandbox.replies import Place
 
 Texts: TypeAlias = tuple[str, ...]
 Forms: TypeAlias = Callable[[ast.Module], Iterator[tuple[str, ast.stmt | ast.expr]]]  # of a text, each with its node

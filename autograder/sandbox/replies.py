@@ -27,8 +27,9 @@ class Call:
 
     `changed`: whether an input tensor was changed in place; `replaced`: whether a module that was passed now has other
     parameter objects than before; `drew`: whether torch's own generator was used or seeded; `products`: the number of
-    products and softmaxes, if these were counted. If the call was differentiated, `inputs` holds a gradient or None for
-    each input that requires one, in order, and `parameters` holds those of a module by name.
+    products and softmaxes, if these were counted; `largest`: how many numbers the largest tensor held that it made, if
+    it was watched. If the call was differentiated, `inputs` holds a gradient or None for each input that requires one,
+    in order, and `parameters` holds those of a module by name.
     """
 
     value: Any
@@ -37,6 +38,7 @@ class Call:
     replaced: bool
     drew: bool
     products: int
+    largest: int
     inputs: list[torch.Tensor | None] = field(default_factory=list)
     parameters: dict[str, torch.Tensor | None] = field(default_factory=dict)
 
@@ -52,6 +54,17 @@ class SeenCall:
     targets: torch.Tensor | None
     training: bool
     graph: bool
+
+
+@dataclass(frozen=True)
+class Held:
+    """What lies in the tensors that an object holds: how many numbers (`size`), and which but 0, each once, in order.
+
+    `numbers` is (n,) in float64.
+    """
+
+    size: int
+    numbers: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -101,6 +114,7 @@ def call(
         replaced=_field(bool, reply, "replaced"),
         drew=_field(bool, reply, "drew"),
         products=_field(int, reply, "products"),
+        largest=_field(int, reply, "largest"),
     )
     if not differentiated:
         return made
@@ -178,6 +192,15 @@ def _seen_call(call: object) -> SeenCall:
         if witnessed and _is_tensor(idx) and (targets is None or _is_tensor(targets)):
             return SeenCall(idx, targets, training, graph)
     raise wire.WireError("what a model saw is not what it notes")
+
+
+def held(reply: wire.Message, tensors: wire.Tensors) -> Held:
+    """What an object holds. Raises WireError."""
+    size, numbers = _field(int, reply, "size"), wire.unpack(reply.get("numbers"), tensors)
+    is_row = _is_tensor(numbers) and numbers.dim() == 1 and numbers.dtype == torch.float64
+    if size < 0 or not is_row or (numbers.diff() <= 0).any():
+        raise wire.WireError("what an object holds is not told in numbers")
+    return Held(size, numbers)
 
 
 def devices(reply: wire.Message) -> list[str]:

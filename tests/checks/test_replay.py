@@ -141,7 +141,14 @@ def test_a_check_that_asks_for_something_else_is_made_anew():
     asked = RecordingTransport(Local({"double": lambda x: 2 * x}))
     x = torch.tensor([1.0, float("nan")])
     Submission(asked).function("double")(x)
-    witnessed = {"devices": [], "changed": [], "products": 0, "drew": False, "replaced": False}
+    witnessed = {
+        "devices": [],
+        "changed": [],
+        "products": 0,
+        "largest": 0,
+        "drew": False,
+        "replaced": False,
+    }
     answers = [({"ok": True, **witnessed, "value": {"value": "known"}}, []) for _ in asked.requests]
     assert Submission(ReplayedTransport(None, asked, answers)).function("double")(x.clone()) == "known"
     for other in (torch.tensor([1.0, 2.0]), x.double(), torch.cat([x, x])):

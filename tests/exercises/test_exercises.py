@@ -1,5 +1,6 @@
 """The graders against the mistakes, which they must reject and tell apart, and against right answers."""
 
+import contextlib
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from autograder.mistakes import matrix
 from autograder.mistakes.bank import bank
 from autograder.mistakes.diagnosis import Diagnostician, diagnose
 from autograder.mistakes.evidence import likeness
+from autograder.sandbox.inside import unavailable, wire
 
 EXERCISES = sorted(course.exercises(ROOT))
 MISTAKES = [(exercise, id) for exercise in EXERCISES for id in bank(exercise)]
@@ -38,14 +40,25 @@ def diagnostician(graders):
 
 @pytest.fixture(scope="module")
 def runs(graders, diagnostician):
-    """The run of a mistake, made once per seed; the diagnostician knows it as well, and need not make it again."""
+    """The run of a mistake, made once per seed; the diagnostician knows it as well, and need not make it again.
+
+    So it is with the answers to what the failed checks ask of a right one: they are fetched ahead, as from a sandbox.
+    """
     known = {}
 
     def run(exercise, id, seed):
         if (exercise, id, seed) not in known:
             mistake = bank(exercise)[id]
             made = known[exercise, id, seed] = graders.run(exercise, mistake.local(), seed)
-            diagnostician._behaviours(exercise, seed).of([mistake]).note(made)
+            behaviours = diagnostician._behaviours(exercise, seed)
+            known_as = behaviours.of([mistake])
+            known_as.note(made)
+            for check in made.failed():
+                questions = behaviours.questions(check.name)
+                with contextlib.suppress(wire.WireError):  # of what is too large to be sent there are none
+                    answers = [made.transport.ask(*request) for request in questions.asked.requests]
+                    known_as.answered[check.name] = questions.compared(answers)
+                    made.answers[check.name] = answers
         return known[exercise, id, seed]
 
     return run
@@ -165,7 +178,8 @@ def test_the_diagnostician_keeps_a_bounded_number_of_banks(graders, monkeypatch)
 
 @pytest.mark.parametrize("path", HONEST, ids=lambda p: f"{p.parent.parent.name}/{p.stem}")
 @pytest.mark.parametrize("seed", (0, 3))
-def test_right_answers_get_full_marks(graders, diagnostician, path, seed):
+def test_right_answers_get_full_marks(graders, diagnostician, monkeypatch, path, seed):
+    monkeypatch.setattr(torch, "compile", unavailable.uncompiled)  # as where students are graded: no compiler is there
     run = graders.run(path.parent.parent.name, Local(runpy.run_path(str(path))), seed)
     assert [check.message for check in run.failed()] == []
     assert diagnostician.diagnose(run) == []
@@ -200,7 +214,7 @@ STUBS = {
 
 
 def declared(exercise, field, otherwise=None):
-    """What an exercise's checks.py says of itself: `NO_DEVICE`, `METHODS`."""
+    """What an exercise's checks.py says of itself: `NO_DEVICE`, `METHODS`, `STANDS_FOR`."""
     return getattr(course.module_of(exercise, "checks"), field, otherwise)
 
 
@@ -208,16 +222,16 @@ def declared(exercise, field, otherwise=None):
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_what_computes_nothing_gets_nothing(graders, exercise, stub):
     """Neither a function nor a module that has the right layers, so that weights load, and computes nothing."""
-    namespace = runpy.run_path(str(an_honest_one(exercise)))
-    right = namespace[exercise]
+    namespace, name = runpy.run_path(str(an_honest_one(exercise))), declared(exercise, "STANDS_FOR", exercise)
+    right = namespace[name]
     wrong = STUBS[stub]
     if isinstance(right, type):
         methods = declared(exercise, "METHODS", ())
         says = {name: lambda self, *args, **kwargs: STUBS[stub](*args, **kwargs) for name in methods}
         says |= {"__init__": lambda self, *args: None} if says else {}
         says |= {"forward": lambda self, *args, **kwargs: STUBS[stub](*args, **kwargs)}
-        wrong = type(exercise, (right,), says)
-    run = graders.run(exercise, Local({**namespace, exercise: wrong}), 0)
+        wrong = type(name, (right,), says)
+    run = graders.run(exercise, Local({**namespace, name: wrong}), 0)
     assert score(run) == 0
 
 
@@ -271,6 +285,14 @@ def test_a_pattern_is_compared_entry_by_entry():
     ]:
         with pytest.raises(api.CheckFailed, match=why):
             api.boolean(value, right)
+
+
+def test_what_lies_on_meta_has_no_values_to_compare():
+    nothing, right = torch.empty(2, device="meta"), torch.ones(2, dtype=torch.float64)
+    for compare in (api.close, api.pattern):
+        with pytest.raises(api.CheckFailed, match="lies on `meta`"):
+            compare(nothing, right)
+    api.on_meta(nothing, (2,))
 
 
 def dropping(p, seed=0, keep=None):

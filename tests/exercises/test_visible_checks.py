@@ -1,8 +1,13 @@
 """The visible checks let right answers through, and stop at what costs points."""
 
+import functools
+import itertools
+import math
 import time
+from fractions import Fraction
 
 import pytest
+import torch
 from conftest import ROOT
 
 from autograder import course
@@ -12,7 +17,7 @@ from autograder.mistakes.bank import bank
 from autograder.mistakes.matrix import COSTLY
 
 EXERCISES = sorted(course.exercises(ROOT))
-SHARE = 0.1  # of the costly mistakes may pass all the same
+SHARE = Fraction(1, 10)  # of the costly mistakes may pass all the same
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +26,9 @@ def graders():
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_right_answers_pass_in_no_time(exercise):
+def test_right_answers_pass_in_no_time(exercise, monkeypatch):
+    # traced and guarded as ever, but not made into machine code, which takes a C++ compiler and a minute
+    monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend="eager"))
     answers = [
         path.read_text(encoding="utf-8") for path in sorted((course.folder_of(exercise) / "answers").glob("*.py"))
     ]
@@ -40,11 +47,10 @@ def test_costly_mistakes_do_not_pass(graders, exercise):
 
     passed = [id for id, mistake in bank(exercise).items() if not visible.catches(mistake)]
     missed = [id for id in passed if is_costly(id)]
-    if missed:  # only then it matters how many others there are
-        caught = [id for id in bank(exercise) if id not in passed and is_costly(id)]
-        assert len(missed) <= SHARE * (len(missed) + len(caught)), (
-            f"these pass the visible check of {exercise}: {missed}"
-        )
+    needed = len(missed) * (1 - SHARE) / SHARE  # as many costly ones must be caught; grading stops at the last of them
+    caught = (id for id in bank(exercise) if id not in passed and is_costly(id))
+    found = len(list(itertools.islice(caught, math.ceil(needed))))
+    assert found >= needed, f"these pass the visible check of {exercise}: {missed}"
 
 
 def test_an_answer_that_fails_is_told_why():

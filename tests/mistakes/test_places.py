@@ -2,9 +2,11 @@
 
 import pytest
 
+from autograder.grading.start import new_seed
 from autograder.mistakes.bank import bank
 from autograder.mistakes.places import PREFIX
 
+SEED = new_seed()  # one for all, so that what the mistakes do on its inputs is found out once
 RIGHT = bank("attention").right
 CLEARED = "weights = weights.masked_fill(~has_a_key, 0.0)"
 
@@ -22,7 +24,7 @@ def test_a_place(grader, tmp_path, old, new, places):
     assert old in RIGHT
     written = tmp_path / "attention.py"
     written.write_text("import torch\nimport torch.nn.functional as F\n" + RIGHT.replace(old, new))
-    (outcome,) = grader.grade_file(written, "attention").verdict.exercises
+    (outcome,) = grader.grade_file(written, "attention", SEED).verdict.exercises
     assert outcome.score < outcome.max_score
     assert [(one.id, one.line.split("  #")[0]) for one in outcome.diagnosis] == places, outcome.checks
     assert all(one.id.startswith(PREFIX) for one in outcome.diagnosis)

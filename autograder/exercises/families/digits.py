@@ -3,7 +3,9 @@
 An epsilon of any size in a softmax's denominator gives one observation, and anything computed in float32 another.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -35,6 +37,25 @@ def all_of_float64(
         submission.note(name_of(output.dtype), _exactness(output, expected))
     for output, expected in zip(got, right, strict=True):
         close(output, expected, what, dtype=torch.float64)
+
+
+def of_float64(submission: Submission, got: Any, compare: Callable[..., None]) -> None:
+    """Raises CheckFailed unless an output, from `Proxy.sample`, is right in float64, with all digits.
+
+    `compare` raises CheckFailed if it is not right within the relative `tolerance` that it is called with.
+    """
+    kind = getattr(got, "dtype", None)
+    submission.note(name_of(kind) if kind else "no tensor", _closeness(got, compare))
+    compare(got, dtype=torch.float64, tolerance=EXACT)
+
+
+def _closeness(got: Any, compare: Callable[..., None]) -> str:
+    """In words how exact an output is, for all that `compare` says."""
+    for tolerance, found in ((EXACT, "exact"), (NEARLY, "nearly")):
+        with contextlib.suppress(CheckFailed):
+            compare(got, dtype=torch.float64, tolerance=tolerance)
+            return found
+    return "wrong"
 
 
 def _exactness(output: torch.Tensor, expected: torch.Tensor) -> str:

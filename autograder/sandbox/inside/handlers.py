@@ -7,14 +7,16 @@ mistake) in the grading process. Requests and replies are wire messages; see `Re
 from __future__ import annotations
 
 import contextlib
+import sys
 import traceback
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
-from . import wire
+from . import held, wire
 from .stubs import STUBS, TokensRefused
 
 if TYPE_CHECKING:
@@ -77,6 +79,26 @@ class Products(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+class Largest(TorchDispatchMode):
+    """Notes how many numbers the largest tensor holds that an operation of a call makes.
+
+    A view takes no memory of its own, so it counts as what lies behind it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.size = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        results = func(*args, **(kwargs or {}))
+        for result in tensors_in(results):
+            behind = result.untyped_storage().nbytes() // result.element_size()
+            self.size = max(self.size, min(result.numel(), behind))
+        return results
+
+
 class RequestHandler:
     """Serves requests about the names in `namespace`.
 
@@ -84,9 +106,10 @@ class RequestHandler:
     its message; `level` is called after each request.
 
     Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `attribute`, `state`,
-    `load`, `freeze`, `mode`, `training`, `seen`, `move`, `devices`. Their "target" is a name, the number of an object
-    that was built (the "handle" in that request), or `[target, name]` for an attribute or method. The list "before"
-    holds requests to serve first, whose replies are not needed. `all` holds several "requests", see `_handle_all`.
+    `load`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`. Their "target" is a name, the number of an
+    object that was built (the "handle" in that request), or `[target, name]` for an attribute or method. The list
+    "before" holds requests to serve first, whose replies are not needed. `all` holds several "requests", see
+    `_handle_all`.
 
     A reply is `{"ok": True, ...}`, or `{"ok": False, "error": …}` if there was an exception, see `describe`; "failed"
     is then the index of the failed request in "before", or None.
@@ -289,6 +312,14 @@ class RequestHandler:
         stub.seen = []
         return reply
 
+    def op_held(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
+        """What lies in the tensors that an object holds: how many numbers, and which."""
+        try:
+            found = held.tensors_of(self.find(request["target"]))
+        except held.TooManyObjects as error:
+            raise Unusable(str(error).capitalize()) from None
+        return {"size": held.size_of(found), "numbers": wire.pack(held.numbers_in(found), out)}
+
     def op_attribute(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         return {"value": wire.pack(self.find(request["target"]), out)}
 
@@ -305,25 +336,28 @@ class RequestHandler:
         """Call a module or a function; with "upstream", also differentiate what it returned.
 
         The reply holds the value, the devices of its tensors, the indices of input tensors that were changed in place,
-        the number of products, whether a parameter of a module among the arguments was replaced, and whether torch's
-        own generator was used. With "upstream" (a tree like the output, or like its first parts) it also holds the
-        gradients of each input that requires one and, for a module, of each parameter by name.
+        the number of products, the size of the largest tensor that was made, whether a parameter of a module among the
+        arguments was replaced, and whether torch's own generator was used. With "upstream" (a tree like the output, or
+        like its first parts) it also holds the gradients of each input that requires one and, for a module, of each
+        parameter by name.
         """
         target = self.find(request["target"])
         args = wire.unpack(request["args"], tensors, layout=True, objects=self.objects)
         kwargs = wire.unpack(request["kwargs"], tensors, layout=True, objects=self.objects)
-        device = request.get("device")
+        device, built = request.get("device"), frozenset(map(id, self.objects.values()))
         if device:
-            args, kwargs = _on_device((args, kwargs), device)
-        given = tensors_in((args, kwargs))
+            args, kwargs = _on_device((args, kwargs), device, built)
+        given = tensors_in((args, kwargs), built)
         before = [t.detach().clone() for t in given]
         modules = [m for m in (*args, *kwargs.values()) if isinstance(m, torch.nn.Module)]
-        held = [dict(m.named_parameters()) for m in modules]
-        products = Products()
+        before_call = [dict(m.named_parameters()) for m in modules]
+        products, largest = Products(), Largest()
         if "seed" in request:
             seed(request["seed"])
         random = torch.default_generator.get_state()
-        watch = OneDevice() if device == "meta" else products if request.get("count") else contextlib.nullcontext()
+        asked = products if request.get("count") else largest if request.get("watch") else contextlib.nullcontext()
+        watch = OneDevice() if device == "meta" else asked
+        _let_torch_make_its_masks()
         with watch:
             value = target(*args, **kwargs)
         try:
@@ -334,9 +368,10 @@ class RequestHandler:
             "devices": sorted({t.device.type for t in returned}),
             "changed": [i for i, (a, b) in enumerate(zip(given, before, strict=True)) if not _same(a, b)],
             "products": products.count,
+            "largest": largest.size,
             "drew": not torch.equal(random, torch.default_generator.get_state()),
             "replaced": not all(
-                _same_objects(h, dict(m.named_parameters())) for m, h in zip(modules, held, strict=True)
+                _same_objects(h, dict(m.named_parameters())) for m, h in zip(modules, before_call, strict=True)
             ),
         }
         if "upstream" in request:
@@ -352,7 +387,8 @@ class RequestHandler:
         if device:
             weights = [w.to(device) for w in weights]
         inputs = [t for t in given if t.requires_grad]
-        named = dict(target.named_parameters()) if isinstance(target, torch.nn.Module) else {}
+        owner = target.__self__ if isinstance(target, MethodType) else target
+        named = dict(owner.named_parameters()) if isinstance(owner, torch.nn.Module) else {}
         wanted = inputs + list(named.values())
         if any(o.requires_grad for o in outputs):
             pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
@@ -367,6 +403,17 @@ class RequestHandler:
         }
 
 
+def _let_torch_make_its_masks() -> None:
+    """Make torch's `causal_lower_right` and the like work under a dispatch mode, where a subclass can't be made."""
+    if bias := sys.modules.get("torch.nn.attention.bias"):  # it takes seconds to import, and few use it
+        bias.CausalBias.__new__ = _made_without_modes
+
+
+def _made_without_modes(cls: type, *args: Any) -> torch.Tensor:
+    with _disable_current_modes():
+        return torch.Tensor.__new__(cls)
+
+
 def _may_be_a_mask(parameter: torch.Tensor) -> bool:
     """Whether a parameter is a matrix of nothing but 0 and 1."""
     return parameter.dim() > 1 and bool(((parameter == 0) | (parameter == 1)).all())
@@ -377,21 +424,28 @@ def seed(number: int) -> None:
     torch.default_generator.manual_seed(number)
 
 
-def tensors_in(value: Any) -> wire.Tensors:
-    """The tensors in a tree of lists, tuples and dicts, in order; torch's `tree_leaves` takes ten times as long."""
+def tensors_in(value: Any, built: frozenset[int] = frozenset()) -> wire.Tensors:
+    """The tensors in a tree of lists, tuples and dicts, in order; torch's `tree_leaves` takes ten times as long.
+
+    Objects with an id in `built` are left alone: a submission's own class may be a dict or a list.
+    """
     if isinstance(value, torch.Tensor):
         return [value]
+    if id(value) in built:
+        return []
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return [tensor for part in parts for tensor in tensors_in(part)]
+    return [tensor for part in parts for tensor in tensors_in(part, built)]
 
 
-def _on_device(value: Any, device: str) -> Any:
+def _on_device(value: Any, device: str, built: frozenset[int]) -> Any:
     if isinstance(value, torch.Tensor):
         return value.detach().to(device).requires_grad_(value.requires_grad)
+    if id(value) in built:
+        return value
     if isinstance(value, (list, tuple)):
-        return type(value)(_on_device(v, device) for v in value)
+        return type(value)(_on_device(v, device, built) for v in value)
     if isinstance(value, dict):
-        return {k: _on_device(v, device) for k, v in value.items()}
+        return {k: _on_device(v, device, built) for k, v in value.items()}
     return value
 
 

@@ -47,7 +47,7 @@ FINE = 1e-10  # of float64, which a constant of 1e-9 in a denominator exceeds
 class Sizes:
     """Widths of input, head and output, the number of heads, and the usual input: b sequences of n tokens.
 
-    Without `projected` there is no output projection.
+    Without `projected` there is no output projection; without `out_bias` it has no bias.
     """
 
     d_in: int
@@ -58,10 +58,15 @@ class Sizes:
     n: int = 5
     context: int = 5
     projected: bool = True
+    out_bias: bool = True
 
     def made_of(self, part):
         """The width of the tokens that queries, keys or values (`part`) are computed from."""
         return self.d_in
+
+    def rows(self, part):
+        """The width of the queries, keys or values of all heads together."""
+        return self.heads * self.width
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,9 @@ class Layout:
     def right(self, x, state, sizes):
         return reference.multi_head(x, state, sizes.heads, self.is_causal)
 
+    def largest_score(self, x, state, sizes):
+        return reference.largest_score(x, state, sizes.heads)
+
     def module(self, submission, state, sizes, dtype=None, dropout=0.0):
         """A module with these weights loaded, built with biases only if there are any."""
         module = self.build(submission, sizes, dropout, "query.bias" in state)
@@ -130,12 +138,13 @@ class Layout:
 
 def weights(draw, sizes, bias=False, dtype=torch.float32):
     """Different random weights for all layers."""
-    inner = sizes.heads * sizes.width
-    shapes: dict[str, tuple[int, ...]] = {f"{part}.weight": (inner, sizes.made_of(part)) for part in PARTS}
+    shapes: dict[str, tuple[int, ...]] = {f"{part}.weight": (sizes.rows(part), sizes.made_of(part)) for part in PARTS}
     if bias:
-        shapes.update({f"{part}.bias": (inner,) for part in PARTS})
+        shapes.update({f"{part}.bias": (sizes.rows(part),) for part in PARTS})
     if sizes.projected:
-        shapes.update({"out.weight": (sizes.d_out, inner), "out.bias": (sizes.d_out,)})
+        shapes["out.weight"] = (sizes.d_out, sizes.rows("query"))
+        if sizes.out_bias:
+            shapes["out.bias"] = (sizes.d_out,)
     return draw.state(shapes, dtype)
 
 
@@ -146,7 +155,8 @@ def plain(draw, sizes, dtype=torch.float32):
         return state
     times = sizes.heads * sizes.width // sizes.d_out
     state["out.weight"] = (torch.eye(sizes.d_out).repeat(1, times) / times).to(dtype)
-    state["out.bias"] = torch.zeros(sizes.d_out, dtype=dtype)
+    if sizes.out_bias:
+        state["out.bias"] = torch.zeros(sizes.d_out, dtype=dtype)
     return state
 
 
@@ -353,7 +363,7 @@ class HeadChecks:
             state, x = plain(draw, sizes), tokens(draw, sizes)
             x[..., 0] = feature
             easy_cases.find_alike(state, sizes.width, sign=sign)
-            state["query.weight"] *= HUGE / reference.largest_score(x, state, sizes.heads)
+            state["query.weight"] *= HUGE / layout.largest_score(x, state, sizes)
             cases.append((self.output(self.module(submission, state, sizes), x), layout.right(x, state, sizes)))
         for got, expected in cases:
             close(got, expected, tolerance=HUGE_TOLERANCE)

@@ -1,0 +1,380 @@
+"""Checks of `KVCache()` and of `GroupedQueryAttention.forward(x, cache=None)`: (b, t, d_model) -> (b, t, d_model).
+
+The idea is that two forms agree: tokens that come in parts, with a cache, get the same output as all at once without
+one. So most checks compare the student's module with itself, and what went wrong in lesson 08 costs only the checks of
+the module without a cache. All start with `attends` or `keeps_apart`, easy cases, so that a module that gives the same
+whatever it sees, which agrees with itself too, gets nothing.
+"""
+
+import torch
+
+from ...checks.api import (
+    CheckFailed,
+    check,
+    close,
+    gradient,
+    on_cuda,
+    on_meta,
+    shape,
+    stayed_on_cuda,
+    tensor,
+    unchanged,
+)
+from ...checks.gates import easy_case
+from ...checks.proxies import StudentError
+from ..families.many_heads.checks import first_of
+from ..reference import cached, qkv
+
+STANDS_FOR = "GroupedQueryAttention"  # the class whose `forward` is called: a KVCache is only handed to it
+
+B, T, D, H, KV, W = 2, 9, 10, 4, 2, 6  # batch, tokens, d_model, heads, key heads, head_dim: all different
+BASE = 50.0  # small, so that all pairs turn far within a few places
+PARTS = (3, 1, 4, 1)  # of T tokens
+SOME = (2, 5, 2)
+PROMPT = (6, 1, 1, 1)  # what comes after the first part comes one by one: where the mask within a part is not the point
+
+
+def weights(draw, heads=H, kv=KV, width=W, d=D, qk_norm=False, dtype=torch.float32):
+    """Random weights of all layers."""
+    shapes = {"W_query": (heads * width, d), "W_key": (kv * width, d), "W_value": (kv * width, d)}
+    shapes["out_proj"] = (d, heads * width)
+    state = draw.state({f"{name}.weight": size for name, size in shapes.items()}, dtype)
+    state["W_query.weight"] *= 2  # so that weights differ clearly from each other
+    if qk_norm:
+        state |= {f"{name}.weight": 1 + 0.5 * draw.normal(width, dtype=dtype) for name in ("q_norm", "k_norm")}
+    return state
+
+
+def build(submission, state, heads=H, kv=KV, width=W, d=D, dtype=None, rope_base=None):
+    """A module with these weights, in eval mode."""
+    options = {"head_dim": width}
+    if rope_base is not None:
+        options["rope_base"] = rope_base
+    if "q_norm.weight" in state:
+        options["qk_norm"] = True
+    module = submission.build("GroupedQueryAttention", d, heads, kv, **options)
+    if dtype:
+        module.to(dtype=dtype)
+    module.load(state)
+    return module.eval()
+
+
+def right(x, state, heads=H, kv=KV, rope_base=None):
+    """The output for all tokens at once, by definition."""
+    keys, values = cached.keys_and_values(x, state, kv, rope_base)
+    return cached.attention_to_all(x, state, heads, keys, values, rope_base)
+
+
+def all_at_once(submission, module, x):
+    """The output for all tokens without a cache; with a new one, if the module takes no call without."""
+    try:
+        return first_of(module(x))
+    except StudentError as error:
+        try:
+            return first_of(module(x, submission.build("KVCache")))
+        except StudentError:
+            raise error from None
+
+
+def in_parts(submission, module, x, parts):
+    """The outputs for the tokens of x (b, t, d), which come in parts of these lengths, with one cache."""
+    cache = submission.build("KVCache")
+    return [first_of(module(part, cache)) for part in x.split(parts, dim=1)]
+
+
+def agree(submission, module, x, *ways):
+    """Raises CheckFailed unless tokens in parts get the outputs that the module itself gives all at once."""
+    whole = all_at_once(submission, module, x)
+    got = [in_parts(submission, module, x, parts) for parts in ways]
+    shape(whole, x.shape, "the output without a cache")
+    for parts, outputs in zip(ways, got, strict=True):
+        first = 0
+        for length, output in zip(parts, outputs, strict=True):
+            which = f"token {first}" if length == 1 else f"tokens {first} to {first + length - 1}"
+            what = f"the output for {which}, with a cache that holds {first},"
+            close(output, whole[:, first : first + length].double(), what)
+            first += length
+
+
+def attends(submission, draw):
+    """Raises CheckFailed unless a module attends, in an easy case, and takes a cache."""
+    attending(submission, draw)
+
+
+def keeps_apart(submission, draw):
+    """Raises CheckFailed unless a module attends, in an easy case, and a new cache holds nothing of another."""
+    attending(submission, draw)
+    new_caches_are_empty(submission, draw)
+
+
+@easy_case
+def new_caches_are_empty(submission, draw):
+    """Raises CheckFailed unless two caches, one after the other, give the same.
+
+    If caches are one, each check depends on those before it, so it is told here, once. Nothing is asked of more than
+    the first part of a text.
+    """
+    module, x = build(submission, weights(draw)), draw.normal(B, 2, D)
+    first, second = (first_of(module(x, submission.build("KVCache"))) for _ in range(2))
+    shape(second, tensor(first).shape, "the output with a second new cache")
+    if not torch.allclose(first, second, atol=1e-4, equal_nan=True):
+        raise CheckFailed("A new cache holds what went into another one: each has its own keys and values.")
+
+
+@easy_case
+def attending(submission, draw):
+    """Raises CheckFailed unless the last token gets what it finds, without a cache, and a cache is taken as well.
+
+    There is one head, so the groups don't matter, and no scale makes a difference: the token finds its like alone, or
+    all alike.
+    """
+    x = 0.1 * draw.normal(B, 5, 6)
+    codes = torch.eye(6)[torch.tensor([[0, 1, 2, 3, 1], [4, 0, 2, 4, 2]])]
+    state = {"W_query.weight": 60 * torch.eye(6), "W_key.weight": 60 * torch.eye(6)}
+    state |= {"W_value.weight": draw.normal(6, 6), "out_proj.weight": torch.eye(6)}
+    even = state | {"W_query.weight": torch.zeros(6, 6)}
+    sizes = {"heads": 1, "kv": 1, "width": 6, "d": 6}
+    sure, mild = build(submission, state, **sizes), build(submission, even, **sizes)
+    found, mixed = all_at_once(submission, sure, codes + x), all_at_once(submission, mild, x)
+    with_cache = first_of(mild(x, submission.build("KVCache")))
+    for got, given, held in ((found, codes + x, state), (mixed, x, even)):
+        shape(got, x.shape, "the output without a cache")
+        expected = right(given, held, heads=1, kv=1)[:, -1]
+        close(got[:, -1], expected, "the output for the last token, without a cache", tolerance=0.05)
+    if not tensor(with_cache, "the output with a new cache").isfinite().all():
+        raise CheckFailed("With a new cache there is NaN or infinity in the output.")
+
+
+@check("values", points=1)
+def test_without_a_cache(submission, draw):
+    """Without a cache all is as in lesson 08: heads that share keys, rotated positions, normalised heads."""
+    attends(submission, draw)
+    cases = []
+    for rope_base, qk_norm, kv in ((None, False, 2), (BASE, False, 1), (BASE, True, 4)):
+        state, x = weights(draw, kv=kv, qk_norm=qk_norm), draw.normal(B, T, D)
+        expected = right(x, state, kv=kv, rope_base=rope_base)
+        cases.append((build(submission, state, kv=kv, rope_base=rope_base)(x), expected))
+    for got, expected in cases:
+        close(got, expected, "the output without a cache")
+
+
+@check("gradients", points=0.5)
+def test_gradients(submission, draw):
+    """Without a cache the gradients of the input and of all weights are right, as in lesson 08."""
+    attends(submission, draw)
+    state, x, upstream = weights(draw), draw.normal(B, T, D, grad=True), draw.normal(B, T, D)
+    got = build(submission, state, rope_base=BASE).train().gradients(x, upstream=upstream)
+    leaves = {name: weight.clone().requires_grad_() for name, weight in state.items()}
+    expected = qkv.gradients(right(x, leaves, rope_base=BASE), upstream.double(), [x, *leaves.values()])
+    gradient(got.inputs[0], expected[0], "the input")
+    for name, one in zip(leaves, expected[1:], strict=True):
+        gradient(got.parameters.get(name), one, f"`{name}`")
+
+
+@check("values", points=0.5)
+def test_first_part(submission, draw):
+    """With a new cache, the first part of a text gets what it gets without one."""
+    keeps_apart(submission, draw)
+    module, x = build(submission, weights(draw), rope_base=BASE), draw.normal(B, T, D)
+    whole, got = all_at_once(submission, module, x), first_of(module(x, cache=submission.build("KVCache")))
+    shape(whole, x.shape, "the output without a cache")
+    close(got, whole.double(), "the output with a new cache")
+
+
+@check("values", points=1)
+def test_one_by_one(submission, draw):
+    """Tokens that come one by one get what all get at once, however many heads share a key head (no positions yet)."""
+    keeps_apart(submission, draw)
+    for kv in (KV, 1, H):
+        module, x = build(submission, weights(draw, kv=kv), kv=kv), draw.normal(B, 5, D)
+        agree(submission, module, x, (1,) * 5)
+
+
+@check("values", points=1)
+def test_chunks(submission, draw):
+    """Tokens that come in parts of any length get what all get at once: within a part, none sees a later one."""
+    keeps_apart(submission, draw)
+    module, x = build(submission, weights(draw)), draw.normal(B, T, D)
+    agree(submission, module, x, PARTS, SOME, (1, 8), (8, 1))
+
+
+@check("values", points=1)
+def test_positions(submission, draw):
+    """With a `rope_base`, positions go on from what the cache holds, for queries and for keys."""
+    keeps_apart(submission, draw)
+    module, x = build(submission, weights(draw), rope_base=BASE), draw.normal(B, T, D)
+    agree(submission, module, x, (1,) * T, PARTS, SOME)
+
+
+@check("values", points=0.5)
+def test_normalised_heads(submission, draw):
+    """With `qk_norm` as well, parts get what all get at once: each key is normalised once, before it is rotated."""
+    keeps_apart(submission, draw)
+    module = build(submission, weights(draw, qk_norm=True), rope_base=BASE)
+    agree(submission, module, draw.normal(B, T, D), PROMPT)
+
+
+@check("values", points=0.5)
+def test_keys_are_kept(submission, draw):
+    """Keys and values of earlier tokens are kept, not made again: changed weights make those of new tokens alone."""
+    keeps_apart(submission, draw)
+    state, x = weights(draw), draw.normal(B, T, D)
+    new = state | {name: weights(draw)[name] for name in ("W_key.weight", "W_value.weight")}
+    module, cache = build(submission, state), submission.build("KVCache")
+    before = first_of(module(x[:, :4], cache))
+    module.load(new)
+    after = first_of(module(x[:, 4:5], cache)), first_of(module(x[:, 5:6], cache))
+    pieces = [cached.keys_and_values(x[:, :4], state, KV), cached.keys_and_values(x[:, 4:6], new, KV)]
+    keys, values = (torch.cat(parts, dim=2) for parts in zip(*pieces, strict=True))
+    close(before, right(x[:, :4], state), "the output for the first tokens")
+    for number, got in enumerate(after):
+        held = 5 + number
+        expected = cached.attention_to_all(x[:, held - 1 : held], new, H, keys[:, :, :held], values[:, :, :held])
+        close(got, expected, f"the output for token {held - 1}, whose key other weights make than those before")
+
+
+@check("mode", points=0.5)
+def test_caches_are_apart(submission, draw):
+    """A cache is one layer's and one batch's: what goes into another, or into a module without one, changes nothing."""
+    keeps_apart(submission, draw)
+    module, other = (build(submission, weights(draw), rope_base=BASE) for _ in range(2))
+    texts = [(module, draw.normal(B, 6, D)), (module, draw.normal(B + 1, 6, D)), (other, draw.normal(B, 6, D))]
+    caches, got = [submission.build("KVCache") for _ in texts], []
+    for start, end in ((0, 4), (4, 5), (5, 6)):
+        for (layer, x), cache in zip(texts, caches, strict=True):
+            got.append((layer, x, slice(start, end), first_of(layer(x[:, start:end], cache))))
+            all_at_once(submission, layer, x)
+    fresh = first_of(module(texts[0][1][:, :2], submission.build("KVCache")))
+    whole = [all_at_once(submission, layer, x) for layer, x in texts]
+    for number, (_, x, part, output) in enumerate(got):
+        shape(whole[number % 3], x.shape, "the output without a cache")
+        what = f"the output for tokens {part.start} to {part.stop - 1} of one of three texts, each with its cache,"
+        close(output, whole[number % 3][:, part].double(), what)
+    close(fresh, whole[0][:, :2].double(), "the output with a new cache")
+
+
+@check("shape", points=0.5)
+def test_output_alone(submission, draw):
+    """With a cache, as without one, the output alone is returned: (b, t, d_model)."""
+    keeps_apart(submission, draw)
+    module, cache, x = build(submission, weights(draw)), submission.build("KVCache"), draw.normal(B, 5, D)
+    got = [module(x[:, :3], cache), module(x[:, 3:4], cache), module(x[:, 4:], cache), module(x)]
+    for output, length in zip(got, (3, 1, 1, 5), strict=True):
+        shape(output, (B, length, D))
+
+
+@check("shape", points=0.5)
+def test_small_and_odd_inputs(submission, draw):
+    """A batch of one, a text that begins with one token, one head, and tensors that are not contiguous work as well."""
+    keeps_apart(submission, draw)
+    module, alone = build(submission, weights(draw)), build(submission, weights(draw, 1, 1), 1, 1)
+    agree(submission, module, draw.normal(1, 5, D), (4, 1))
+    agree(submission, module, draw.normal(1, 2, D), (1, 1))
+    agree(submission, alone, draw.normal(B, 5, D), (4, 1))
+    agree(submission, module, draw.normal(B, D, 5).mT, (4, 1))
+
+
+@check("shape", points=0.5)
+def test_long(submission, draw):
+    """The cache holds as many tokens as come, however many that are."""
+    keeps_apart(submission, draw)
+    sizes = {"heads": 1, "kv": 1, "width": 2, "d": 2}
+    state = {"W_query.weight": torch.zeros(2, 2), "W_key.weight": draw.normal(2, 2)}
+    state |= {"W_value.weight": torch.eye(2), "out_proj.weight": torch.eye(2)}
+    x, parts = draw.normal(1, 2103, 2).abs(), (2100, 1, 1, 1)
+    outputs = in_parts(submission, build(submission, state, **sizes), x, parts)
+    means = x.double().cumsum(1) / torch.arange(1, x.shape[1] + 1)[:, None]
+    for output, expected in zip(outputs, means.split(parts, dim=1), strict=True):
+        close(output, expected, "the output for 2,103 tokens that find all before them alike")
+
+
+@check("numerics", points=0.5)
+def test_dtypes(submission, draw):
+    """With a cache too, float64, float32, float16 and bfloat16 in give the same out, as accurate as each allows."""
+    keeps_apart(submission, draw)
+    cases = []
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+        state, x = weights(draw, dtype=dtype), draw.normal(B, T, D, dtype=dtype)
+        module = build(submission, state, dtype=dtype)
+        cases.append((dtype, in_parts(submission, module, x, PROMPT), right(x, state)))
+    for dtype, outputs, expected in cases:
+        for output, part in zip(outputs, expected.split(PROMPT, dim=1), strict=True):
+            close(output, part, "the output with a cache", dtype=dtype)
+
+
+@check("device", points=0.5)
+def test_device(submission, draw):
+    """With a cache too, the output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
+    keeps_apart(submission, draw)
+    module, cache = build(submission, weights(draw), rope_base=BASE).to(device="meta"), submission.build("KVCache")
+    x = draw.normal(B, T, D)
+    got = [first_of(module.on("meta", part, cache)) for part in x.split(PARTS, dim=1)]
+    for output, length in zip(got, PARTS, strict=True):
+        on_meta(output, (B, length, D))
+
+
+@check("shape", points=0.5, witnessed=True)
+def test_what_the_cache_holds(submission, draw):
+    """The cache holds the rotated keys and the values of `num_kv_heads` heads, and no more for more query heads."""
+    keeps_apart(submission, draw)
+    sizes, x = [], draw.normal(1, 5, D)
+    for heads in (KV, 4 * KV):
+        state = weights(draw, heads)
+        module, cache = build(submission, state, heads, rope_base=BASE), submission.build("KVCache")
+        for part in x.split((3, 2), dim=1):
+            module(part, cache)
+        held, missing = cache.held(), {}
+        for what, one in zip(("keys", "values"), cached.keys_and_values(x, state, KV, BASE), strict=True):
+            missing[what] = not found_in(held.numbers, one)
+        sizes.append(held.size)
+        submission.note(missing["keys"], missing["values"])
+        for what, is_missing in missing.items():
+            if is_missing:
+                as_they_are = ", rotated for their places," if what == "keys" else ""
+                raise CheckFailed(
+                    f"After 5 tokens the cache does not hold the {what} of all 5{as_they_are} as they are."
+                )
+    submission.note(sizes[1] > sizes[0])
+    if sizes[1] > sizes[0]:
+        raise CheckFailed(
+            f"With {KV} key heads the cache holds {sizes[0]} numbers for {KV} query heads, but {sizes[1]} for {4 * KV}:"
+            " it should hold the keys and values of the key heads, before they are repeated."
+        )
+
+
+def found_in(numbers, expected):
+    """Whether each number of `expected` is among the `numbers`, which are sorted, up to rounding in float32."""
+    if not len(numbers):
+        return False
+    expected = expected.flatten()
+    after = torch.searchsorted(numbers, expected).clamp(max=len(numbers) - 1)
+    distance = torch.minimum((numbers[after] - expected).abs(), (numbers[(after - 1).clamp(min=0)] - expected).abs())
+    return bool((distance <= 1e-5 * expected.abs().max()).all())
+
+
+@check("mode", points=0.5, witnessed=True)
+def test_again(submission, draw):
+    """The input stays as it was, and a second text with a new cache gets the same as the first."""
+    keeps_apart(submission, draw)
+    module, x, outputs = build(submission, weights(draw)), draw.normal(B, T, D), []
+    for _ in range(2):
+        cache = submission.build("KVCache")
+        for part in x.split(PARTS, dim=1):
+            outputs.append(tensor(first_of(module(part, cache))))
+            unchanged(submission)
+    for first, second in zip(outputs[: len(PARTS)], outputs[len(PARTS) :], strict=True):
+        close(second, first.double(), "the output for the second text")
+
+
+@check("device", points=0)
+def test_cuda(submission, draw):
+    """On a GPU the output has the same values with a cache, in float32 and in float16."""
+    on_cuda(submission)
+    for dtype in (torch.float32, torch.float16):
+        state, x = weights(draw, dtype=dtype), draw.normal(B, T, D, dtype=dtype)
+        module, cache = build(submission, state, dtype=dtype).to(device="cuda"), submission.build("KVCache")
+        expected = right(x, state).split(PARTS, dim=1)
+        for part, one in zip(x.split(PARTS, dim=1), expected, strict=True):
+            got = module.on("cuda", part, cache)
+            stayed_on_cuda(submission)
+            close(got, one, dtype=dtype)

@@ -1,0 +1,120 @@
+"""Checks of `alibi_bias(num_heads, t)`: (num_heads, t, t), −slope · (i − j) for key j ≤ query i, anything above.
+
+What a slip in the slopes costs, it costs in the checks of slopes: the others take any slope, different for each head.
+"""
+
+import torch
+
+from ...checks.api import CheckFailed, check, close, name_of, shape, tensor
+from ...checks.gates import easy_case
+from ..reference import cached
+
+NO_DEVICE = "It gets two numbers, so nothing says on which device its bias should lie."
+
+NEAR = 1e-4  # relative: slopes may be made in float32, but not in less
+
+
+def back(t):
+    """(t, t): how far back the key stands; 0 above the diagonal, where the bias may be anything."""
+    return (torch.arange(t)[:, None] - torch.arange(t)[None, :]).clamp(min=0).double()
+
+
+def where_it_counts(got, num_heads, t):
+    """The bias in float64, with 0 above the diagonal. Raises CheckFailed unless it is a tensor of the right shape."""
+    shape(got, (num_heads, t, t), f"the bias of {num_heads} heads and {t} tokens")
+    return torch.where(torch.ones(t, t).tril() == 1, got.double(), 0.0)
+
+
+def right_slopes(got, num_heads, t):
+    """Raises CheckFailed unless each head's bias of the token before is −slope; names the first head that is wrong."""
+    found, expected = -where_it_counts(got, num_heads, t)[:, 1, 0], torch.tensor(cached.slopes(num_heads)).double()
+    wrong = ~((found - expected).abs() <= NEAR * expected)
+    if wrong.any():
+        head = int(wrong.nonzero()[0])
+        raise CheckFailed(
+            f"With {num_heads} heads, the slope of head {head} (counted from 0) should be {expected[head]:.6g}, but the"
+            f" bias of the token before is {-found[head]:.6g}."
+        )
+
+
+def right_distances(got, num_heads, t):
+    """Raises CheckFailed unless the bias falls from 0 by the same amount with each place back, whatever the slopes."""
+    got = where_it_counts(got, num_heads, t)
+    step = got[:, 1, 0] if t > 1 else torch.zeros(num_heads)
+    if t > 1 and not (step < 0).all():
+        raise CheckFailed("The bias of the token before should be below 0, in each head.")
+    for head in range(num_heads):
+        close(
+            got[head],
+            step[head].double() * back(t),
+            f"the bias of head {head} of {num_heads} on and below the diagonal",
+        )
+
+
+@check("values", points=1)
+def test_powers_of_two(submission, draw):
+    """For 1, 2, 4, 8 and 16 heads, the first slope is 2^(−8/n), and each is that times the one before."""
+    alibi_bias, t = submission.function("alibi_bias"), draw.integer(4, 7)
+    numbers = (8, 4, 16, 2, 1)
+    for number, got in [(number, alibi_bias(number, t)) for number in numbers]:
+        right_slopes(got, number, t)
+
+
+@check("values", points=1)
+def test_other_numbers(submission, draw):
+    """For other numbers of heads, the lower power's slopes come first, then every second one of the higher power's."""
+    alibi_bias, t = submission.function("alibi_bias"), draw.integer(4, 7)
+    numbers = (6, 12, 3, 5, 7, draw.integer(17, 31))
+    for number, got in [(number, alibi_bias(number, t)) for number in numbers]:
+        right_slopes(got, number, t)
+
+
+def steps_to_the_last(got):
+    """What the last query's bias changes by from each key to the next, in each head: (num_heads, t - 1)."""
+    return got[:, -1, 1:] - got[:, -1, :-1]
+
+
+def is_steady(steps):
+    """Whether the bias goes one way, with each key: the sign has checks of its own."""
+    return bool((steps > 0).all() or (steps < 0).all())
+
+
+@easy_case
+def falls_with_distance(submission, draw):
+    """Raises CheckFailed unless the last query's bias goes one way from key to key, by the head's own amounts."""
+    steps = steps_to_the_last(where_it_counts(submission.function("alibi_bias")(8, 5), 8, 5))
+    if not is_steady(steps):
+        raise CheckFailed("The bias of the last query does not fall with the distance of the key.")
+    if len(steps[:, 0].unique()) < 8:
+        raise CheckFailed("There are heads with the same slope.")
+
+
+@check("values", points=1)
+def test_distance(submission, draw):
+    """In each head the bias is 0 for the token itself, and falls by the same amount with each place back."""
+    t = draw.integer(6, 9)
+    right_distances(submission.function("alibi_bias")(4, t), 4, t)
+
+
+@check("shape", points=0.5)
+def test_any_size(submission, draw):
+    """The shape is (num_heads, t, t), for one token as for many, and each call goes by its own sizes."""
+    falls_with_distance(submission, draw)
+    alibi_bias = submission.function("alibi_bias")
+    sizes = (8, 2), (8, 1), (1, 1), (2, draw.integer(65, 130)), (8, 3), (4, 33), (32, 9)
+    for (number, t), got in [(size, alibi_bias(*size)) for size in sizes]:
+        got = where_it_counts(got, number, t)
+        if not (got.isfinite().all() and is_steady(steps_to_the_last(got))):
+            raise CheckFailed(f"The bias of {number} heads and {t} tokens does not fall with each place back.")
+
+
+@check("numerics", points=0.5)
+def test_dtype(submission, draw):
+    """The bias holds floating numbers, as exact as float32: those of bfloat16 can't tell far places apart."""
+    falls_with_distance(submission, draw)
+    t = draw.integer(300, 340)
+    got = tensor(submission.function("alibi_bias")(1, t), "the bias")
+    if got.dtype not in (torch.float32, torch.float64):
+        raise CheckFailed(f"The dtype of the bias should be float32 or float64, but it is {name_of(got.dtype)}.")
+    steps = steps_to_the_last(where_it_counts(got, 1, t))
+    close(steps, steps.mean().expand(1, t - 1), "what the bias falls by with each place back", tolerance=1e-3)

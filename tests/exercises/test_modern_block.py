@@ -1,0 +1,41 @@
+"""Lesson 08 as it is handed in and graded: what a block is made of is wrong, and the block itself is right."""
+
+import pytest
+
+from autograder.mistakes.bank import bank, right_answer
+
+PARTS = ("RMSNorm", "SwiGLU", "apply_rope", "GroupedQueryAttention", "Block")
+
+
+@pytest.fixture
+def handed_in(tmp_path):
+    """A file with right answers to all parts but one, in which a mistake is made."""
+
+    def write(part, mistake):
+        texts = [bank(name)[mistake].source if name == part else right_answer(name) for name in PARTS]
+        imports = "import math\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn"
+        path = tmp_path / "answer.py"
+        path.write_text("\n\n\n".join([imports, *texts]) + "\n", encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "part, mistake", [("apply_rope", "neighbours-turned"), ("GroupedQueryAttention", "heads-tiled")]
+)
+def test_what_a_block_stands_on_is_said_first(grader, handed_in, part, mistake):
+    """That is the part that is wrong itself, not one between it and the block."""
+    outcome = grader.grade_file(handed_in(part, mistake), "Block", seed=1).verdict.exercises[0]
+    assert 0 < outcome.score < outcome.max_score
+    assert [d.id for d in outcome.diagnosis] == [f"stands-on-{part}"]
+
+
+def test_two_wrong_parts_are_both_said(grader, handed_in):
+    path = handed_in("apply_rope", "neighbours-turned")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(
+        text.replace(right_answer("RMSNorm"), bank("RMSNorm")["weight-never-used"].source), encoding="utf-8"
+    )
+    outcome = grader.grade_file(path, "GroupedQueryAttention", seed=1).verdict.exercises[0]
+    assert {d.id for d in outcome.diagnosis} >= {"stands-on-RMSNorm", "stands-on-apply_rope"}

@@ -1,0 +1,202 @@
+"""Lesson 08: what it says of norms, gates, turned places, shared heads and its poets is what comes out."""
+
+import math
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from lessons import run
+
+from autograder.mistakes.bank import bank, namespace_of
+
+
+@pytest.fixture(scope="module")
+def ran():
+    return run("08")
+
+
+@pytest.fixture(scope="module", params=[0, 1, 2])
+def poets(ran, request):
+    """Three of the lesson's poets, trained with a seed: name -> (poet, loss on the validation part)."""
+    names = ("heads alone (lesson 07)", "in a block", "2 key heads")
+    if request.param == 0:
+        found = {name: ran.values["poets"][name] for name in names}
+    else:
+        found = {name: ran.values["made"](name, request.param)[0] for name in names}
+    return {name: (poet, read(ran, poet, 16).mean().item()) for name, poet in found.items()}
+
+
+def read(ran, poet, width):
+    return ran.values["each_once"](ran.values["losses_at"](poet, width))
+
+
+def numbers(line):
+    return [float(number) for number in re.findall(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", line)]
+
+
+def line_of(ran, cell, start):
+    """The numbers in the only line of what a cell printed that starts like this."""
+    (line,) = [line for line in ran.printed[cell].splitlines() if line.startswith(start)]
+    return numbers(line.removeprefix(start))
+
+
+# --- the parts ------------------------------------------------------------------------------------
+
+
+def test_a_loud_token_decides_rows_until_it_is_normed(ran):
+    assert ran.says("every query either gives it all of its weight, or nothing")
+    calm, loud, normed = ran.values["seen_by"]
+    others = [row for row in range(9) if row != 4]
+    assert ((loud[others, 4] > 0.98) | (loud[others, 4] < 0.01)).all()
+    assert (loud[others, 4] > 0.98).sum() >= 3 and calm[:, 4].max() < 0.6 and normed[:, 4].max() < 0.6
+    assert ran.says("float16 ends at 65504, and 300² is beyond it") and torch.finfo(torch.float16).max == 65504
+    assert "float16 is inf; sixteen 300s through your norm: 1.0" in ran.printed["rmsnorm-look"]
+    calm_norm = ran.values["norm"](ran.values["calm"])
+    assert torch.allclose(ran.values["norm"](ran.values["loud"]), calm_norm, atol=1e-5)
+
+
+def test_a_gated_network_makes_four_of_two(ran):
+    gated, plain = line_of(ran, "swiglu-look", "weights: SwiGLU")
+    assert ran.says("3 · d · (8/3) d = 2 · d · 4 d") and gated == plain
+    assert ran.says("SwiGLU multiplies two numbers that both grow: **four times**")
+    assert "SwiGLU times 4.00" in ran.printed["swiglu-look"] and "ReLU times 2.00" in ran.printed["swiglu-look"]
+    assert ran.says("dips below 0, to −0.28") and round(F.silu(torch.linspace(-6, 4, 2000)).min().item(), 2) == -0.28
+
+
+def test_turned_scores_know_the_distance_alone(ran):
+    turned, added = ran.values["turned"], ran.values["added"]
+    for i in range(-10, 11):
+        assert torch.allclose(turned.diagonal(i), turned.diagonal(i)[:1], atol=1e-5)
+        assert added.diagonal(i).std() > 0.05
+    assert torch.allclose(ran.values["far"], turned, atol=1e-3)
+    assert ran.says("the score of a query at place 7 and a key at place 5 is that of places 107 and 105")
+
+
+def test_what_bfloat16_makes_of_places(ran):
+    assert ran.says("bfloat16 makes 256 of 257, and 260 of 259. Of 8192 places it tells 897 apart")
+    assert torch.tensor([257, 259]).bfloat16().tolist() == [256, 260] and ran.values["lost"] == 897
+    assert ran.says("Of the numbers above 256 bfloat16 can hold every second one, above 512 every fourth")
+    assert torch.arange(256, 513).bfloat16().unique().diff().unique().tolist() == [2]
+    assert torch.arange(512, 1025).bfloat16().unique().diff().unique().tolist() == [4]
+    assert ran.says("With d = 16, the slowest pair needs some 20,000 places for a full turn")
+    assert 2 * math.pi / 10000 ** (-14 / 16) == pytest.approx(20_000, rel=0.02)
+
+
+def test_only_the_right_order_gives_the_right_scores(ran):
+    assert ran.says("Without reordering, even the diagonal is right")
+    wanted, ways = ran.values["wanted"], ran.values["ways"]
+    assert torch.allclose(ways["by your function"], wanted, atol=1e-5)
+    for name in ("as they are", "reordered across heads"):
+        assert (ways[name] - wanted).abs().max() > 1
+    off = (ways["as they are"] - wanted).diagonal(dim1=1, dim2=2)
+    assert off.abs().max() < 1e-5
+    original = namespace_of("the original", bank("interleaved_to_halves")["across-heads"].source)[
+        "interleaved_to_halves"
+    ]
+    rows = torch.arange(16.0)[:, None]
+    assert original(rows, 2)[:, 0].tolist() == ran.values["across"].tolist()
+
+
+def test_what_shared_heads_save(ran):
+    rows = [numbers(line) for line in ran.printed["gqa-look"].splitlines()[1:]]
+    assert [row[0] for row in rows] == [4, 2, 1] and [row[2] for row in rows] == [256, 128, 64]
+    assert ran.says("Each query head still has a score for each pair") and len({row[3] for row in rows}) == 1
+    per_token = 2 * 80 * 64 * 128 * 2
+    assert ran.says("2.6 million, for **each token**") and round(per_token / 1e6, 1) == 2.6
+    assert ran.says("131,072 tokens that is 344 GB, more than twice what its weights take")
+    assert round(per_token * 131072 / 1e9) == 344 > 2 * 2 * 70.6
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_deep_stack_needs_norms_and_the_line(ran, seed):
+    sizes, gradients = {}, {}
+    for name in ("pre-norm", "post-norm", "no thick line", "no norm"):
+        line, slopes = ran.values["on_the_line"](name, seed=seed)
+        sizes[name] = line[-1].square().mean().sqrt().item()
+        gradients[name] = (slopes[0].norm() / slopes[-2].norm()).item()
+    assert ran.says("the RMS ends at 1.4") and sizes["pre-norm"] == pytest.approx(1.4, abs=0.1)
+    assert not sizes["no norm"] < 10
+    assert ran.says("more than ten thousand times as long") and (gradients["no thick line"] > 10_000 or seed)
+    assert gradients["no thick line"] > 1000
+    assert ran.says("With the line, it hardly changes", "Pre-norm or post-norm makes no difference to be seen here")
+    assert 0.5 < gradients["pre-norm"] < 2.5 and 0.5 < gradients["post-norm"] < 2.5
+    assert ran.says("the RMS is in the thousands after 24 blocks") and (seed or sizes["no norm"] > 1000)
+
+
+# --- the poets ------------------------------------------------------------------------------------
+
+
+def test_the_table_is_that_of_lesson_07(ran):
+    assert ran.says("the best of that lesson's baselines: 1.73") and "a loss of 1.73" in ran.printed["bench"]
+    assert ran.says("Each of its 761 characters but the first counts once") and len(ran.values["new"]) == 761
+    assert len(ran.values["by_table"]) == len(read(ran, ran.values["final"], 16)) == 760
+    seen, ends = ran.values["poem"], ran.values["table_of_three"]
+    assert sum(ends(seen, f" she{c}")[-1].item() for c in ran.values["alphabet"]) == pytest.approx(1, abs=1e-5)
+
+
+def test_the_block_pays_and_the_rest_is_within_chance(ran, poets):
+    losses = {name: loss for name, (_, loss) in poets.items()}
+    assert ran.says("It takes the loss from 2.0 to 1.8")
+    assert losses["heads alone (lesson 07)"] == pytest.approx(2.0, abs=0.06)
+    assert losses["in a block"] == pytest.approx(1.8, abs=0.05)
+    assert ran.says("within a few hundredths**, between 1.72 and 1.82") and 1.70 < losses["2 key heads"] < 1.83
+    by_poet = (-read(ran, poets["2 key heads"][0], 16)).exp()
+    together = -((by_poet + ran.values["by_table"]) / 2).log().mean().item()
+    assert ran.says("Together they get to about 1.6, well below") and together == pytest.approx(1.6, abs=0.05)
+
+
+def test_the_ladder_is_as_it_is_said_to_be(ran):
+    printed = ran.printed["poet"] + ran.printed["poet-deeper"]
+    rungs = {name: numbers(printed.split(name)[1].splitlines()[0]) for name in ran.values["rungs"]()}
+    after = ["places turned", "two blocks", "2 key heads", "1 key head"]
+    assert all(1.70 < rungs[name][0] < 1.84 for name in after)
+    assert ran.says("there the loss falls from 1.3 to 1.1")
+    assert rungs["places turned"][1] == pytest.approx(1.3, abs=0.05)
+    assert all(rungs[name][1] == pytest.approx(1.1, abs=0.07) for name in after[1:])
+    assert ran.says("128 per character instead of 512") and (rungs["1 key head"][4], rungs["two blocks"][4]) == (
+        128,
+        512,
+    )
+    assert ran.says("The standard error of a difference is 0.03")
+    assert line_of(ran, "poet-deeper", "standard error")[-1] == pytest.approx(0.03, abs=0.011)
+
+
+def test_looking_at_a_poet_changes_nothing(ran):
+    poet, before = ran.values["final"], torch.get_rng_state()
+    first, again = read(ran, poet, 16), read(ran, poet, 16)
+    assert not poet.training and torch.equal(first, again) and torch.equal(torch.get_rng_state(), before)
+    part = ran.values["new"][None, :16]
+    assert torch.allclose(
+        F.cross_entropy(poet(part)[0], ran.values["new"][1:17], reduction="none"), first[:16], atol=1e-4
+    )
+
+
+def test_a_long_text_must_be_trained(ran):
+    before, after = (line_of(ran, "longer", name) for name in ("trained on 16 places", "and 100 steps on 64"))
+    assert ran.says("at 64 places it is about 2.8") and before[-1] == pytest.approx(2.8, abs=0.15)
+    assert before[-1] > 2.4  # worse than the table of one character, lesson 07
+    assert ran.says("On 64 places it is about 1.85, on 16 it was about 1.75")
+    assert after[-1] == pytest.approx(1.85, abs=0.06) and before[1] == pytest.approx(1.75, abs=0.04)
+    places = ran.values["losses_at"](ran.values["long"], 64).mean(dim=0)
+    assert ran.says("about as low at place 60 as at place 16") and abs(places[59] - places[15]) < 0.12
+    assert ran.says("twice as large as the largest was before")
+    short, long = (numbers(line)[-1] for line in ran.printed["longer"].splitlines() if "texts of" in line)
+    assert long == 2 * short == 8 * 4 * 64 * 64 * 4
+
+
+def test_gates_wait_for_something(ran):
+    gates = ran.values["gates"][:, ran.values["busiest"]]
+    assert ran.says("closed or nearly closed at most characters, and wide open at a few")
+    assert (gates > gates.amax(dim=0) / 2).float().mean() < 0.2
+    assert ran.says("More than half of all gates are below 0") and (ran.values["gates"] < 0).float().mean() > 0.5
+
+
+def test_the_poet_writes_words_of_the_poem(ran):
+    written = ran.values["written_by"](ran.values["final"], "\n\n", 120, seed=3)
+    assert len(written) == 120 and set(written) <= set(ran.values["alphabet"])
+    assert len(ran.printed["sample"]) > 300
+
+
+def test_pictures_can_be_read(ran):
+    assert ran.pictures and ran.hard_to_read() == []
