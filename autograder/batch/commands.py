@@ -109,14 +109,16 @@ def _print_class(
     else:
         print(table.text(None if is_draft else standings))
         print(outcome_text.batch_summary(batch))
-    if not is_draft and batch.changes:
-        path = os.path.join(root, "reports", f"{assignment.name}.changes.jsonl")
-        write(Path(path), regrade.as_json(batch.changes) + "\n")
-    if not as_json and (batch.changes or is_draft or batch.renew):
+    listed = Path(root, "reports", f"{assignment.name}.changes.jsonl") if batch.changes and not is_draft else None
+    if listed:
+        write(listed, regrade.as_json(batch.changes) + "\n")
+    if as_json:
+        return
+    if batch.changes or is_draft or batch.renew:
         print(regrade.as_text(batch.changes, table.total, standings, is_draft))
-    if not is_draft and batch.changes and not as_json:
-        print(f"reports/{assignment.name}.changes.jsonl has all of it.")
-    for said in () if as_json else (waiting_sentence(standings), again_sentence(standings)):
+    if listed:
+        print(f"reports/{listed.name} has all of it.")
+    for said in (waiting_sentence(standings), again_sentence(standings)):
         if said:
             print(said)
 
@@ -195,7 +197,7 @@ def report_class(
     `only_by_hand`: only the page of answers to be graded by hand, with links to the Formgrader at that address.
     """
     from ..grading.store import Store
-    from ..nbgrader import by_hand
+    from ..nbgrader import by_hand, penalties
     from ..nbgrader.runs import NbgraderCourse
     from ..nbgrader.standings import roster_of
     from ..report import class_report as reports
@@ -208,7 +210,9 @@ def report_class(
     graded = results.students(assignment.name)
     if not graded:
         raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
-    roster = roster_of(NbgraderCourse(root), assignment, results.dropped())
+    runs = NbgraderCourse(root)
+    penalties.settle(runs, assignment)
+    roster = roster_of(runs, assignment, results.dropped())
     students = [one.student for one in roster.handed_in]
     lost = 0
     if not only_by_hand:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import course
-from ..checks.source_text import without_comments
 from ..course import Assignment
 from ..errors import Unreadable, UsageError
 from ..grading import alike, names
@@ -121,6 +120,8 @@ def _tried(
 
     An answer is tried with as little of its notebook as may do, then with all of it.
     """
+    from ..checks.source_text import without_comments  # with which torch comes
+
     for member in group.members[:TRIED]:
         try:
             cells = cells_of(root, assignment, member.student)

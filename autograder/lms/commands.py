@@ -14,6 +14,7 @@ from ..batch.commands import locked
 from ..errors import CourseError, UsageError
 from ..grading import store
 from ..grading.store import Store
+from ..nbgrader import penalties
 from ..nbgrader.runs import NbgraderCourse
 from . import exports, handins, tables
 from . import roster as rosters
@@ -104,6 +105,7 @@ def export(
     results, runs = Store(root), NbgraderCourse(root)
     students = rosters.read(runs, results)
     settings = exports.Settings(exports.highest(runs, assignment), scale, zeros)
+    penalties.settle(runs, assignment)
     grades = exports.grades(runs, assignment, students, results)
     if all(grade.score is None for grade in grades):
         raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
@@ -135,9 +137,8 @@ def export(
         _save(root, folder / f"{system}_feedback.zip", pages)
     waiting = sum(grade.waits for grade in grades)
     if waiting:
-        remarks.append(
-            f"{waiting} students have answers that wait for being graded by hand: their grades are without them"
-        )
+        have = "1 student has" if waiting == 1 else f"{waiting} students have"
+        remarks.append(f"{have} answers that wait for being graded by hand, and grades are without them")
     absent = [grade.student.id for grade in grades if grade.score is None]
     if absent:
         what = "with 0" if zeros else "with no grade (--zeros gives 0)"

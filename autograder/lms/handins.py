@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import re
@@ -19,7 +18,7 @@ from zoneinfo import ZoneInfo
 from .. import course
 from ..errors import Unreadable, UsageError
 from ..nbgrader.collecting import BoundedExtractor, without_suffix
-from ..nbgrader.unpacking import is_archive
+from ..nbgrader.unpacking import is_archive, is_message
 from ..submission import files, read
 from ..submission.times import time_of
 from . import layouts, roster, tables
@@ -137,7 +136,8 @@ class Collector:
                 self._remark(known[0].id, f"{quoted(owner.shown)} is taken for theirs by how its name begins")
             return known[0].id
         elif not self.roster.is_empty:
-            self._problem(owner, "it belongs to nobody on the roster: `autograder roster FILE` adds students")
+            more = ", and --pattern finds students in the subject" if owner.is_sender else ""
+            self._problem(owner, f"it belongs to nobody on the roster: `autograder roster FILE` adds students{more}")
         elif made := owner.student_id or self._made_id(owner):
             if made in self.roster.dropped:
                 self._problem(owner, f"{made} was dropped, so it is not taken")
@@ -317,7 +317,7 @@ def _number(name: str) -> int:
 
 def _marks_of(assignment: Assignment) -> set[str]:
     """The ids by which the cells of an assignment are known: the notebook's, and nbgrader's."""
-    cells = json.loads(assignment.path.read_text(encoding="utf-8"))["cells"]
+    cells = course.cells_in(assignment.path)
     return {cell["id"] for cell in cells if cell.get("id")} | {cell.grade_id for cell in assignment.cells}
 
 
@@ -333,7 +333,7 @@ def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
     if not path.exists():
         raise UsageError(f"There is no {path}.")
     if not path.is_dir() and not is_archive(path.name):
-        raise UsageError(f"{path} is neither a folder nor a .zip or .tar.gz.")
+        raise UsageError(f"{path} is neither a folder nor a .zip, .tar.gz or .eml.")
     with tempfile.TemporaryDirectory(prefix="autograder-collect-") as made:
         extractor = BoundedExtractor()
         extractor.log = logging.Logger("autograder.collect", logging.WARNING)
@@ -345,14 +345,15 @@ def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
             source.mkdir()
             shutil.copy(path, source / path.name)
         extractor.extract(str(source), str(target))
-        outer = 0 if path.is_dir() else 1  # the archive's own name is the instructor's
+        outer = 0 if path.is_dir() or is_message(path.name) else 1  # an archive's own name is the instructor's
         taken = {origin.parts[outer:]: Path(where) for where, origin in extractor.taken.items()}
         found = {place: where for place, where in taken.items() if place and not LITTER & set(place)}
         names = {place[outer:]: name for place, name in extractor.full_names.items() if len(place) > outer}
+        messages = {place[outer:]: where for place, where in extractor.messages.items()}
         said = [line for line in keeper.lines if not any(name in line for name in LITTER)]
         if not found:
             raise UsageError(f"{path}: nothing can be read in it. {' '.join(said[:3])}")
-        yield Download(found, names, _stem(path)), said
+        yield Download(found, names, messages, _stem(path)), said
 
 
 def _stem(path: Path) -> str:

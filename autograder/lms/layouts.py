@@ -10,7 +10,8 @@ The names are those that the systems' own code gives and reads back:
   reads them, by the first two parts that are numbers. Anonymous ones begin with `anon_a1B2c` or `LATE_anon_a1B2c`.
 - Gradescope: folders `submission_123` beside a `submission_metadata.yml`, which says who handed each in, and when
   (https://guides.gradescope.com, "Export Submissions").
-- Mail: a folder, or a file, that is called after the student.
+- Mail: a folder, or a file, that is called after the student; or a message as mail programs save it, `x.eml`, whose
+  sender is the student, by the address: names and subjects are the sender's own choice.
 
 Only the names that a system gave are read: the outermost ones. Those below were chosen by a student.
 """
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import Unreadable, UsageError
+from ..nbgrader import messages
 from ..submission import read
 from ..submission.times import time_of
 
@@ -48,7 +50,7 @@ class Owner:
 
     `lms_id` is the person's id in the system, `participant` Moodle's number, which holds for one assignment. `given` is
     the name that the system has for the whole: a folder, or the prefix of a flat file. `is_text`: `name` may hold more
-    than a name.
+    than a name. `is_sender`: somebody sent a message, and chose the `name`.
     """
 
     name: str = ""
@@ -60,10 +62,13 @@ class Owner:
     late: bool = False
     time: datetime | None = None
     is_text: bool = False
+    is_sender: bool = False
 
     @property
     def shown(self) -> str:
         """How to name this person to the instructor."""
+        if self.is_sender:
+            return f"{self.given} (from {' '.join(filter(None, (self.name, self.email))) or 'nobody'})"
         return self.given or self.name or self.email or self.student_id
 
 
@@ -81,13 +86,14 @@ class HandIn:
 
 @dataclass
 class Download:
-    """What was unpacked of one download: paths by place, and the full names of the archives in it, by place.
+    """What was unpacked of one download: paths by place; the full names of the archives in it, and paths of messages.
 
     `name` is that of the download itself, without a suffix.
     """
 
     files: dict[Place, Path]
     archives: Mapping[Place, str] = field(default_factory=dict)
+    messages: Mapping[Place, Path] = field(default_factory=dict)
     name: str = ""
 
     def entries(self, inside: Place = ()) -> list[Place]:
@@ -143,6 +149,18 @@ def mail(name: str) -> Owner:
     return Owner(shown, address[0] if address else "", given=name, is_text=True)
 
 
+def sender(name: str, path: Path, reader: Reader) -> Owner | None:
+    """The owner of a saved message: its sender, unless the `reader` of an instructor's pattern says who it is.
+
+    A pattern is held against the name of its file, and then against its subject.
+    """
+    said = messages.sender(path)
+    if reader is mail:
+        return Owner(said.name, said.address, given=name, time=said.time, is_sender=True)
+    owner = reader(name) or reader(said.subject)
+    return owner and replace(owner, given=name, time=owner.time or said.time)
+
+
 def by_pattern(pattern: str) -> Reader:
     """A Reader for names that match the instructor's pattern as a whole. Raises UsageError."""
     try:
@@ -176,7 +194,7 @@ def system_of(download: Download) -> str:
     if _metadata_in(download):
         return "gradescope"
     for name, reader in (("moodle", moodle), ("canvas", canvas)):
-        entries = download.entries(_top(download))
+        entries = [entry for entry in download.entries(_top(download)) if entry not in download.messages]
         if sum(reader(download.full_name(entry)) is not None for entry in entries) * 2 >= max(1, len(entries)):
             return name
     return "mail"
@@ -196,7 +214,8 @@ def hand_ins(
     strays = []
     for entry in download.entries(_top(download, reader if pattern or (insists and reader is not mail) else None)):
         name = entry[-1] if reader is mail else download.full_name(entry)
-        owner = reader(name)
+        message = download.messages.get(entry) if pattern or reader is mail else None
+        owner = sender(name, message, reader) if message else reader(name)
         if owner is None:
             strays.append(name)
             continue
@@ -217,6 +236,8 @@ def _top(download: Download, reader: Reader | None = None) -> Place:
     place: Place = ()
     while len(entries := download.entries(place)) == 1 and download.is_folder(entries[0]):
         name = download.full_name(entries[0])
+        if entries[0] in download.messages:
+            break  # what is in it was named by a student
         if name != download.name and (reader is None or reader(name) is not None):
             break
         place = entries[0]

@@ -77,6 +77,8 @@ class Roster:
 
     def find(self, owner: Owner) -> list[Student]:
         """The students that an owner may be, by the best of what is known of both: one, if it is certain."""
+        if owner.is_sender and self._emails:
+            return self._emails.get(owner.email.casefold(), [])
         local = "" if owner.name else owner.email.partition("@")[0].casefold()
         ways = (
             self._ids.get(owner.student_id.casefold(), []),

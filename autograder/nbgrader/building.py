@@ -10,7 +10,6 @@ from ..grading.grader import Grader
 from ..grading.store import Store
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
-from ..verdict import FULL, UNSAFE
 from . import changing, colab, points, rules
 from .runs import NbgraderCourse
 
@@ -22,17 +21,17 @@ def build(root: Path, names: Sequence[str], runs: NbgraderCourse) -> Iterator[st
     """
     wanted = points.configured(runs.config)
     colab.configured(runs.config)  # raises now if it is no address
-    level = FULL if jail.refusal() is None else UNSAFE  # the course's own solutions can be trusted
-    with Grader(WarmParent(level=level)) as grader:
+    known = {name: _known(runs, name) for name in names}
+    with Grader(WarmParent(level=jail.own_level())) as grader:
         for name in names:
             path = course.assignments(root)[name].path
             gate.require_graders(course.assignments(root)[name])
-            changing.require_possible(_known(runs, name), course.assignments(root)[name])
+            changing.require_possible(known[name], course.assignments(root)[name])
             yield from points.write(path, grader.worth(), wanted)
         course.forget()  # it was read before the points were written
         for name in names:
             gate.require(course.assignments(root)[name], grader.grade_solution, wanted, Store(root))
-            yield from changing.notes(_known(runs, name), course.assignments(root)[name])
+            yield from changing.notes(known[name], course.assignments(root)[name])
             runs.build(name)
             yield course.assignments(root)[name]
     rules.release(Path(root))

@@ -1,12 +1,11 @@
 """The page for grading by hand: each question with its marking scheme and all answers, by student.
 
-Answers are rendered as `safe_markdown` does it. Points are given in Formgrader; each answer has a link to it there, if
-the address of a running one is known.
+Answers are rendered as `safe_markdown` does it, with formulas as on the students' pages. Points are given in
+Formgrader; each answer has a link to it there, if the address of a running one is known.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from ..errors import Unreadable
 from ..grading import store
 from ..report.groups import cells_of, code_of, shown
 from ..report.pages import environment
-from .safe_markdown import safe_markdown
+from .safe_markdown import with_formulas
 
 if TYPE_CHECKING:
     from ..report.standing import Mark, Member, Roster
@@ -68,7 +67,7 @@ def write(root: StrPath, assignment: course.Assignment, roster: Roster, formgrad
 
 def render(root: StrPath, assignment: course.Assignment, roster: Roster, formgrader: str = "") -> str:
     """The page as HTML text."""
-    asked = _source_cells(assignment)
+    asked = course.cells_in(assignment.path)
     answers = {cell: [] for cell in _cells(assignment, roster)}
     for one in roster.handed_in if answers else ():
         texts = _texts(root, assignment, one.student, answers)
@@ -99,11 +98,6 @@ def _cells(assignment: course.Assignment, roster: Roster) -> list[str]:
     """The cells that are graded by hand, and those of exercises that wait for it."""
     waiting = {cell for one in roster.handed_in for cell in one.waiting}
     return [c.grade_id for c in assignment.cells if c.grade_id in waiting or c.grade_id in roster.by_hand]
-
-
-def _source_cells(assignment: course.Assignment) -> list[dict[str, Any]]:
-    """The cells of the source notebook."""
-    return json.loads(assignment.path.read_text(encoding="utf-8"))["cells"]
 
 
 def _grade_id(cell: Mapping[str, Any]) -> str:
@@ -164,7 +158,7 @@ def _as_html(text: tuple[str, str, bool] | None) -> Markup:
 
 def _markdown(text: str) -> Markup:
     """A text as harmless HTML, in which headings are paragraphs: the page has an outline of its own."""
-    made = re.sub(r"<h[1-6]>", "<p><strong>", safe_markdown(text))
+    made = re.sub(r"<h[1-6]>", "<p><strong>", with_formulas(text))
     return Markup(re.sub(r"</h[1-6]>", "</strong></p>", made))
 
 

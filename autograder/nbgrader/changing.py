@@ -78,18 +78,26 @@ def known(gradebook: Gradebook, name: str) -> Known | None:
     )
 
 
+def unknown(assignment: Assignment) -> UsageError:
+    """What to raise for an assignment that the gradebook does not know."""
+    return UsageError(f"The gradebook does not know {assignment.name}. {_build_first(assignment)}")
+
+
+def _build_first(assignment: Assignment) -> str:
+    return f"Run `autograder build {assignment.name.split('_')[0]}` first."
+
+
 def require_build(gradebook: Gradebook, assignment: Assignment) -> None:
     """Raises UsageError unless the gradebook knows the assignment as its source has it, points and all."""
-    advice = f"Run `autograder build {assignment.name.split('_')[0]}` first."
     there = known(gradebook, assignment.name)
     if there is None:
-        raise UsageError(f"The gradebook does not know {assignment.name}. {advice}")
+        raise unknown(assignment)
     expected = {c.grade_id: c.source for c in assignment.cells}
     locked = [c.grade_id for c in assignment.cells if c.locked and not ORIGINAL.search(c.source)]
     points = {c.grade_id: c.points for c in assignment.cells if c.grade}
     has_changed = there.sources.keys() != expected.keys() or any(there.sources[n] != expected[n] for n in locked)
     if has_changed or any(there.graded.get(name) != worth for name, worth in points.items()):
-        raise UsageError(f"The source of {assignment.name} has changed since it was built. {advice}")
+        raise UsageError(f"The source of {assignment.name} has changed since it was built. {_build_first(assignment)}")
 
 
 def require_possible(there: Known | None, assignment: Assignment) -> None:

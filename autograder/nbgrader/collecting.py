@@ -100,13 +100,14 @@ class SharedAllowance:
 class BoundedExtractor(ExtractorPlugin):
     """Unpacks regular files of bounded size and number; it reports each file that it skips, and goes on.
 
-    Afterwards `taken` maps the path of every file written to its `owners.Origin`, and `full_names` the places of
-    archives to their names, whose suffixes the places lack.
+    Afterwards `taken` maps the path of every file written to its `owners.Origin`, `full_names` the places of archives
+    to their names, whose suffixes the places lack, and `messages` the places of e-mail messages to their paths.
     """
 
     def extract(self, archive_path: str, extracted_path: str) -> None:
         self.taken: dict[str, Origin] = {}
         self.full_names: dict[tuple[str, ...], str] = {}
+        self.messages: dict[tuple[str, ...], Path] = {}
         self.root = extracted_path
         self.archives = sum(unpacking.is_archive(name) for _, _, names in os.walk(archive_path) for name in names)
         for folder, folders, names in os.walk(archive_path):
@@ -161,6 +162,8 @@ class BoundedExtractor(ExtractorPlugin):
         nested = []
         with self._telling(source.name), contextlib.ExitStack() as closing:
             archive = closing.enter_context(contextlib.closing(unpacking.opened(source)))
+            if unpacking.is_message(source.name):
+                self.messages[origin.parts] = source
             rooms = rooms_for(archive.names())
             closing.callback(lambda: rooms.charge(archive.skipped))
             for name, open_member in archive.regular_files():
@@ -292,7 +295,12 @@ def _rooms(names: Sequence[str] | None, size: int) -> Allowances | SharedAllowan
 
 
 def without_suffix(path: Path) -> Path:
-    """The folder for an archive's content: `a` for `a.tar.gz`, and `archive` for a name that is only a suffix."""
+    """The folder for an archive's content: `a` for `a.tar.gz`, and `archive` for a name that is only a suffix.
+
+    That of a message keeps its name: `a.zip` beside it may be somebody else's.
+    """
+    if unpacking.is_message(path.name):
+        return path
     return path.with_name(ARCHIVE_SUFFIX.sub("", path.name) or "archive")
 
 

@@ -31,10 +31,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError
 
 from ..errors import DISK, NotRecorded
+from ..report.standing import due_with
 from ..submission import files
 from ..submission.answers import answers_of, unchanged
 from ..submission.restore import restore
-from . import preprocessors
+from . import penalties, preprocessors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -311,7 +312,7 @@ class GradebookWriter:
             for name in self.notebooks:
                 self._record(database, name, rows, {student: id for student, (id, _) in submissions.items()})
         for student in late:
-            self._assign_penalty(student)
+            penalties.assign(self.converter, self.directory.db_url, self.assignment.name, student)
         for row in rows:
             try:
                 self.results.put_latest(self.assignment.name, row.student, row.verdict, row.recorded())
@@ -354,9 +355,8 @@ class GradebookWriter:
         }
 
     def _is_late(self, timestamp: datetime | None, extension: timedelta | None) -> bool:
-        if self.duedate is None or timestamp is None:
-            return False
-        return timestamp > (self.duedate + extension if extension else self.duedate)
+        due = due_with(self.duedate, extension)
+        return due is not None and timestamp is not None and timestamp > due
 
     def _record(self, database: Connection, name: str, rows: Sequence[Row], submissions: dict[str, str]) -> None:
         """Record points and comments of one notebook of the assignment (there is one, but nbgrader allows more)."""
@@ -392,14 +392,6 @@ class GradebookWriter:
         grade_cells, comment_cells = self.cells[name]
         _put(database, Grade.__table__, grade_cells, grades, _graded)
         _put(database, Comment.__table__, comment_cells, comments, _commented)
-
-    def _assign_penalty(self, student: str) -> None:
-        """Assign the late penalty, as the course's late-submission plug-in determines it."""
-        where = {"student": student, "assignment": self.assignment.name, "notebook": self.assignment.name}
-        where["db_url"] = self.directory.db_url
-        assign = AssignLatePenalties(parent=self.converter)
-        resources: Any = {"nbgrader": where}
-        assign.preprocess(nbformat.v4.new_notebook(), resources)
 
 
 def is_kept(error: object) -> bool:

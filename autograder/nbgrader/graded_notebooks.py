@@ -21,7 +21,8 @@ from nbgrader.api import (
 from sqlalchemy import select
 
 from .. import course
-from ..report.standing import GradedNotebook, Mark, Standing
+from ..report.standing import GradedNotebook, Standing, due_with
+from .standings import mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,19 +45,8 @@ def graded_notebook(url: str, notebook: str, assignment: str, student: str) -> G
         comments = _rows(db, found, Comment, SOLUTIONS, Comment.manual_comment, Comment.auto_comment)
     about = course.assignments().get(assignment)
     exercises = {e.grade_id: e.name for e in about.exercises} if about else {}
-    marks = {
-        row.name: Mark(
-            cell=row.name,
-            exercise=exercises.get(row.name, ""),
-            auto=row.auto_score,
-            by_hand=row.manual_score,
-            extra=row.extra_credit or 0.0,
-            max_score=row.max_score,
-            waits=bool(row.needs_manual_grade),
-        )
-        for row in grades
-    }
-    due = found.duedate + found.extension if found.duedate and found.extension else found.duedate
+    marks = {row.name: mark_of(row, exercises) for row in grades}
+    due = due_with(found.duedate, found.extension)
     return GradedNotebook(
         student,
         " ".join(part for part in (found.first_name, found.last_name) if part),

@@ -6,6 +6,7 @@ Without the patches (nbgrader 0.9.6):
   in the gradebook.
 - The batch stops at a FIFO, at a timestamp.txt that holds no time, at a folder with a line break in its name, and when
   a program locks SQLite's file for more than 5 s.
+- To make a gradebook, `alembic` is started from the PATH: 4 s, to be told a number.
 - A release is removed before the new one is made, and no cell can be added once somebody has handed in (`swapping.py`,
   `changing.py`).
 - The target of a symbolic link is graded, and copied into `autograded/` and the feedback.
@@ -25,7 +26,9 @@ import stat
 from fnmatch import fnmatch, fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from alembic.script import ScriptDirectory
 from nbconvert.exporters import html
+from nbgrader import api, dbutil
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import base
 from nbgrader.converters.autograde import Autograde
@@ -64,6 +67,7 @@ def apply() -> None:
     Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
     GenerateAssignment.init_notebooks = init_source_notebooks
     SaveCells._create_notebook = changing.create_notebook
+    api.get_alembic_version = alembic_version
     swapping.apply()
     base.BaseConverter.init_assignment = copy_files
     base.BaseConverter._format_source = format_source
@@ -80,6 +84,11 @@ def be_patient(connection: object, record: object) -> None:
     """Let a new connection to SQLite wait up to PATIENCE while others write."""
     if isinstance(connection, sqlite3.Connection):
         connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
+
+
+def alembic_version() -> str:
+    """The version of the gradebook's tables, which is the newest of nbgrader's migrations."""
+    return ScriptDirectory(dbutil.ALEMBIC_DIR).get_current_head() or ""
 
 
 def init_notebooks(self: Any) -> None:

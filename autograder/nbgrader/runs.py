@@ -36,7 +36,7 @@ class NbgraderCourse:
 
     def __init__(self, root: StrPath, **options: Any) -> None:
         self.root = os.path.realpath(root)
-        # nbgrader runs `alembic` from the PATH to make a gradebook
+        # where a configuration has none of the patches, nbgrader runs `alembic` from the PATH to make a gradebook
         os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
         with self._in_root():
             self.config = PyFileConfigLoader("nbgrader_config.py", path=self.root).load_config()

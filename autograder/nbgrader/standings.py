@@ -18,11 +18,11 @@ from nbgrader.api import (
 )
 from sqlalchemy import and_, func, select
 
-from ..errors import UsageError
-from ..report.standing import Mark, Member, Roster, Standing
+from ..report.standing import Mark, Member, Roster, Standing, due_with
+from . import changing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from nbgrader.api import Gradebook
 
@@ -40,16 +40,7 @@ def standings(gradebook: Gradebook, assignment: course.Assignment, student: str 
         marks: dict[str, list[Mark]] = {id: [] for id in submissions}
         exercises = {e.grade_id: e.name for e in assignment.exercises}
         for id, row in _grades(gradebook, assignment.name, student):
-            mark = Mark(
-                cell=row.name,
-                exercise=exercises.get(row.name, ""),
-                auto=row.auto_score,
-                by_hand=row.manual_score,
-                extra=row.extra_credit or 0.0,
-                max_score=row.max_score or 0.0,
-                waits=bool(row.needs_manual_grade),
-            )
-            marks.setdefault(id, []).append(mark)
+            marks.setdefault(id, []).append(mark_of(row, exercises))
     finally:
         gradebook.db.rollback()
     order = {cell.grade_id: number for number, cell in enumerate(assignment.cells)}
@@ -57,11 +48,24 @@ def standings(gradebook: Gradebook, assignment: course.Assignment, student: str 
         s.student_id: Standing(
             tuple(sorted(marks[id], key=lambda mark: order.get(mark.cell, len(order)))),
             s.timestamp,
-            s.duedate + s.extension if s.duedate and s.extension else s.duedate,
+            due_with(s.duedate, s.extension),
             s.penalty or 0.0,
         )
         for id, s in submissions.items()
     }
+
+
+def mark_of(row: Any, exercises: Mapping[str, str]) -> Mark:
+    """The Mark of a row of the gradebook; `exercises` are the names of exercises by the grade ids of their cells."""
+    return Mark(
+        cell=row.name,
+        exercise=exercises.get(row.name, ""),
+        auto=row.auto_score,
+        by_hand=row.manual_score,
+        extra=row.extra_credit or 0.0,
+        max_score=row.max_score or 0.0,
+        waits=bool(row.needs_manual_grade),
+    )
 
 
 def roster_of(runs: NbgraderCourse, assignment: course.Assignment, dropped: Collection[str] = ()) -> Roster:
@@ -73,10 +77,7 @@ def roster_of(runs: NbgraderCourse, assignment: course.Assignment, dropped: Coll
         try:
             known: Any = gradebook.find_assignment(assignment.name)
         except MissingEntry:
-            number = assignment.name.split("_")[0]
-            raise UsageError(
-                f"The gradebook does not know {assignment.name}. Run `autograder build {number}` first."
-            ) from None
+            raise changing.unknown(assignment) from None
         worth = sum(cell.max_score for n in known.notebooks for cell in (*n.grade_cells, *n.task_cells))
         found = standings(gradebook, assignment)
         pages = _pages(gradebook, known.id)

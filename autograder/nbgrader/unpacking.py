@@ -15,9 +15,12 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import IO, Protocol, TypeAlias
+from typing import IO, TYPE_CHECKING, Protocol, TypeAlias
 
 from ..submission.read import StrPath
+
+if TYPE_CHECKING:
+    from .messages import Message
 
 MAX_ENTRIES = 20_000  # files in one archive; in a tar, folders and all other entries count too
 MAX_DIRECTORY = 4 * 2**20  # bytes of a zip's list of files
@@ -26,6 +29,7 @@ MAX_STREAM = 2**30  # bytes that a tar may unpack to,
 LEAST_STREAM, MAX_RATIO = 2**24, 100  # and the bound by its packed size: skipping takes time, too
 
 ARCHIVES = (".zip", ".gz", ".tar", ".tgz")
+MESSAGE = ".eml"  # an e-mail message, whose attachments are its files
 UNREAD = (".7z", ".rar", ".xz", ".txz", ".bz2", ".tbz", ".tbz2", ".lzma", ".zst", ".z")
 SIGNATURES = (b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd", b"\x1f\x9d")  # how those begin
 ADVICE = "it is packed in a way that is not read here: let it be packed as .zip or .tar.gz"
@@ -47,11 +51,22 @@ class Refused(Exception):
 
 def is_archive(name: str) -> bool:
     """Whether a file of this name should be unpacked; `opened` may still refuse it."""
-    return name.lower().endswith(ARCHIVES + UNREAD)
+    return name.lower().endswith((*ARCHIVES, *UNREAD, MESSAGE))
 
 
-def opened(path: StrPath) -> Zip | Tar:
-    """Open an archive; its `regular_files` yields pairs of a name and a function to open the file. Raises Refused."""
+def is_message(name: str) -> bool:
+    return name.lower().endswith(MESSAGE)
+
+
+def opened(path: StrPath) -> Zip | Tar | Message:
+    """Open an archive or a message; its `regular_files` yields pairs of a name and a function to open the file.
+
+    Raises Refused.
+    """
+    if is_message(str(path)):
+        from .messages import Message  # late, for a quick start
+
+        return Message(path)
     with open(path, "rb") as file:
         start = file.read(512)
     if start.startswith(SIGNATURES) or str(path).lower().endswith(UNREAD):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +35,7 @@ def of(assignment: course.Assignment) -> Lesson:
 @functools.lru_cache(maxsize=8)
 def _read(path: Path, changed: int) -> Lesson:
     title, above, headings = "", "", {}
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+    for cell in course.cells_in(path):
         text = course.source_of(cell)
         if cell["cell_type"] == "markdown" and not cell["metadata"].get("nbgrader"):
             for level, words in _HEADING.findall(text):

@@ -213,7 +213,10 @@ class ClassTable:
             self.verdicts[student] = verdict
 
     def text(self, standings: Mapping[str, Standing] | None = None) -> str:
-        """The table; `standings` has what the gradebook holds, such as points given by hand, where it is known."""
+        """The table; `standings` has what the gradebook holds, such as points given by hand, where it is known.
+
+        Without it, totals are what the checks give alone.
+        """
         if self.total > MOST_ROWS:
             return f"{self.total} submissions; `autograder report {self.number}` shows them all."
         known = standings or {}
@@ -223,7 +226,7 @@ class ClassTable:
     def _row(self, student: str, verdict: Verdict, standing: Standing | None) -> list[str]:
         marks = {name: standing.of_exercise(name) if standing else None for name in self.names}
         score, most = points(verdict.score), points(verdict.max_score)
-        total = f"{score} of {most} so far" if self.has_more else f"{score} / {most}"
+        total = f"{score} of {most} by checks" if self.has_more else f"{score} / {most}"
         if standing:
             total = ", ".join(filter(None, [standing.total(), standing.late_sentence()]))
         return [name_of(student), *(_cell(verdict.exercise(name), marks[name]) for name in self.names), total]

@@ -210,6 +210,11 @@ def of_verdicts(assignment: Assignment, verdicts: Iterable[tuple[str, Verdict]])
     return Roster(sorted(members, key=lambda one: one.order), sum(e.points for e in assignment.exercises))
 
 
+def due_with(due: datetime | None, extension: timedelta | None) -> datetime | None:
+    """The due date of a student, who may have an extension."""
+    return due + extension if due and extension else due
+
+
 MOST = 10  # names in a sentence, at most
 
 

@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from datetime import datetime
+from email.message import EmailMessage
 
 import pytest
 from conftest import ASSIGNMENT, ROOT
@@ -13,6 +14,8 @@ from autograder.errors import UsageError
 from autograder.grading.store import Store
 from autograder.lms import handins, layouts, tables
 from autograder.lms.roster import Roster, Student
+from autograder.nbgrader import messages
+from autograder.nbgrader.unpacking import Refused
 
 NOTEBOOK = f"{ASSIGNMENT}.ipynb"
 OTHERS = "03_causal_attention"
@@ -57,6 +60,20 @@ def zipped(files):
     return made.getvalue()
 
 
+def mailed(sender="Ada Lovelace <ada@example.org>", attached=((NOTEBOOK, A),), subject="my work", text="Here it is."):
+    """A message with attachments, as a mail program saves it; its own time is made up, the server's is not."""
+    message = EmailMessage()
+    message["Received"] = "from a by b for <c@example.org>; Mon, 23 Nov 2026 09:30:00 +0100"
+    message["Received"] = "from ada by a; Thu, 1 Jan 1970 00:00:00 +0000"
+    message["From"], message["To"], message["Subject"] = sender, "teacher@example.org", subject
+    message["Date"] = "Thu, 01 Jan 1970 00:00:00 +0000"
+    message.set_content(text)
+    message.add_alternative(f"<p>{text}</p>", subtype="html")
+    for name, content in attached:
+        message.add_attachment(content, maintype="application", subtype="octet-stream", filename=name)
+    return message.as_bytes()
+
+
 def collect(tmp_path, files, students=(), dropped=(), system=None, pattern=None, sheet=None, zone=None):
     """Collect a zip of these files; returns (the files in submitted/ by student, what was told, the notes)."""
     path = tmp_path / "class.zip"
@@ -98,6 +115,9 @@ def collect(tmp_path, files, students=(), dropped=(), system=None, pattern=None,
         ("mail", {f"class/Lovelace, Ada (2)/{NOTEBOOK}": A, "class/readme.txt": b"x"}),
         ("mail", {f"ada_{NOTEBOOK}": A}),
         ("mail", {"Ada Lovelace hw2.ipynb": A}),
+        ("mail", {"Re_ hw2.eml": mailed()}),
+        ("mail", {"class/my work.EML": mailed("ADA@example.org", [("w.zip", zipped({NOTEBOOK: A})), ("a.png", b"")])}),
+        ("mail", {"ada/any.eml": mailed("teacher@example.org")}),
     ],
 )
 def test_every_layout_is_recognised_and_belongs_to_its_student(tmp_path, system, files):
@@ -281,3 +301,95 @@ def test_a_worksheet_in_another_language_says_what_it_does_not_tell(tmp_path):
     files = {f"A L_7_assignsubmission_file/{NOTEBOOK}": A}
     found, told, _, _ = collect(tmp_path, files, [ADA], sheet=tables.read_table(path))
     assert found == {"ada": A} and "export it in English" in told.remarks[0]
+
+
+# --- saved messages -------------------------------------------------------------------------------
+
+
+def test_messages_are_their_senders_and_of_several_the_one_that_came_last_counts(tmp_path):
+    late = mailed(attached=[("hw (1).ipynb", B)]).replace(b"23 Nov 2026 09:30", b"24 Nov 2026 09:30")
+    files = {"b.eml": mailed(), "a.eml": late, "c.eml": mailed("lee@example.org", subject="Ada Lovelace")}
+    found, told, notes, system = collect(tmp_path, files, [ADA, LEE])
+    assert (system, found) == ("mail", {"ada": B, "lee": A}) and not told.problems
+    assert any("counts, the latest" in said for said in told.remarks)
+    assert notes["ada"]["time"] == "2026-11-24 08:30:00" and notes["ada"]["entry"] == "a.eml"
+    assert (tmp_path / "submitted" / "lee" / ASSIGNMENT / "timestamp.txt").read_text() == "2026-11-23 08:30:00 UTC\n"
+    path = tmp_path / "one.eml"
+    path.write_bytes(mailed())
+    with handins.unpacked(path) as (download, problems):
+        assert layouts.hand_ins(download, "mail")[0][0].owner.email == "ada@example.org" and not problems
+
+
+@pytest.mark.parametrize(
+    "sender, subject",
+    [
+        ("Ada Lovelace <eve@example.org>", "ada"),
+        ("ada@evil.org", "Ada Lovelace"),
+        ('"ada@example.org" <eve@example.org>', "ada@example.org"),
+        ("ada@example.org, eve@example.org", "ada"),
+        ("eve@example.org", "Ada Lovelace_1_assignsubmission_file_"),
+        ("", "ada"),
+    ],
+)
+def test_a_name_or_subject_that_a_sender_chose_hands_in_for_nobody(tmp_path, sender, subject):
+    files = {f"{subject}.eml": mailed(sender, subject=subject)}
+    found, told, _, _ = collect(tmp_path, files, [ADA])
+    assert not found and len(told.problems) == 1 and "nobody on the roster" in told.problems[0], told
+
+
+def test_a_pattern_finds_the_student_in_the_subject(tmp_path):
+    files = {"1.eml": mailed("eve@example.org", subject="hw2 of ada"), "2.eml": mailed("lee@example.org", [], "hi")}
+    found, told, _, _ = collect(tmp_path, files, [ADA, LEE], pattern=r"hw2 of (?P<student_id>\w+)")
+    assert found == {"ada": A} and told.problems == ["Skipped 2.eml: no notebook is attached to it"]
+
+
+def within(data):
+    """A message that holds another one."""
+    outer = EmailMessage()
+    outer["From"] = "lee@example.org"
+    outer.set_content("Look:")
+    inner = EmailMessage()
+    inner["From"] = "ada@example.org"
+    inner.add_attachment(data, maintype="application", subtype="octet-stream", filename=NOTEBOOK)
+    outer.add_attachment(inner)
+    return outer.as_bytes()
+
+
+NESTED = b"".join(b"Content-Type: multipart/mixed; boundary=%d\n\n--%d\n" % (n, n) for n in range(500))
+HOSTILE = {
+    "not a message": (b"\0\xff" * 999, "no notebook is attached"),
+    "empty": (b"", "no notebook is attached"),
+    "a message within": (within(A), "no notebook is attached"),
+    "nothing attached": (mailed(attached=[("cv.pdf", b"x")]), "no notebook is attached"),
+    "no name": (mailed(attached=[("..", A), ("a/..", A)]), "no notebook is attached"),
+    "many parts": (b"Content-Type: multipart/mixed; boundary=a\n\n" + b"--a\n\n" * 10**5, "too many parts"),
+    "many lines": (b"\r" * 2 * 10**6, "too many parts"),
+    "nested parts": (NESTED, "too many parts"),
+    "a long header": (b"Content-Type: a/b; " + b'";' * 10**6 + b"\n\n", "too many parts"),
+    "a folded header": (b"Content-Type: a/b" + b";\n a=b" * 10**5 + b"\n\n", "too many parts"),
+    "large": (b"x" * (messages.MAX_MESSAGE + 1), "more than 40 MB"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_message_is_refused_in_a_sentence(tmp_path, kind):
+    data, says = HOSTILE[kind]
+    path = tmp_path / "a.eml"
+    path.write_bytes(data)
+    with pytest.raises(Refused, match=says):
+        messages.Message(path)
+    messages.sender(path)
+
+
+@pytest.mark.parametrize("value", ["(" * 1900, '"' * 1999, "<" * 1000, "a@b," * 400, "=?utf-8?q?=FF?=" * 99, "\udcff"])
+def test_a_hostile_header_tells_nothing_and_stops_nothing(tmp_path, value):
+    path = tmp_path / "a.eml"
+    said = f"From: {value}\nSubject: {value}\nReceived: {value};{value}\n\n"
+    path.write_bytes(said.encode("utf-8", "surrogateescape"))
+    assert messages.sender(path).time is None
+
+
+def test_an_attachments_name_leads_nowhere(tmp_path):
+    files = {"a.eml": mailed(attached=[("../../../evil.ipynb", A)])}
+    found, told, _, _ = collect(tmp_path, files, [ADA])
+    assert found == {"ada": A} and not list(tmp_path.parent.glob("evil*")) and "'evil.ipynb' is taken" in str(told)

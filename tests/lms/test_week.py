@@ -1,21 +1,26 @@
 """A week of a made-up class of 60 through Moodle: from the bulk download to the bulk upload, every number the same.
 
-It costs some seconds, most of them for building and grading: equal hand-ins are graded once.
+In the middle of it, two checks are found wrong and mended. Equal hand-ins are graded once, so it takes some seconds.
 """
 
 import csv
 import io
 import json
 import random
+import re
+import statistics
 import zipfile
 
+import one_process
 import pytest
+from bs4 import BeautifulSoup
 from conftest import cell_of, load
 from nbgrader.api import Gradebook
-from small_course import NAME, copy
+from small_course import AVERAGES, NAME, copy
 
-from autograder import cli, course
+from autograder.grading.store import Store
 from autograder.mistakes.bank import bank, right_answer
+from autograder.report.outcome_text import points
 
 NAMES = [
     f"{first} {last}"
@@ -25,14 +30,39 @@ NAMES = [
 LATE, DROPPED, ABSENT, STRANGER = range(0, 5), 7, (20, 21), "Eve Nobody"
 ODD = {10: f"{NAME} (1).ipynb", 11: "homework.ipynb", 12: "../../../evil.ipynb", 13: "work.zip", 14: "=1+1.ipynb"}
 
+NOT_MENDED = {  # by exercise: a check as it should be, and as it is until the middle of the week
+    "normalise": ('refuses(normalise.error(torch.zeros(2, 3)), "a matrix")', '"a matrix")', '"a matrix", "(2, 3)")'),
+    "moving_average": ("for window in (1, 2, 3, 6):", "1, 2, 3, 6", "1,"),
+}
+COMPLAINED = "s09"  # and was given full points for `normalise` by hand
+
 
 def email(index):
     return f"s{index:02}@example.org"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    """The small course with a written answer, built; in the process's folder."""
+def kit(grader):
+    """Runs a command of the kit in a folder, in this process; returns its exit code."""
+    with one_process.kit(grader) as run:
+        yield run
+
+
+@pytest.fixture
+def run(place, kit, capsys):
+    """Runs a command of the kit in the course, which must end with that exit code: what it prints."""
+
+    def run(*arguments, code=0):
+        capsys.readouterr()
+        assert kit(place, *arguments) == code, capsys.readouterr().err
+        return capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory, kit):
+    """The small course with a written answer and two wrong checks, built."""
     folder = copy(tmp_path_factory.mktemp("week") / "course")
     path = folder / "source" / NAME / f"{NAME}.ipynb"
     notebook = load(path)
@@ -45,16 +75,16 @@ def place(tmp_path_factory):
         {"cell_type": "markdown", "id": "why", "metadata": {"nbgrader": {**about, "points": 2}}, "source": "Why?"},
     ]
     path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    for exercise, (line, right, wrong) in NOT_MENDED.items():
+        checks = folder / "exercises" / exercise / "checks.py"
+        assert checks.read_text().count(line) == 1
+        checks.write_text(checks.read_text().replace(line, line.replace(right, wrong)))
     with open(folder / "nbgrader_config.py", "a", encoding="utf-8") as file:
         file.write('c.LateSubmissionPlugin.penalty_method = "zero"\n')
-    course.forget()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        assert cli.main(["build"]) == 0
-        with Gradebook(f"sqlite:///{folder}/gradebook.db") as book:
-            book.update_or_create_assignment(NAME, duedate="2026-11-22 00:00:00 UTC")
-        yield folder
-    course.forget()
+    assert kit(folder, "build") == 0
+    with Gradebook(f"sqlite:///{folder}/gradebook.db") as book:
+        book.update_or_create_assignment(NAME, duedate="2026-11-22 00:00:00 UTC")
+    return folder
 
 
 def answers(place, index):
@@ -111,22 +141,31 @@ def download(place):
     return {email(i): str(n) for i, n in enumerate(numbers)}
 
 
-def run(capsys, *arguments, code=0):
-    capsys.readouterr()
-    assert cli.main([str(a) for a in arguments]) == code, capsys.readouterr().err
-    return capsys.readouterr()
+def in_the_gradebook(place):
+    """(scores by student, points by student and exercise), as nbgrader itself adds them up."""
+    with Gradebook(f"sqlite:///{place}/gradebook.db") as book:
+        found = book.assignment_submissions(NAME)
+        scores = {s.student.id: max(0.0, s.score - s.late_submission_penalty) for s in found}
+        late = {s.student.id for s in found if s.late_submission_penalty}
+        marks = {(s.student.id, g.name): g.score for s in found for g in s.notebooks[0].grades}
+    assert late <= {f"s{index:02}" for index in LATE}
+    return scores, marks
 
 
-def test_a_week(place, capsys, monkeypatch):
+def text_of(element):
+    return " ".join(element.get_text().split())
+
+
+def test_a_week(place, run, monkeypatch):
     monkeypatch.chdir(place)
     numbers = download(place)
     with open(place / "class.csv", "w", newline="", encoding="utf-8") as file:
         rows = [(*name.rsplit(" ", 1), email(i), "yes" if i == DROPPED else "") for i, name in enumerate(NAMES)]
         csv.writer(file).writerows([("First name", "Last name", "Email address", "dropped"), *rows])
-    assert "60 students" in run(capsys, "roster", "class.csv").out
+    assert "60 students" in run("roster", "class.csv").out
 
     # in
-    said = run(capsys, "collect", "01", "class.zip", "worksheet.csv", "--timezone", "Europe/Berlin", code=1)
+    said = run("collect", "01", "class.zip", "worksheet.csv", "--timezone", "Europe/Berlin", code=1)
     assert "56 handed in (56 new, 0 changed, 0 unchanged), from moodle" in said.out
     assert "late: s00, s01, s02, s03, s04" in said.out and "without a hand-in: s12, s20, s21" in said.out
     for index in (10, 11, 14):
@@ -134,15 +173,15 @@ def test_a_week(place, capsys, monkeypatch):
     assert "s07 was dropped" in said.err and f"{STRANGER}_" in said.err and "on the roster" in said.err
     assert (place / "submitted" / "s00" / NAME / "timestamp.txt").read_text() == "2026-11-23 08:00:00 UTC\n"
     assert not (place / "submitted" / "s07").exists() and not list(place.parent.rglob("evil*"))
-    again = run(capsys, "collect", "01", "class.zip", "worksheet.csv", "--timezone", "Europe/Berlin", code=1)
+    again = run("collect", "01", "class.zip", "worksheet.csv", "--timezone", "Europe/Berlin", code=1)
     assert "56 handed in (0 new, 0 changed, 56 unchanged)" in again.out
 
     # graded, by the kit and by hand; a file in the dropped one's folder brings nobody back
     left = place / "submitted" / "s07" / NAME
     left.mkdir(parents=True)
     (left / f"{NAME}.ipynb").write_bytes(answers(place, 0))
-    run(capsys, "grade", "01", "--jobs", "1")
-    waiting = run(capsys, "export", "01", "csv")
+    run("grade", "01")
+    waiting = run("export", "01", "csv")
     assert "28 students have answers that wait" in waiting.err
     with Gradebook(f"sqlite:///{place}/gradebook.db") as book:
         assert "s07" in {s.id for s in book.students} and not book.student_submissions("s07")
@@ -150,15 +189,100 @@ def test_a_week(place, capsys, monkeypatch):
             grade = book.find_grade("why", NAME, NAME, submission.student.id)
             if grade.needs_manual_grade:
                 grade.manual_score, grade.needs_manual_grade = 1.5, False
+        book.find_grade("normalise", NAME, NAME, COMPLAINED).manual_score = 2.0
         book.db.commit()
-        found = book.assignment_submissions(NAME)
-        scores = {s.student.id: max(0.0, s.score - s.late_submission_penalty) for s in found}
-        assert {s.student.id for s in found if s.late_submission_penalty} == {"s00", "s01", "s03", "s04"}, "s02 had 0"
-    assert len(scores) == 56 and len(set(scores.values())) >= 4
-    run(capsys, "report", "01", "--jobs", "1")
+    run("report", "01")
+    every_number_is_that_of_the_gradebook(place, run, numbers)
+    mend(place, run)
+    run("report", "01")
+    every_number_is_that_of_the_gradebook(place, run, numbers)
+    before = (place / "exports" / NAME / "moodle_feedback.zip").read_bytes()
+    run("export", "01", "moodle", "--fill", "worksheet.csv")
+    assert (place / "exports" / NAME / "moodle_feedback.zip").read_bytes() == before
 
-    # back
-    said = run(capsys, "export", "01", "moodle", "csv", "gradescope", "exercism", "--fill", "worksheet.csv")
+
+def mend(place, run):
+    """Mend both checks, see who would gain and who would lose, and grade again: that is what comes of it."""
+    book = place / "gradebook.db"
+    before, seed, held = in_the_gradebook(place)[1], Store(place).seed(NAME), book.read_bytes()
+    for exercise in NOT_MENDED:
+        checks = place / "exercises" / exercise / "checks.py"
+        checks.write_bytes((AVERAGES / "exercises" / exercise / "checks.py").read_bytes())
+    verdicts = dict(Store(place).each(NAME))
+    told = run("grade", "01", "--regrade", "--dry-run").out
+    assert " 5 of 5 by checks" in told and " of 7" not in told.split("\nNothing")[0]
+    assert book.read_bytes() == held and dict(Store(place).each(NAME)) == verdicts
+    assert not (place / "reports" / f"{NAME}.changes.jsonl").exists()
+    _, would_be = told.split("Nothing is written. It would be: ")
+
+    found = run("grade", "01", "--regrade").out
+    _, was = found.split("For the same work: ")
+    assert was.startswith(would_be.rstrip()), "it is not what was said before"
+    after = in_the_gradebook(place)[1]
+    gains = {at: after[at] - before[at] for at in after if after[at] != before[at]}
+    handed_in = {student for student, _ in after}
+    right, wrong = ({s for s in handed_in if int(s[1:]) % 3 == rest} for rest in (0, 1))
+    assert gains == {
+        **{(student, "normalise"): 0.5 for student in (right | wrong) - {COMPLAINED}},
+        **{(student, "moving_average"): -2.0 for student in wrong},
+    }
+    assert f"{len(right | wrong)} gain, {len(wrong)} lose, {len(handed_in - right - wrong)} stay as they are." in was
+    assert f"moving_average, test_values ({len(wrong)} lose): Each number is the mean of its window" in was
+    assert f"normalise, test_wrong_rank ({len(right | wrong)} gain): What is no vector is refused" in was
+    listed = [json.loads(line) for line in (place / "reports" / f"{NAME}.changes.jsonl").read_text().splitlines()]
+    by_hand = {(COMPLAINED, "normalise"): 0.5}  # the checks give it now, too
+    assert {(change["student"], change["exercise"]): change["gain"] for change in listed} == {**gains, **by_hand}
+    assert {verdict.seed for _, verdict in Store(place).each(NAME)} == {seed} == {Store(place).seed(NAME)}
+
+
+def every_number_is_that_of_the_gradebook(place, run, numbers):
+    """On the terminal, in the class report, on the students' pages, and in what is exported."""
+    scores, marks = in_the_gradebook(place)
+    assert len(scores) == 56 and len(set(scores.values())) >= 4 and {scores[s] for s in ("s00", "s02")} == {0.0}
+    mean = statistics.fmean(scores.values())
+    total = {student: f"{points(score)} / 7" for student, score in scores.items()}
+
+    table = run("grade", "01").out
+    shown = {line.split()[0]: line for line in table.splitlines() if re.match(r"s\d\d ", line)}
+    assert shown.keys() == scores.keys()
+    for student, line in shown.items():
+        assert re.search(r"  ([\d.]+ / 7)(,.* late.*)?$", line)[1] == total[student], line
+        assert re.findall(r" ([\d.]+)/[\d.]+ ", f"{line} ")[:2] == [
+            points(marks[student, name]) for name in ("normalise", "moving_average")
+        ]
+    said = run("report", "01", "--by-hand").out
+    assert f"56 students in the gradebook, with {points(round(mean, 1))} of 7 points on average." in said
+
+    page = BeautifulSoup((place / "reports" / f"{NAME}.html").read_text(), "html.parser")
+    rows = {row.select_one("th .under").get_text(): row for row in page.select("#students tbody tr")}
+    assert len(rows) == 59 and all(
+        text_of(rows[student].select("td")[-1]).startswith(total[student]) for student in scores
+    )
+    for student in scores:
+        cells = [float(text_of(pill).split()[1]) for pill in rows[student].select(".pill")[:2]]
+        assert cells == [marks[student, "normalise"], marks[student, "moving_average"]]
+    facts = {text_of(one.dt).split(",")[0]: text_of(one.dd) for one in page.select(".numbers > div")}
+    middle = statistics.median(scores.values())
+    code = {student: verdict.score for student, verdict in Store(place).each(NAME)}
+    assert facts == {
+        "handed in": "56",
+        "mean": points(round(mean, 2)),
+        "median": points(round(middle, 2)),
+        "all code right": str(sum(score == 5 for score in code.values())),
+    }
+
+    for number, name in enumerate(("normalise", "moving_average"), 1):
+        head = text_of(page.select_one(f"#exercise-{number} .head p"))
+        assert f"mean {points(round(statistics.fmean(marks[s, name] for s in scores), 2))} of" in head
+
+    for student, score in scores.items():
+        page = BeautifulSoup((place / "feedback" / student / NAME / f"{NAME}.html").read_text(), "html.parser")
+        assert text_of(page.select_one(".score")) == f"{points(score)} of 7 points"
+        pills = [text_of(pill) for pill in page.select(".part .pill")]
+        cells = ("normalise", 2), ("moving_average", 3), ("why", 2)
+        assert pills == [f"{points(marks[student, cell])} of {most} points" for cell, most in cells]
+
+    said = run("export", "01", "moodle", "csv", "gradescope", "exercism", "--fill", "worksheet.csv")
     assert "wait" not in said.err and "and with no grade (--zeros gives 0): s12, s20, s21" in said.err
     folder = place / "exports" / NAME
     sheet = list(csv.DictReader(io.StringIO((folder / "moodle_grades.csv").read_text())))
@@ -168,16 +292,16 @@ def test_a_week(place, capsys, monkeypatch):
     assert "Feedback comments" not in sheet[0] and {r["Last modified (grade)"] for r in sheet} == {"-"}
     ours = {r["student_id"]: r for r in csv.DictReader(io.StringIO((folder / "grades.csv").read_text()))}
     assert {s: float(r["score"]) for s, r in ours.items() if s in scores} == scores and "s07" not in ours
-    for student in sorted(scores)[len(LATE) :]:  # what an autograder finds has no penalties
+    for student in scores:  # what an autograder finds has no penalties, and nothing that a person gave
         result = json.loads((folder / "gradescope" / student / "results.json").read_text())
-        auto = scores[student] - (1.5 if int(student[1:]) % 2 else 0)
-        assert result["score"] == pytest.approx(auto) == pytest.approx(sum(t["score"] for t in result["tests"]))
+        assert (
+            result["score"] == pytest.approx(code[student]) == pytest.approx(sum(t["score"] for t in result["tests"]))
+        )
     with zipfile.ZipFile(folder / "moodle_feedback.zip") as pages:
         assert len(pages.namelist()) == 56
         for name in pages.namelist():
             who, number, kind, plugin, rest = name.split("_", 4)
-            assert (kind, plugin, rest) == ("assignsubmission", "file", f"/{NAME}.html") and who in NAMES
-            assert number == numbers[email(NAMES.index(who))]
-    before = (folder / "moodle_feedback.zip").read_bytes()
-    run(capsys, "export", "01", "moodle", "--fill", "worksheet.csv")
-    assert (folder / "moodle_feedback.zip").read_bytes() == before
+            student = f"s{NAMES.index(who):02}"
+            assert (kind, plugin, rest) == ("assignsubmission", "file", f"/{NAME}.html")
+            assert number == numbers[f"{student}@example.org"]
+            assert pages.read(name) == (place / "feedback" / student / NAME / f"{NAME}.html").read_bytes()

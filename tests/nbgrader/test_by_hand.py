@@ -36,10 +36,17 @@ def made(place, formgrader=""):
 def test_it_has_question_scheme_and_answers(place):
     text = made(place)
     assert "why three matrices and not one" in text and "Marking scheme (4 points)" in text
-    assert "2 answers wait" in text and "2 wait" in text and "1 graded already" in text
+    assert "2 answers wait" in text and "<h3>2 answers wait</h3>" in text and "1 graded already" in text
     assert "Graded <em>already</em>." in text and "<strong>2.5</strong> of 4" in text
     assert text.index("<bdi>ada") < text.index("graded already") < text.index("<bdi>bob")
     assert "not in autograded/ any more" in text, "of somebody whose folder is gone"
+
+
+def test_formulas_are_shown_in_questions_and_answers(place, release):
+    cell_of(release, QUESTION)["source"] = r"The scores are $X W W^\top$, <math><mtext>not this</mtext></math>."
+    hand_in(release, place / "autograded" / "ada" / ASSIGNMENT)
+    text = made(place)
+    assert text.count("<math>") > 2 and "$" not in text and r"\top" not in text and "<mtext>" not in text
 
 
 def test_nothing_in_an_answer_acts(place):

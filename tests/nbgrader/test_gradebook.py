@@ -1,11 +1,15 @@
 """A gradebook that another program keeps: rows wait, nobody is graded again, and one sentence says what to do."""
 
+import io
 import json
 import shutil
 import sqlite3
 
 import pytest
 import tiny
+from alembic import command
+from alembic.config import Config
+from nbgrader import dbutil
 
 from autograder import cli, course
 from autograder.batch import commands
@@ -62,6 +66,13 @@ def other(place):
 
 def grade(place, engine):
     return commands.grade_class(place, course.find_assignment(tiny.NAME), STUDENTS, engine)
+
+
+def test_a_new_gradebook_has_the_version_that_alembic_itself_tells():
+    said = io.StringIO()
+    with dbutil._temp_alembic_ini("sqlite://") as settings:
+        command.heads(Config(settings, stdout=said))
+    assert said.getvalue() == f"{patches.alembic_version()} (head)\n"
 
 
 def test_rows_that_cannot_be_written_are_named_and_written_by_the_next_run(place, other, capsys):

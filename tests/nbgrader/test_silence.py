@@ -3,8 +3,8 @@
 import json
 import shutil
 import sqlite3
-import sys
 
+import one_process
 import pytest
 from conftest import cell_of, load
 from nbgrader.apps import NbGraderAPI
@@ -13,12 +13,9 @@ from nbgrader.coursedir import CourseDirectory
 from small_course import NAME, add_question, copy, edit, graded_cell, submit
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import cli, course
-from autograder.batch import tasks
-from autograder.grading import store
-from autograder.grading.grader import Grader
+from autograder import course
 from autograder.grading.store import Store
-from autograder.nbgrader import building, preprocessors, swapping
+from autograder.nbgrader import swapping
 from autograder.nbgrader.runs import NbgraderCourse
 from autograder.nbgrader.standings import standings
 from autograder.report.standing import duration
@@ -32,65 +29,11 @@ LUCKY = """def normalise(x):
 """
 
 
-class Shared:
-    """A warm sandbox that nobody closes, since others go on using it."""
-
-    def __init__(self, parent):
-        self.parent = parent
-
-    def __getattr__(self, name):
-        return getattr(self.parent, name)
-
-    def close(self):
-        pass
-
-
-class Engine:
-    """Grades in this process, with the checks as they are when it begins."""
-
-    def __init__(self, sandbox):
-        self.sandbox = sandbox
-
-    def __enter__(self):
-        self.grader = Grader(self.sandbox)
-        return self
-
-    def __exit__(self, *exc):
-        pass
-
-    def warm(self, total):
-        pass
-
-    def graded(self, coming, total, alone=False):
-        for task in coming:
-            yield task, tasks.grade(self.grader, task)
-
-
 @pytest.fixture(scope="module")
 def kit_in(grader):
     """Runs a command of the kit in this process, in a folder; returns its exit code. One sandbox serves all."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "dont_write_bytecode", True)
-        patch.setattr(cli, "engine_for", lambda *options: Engine(Shared(grader.parent)))
-        patch.setattr(building, "WarmParent", lambda **options: Shared(grader.parent))
-        patch.setattr(preprocessors, "warm_grader", lambda unsafe, device: Grader(Shared(grader.parent)))
-
-        def run(place, *arguments):
-            with pytest.MonkeyPatch.context() as there:
-                there.chdir(place)
-                forget()
-                return cli.main(list(arguments))
-
+    with one_process.kit(grader) as run:
         yield run
-    forget()
-
-
-def forget():
-    """As if the process began anew: the course is read and its checks are imported again."""
-    course.forget()
-    store.course_parts.cache_clear()
-    for name in [name for name in sys.modules if name.startswith("exercises_of_")]:
-        del sys.modules[name]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,154 @@
+"""Reads untrusted e-mail messages (.eml) within bounds of memory and time: their attachments, and who sent them when.
+
+Python's parser makes an object of each part and a step of each line, for each level of nesting; so all three are
+counted before it is called. What a part says of itself is read by the older rules (`compat32`), which take no minutes
+for a hostile line. Messages within a message are not opened: whoever forwards one may have written it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email import message_from_bytes, policy
+from email.header import decode_header, make_header
+from email.message import EmailMessage
+from email.message import Message as Part
+from email.parser import BytesHeaderParser
+from email.utils import parsedate_to_datetime
+from typing import IO, cast
+
+from ..submission.read import StrPath
+from ..verdict import printable
+from .unpacking import Opener, Refused, is_archive, is_message
+
+MAX_MESSAGE = 40 * 2**20  # bytes; as base64, a notebook of the largest size has 27 MB
+MAX_LINES = 1_000_000
+MAX_PARTS = 2_000  # lines that may begin a part
+MAX_NESTED = 30  # parts that may hold others
+MAX_HEADERS = 2**18  # bytes of the headers of a whole message,
+MAX_HEADER = 2_000  # and characters of one
+
+HEADER = re.compile(rb"^content-[a-z-]+:[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE)
+CONTAINER = re.compile(rb"^content-type:.*(?:multipart|message|=\?)", re.IGNORECASE | re.DOTALL)
+TOLD = re.compile(rb"^(?:from|subject|received):[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE)
+BLANK = re.compile(rb"\n\n")
+
+
+@dataclass(frozen=True)
+class Sender:
+    """What the headers of a message tell; what they do not tell is empty.
+
+    `name`, `address` and `subject` were written by whoever sent it. `time` (UTC) was not: it is when the last mail
+    server took the message in.
+    """
+
+    name: str = ""
+    address: str = ""
+    subject: str = ""
+    time: datetime | None = None
+
+
+class Message:
+    """The notebooks and archives attached to a message, as `unpacking.Zip` shows those in a zip. Raises Refused."""
+
+    skipped = 0
+
+    def __init__(self, path: StrPath) -> None:
+        data = _bounded(path)
+        message = message_from_bytes(data, policy=policy.compat32)
+        self.parts = [(name, part) for part in _outer_parts(message) if (name := _name_of(part))]
+        if not self.parts:
+            raise Refused("no notebook is attached to it")
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self.parts]
+
+    def regular_files(self) -> Iterator[tuple[str, Opener]]:
+        for name, part in self.parts:
+            yield name, lambda part=part: _opened(part)
+
+    def close(self) -> None:
+        self.parts = []
+
+
+def sender(path: StrPath) -> Sender:
+    """Who sent a message, and when. What cannot be read is left empty."""
+    with open(path, "rb") as file:
+        head = BLANK.split(file.read(MAX_HEADERS).replace(b"\r\n", b"\n"), maxsplit=1)[0]
+    lines = [line[0] for line in TOLD.finditer(head) if len(line[0]) <= MAX_HEADER]
+    headers = BytesHeaderParser(policy=policy.default).parsebytes(b"\n".join([*lines, b"", b""]))
+    found = _value(headers, "From")
+    addresses = getattr(found, "addresses", ())
+    one = addresses[0] if len(addresses) == 1 else None
+    name, address = (one.display_name, one.addr_spec) if one else ("", "")
+    return Sender(_text(name), _text(address), _text(_value(headers, "Subject")), _taken_in(headers))
+
+
+def _bounded(path: StrPath) -> bytes:
+    with open(path, "rb") as file:
+        data = file.read(MAX_MESSAGE + 1)
+    if len(data) > MAX_MESSAGE:
+        raise Refused(f"it has more than {MAX_MESSAGE // 2**20} MB")
+    text = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    headers = HEADER.findall(text)
+    many = (
+        text.count(b"\n--") > MAX_PARTS or sum(CONTAINER.match(header) is not None for header in headers) > MAX_NESTED
+    )
+    if many or text.count(b"\n") > MAX_LINES or any(len(header) > MAX_HEADER for header in headers):
+        raise Refused("it is made of too many parts")
+    return data
+
+
+def _outer_parts(message: Part) -> Iterator[Part]:
+    """The parts of a message that hold no others, without those of messages within it."""
+    waiting = [message]
+    while waiting:
+        part = waiting.pop()
+        if part.get_content_maintype() == "message":
+            continue
+        if part.is_multipart():
+            waiting += reversed(cast(list[Part], part.get_payload()))
+        else:
+            yield part
+
+
+def _name_of(part: Part) -> str:
+    """The name of an attached notebook or archive, without folders; "" for anything else."""
+    try:
+        name = _text(make_header(decode_header(part.get_filename() or ""))).replace("\\", "/").rpartition("/")[2]
+    except Exception:  # as above
+        return ""
+    return name if name.lower().endswith(".ipynb") or (is_archive(name) and not is_message(name)) else ""
+
+
+def _opened(part: Part) -> AbstractContextManager[IO[bytes]]:
+    data = part.get_payload(decode=True)
+    return contextlib.closing(io.BytesIO(data if isinstance(data, bytes) else b""))
+
+
+def _value(headers: EmailMessage, name: str) -> object:
+    """The first header of this name, None if there is none, or if it cannot be read."""
+    try:
+        return headers[name]
+    except Exception:  # the parser raises many kinds of errors for what is no header
+        return None
+
+
+def _text(value: object) -> str:
+    text = "" if value is None else str(value)
+    return " ".join(printable(text.encode("utf-8", "replace").decode()).split())
+
+
+def _taken_in(headers: EmailMessage) -> datetime | None:
+    """When the last server took a message in (UTC): it writes the topmost line `Received`. None if it does not say."""
+    said = str(_value(headers, "Received") or "").rpartition(";")[2].strip()
+    try:
+        time = parsedate_to_datetime(said)
+        return time.astimezone(UTC).replace(tzinfo=None, microsecond=0) if time.tzinfo else None
+    except Exception:  # as above
+        return None
