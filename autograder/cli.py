@@ -396,11 +396,11 @@ def grade(options):
     if options.sandbox == UNSAFE or not options.scheduler:  # with a cluster, its workers need the sandbox
         refuse_without_sandbox(options)
     require_jobs(options)
-    classes = []
+    classes, dropped = [], Store(root).dropped()
     for assignment in dict.fromkeys(course.find_assignment(name) for name in options.assignments):
         handed_in = run.students(root, assignment.name)
         who = options.student or handed_in
-        if left := sorted(set(who) & Store(root).dropped()):
+        if left := sorted(set(who) & dropped):
             raise UsageError(f"{', '.join(left)}: dropped; `autograder roster --take-back ID` takes them back.")
         strangers = sorted(set(who) - set(handed_in))
         if strangers:
@@ -522,8 +522,7 @@ def gradescope(options):
 
     path = Path(options.output or course.root() / "gradescope" / f"{assignment.name}.zip")
     grading.require_room(path)
-    # the course's own solutions can be trusted, as in nbgrader/building.py
-    with start.started_grader("cpu", FULL if jail.refusal() is None else UNSAFE) as grader:
+    with start.started_grader("cpu", jail.own_level()) as grader:
         grading.require_solution(assignment, grader)
     grading.bundle(assignment, path)
     print(f"{path} is written: for Gradescope alone, since it holds the solutions and the hidden checks")

@@ -171,7 +171,7 @@ def hints_of(exercise: str, course: str | Path | None = None) -> list[Hint]:
     """The hints of an exercise, in order: those that stand between the check before it and its own."""
     found = exercises(course)[exercise]
     hints: list[Hint] = []
-    for cell in json.loads(assignments(course)[found.assignment].path.read_text(encoding="utf-8"))["cells"]:
+    for cell in cells_in(assignments(course)[found.assignment].path):
         if cell["cell_type"] == "markdown":
             hints += [Hint(title.strip(), text.strip()) for title, text in HINT.findall(source_of(cell))]
         known = cell["metadata"].get("nbgrader", {})
@@ -215,6 +215,11 @@ def original_of(source: str) -> str | None:
 def defined_in(source: str) -> set[str]:
     """The names of the classes and functions that a cell defines."""
     return set(re.findall(r"^(?:class|def) (\w+)", source, re.MULTILINE))
+
+
+def cells_in(path: Path) -> list[dict[str, Any]]:
+    """The cells of a notebook of the course, parsed."""
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
 
 
 def source_of(cell: Mapping[str, Any]) -> str:

@@ -165,6 +165,15 @@ def test_an_unknown_exercise_is_bad_usage():
     assert code == 2 and "points" not in out and "attentoin" in err and "SelfAttention" in err
 
 
+def test_what_compares_no_tensors_does_not_wait_for_torch():
+    """The head of a batch, the report's processes, and nbgrader's own commands with the course's configuration."""
+    code = "import sys; from autograder.nbgrader.runs import NbgraderCourse; NbgraderCourse('.'); "
+    code += "from autograder.batch import commands, feedback_pool, naming, run; "
+    code += "from autograder.report import class_report; from autograder.nbgrader import by_hand, gradebook; "
+    code += "print('torch' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT) == "False\n"
+
+
 def test_help_loads_nothing_heavy():
     code = "import sys; from autograder import cli; cli.parser().format_help(); "
     code += "print('torch' in sys.modules, 'nbgrader' in sys.modules)"

@@ -243,6 +243,15 @@ def test_nothing_is_silent_into_a_pipe(monkeypatch):
     assert 4 <= len(lines) <= 14 and "\r" not in stream.getvalue()
 
 
+def test_the_end_of_the_workers_is_not_silent(monkeypatch):
+    monkeypatch.setattr(ticker, "TICK", 0.01)
+    monkeypatch.setattr(ticker, "QUIET", 0.05)
+    slow = SimpleNamespace(connection=io.BytesIO(), end=lambda: time.sleep(0.3))
+    with ticker.Ticker(stream := Stream(False)) as told, run._Pool(told, 1, "cpu", "full") as pool:
+        pool.workers.append(slow)
+    assert stream.getvalue().startswith("  ending the processes that graded, 0 s\n")
+
+
 def test_a_terminal_has_one_line_that_ticks(monkeypatch):
     monkeypatch.setattr(ticker, "TICK", 0.01)
     with ticker.Ticker(stream := Stream(True)) as told:

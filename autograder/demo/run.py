@@ -137,11 +137,15 @@ def run(
 
 
 class _Pool(Pool):
-    """The Engine that tells how many submissions it has graded."""
+    """The Engine that tells how many submissions it has graded, and when it ends its processes."""
 
     def __init__(self, ticker: Ticker, jobs: int, device: str, sandbox: str) -> None:
         super().__init__(jobs, device, sandbox)
         self.ticker = ticker
+
+    def __exit__(self, *exc: object) -> None:
+        with self.ticker.doing("ending the processes that graded"):  # they clear away their sandboxes first
+            super().__exit__(*exc)
 
     def graded(self, coming: Iterator[Task], total: int, alone: bool = False) -> Iterator[tuple[Task, Graded]]:
         for done, (task, graded) in enumerate(super().graded(coming, total, alone), start=1):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .. import course
-from ..course import Assignment, original_of, source_of
+from ..course import Assignment, cells_in, original_of, source_of
 from ..errors import CourseError, KitError
 from ..mistakes.bank import BankError, bank
 from .finding import Finding
@@ -82,7 +82,7 @@ def _mistakes(exercise):
 
 
 def _todo(assignment):
-    left = sum(bool(TODO.search(source_of(cell))) for cell in cells_of(assignment.path))
+    left = sum(bool(TODO.search(source_of(cell))) for cell in cells_in(assignment.path))
     if left:
         yield f"TODO is left in {left} cell{'' if left == 1 else 's'} of source/{assignment.name}"
     for exercise in assignment.exercises:
@@ -107,8 +107,8 @@ def _release(assignment):
     if not path.is_file():
         yield f"{assignment.name} has no release: run `autograder build {number}`"
         return
-    released = cells_of(path)
-    if not _without_badge(released, assignment.name) or is_stale(cells_of(assignment.path), released):
+    released = cells_in(path)
+    if not _without_badge(released, assignment.name) or is_stale(cells_in(assignment.path), released):
         yield f"release/{assignment.name} is not what source/ would make: run `autograder build {number}`"
     for leak in leaks(assignment, released):
         yield f"release/{assignment.name} gives away {leak}"
@@ -143,7 +143,7 @@ def is_stale(source: list, released: list) -> bool:
 def secret_lines(assignment: Assignment) -> set[str]:
     """The lines that occur only in solutions: they are in no original, and long enough to give something away."""
     solutions, elsewhere = set(), set()
-    for cell in cells_of(assignment.path):
+    for cell in cells_in(assignment.path):
         for region in SOLUTION.findall(source_of(cell)):
             solutions |= _lines(region)
         elsewhere |= _lines(original_of(source_of(cell)) or "")
@@ -184,10 +184,8 @@ def _graded(assignments):
     from ..grading.grader import Grader
     from ..sandbox import jail
     from ..sandbox.parent import WarmParent
-    from ..verdict import FULL, UNSAFE
 
-    # without a sandbox too, the course's own code can be trusted, as in nbgrader/building.py
-    parent = WarmParent(level=FULL if jail.refusal() is None else UNSAFE)
+    parent = WarmParent(level=jail.own_level())
     try:
         grader = Grader(parent)
     except CourseError as error:
@@ -268,8 +266,3 @@ def _own_answers(grader, exercise):
 def answers_of(exercise: str) -> list[Path]:
     """The right answers in the folder of an exercise."""
     return sorted((course.folder_of(exercise) / "answers").glob("*.py"))
-
-
-def cells_of(path: Path) -> list:
-    """The cells of a notebook of the course, parsed."""
-    return json.loads(path.read_text(encoding="utf-8"))["cells"]

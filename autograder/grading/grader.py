@@ -264,9 +264,17 @@ class Grader:
         return found + self.diagnostician.diagnose(run)
 
     def _shaky_bases(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> list[str]:
-        """The exercises that this one uses and that are not right."""
-        bases = [b for b in course.assignments()[exercise.assignment].bases if b in course.exercises()]
-        used = workspace.names_used_by(exercise.name) if bases else set()
+        """The exercises that this one uses, itself or by way of another, and that are not right.
+
+        They are those that students carry over, and those before it in the same notebook.
+        """
+        assignment = course.assignments()[exercise.assignment]
+        names = [e.name for e in assignment.exercises]
+        bases = [b for b in assignment.bases if b in course.exercises()] + names[: names.index(exercise.name)]
+        used, new = set(), {exercise.name}
+        while new:
+            used |= new
+            new = set().union(*map(workspace.names_used_by, new)) & set(bases) - used
         return [base for base in bases if base in used and self._is_shaky(workspace, base, seed)]
 
     def _mends(self, base: str, workspace: Workspace, run: ExerciseRun) -> bool:

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import io
+import unittest.mock
 from dataclasses import dataclass, field
 
 from conftest import ROOT, load
@@ -41,7 +42,7 @@ class Lesson:
 
 @functools.cache
 def run(number: str) -> Lesson:
-    """The lesson of that number, "01" …; an error in any of its cells is raised.
+    """The lesson of that number, "01" …, without a network; an error in any of its cells is raised.
 
     So is an AssertionError for a graded cell that writes to stderr: Validate takes that for a failure (nbgrader's
     `utils.determine_grade`), and would fail a right notebook for a progress bar or a warning.
@@ -53,6 +54,7 @@ def run(number: str) -> Lesson:
     import torch
 
     torch.manual_seed(0)
+    no_network = unittest.mock.patch("urllib.request.urlopen", side_effect=OSError("tests have no network"))
     lesson = Lesson()
     lesson.values["__name__"] = "__main__"
     notebook = load(ROOT / "solutions" / NAMES[number] / f"{NAMES[number]}.ipynb")
@@ -61,7 +63,7 @@ def run(number: str) -> Lesson:
         if cell["cell_type"] != "code":
             continue
         out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), no_network:
             exec(compile(text, f"{NAMES[number]}/{cell['id']}", "exec"), lesson.values)
         graded = cell["metadata"].get("nbgrader", {}).get("grade")
         assert not (graded and err.getvalue()), f"Validate would fail {cell['id']} for {err.getvalue()!r}"
