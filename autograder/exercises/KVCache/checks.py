@@ -22,6 +22,7 @@ from ...checks.api import (
 )
 from ...checks.gates import easy_case
 from ...checks.proxies import StudentError
+from ..families import easy_cases
 from ..families.many_heads.checks import first_of
 from ..reference import cached, qkv
 
@@ -126,7 +127,7 @@ def attending(submission, draw):
     """Raises CheckFailed unless the last token gets what it finds, without a cache, and a cache is taken as well.
 
     There is one head, so the groups don't matter, and no scale makes a difference: the token finds its like alone, or
-    all alike.
+    all alike, or each by a softmax of how well it fits.
     """
     x = 0.1 * draw.normal(B, 5, 6)
     codes = torch.eye(6)[torch.tensor([[0, 1, 2, 3, 1], [4, 0, 2, 4, 2]])]
@@ -136,6 +137,7 @@ def attending(submission, draw):
     sizes = {"heads": 1, "kv": 1, "width": 6, "d": 6}
     sure, mild = build(submission, state, **sizes), build(submission, even, **sizes)
     found, mixed = all_at_once(submission, sure, codes + x), all_at_once(submission, mild, x)
+    softly(submission, draw, sizes)
     with_cache = first_of(mild(x, submission.build("KVCache")))
     for got, given, held in ((found, codes + x, state), (mixed, x, even)):
         shape(got, x.shape, "the output without a cache")
@@ -143,6 +145,15 @@ def attending(submission, draw):
         close(got[:, -1], expected, "the output for the last token, without a cache", tolerance=0.05)
     if not tensor(with_cache, "the output with a new cache").isfinite().all():
         raise CheckFailed("With a new cache there is NaN or infinity in the output.")
+
+
+def softly(submission, draw, sizes):
+    """Raises CheckFailed unless the last token weighs all of mild scores by a softmax of these, without a cache."""
+    state = {name: torch.eye(6) for name in weights(draw, 1, 1, 6, 6)}
+    x = torch.stack([easy_cases.mild_tokens(draw, 5, 6) for _ in range(2)])
+    got = all_at_once(submission, build(submission, state, **sizes), x)
+    shape(got, x.shape, "the output without a cache")
+    easy_cases.last_mixes_softly(got, x @ x.mT, x, "the weights of mild scores, without a cache,")
 
 
 @check("values", points=1)

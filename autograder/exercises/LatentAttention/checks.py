@@ -102,15 +102,20 @@ def finding(submission, draw, form):
 
 @easy_case
 def finds(submission, draw, form):
-    """Raises CheckFailed unless tokens of two groups find those of their own, when all weights are the identity.
+    """Raises CheckFailed unless tokens find their like, when all weights are the identity.
 
-    No slip in the scale or the mask changes that.
+    Those of two groups find their own, and mild ones each other by a softmax. No slip in the scale or the mask changes
+    that.
     """
     d = 6
     x, middle = easy_cases.grouped(draw, 8, d)
     sizes = Sizes(d, 1, d, d)
     state = {name: torch.eye(d) for name in sizes.shapes()}
-    close(form_of(module_of(submission, sizes, state), form)(x[None])[0], middle, tolerance=2e-2)
+    attend, mild = form_of(module_of(submission, sizes, state), form), easy_cases.mild_tokens(draw, 5, d)
+    close(attend(x[None])[0], middle, tolerance=2e-2)
+    got = attend(mild[None])
+    shape(got, (1, 5, d))
+    easy_cases.last_mixes_softly(got, (mild @ mild.T)[None], mild[None], "the weights of mild scores")
 
 
 @check("shape", points=0.125)

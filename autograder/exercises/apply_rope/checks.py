@@ -77,7 +77,7 @@ def pairs(draw, *leading, **how):
 
 @easy_case
 def turns(submission, draw):
-    """The first of `LEADING` with which tokens (a, 0) are turned, by whatever angles. Raises CheckFailed.
+    """The first of `LEADING` with which tokens (a, 0) are turned, by angles that differ. Raises CheckFailed.
 
     A slip in the products may make tokens shorter.
     """
@@ -93,6 +93,9 @@ def turns(submission, draw):
                 raise CheckFailed("A token that is turned keeps its length, and one of these has not kept it.")
             if ((got - x).norm(dim=-1) < 1e-4).all():
                 raise CheckFailed("The output is the input: no token is turned.")
+            directions = got / got.norm(dim=-1, keepdim=True)
+            if (directions - directions[..., :1, :]).abs().max() < 1e-5:
+                raise CheckFailed("All tokens are turned alike, wherever they stand.")
             return leading
         except (CheckFailed, StudentError) as failure:
             failures.append(failure)

@@ -23,6 +23,7 @@ from ...checks.api import (
 )
 from ...checks.gates import easy_case
 from ...checks.proxies import StudentError
+from ..families import easy_cases
 from ..families.many_heads.checks import first_of
 from ..reference import cached, qkv
 
@@ -75,11 +76,12 @@ def mixes_all(submission, draw):
     """How many queries it is right for: S, or 1 if it hides the wrong places. Raises CheckFailed if it mixes nothing.
 
     Any scale is let through: the scores are so far apart that each query finds one key, or so near that it finds all
-    that it sees. So is any triangle, where there is something left to see.
+    that it sees; where they are mild, a softmax of them must weigh what a single query sees. So is any triangle, where
+    there is something left to see.
     """
     attend, (query, key, value), failures = Output(submission), inputs(draw, S), []
     one_hot = 40 * torch.eye(S, D)[torch.randperm(S, generator=draw.generator)].expand(B, H, S, D)
-    cases = (one_hot.flip(2), one_hot, value), (0 * query, key, value)
+    cases, scores = ((one_hot.flip(2), one_hot, value), (0 * query, key, value)), query[:, :, -1:] @ key.mT
     ways = [(S, mask, slice(1, -1)) for mask in some_masks()] + [(1, torch.ones(1, S, dtype=torch.bool), slice(None))]
     for t, mask, rows in ways:
         try:
@@ -88,6 +90,9 @@ def mixes_all(submission, draw):
                 got, expected = attend(*given), qkv.attention(*given, mask)[0]
                 shape(got, expected.shape)
                 close(got[:, :, rows], expected[:, :, rows], "the output of queries that fit one key, or all alike")
+            if mask[-1].all():
+                got = attend(query[:, :, -t:], key, value)
+                easy_cases.last_mixes_softly(got, scores, value, "the weights of usual scores")
             return S if mask is ways[0][1] else 1
         except (CheckFailed, StudentError) as failure:
             failures.append(failure)

@@ -92,6 +92,30 @@ def mixes(
     raise CheckFailed(f"{what[:1].upper()}{what[1:]} is no average that a softmax of the scores would weigh.")
 
 
+def grow_with(scores: torch.Tensor, weights: torch.Tensor, what: str) -> None:
+    """Raises CheckFailed unless `weights` (…, t, s) are those of a softmax of `scores` (…, t, s), up to some slips.
+
+    The logarithms of the weights must grow with the scores by one slope above 0, however small. Let through are any
+    scale, a factor of each query (rows that don't sum to 1) and, where there are several queries, one of each key (a
+    softmax over the other dimension).
+    """
+    scores, grown = scores.double(), weights.detach().double().clamp(min=1e-30).log()
+    for dim in (-1, -2) if scores.shape[-2] > 1 else (-1,):  # what no factor explains is left
+        scores, grown = (x - x.mean(dim, keepdim=True) for x in (scores, grown))
+    slope = (grown * scores).sum() / scores.square().sum()
+    if not ((weights > 0).all() and slope > 1e-5 and (grown - slope * scores).norm() <= 0.05 * grown.norm()):
+        raise CheckFailed(f"{what[:1].upper()}{what[1:]} are not those that a softmax of the scores gives.")
+
+
+def last_mixes_softly(got: torch.Tensor, scores: torch.Tensor, values: torch.Tensor, what: str) -> None:
+    """Raises CheckFailed unless the last query of `got` (…, t, dv), which sees all, mixes by a softmax of its scores.
+
+    The `values` (…, s, dv) are independent of each other, so the weights can be told from the output.
+    """
+    weights = got[..., -1:, :].detach().double() @ torch.linalg.pinv(values.double())
+    grow_with(scores[..., -1:, :], weights, what)
+
+
 @remembered
 def _usual_mixes(scores: torch.Tensor, values: torch.Tensor, causal: bool, any_mask: bool) -> torch.Tensor:
     """The values mixed by right weights, for the most likely scales: (scales, m, t, dv)."""

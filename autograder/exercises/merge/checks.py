@@ -26,6 +26,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ..families import easy_cases
 from ..reference import long, qkv
 
 B, H, T, S, D, DV = 2, 3, 5, 7, 4, 6
@@ -73,11 +74,19 @@ def averaging(submission, draw):
 
 @easy_case
 def averages(submission, draw):
-    """Raises CheckFailed unless two sides of the same lse, 0, are averaged."""
-    output_a, _, output_b, _ = sides(draw)
-    nothing = torch.zeros(B, H, T)
-    output, _ = parts(submission.function("merge")(output_a, nothing, output_b, nothing.clone()))
+    """Raises CheckFailed unless two sides of the same lse, 0, are averaged, and others count by a softmax of theirs.
+
+    Any base of the exponential is let through.
+    """
+    (output_a, lse_a, output_b, lse_b), nothing = sides(draw), torch.zeros(B, H, T)
+    merge = submission.function("merge")
+    output, _ = parts(merge(output_a, nothing, output_b, nothing.clone()))
     close(output, (output_a + output_b).double() / 2, "the output for two sides with an lse of 0 each")
+    mixed, _ = parts(merge(output_a, lse_a, output_b, lse_b))
+    shape(mixed, output_a.shape)
+    outputs = torch.stack([output_a, output_b], dim=-2)  # (b, h, t, 2, dv)
+    lse = torch.stack([lse_a, lse_b], dim=-1).unsqueeze(-2)  # (b, h, t, 1, 2)
+    easy_cases.last_mixes_softly(mixed.unsqueeze(-2), lse, outputs, "the shares of the two sides")
 
 
 @easy_case

@@ -104,19 +104,22 @@ class ScoredChecks:
     def finds(self, submission, draw):
         """Raises CheckFailed unless each of four queries gives most weight to the one key that it fits.
 
-        No slip in the scale, the mask or the fourth argument changes that.
+        Where all fit to some degree, the weights must be those of a softmax. No slip in the scale, the mask or the
+        fourth argument changes that.
         """
-        query, key, _, partner = easy_cases.matches(draw)
-        found = torch.cat([torch.eye(4), torch.ones(4, 1)], dim=1).expand(1, 1, 4, 5).clone()
-        given = query[None, 1:], key[None, 1:], found, self.mild(1)
+        query, key, scores, partner = easy_cases.matches(draw)
+        found = torch.cat([torch.eye(4), torch.ones(4, 1)], dim=1).expand(2, 1, 4, 5).clone()
+        given = query[:, None], key[:, None], found, self.mild(1)
         output, _ = parts(submission.function(self.exercise)(*given), given)
-        shape(output, (1, 1, 4, 5))
-        output = output[0, 0].detach().double()
-        weights, total = output[:, :4], output[:, 4]
-        most = (weights * partner).sum(-1)
-        others = weights.masked_fill(partner.bool(), 0.0).amax(-1)
-        if not ((most > 1.05 * others) & (weights.amin(-1) > -1e-6) & (0.2 < total) & (total < 1.1)).all():
+        shape(output, (2, 1, 4, 5))
+        weights, total = output.detach().double()[:, 0].split([4, 1], dim=-1)
+        most = (weights[1] * partner).sum(-1)
+        others = weights[1].masked_fill(partner.bool(), 0.0).amax(-1)
+        if not ((most > 1.05 * others) & (weights[1].amin(-1) > -1e-6)).all():
             raise CheckFailed("A query does not give most of its weight to the one key that fits it.")
+        if not ((0.2 < total[1]) & (total[1] < 1.1)).all():
+            raise CheckFailed("The weights of a query do not sum to about 1.")
+        easy_cases.grow_with(scores, weights[0], "the weights of mild scores")
 
     def unmasked(self, submission, draw):
         """The function, after it was right without a mask."""
