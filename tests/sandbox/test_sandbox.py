@@ -313,7 +313,7 @@ with WarmParent() as parent:
     child.kill()
 """
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=600)
     assert done.stdout.strip() == is_so, done.stderr
 
 
