@@ -130,4 +130,4 @@ def share_right(folder):
 
 # the graded class of a benchmark in a word, for the notes below a table
 MAKE_OF_ANY = "Each exercise is right, in one of many styles, or wrong with equal chances; all notebooks are different"
-MAKE = f"{MAKE_OF_ANY}, the seven assignments in equal shares"
+MAKE = f"{MAKE_OF_ANY}, all assignments in equal shares"

@@ -29,6 +29,9 @@ class TestCappedAttention(ScoredChecks):
     def mild(self, heads=H, dtype=torch.float32):
         return 1024.0
 
+    def slips(self, scores):
+        return [scores.square()]  # times their tanh instead of the cap
+
     def strongest(self, heads=H):
         return 1 / 64, 50.0
 

@@ -92,8 +92,8 @@ def mixes(
     raise CheckFailed(f"{what[:1].upper()}{what[1:]} is no average that a softmax of the scores would weigh.")
 
 
-def grow_with(scores: torch.Tensor, weights: torch.Tensor, what: str) -> None:
-    """Raises CheckFailed unless `weights` (…, t, s) are those of a softmax of `scores` (…, t, s), up to some slips.
+def is_softmax(weights: torch.Tensor, scores: torch.Tensor) -> bool:
+    """Whether `weights` (…, t, s) are those of a softmax of `scores` (…, t, s), up to some slips.
 
     The logarithms of the weights must grow with the scores by one slope above 0, however small. Let through are any
     scale, a factor of each query (rows that don't sum to 1) and, where there are several queries, one of each key (a
@@ -103,8 +103,7 @@ def grow_with(scores: torch.Tensor, weights: torch.Tensor, what: str) -> None:
     for dim in (-1, -2) if scores.shape[-2] > 1 else (-1,):  # what no factor explains is left
         scores, grown = (x - x.mean(dim, keepdim=True) for x in (scores, grown))
     slope = (grown * scores).sum() / scores.square().sum()
-    if not ((weights > 0).all() and slope > 1e-5 and (grown - slope * scores).norm() <= 0.05 * grown.norm()):
-        raise CheckFailed(f"{what[:1].upper()}{what[1:]} are not those that a softmax of the scores gives.")
+    return bool((weights > 0).all() and slope > 1e-5 and (grown - slope * scores).norm() <= 0.05 * grown.norm())
 
 
 def last_mixes_softly(got: torch.Tensor, scores: torch.Tensor, values: torch.Tensor, what: str) -> None:
@@ -113,7 +112,8 @@ def last_mixes_softly(got: torch.Tensor, scores: torch.Tensor, values: torch.Ten
     The `values` (…, s, dv) are independent of each other, so the weights can be told from the output.
     """
     weights = got[..., -1:, :].detach().double() @ torch.linalg.pinv(values.double())
-    grow_with(scores[..., -1:, :], weights, what)
+    if not is_softmax(weights, scores[..., -1:, :]):
+        raise CheckFailed(f"{what[:1].upper()}{what[1:]} are not those that a softmax of the scores gives.")
 
 
 @remembered
