@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeGuard, TypeVar
 import torch
 
 from .inside import wire
+from .inside.held import MOST_NUMBERS
 
 T = TypeVar("T")
 Shapes: TypeAlias = Mapping[str, torch.Size]  # the shapes of parameters by name
@@ -198,7 +199,7 @@ def held(reply: wire.Message, tensors: wire.Tensors) -> Held:
     """What an object holds. Raises WireError."""
     size, numbers = _field(int, reply, "size"), wire.unpack(reply.get("numbers"), tensors)
     is_row = _is_tensor(numbers) and numbers.dim() == 1 and numbers.dtype == torch.float64
-    if size < 0 or not is_row or (numbers.diff() <= 0).any():
+    if size < 0 or not is_row or len(numbers) > MOST_NUMBERS or (numbers.diff() <= 0).any():
         raise wire.WireError("what an object holds is not told in numbers")
     return Held(size, numbers)
 

@@ -119,6 +119,7 @@ def test_an_object_that_will_not_be_looked_into_is_an_error_of_its_own():
         (2, torch.ones(1, 2, dtype=torch.float64)),
         (2, torch.ones(2)),
         (2, torch.tensor([2.0, 1.0], dtype=torch.float64)),
+        (2**20, torch.arange(held.MOST_NUMBERS + 1, dtype=torch.float64)),
     ],
 )
 def test_a_reply_that_tells_it_otherwise_is_refused(size, numbers):
