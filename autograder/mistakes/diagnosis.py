@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cachetools import LRUCache
 
+from .. import course
 from ..checks.api import CATEGORIES
 from ..checks.proxies import Transcript
 from ..checks.runner import Stopped
@@ -34,7 +35,7 @@ from ..checks.source_text import NoDefinition, Source, definition
 from ..sandbox.inside import wire
 from ..verdict import Check, Diagnosis
 from .bank import Bank, Mistake, bank
-from .evidence import DIFFERENT, Likeness, accepts_alike, likeness
+from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness
 from .fingerprint import fingerprint
 from .hypotheses import Behaviour, Behaviours, contradict, without_numbers
 from .lines import akin, line_of, share_of
@@ -219,13 +220,18 @@ class Search:
         """How what a failed check saw of the student compares with what it sees of this answer."""
         if (one, name) not in self.seen:
             seen, right = one.at(name), self.behaviours.right.at(name)
-            found = likeness(self.run.transcripts[name], seen.transcript, right.transcript)
+            found = self._compared(self.run.transcripts[name], seen.transcript, right.transcript)
             if found.alike and not found.telling:  # nothing that it saw is wrong, so what counts is what it says
                 found = Likeness(without_numbers(self.failed[name].reason) == seen.reason, telling=False)
             if found.alike and not self._ends_alike(one, name):
                 found = DIFFERENT
             self.seen[one, name] = found
         return self.seen[one, name]
+
+    def _compared(self, student: Transcript, mistake: Transcript, right: Transcript) -> Likeness:
+        """How a student's transcript compares with a mistake's, as the exercise has it with rounding."""
+        in_float64 = getattr(course.module_of(self.run.exercise, "checks"), "IN_FLOAT32", IN_FLOAT64)
+        return likeness(student, mistake, right, in_float64)
 
     def _ends_alike(self, one: Behaviour, name: str) -> bool:
         """Whether a check may have ended at such a line of the student's, if an error ended it: messages mislead."""
@@ -273,7 +279,7 @@ class Search:
             return True
         answers, right = self._answers(name), self.behaviours.right.answers(name)
         try:
-            return answers is not None and likeness(answers, one.answers(name), right).alike
+            return answers is not None and self._compared(answers, one.answers(name), right).alike
         except wire.WireError:  # it gives more than a student's process may
             return False
 
@@ -445,7 +451,7 @@ class Search:
         if not one.at(check.name).failed:
             return False
         seen, right = one.at(check.name).transcript, self.behaviours.right.at(check.name).transcript
-        return not seen.by_chance or not likeness(self.run.transcripts[check.name], seen, right).alike
+        return not seen.by_chance or not self._compared(self.run.transcripts[check.name], seen, right).alike
 
     def _effect(self, one: Behaviour, is_alike: Comparison) -> Effect:
         """In which failed checks it is not like a right answer, and in which of them the student is like it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -13,7 +14,8 @@ from ..checks.proxies import OF_TORCH, Counts, Transcript, largest
 from ..sandbox.inside import wire
 
 # Rounding, relative to the largest value: values that differ by less may come from the same formula, written otherwise.
-ROUNDING = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3, torch.float64: 1e-9}
+IN_FLOAT64 = 1e-9
+ROUNDING = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3, torch.float64: IN_FLOAT64}
 VISIBLE = 0.1  # of ROUNDING: a mistake that changes values by less does not act there
 NEARER = 0.2  # the student's values may be this far from the mistake's, relative to the mistake's from the right ones
 
@@ -31,11 +33,15 @@ class Likeness(NamedTuple):
 DIFFERENT = Likeness(alike=False, telling=False)
 
 
-def likeness(student: Transcript, mistake: Transcript, right: Transcript) -> Likeness:
-    """How a student's transcript compares with a mistake's, given the right answer's."""
+def likeness(student: Transcript, mistake: Transcript, right: Transcript, in_float64: float = IN_FLOAT64) -> Likeness:
+    """How a student's transcript compares with a mistake's, given the right answer's.
+
+    `in_float64` is the rounding of float64 values, for an exercise in which parts of them may be made in float32.
+    """
     if len(student.entries) != len(mistake.entries):
         return DIFFERENT
-    return _of_all(student.entries, mistake.entries, right.entries, _entries)
+    compare = functools.partial(_entries, in_float64=in_float64)
+    return _of_all(student.entries, mistake.entries, right.entries, compare)
 
 
 def _of_all(
@@ -57,8 +63,8 @@ def _of_all(
     return Likeness(True, telling, loosely)
 
 
-def _entries(student: Any, mistake: Any, right: Any) -> Likeness:
-    found = _compared(student, mistake, right)
+def _entries(student: Any, mistake: Any, right: Any, in_float64: float) -> Likeness:
+    found = _compared(student, mistake, right, in_float64)
     if not found.alike and _refuses(right) and _goes_on(mistake) and _goes_on(student):
         # what becomes of it depends on how the rest is written
         return Likeness(True, telling=True, loosely=True)
@@ -98,16 +104,17 @@ def _goes_on(entry: Any) -> bool:
     return not (isinstance(given, list) and given and all(part is None for part in given))
 
 
-def _compared(student: Any, mistake: Any, right: Any) -> Likeness:
+def _compared(student: Any, mistake: Any, right: Any, in_float64: float = IN_FLOAT64) -> Likeness:
     if isinstance(student, torch.Tensor) and isinstance(mistake, torch.Tensor):
-        return _tensors(student, mistake, right)
+        return _tensors(student, mistake, right, in_float64)
     if type(student) is not type(mistake):
         return DIFFERENT
     if isinstance(student, (list, tuple)):
         if len(student) != len(mistake):
             return DIFFERENT
         fits = type(right) is type(mistake) and len(right) == len(mistake)
-        inside = _of_all(student, mistake, right if fits else (), _compared)
+        compare = functools.partial(_compared, in_float64=in_float64)
+        inside = _of_all(student, mistake, right if fits else (), compare)
         return inside if fits or not inside.alike else Likeness(True, True)
     if isinstance(student, dict):
         if student.keys() != mistake.keys():
@@ -115,7 +122,7 @@ def _compared(student: Any, mistake: Any, right: Any) -> Likeness:
         fits = isinstance(right, dict) and right.keys() == mistake.keys()
         keys = list(student)
         expected = [right[key] for key in keys] if fits else NOTHING
-        return _compared([student[key] for key in keys], [mistake[key] for key in keys], expected)
+        return _compared([student[key] for key in keys], [mistake[key] for key in keys], expected, in_float64)
     if isinstance(student, wire.Opaque):
         is_right = isinstance(right, wire.Opaque) and right.name == mistake.name
         return Likeness(student.name == mistake.name, not is_right)
@@ -125,7 +132,7 @@ def _compared(student: Any, mistake: Any, right: Any) -> Likeness:
     return Likeness(student == mistake, type(right) is not type(mistake) or right != mistake)
 
 
-def _tensors(student: torch.Tensor, mistake: torch.Tensor, right: Any) -> Likeness:
+def _tensors(student: torch.Tensor, mistake: torch.Tensor, right: Any, in_float64: float) -> Likeness:
     """Alike up to rounding, and, where the mistake changes values, far nearer to its values than to the right ones."""
     if _form(student) != _form(mistake):
         return DIFFERENT
@@ -134,7 +141,7 @@ def _tensors(student: torch.Tensor, mistake: torch.Tensor, right: Any) -> Likene
         return Likeness(True, not comparable)
     if not student.dtype.is_floating_point:
         return Likeness(torch.equal(student, mistake), not (comparable and torch.equal(right, mistake)))
-    rounding = ROUNDING.get(student.dtype, 1e-9)
+    rounding = in_float64 if student.dtype is torch.float64 else ROUNDING.get(student.dtype, IN_FLOAT64)
     error, size = _distance(student, mistake), _size(mistake)
     if not error <= rounding * size + 1e-12:
         return DIFFERENT

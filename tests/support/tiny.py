@@ -86,6 +86,11 @@ def start(place, *arguments, command="grade", name=NAME, before=()):
     )
 
 
+# Exit codes after Ctrl-C. If it comes while an import makes a class from text, as dataclasses do, Python remembers that
+# and ends itself by the signal, whatever exit code it was given (Py_RunMain); a shell says 130 for both.
+STOPPED = {130, -signal.SIGINT}
+
+
 def ended(run, seconds=180):
     """(exit code, all output below the line that names the course) of a run that ends by itself."""
     try:

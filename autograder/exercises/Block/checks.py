@@ -38,7 +38,7 @@ from ..reference import qkv
 
 NORMS = ("attention_norm.weight", "mlp_norm.weight")
 ATTENTION, MLP = "attention.out_proj.weight", "mlp.W_down.weight"  # with these at 0, a half of the block does nothing
-IN_FLOAT32 = 1e-5  # of float64, where angles and norms may be made in float32
+IN_FLOAT32 = reference.IN_FLOAT32
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def wrong_step(submission, draw):
             says = f"Where the {other} gives 0, the output is no sum of x and {what}: look at that half."
             return steps.Step(name, says)
         if (numbers - 1).abs().max() > 1e-2:
-            of_found, of_x = numbers[0, 0].tolist()
+            of_found, of_x = (round(number, 4) + 0.0 for number in numbers[0, 0].tolist())  # and no -0
             says = "Where the {} gives 0, the output is {:.2g} times x and {:.2g} times {}: it should be once each."
             return steps.Step(name, says.format(other, of_x, of_found, what))
     return None

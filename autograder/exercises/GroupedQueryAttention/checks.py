@@ -19,7 +19,7 @@ from ..reference import heads as multi_head
 from ..reference import modern as reference
 from ..reference import qkv
 
-IN_FLOAT32 = 1e-5  # of float64, where angles and norms may be made in float32
+IN_FLOAT32 = reference.IN_FLOAT32
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,9 @@ from ...checks.gates import easy_case
 from ...checks.proxies import StudentError
 from ..families import easy_cases
 from ..families.many_heads.checks import first_of
-from ..reference import cached, qkv
+from ..reference import cached, modern, qkv
 
+IN_FLOAT32 = modern.IN_FLOAT32
 STANDS_FOR = "GroupedQueryAttention"  # the class whose `forward` is called: a KVCache is only handed to it
 
 B, T, D, H, KV, W = 2, 9, 10, 4, 2, 6  # batch, tokens, d_model, heads, key heads, head_dim: all different
@@ -83,6 +84,11 @@ def in_parts(submission, module, x, parts):
     return [first_of(module(part, cache)) for part in x.split(parts, dim=1)]
 
 
+def tokens_from(first, length):
+    """These tokens, in words."""
+    return f"token {first}" if length == 1 else f"tokens {first} to {first + length - 1}"
+
+
 def agree(submission, module, x, *ways):
     """Raises CheckFailed unless tokens in parts get the outputs that the module itself gives all at once."""
     whole = all_at_once(submission, module, x)
@@ -91,8 +97,7 @@ def agree(submission, module, x, *ways):
     for parts, outputs in zip(ways, got, strict=True):
         first = 0
         for length, output in zip(parts, outputs, strict=True):
-            which = f"token {first}" if length == 1 else f"tokens {first} to {first + length - 1}"
-            what = f"the output for {which}, with a cache that holds {first},"
+            what = f"the output for {tokens_from(first, length)}, with a cache that holds {first},"
             close(output, whole[:, first : first + length].double(), what)
             first += length
 
@@ -259,7 +264,8 @@ def test_caches_are_apart(submission, draw):
     whole = [all_at_once(submission, layer, x) for layer, x in texts]
     for number, (_, x, part, output) in enumerate(got):
         shape(whole[number % 3], x.shape, "the output without a cache")
-        what = f"the output for tokens {part.start} to {part.stop - 1} of one of three texts, each with its cache,"
+        which = tokens_from(part.start, part.stop - part.start)
+        what = f"the output for {which} of one of three texts, each with its cache,"
         close(output, whole[number % 3][:, part].double(), what)
     close(fresh, whole[0][:, :2].double(), "the output with a new cache")
 

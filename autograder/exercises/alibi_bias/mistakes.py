@@ -69,8 +69,8 @@ mistake(
 
 mistake(
     "sorted",
-    "The slopes are sorted. For a number of heads that is no power of two, those of the lower power come first, and the"
-    " ones between them after these.",
+    "The slopes are sorted. For a number of heads that is no power of two, those of the lower power come first, and"
+    " those taken from the next power after these, unsorted.",
     EACH="sorted({EACH}, reverse=True)",
 )
 mistake(

@@ -27,6 +27,8 @@ from ...checks.gates import easy_case
 from ..families.refusals import refusals
 from ..reference import modern
 
+IN_FLOAT32 = modern.IN_FLOAT32
+
 B, H, T = 2, 3, 5
 FAR = [0, 1, 257, 1000, 4097, 70001]  # bfloat16 has no 257, float16 no 4097 and no 70001
 

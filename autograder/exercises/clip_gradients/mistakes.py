@@ -94,6 +94,11 @@ mistake(
     FACTOR="1.0",
 )
 mistake(
+    "small-number-added",
+    "A small number is added to the length, so the gradients come out a little too short: divide by the length alone.",
+    FACTOR="max_norm / (length + 1e-6) if length > max_norm else 1.0",
+)
+mistake(
     "length-1",
     "Long gradients are shortened to the length 1: multiply by `max_norm` as well.",
     FACTOR="1 / length if length > max_norm else 1.0",

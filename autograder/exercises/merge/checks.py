@@ -178,7 +178,7 @@ def test_extreme(submission, draw):
 
 @check("masking", points=0.25)
 def test_one_side_empty(submission, draw):
-    """A side without keys, lse -inf, changes nothing, whatever its output holds: the other side comes out."""
+    """A side without keys, lse -inf, changes nothing, whatever numbers its output holds: the other side comes out."""
     merge = averaging(submission, draw)
     given, a, b = with_empty_sides(draw)
     got, right = parts(merge(*given)), long.merge(*given)

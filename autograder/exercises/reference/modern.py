@@ -12,6 +12,9 @@ from . import qkv
 from .heads import causal
 from .remembered import remembered
 
+# How far a right answer in float64 may be off where angles and norms are made in float32, which is allowed: relative.
+IN_FLOAT32 = 1e-5
+
 
 def rms_norm(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
     """x / √(mean of x² + eps) · weight: (…, d) -> (…, d) (Zhang and Sennrich 2019, equation 4)."""

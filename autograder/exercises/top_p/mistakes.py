@@ -116,7 +116,7 @@ mistake(
 )
 mistake(
     "scattered-the-wrong-way",
-    "`gather` picks by the order once more, where it should be undone: `scatter`, or the order's own `argsort`.",
+    "The order is applied once more, where it should be undone: `scatter` by it, or `gather` by its own `argsort`.",
     BACK="ordered.gather(-1, order)",
 )
 mistake(
