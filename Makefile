@@ -12,9 +12,11 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 demo: setup
 	$(BIN)/autograder demo
 
-# one worker per processor; the tests of a file stay together, since they share what is costly to make
+# one worker more than processors, since tests wait for other processes, too; the tests of a file stay together, since
+# they share what is costly to make
+WORKERS = $$(($$(nproc) + 1))
 test: setup
-	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder --durations=20
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20
 
 # what takes about a minute, and needs no sandbox, nbgrader, cluster or browser; EXERCISE=name: with all of that exercise
 QUICK := tests/test_imports.py tests/checks/test_runner.py tests/checks/test_source_text.py tests/submission \

@@ -45,7 +45,7 @@ def line_of(ran, cell, start):
 
 
 def test_a_loud_token_decides_rows_until_it_is_normed(ran):
-    assert ran.says("every query either gives it all of its weight, or nothing")
+    assert ran.says("every other query gives it nearly all of its weight, or none")
     calm, loud, normed = ran.values["seen_by"]
     others = [row for row in range(9) if row != 4]
     assert ((loud[others, 4] > 0.98) | (loud[others, 4] < 0.01)).all()
@@ -70,12 +70,13 @@ def test_turned_scores_know_the_distance_alone(ran):
         assert torch.allclose(turned.diagonal(i), turned.diagonal(i)[:1], atol=1e-5)
         assert added.diagonal(i).std() > 0.05
     assert torch.allclose(ran.values["far"], turned, atol=1e-3)
-    assert ran.says("the score of a query at place 7 and a key at place 5 is that of places 107 and 105")
+    assert ran.says("a query at place 7 and a key at place 5 is that of the same two at places 107 and 105")
 
 
 def test_what_bfloat16_makes_of_places(ran):
     assert ran.says("bfloat16 makes 256 of 257, and 260 of 259. Of 8192 places it tells 897 apart")
-    assert torch.tensor([257, 259]).bfloat16().tolist() == [256, 260] and ran.values["lost"] == 897
+    assert torch.tensor([257, 259]).bfloat16().tolist() == [256, 260]
+    assert len(torch.arange(8192).bfloat16().unique()) == 897
     assert ran.says("Of the numbers above 256 bfloat16 can hold every second one, above 512 every fourth")
     assert torch.arange(256, 513).bfloat16().unique().diff().unique().tolist() == [2]
     assert torch.arange(512, 1025).bfloat16().unique().diff().unique().tolist() == [4]
@@ -140,7 +141,7 @@ def test_the_block_pays_and_the_rest_is_within_chance(ran, poets):
     assert ran.says("It takes the loss from 2.0 to 1.8")
     assert losses["heads alone (lesson 07)"] == pytest.approx(2.0, abs=0.06)
     assert losses["in a block"] == pytest.approx(1.8, abs=0.05)
-    assert ran.says("within a few hundredths**, between 1.72 and 1.82") and 1.70 < losses["2 key heads"] < 1.83
+    assert ran.says("lies close together**, between 1.72 and 1.82") and 1.70 < losses["2 key heads"] < 1.83
     by_poet = (-read(ran, poets["2 key heads"][0], 16)).exp()
     together = -((by_poet + ran.values["by_table"]) / 2).log().mean().item()
     assert ran.says("Together they get to about 1.6, well below") and together == pytest.approx(1.6, abs=0.05)
@@ -174,12 +175,12 @@ def test_looking_at_a_poet_changes_nothing(ran):
 
 def test_a_long_text_must_be_trained(ran):
     before, after = (line_of(ran, "longer", name) for name in ("trained on 16 places", "and 100 steps on 64"))
-    assert ran.says("at 64 places it is about 2.8") and before[-1] == pytest.approx(2.8, abs=0.15)
+    assert ran.says("at 64 places it is 2.8 to 2.9") and before[-1] == pytest.approx(2.85, abs=0.15)
     assert before[-1] > 2.4  # worse than the table of one character, lesson 07
     assert ran.says("On 64 places it is about 1.85, on 16 it was about 1.75")
     assert after[-1] == pytest.approx(1.85, abs=0.06) and before[1] == pytest.approx(1.75, abs=0.04)
     places = ran.values["losses_at"](ran.values["long"], 64).mean(dim=0)
-    assert ran.says("about as low at place 60 as at place 16") and abs(places[59] - places[15]) < 0.12
+    assert ran.says("nearly as low at place 60 as at place 16") and abs(places[59] - places[15]) < 0.12
     assert ran.says("twice as large as the largest was before")
     short, long = (numbers(line)[-1] for line in ran.printed["longer"].splitlines() if "texts of" in line)
     assert long == 2 * short == 8 * 4 * 64 * 64 * 4
@@ -187,9 +188,10 @@ def test_a_long_text_must_be_trained(ran):
 
 def test_gates_wait_for_something(ran):
     gates = ran.values["gates"][:, ran.values["busiest"]]
-    assert ran.says("closed or nearly closed at most characters, and wide open at a few")
+    assert ran.says("at most characters they are near 0 or in the dip, and at a few they are wide open")
     assert (gates > gates.amax(dim=0) / 2).float().mean() < 0.2
     assert ran.says("More than half of all gates are below 0") and (ran.values["gates"] < 0).float().mean() > 0.5
+    assert ran.says("few are really closed") and (ran.values["gates"].abs() < 0.1).float().mean() < 0.3
 
 
 def test_the_poet_writes_words_of_the_poem(ran):

@@ -11,6 +11,7 @@ import psutil
 import pytest
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
 from nbgrader.api import Gradebook
+from tiny import STOPPED
 
 from autograder.batch import feedback_pool
 from autograder.errors import NbgraderError, UsageError
@@ -265,7 +266,7 @@ def test_ctrl_c_leaves_no_process_and_no_page_cut_short(copy):
         time.sleep(0.01)
     os.killpg(run.pid, signal.SIGINT)
     code, said = ended(run, below)
-    assert code in tiny.STOPPED and said.strip().endswith("run the same command again to go on."), said
+    assert code in STOPPED and said.strip().endswith("run the same command again to go on."), said
     written = [text for text, _ in pages(copy).values() if b"<html" in text]
     assert 0 < len(written) < len(NAMES) and all(text.rstrip().endswith(b"</html>") for text in written)
 
