@@ -87,18 +87,21 @@ def test_nothing_is_learnt_from_a_submission(right, requests):
 
 @pytest.mark.parametrize("name", list(course.assignments(ROOT)))
 def test_verdicts_are_what_they_are_without(grader, name, one_by_one):
-    """Of a class of the demo: right, wrong in many ways, ending its process."""
+    """Of a class of the demo: right, wrong in many ways, ending its process. One assignment is diagnosed as well."""
     assignment = course.assignments(ROOT)[name]
     release = json.loads((ROOT / "release" / name / f"{name}.ipynb").read_text(encoding="utf-8"))
-    students = [s for s in run.read_class(assignment)[::5] if "timeout" not in {e.status for e in s.expected.values()}]
+    students = [s for s in run.read_class(assignment)[2::5] if "timeout" not in {e.status for e in s.expected.values()}]
     solution = (ROOT / "solutions" / name / f"{name}.ipynb").read_bytes()
     notebooks = [solution, *(json.dumps(run.fill_in(release, student)).encode() for student in students)]
+
+    known = None if name.startswith("02") else (lambda exercise, checks: [])
 
     def verdicts():
         found = []
         for data in notebooks:
             cells = restore(read.read_notebook(data), assignment.cells, assignment)
-            found.append(grader.grade_cells(cells, assignment.exercises, SEED, "", name).verdict.to_dict())
+            graded = grader.grade_cells(cells, assignment.exercises, SEED, "", name, known=known)
+            found.append(graded.verdict.to_dict())
         return found
 
     grader.learn(name, SEED)
