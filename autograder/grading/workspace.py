@@ -266,12 +266,21 @@ class Workspace:
 
     def is_untouched(self, name: str) -> bool:
         """Whether the cell that defines `name` is as it was released: a stub, or the original to be fixed."""
-        defining = [cell for cell in self.cells if cell.runs and _defines(cell, name)]
-        if len(defining) != 1:
+        cell = self._defining(name)
+        if cell is None:
             return False
-        (cell,) = defining
         released = cell.known and (cell.known.blank or course.original_of(cell.known.source))
         return is_stub(cell.source, name) or bool(released and same_code(cell.source, released))
+
+    def is_stub(self, name: str) -> bool:
+        """Whether the cell that defines `name` computes nothing: there is no mistake in it that could be named."""
+        cell = self._defining(name)
+        return cell is not None and is_stub(cell.source, name)
+
+    def _defining(self, name: str) -> RestoredCell | None:
+        """The cell that defines `name`, if it is one alone."""
+        defining = [cell for cell in self.cells if cell.runs and _defines(cell, name)]
+        return defining[0] if len(defining) == 1 else None
 
     def names_used_by(self, name: str) -> set[str]:
         """The names that occur in the code of the cells that define `name`."""
