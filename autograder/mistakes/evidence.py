@@ -17,6 +17,7 @@ from ..sandbox.inside import wire
 IN_FLOAT64 = 1e-9
 ROUNDING = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3, torch.float64: IN_FLOAT64}
 VISIBLE = 0.1  # of ROUNDING: a mistake that changes values by less does not act there
+CLEAR = 100  # times a rounding: a mistake that changes values by more is told from it
 NEARER = 0.2  # the student's values may be this far from the mistake's, relative to the mistake's from the right ones
 
 NOTHING = object()  # stands for what the right answer has no counterpart of
@@ -141,13 +142,15 @@ def _tensors(student: torch.Tensor, mistake: torch.Tensor, right: Any, in_float6
         return Likeness(True, not comparable)
     if not student.dtype.is_floating_point:
         return Likeness(torch.equal(student, mistake), not (comparable and torch.equal(right, mistake)))
-    rounding = in_float64 if student.dtype is torch.float64 else ROUNDING.get(student.dtype, IN_FLOAT64)
     error, size = _distance(student, mistake), _size(mistake)
+    effect = _distance(mistake, right) if comparable else math.inf
+    rounding = ROUNDING.get(student.dtype, IN_FLOAT64)
+    if student.dtype is torch.float64 and not VISIBLE * rounding * size < effect < CLEAR * in_float64 * size:
+        rounding = in_float64  # but not for a mistake that is hardly more than such a rounding
     if not error <= rounding * size + 1e-12:
         return DIFFERENT
     if not comparable:
         return Likeness(True, _is_varied(mistake))
-    effect = _distance(mistake, right)
     if effect <= VISIBLE * rounding * max(size, _size(right)) + 1e-12:
         return Likeness(True, False)
     if error <= NEARER * effect:
