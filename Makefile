@@ -45,7 +45,7 @@ mutants: setup
 
 # the attacks, and the tables of what they came to
 hostile: setup
-	$(BIN)/python tests/support/security.py
+	PYTHONPATH=tests $(BIN)/python tests/support/security.py
 
 # every mistake rejected and named on other inputs, too
 seeds: setup

@@ -61,7 +61,10 @@ def at_level_process(attack, held):
     special = attack.expect.get("process", {})
     if "through" in special:
         return f"**gets through**: {special['through']}"
-    return f"held: {' or '.join(COMES_TO[s] for s in special['status'])}, by the watch" if special else "held"
+    if not special:
+        return "held"
+    by = ", by the watch" if special["seen"] else ""  # nothing need be seen where the watch may or may not be in time
+    return f"held: {' or '.join(COMES_TO[s] for s in special['status'])}{by}"
 
 
 def layer_table():
