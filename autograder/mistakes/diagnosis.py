@@ -170,6 +170,7 @@ class Search:
         self.passed = [check for check in run.checks if check.passed]
         self.ranks = {check.name: CATEGORIES.index(check.category) for check in run.checks}
         self.text, self.cells = _texts_of(run)
+        self.in_float64 = getattr(course.module_of(run.exercise, "checks"), "IN_FLOAT32", IN_FLOAT64)
         self.singles = [one for one in behaviours.singles if self._may_be_meant(one.mistake)]
         self.seen: dict[tuple[Behaviour, str], Likeness] = {}
         self.same: dict[tuple[Behaviour, str], bool] = {}
@@ -230,8 +231,7 @@ class Search:
 
     def _compared(self, student: Transcript, mistake: Transcript, right: Transcript) -> Likeness:
         """How a student's transcript compares with a mistake's, as the exercise has it with rounding."""
-        in_float64 = getattr(course.module_of(self.run.exercise, "checks"), "IN_FLOAT32", IN_FLOAT64)
-        return likeness(student, mistake, right, in_float64)
+        return likeness(student, mistake, right, self.in_float64)
 
     def _ends_alike(self, one: Behaviour, name: str) -> bool:
         """Whether a check may have ended at such a line of the student's, if an error ended it: messages mislead."""
