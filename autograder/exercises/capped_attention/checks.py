@@ -9,7 +9,8 @@ import torch
 
 from ...checks import steps
 from ...checks.api import CheckFailed, check, close, tensor
-from ..families.scored.checks import B, D, H, S, ScoredChecks, T, inputs, parts
+from ..families.attention.checks import B, D, H, S, T, inputs, parts
+from ..families.scored.checks import ScoredChecks
 from ..reference import long
 
 

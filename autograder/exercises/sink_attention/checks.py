@@ -7,7 +7,8 @@ import torch
 
 from ...checks import steps
 from ...checks.api import check, close, gate, tensor
-from ..families.scored.checks import B, D, H, S, ScoredChecks, T, inputs, parts
+from ..families.attention.checks import B, D, H, S, T, inputs, parts
+from ..families.scored.checks import ScoredChecks
 from ..reference import long, qkv
 
 FAR = -10000.0  # a sink so far below all scores takes nothing, in any dtype

@@ -29,31 +29,10 @@ from ....checks.api import (
 from ....checks.gates import easy_case
 from ...reference import qkv
 from .. import easy_cases
+from ..attention.checks import DV, B, D, H, S, T, inputs, parts, sizes
 
-B, H, T, S, D, DV = 2, 3, 5, 7, 16, 6  # all different; the root of 16 is exact in any dtype, and not its half
 E = 4  # where all sizes are equal
 PARTS = ("query", "key", "value")
-
-
-def inputs(draw, *leading, dtype=torch.float32, grad=False, d=D):
-    """A query, a key and a value of all-different sizes, with these leading dimensions."""
-    return [draw.normal(*leading, *size, dtype=dtype, grad=grad) for size in [(T, d), (S, d), (S, DV)]]
-
-
-def sizes(given):
-    """The shapes of the output and of the weights for this query, key and value."""
-    query, key, value = given[:3]
-    rows = (*query.shape[:-2], query.shape[-2])
-    return (*rows, value.shape[-1]), (*rows, key.shape[-2])
-
-
-def parts(got, given):
-    """The output and the weights, also from a pair in the wrong order; from the output alone, the weights are None."""
-    if isinstance(got, torch.Tensor):
-        return got, None
-    one, other = pair(got)
-    shapes = tuple(tuple(part.shape) if isinstance(part, torch.Tensor) else None for part in (other, one))
-    return (other, one) if shapes == sizes(given) != shapes[::-1] else (one, other)
 
 
 def extreme(draw, negative=False):
