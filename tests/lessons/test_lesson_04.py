@@ -277,5 +277,60 @@ def test_all_of_gpt2_is_fetched_once_and_by_halves_never(ran, distant, tmp_path)
     assert not (folder / "vocab.json").exists()
 
 
+def matmuls(d, h, t):
+    """Multiplications of one layer, product by product: (the four projections, the scores and the mix)."""
+    w = d // h
+    return 4 * (t * d * d), h * (t * w * t) + h * (t * t * w)
+
+
+def test_the_model_answer_on_the_cost_of_a_layer_is_right(ran):
+    """Its formulas, where one overtakes the other, what doubles, and GPT-2's numbers."""
+    said = ran.texts["question-layer-cost"]
+    assert r"$4 \cdot t \cdot d^2$ and $2 \cdot t^2 \cdot d$" in said and "$t > 2d$" in said
+    for d, h, t in ((768, 12, 1024), (96, 2, 50), (96, 8, 100)):
+        projections, scores_and_mix = matmuls(d, h, t)
+        assert (projections, scores_and_mix) == (4 * t * d**2, 2 * t**2 * d) == matmuls(d, 2 * h, t)
+        assert matmuls(d, h, 2 * t) == (2 * projections, 4 * scores_and_mix)
+    costs_more = [t for t in range(1500, 1600) if matmuls(768, 12, t)[1] > matmuls(768, 12, t)[0]]
+    assert costs_more[0] == 1537 and "from 1537 tokens on; at 1536 both cost the same" in said
+    projections, scores_and_mix = matmuls(768, 12, 1024)
+    assert f"{projections:,} multiplications" in said and f"mix {scores_and_mix:,}, two thirds" in said
+    assert 3 * scores_and_mix == 2 * projections
+    weights = torch.empty(12, 1024, 1024, dtype=torch.float32, device="meta")
+    assert f"{weights.numel() * weights.element_size():,} bytes, about 50 MB" in said and 48 * 2**20 == 50_331_648
+    assert "$t^2 \\cdot d$ for scores and mix, about, and $t > 4d$" in said  # who counts the allowed half
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_torch_counts_the_cost_that_the_question_asks_for(ran, monkeypatch, capsys, fused):
+    """In 2 FLOPs for a multiplication; in a layer that calls torch's own attention as well."""
+    printed = ran.printed["layer-cost-look"]
+    if fused:
+        monkeypatch.setitem(ran.values, "MultiHeadAttention", Fused)
+        exec(compile(ran.texts["layer-cost-look"], "layer-cost-look", "exec"), dict(ran.values))
+        printed = capsys.readouterr().out
+    rows = [[int(number.replace(",", "")) for number in line.split()] for line in printed.splitlines()[1:]]
+    assert len(rows) == 4 and {row[0] for row in rows}.isdisjoint({768})  # other sizes than the question's
+    for d, h, t, *counted in rows:
+        assert counted == [2 * number for number in matmuls(d, h, t)]
+    assert ran.says("that is 2 **FLOPs**", "takes $m \\cdot n \\cdot p$ of them")
+
+
+class Fused(nn.Module):
+    """A right `MultiHeadAttention` by torch's own attention, which is one step for a CPU."""
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads):
+        super().__init__()
+        self.heads, self.out_proj = num_heads, nn.Linear(d_out, d_out)
+        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=False) for _ in range(3))
+
+    def forward(self, x):
+        parts = [
+            to(x).unflatten(2, (self.heads, -1)).transpose(1, 2) for to in (self.W_query, self.W_key, self.W_value)
+        ]
+        found = nn.functional.scaled_dot_product_attention(*parts, is_causal=True)
+        return self.out_proj(found.transpose(1, 2).flatten(2))
+
+
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
