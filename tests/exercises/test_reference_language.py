@@ -74,21 +74,28 @@ def test_losses_are_torchs(generator):
     assert torch.allclose(language.losses(logits, targets), right, rtol=1e-12)
 
 
-def test_adamw_is_torchs(generator):
+@pytest.mark.parametrize(("rates", "max_norm"), [([0.05] * 12, math.inf), ([0.01 * (i + 1) for i in range(12)], 0.05)])
+def test_adamw_is_torchs(generator, rates, max_norm):
     model = stubs.Window(5, 6, 2, width=3, n_hidden=4).double()
     idx, targets = (torch.randint(4, (3, 6), generator=generator) for _ in range(2))
     start = {name: p.detach().clone() for name, p in model.named_parameters()}
     losses, state = language.adamw(
-        start, lambda s: language.losses(language.window_logits(idx, s, 2), targets).mean(), 12, 0.05
+        start, lambda s: language.losses(language.window_logits(idx, s, 2), targets).mean(), rates, max_norm
     )
-    optimizer, seen = torch.optim.AdamW(model.parameters(), lr=0.05), []
-    for _ in range(12):
+    optimizer, seen, lengths = torch.optim.AdamW(model.parameters()), [], []
+    for rate in rates:
         _, loss = model(idx, targets)
         optimizer.zero_grad()
         loss.backward()
+        gradients = language.clipped([parameter.grad for parameter in model.parameters()], max_norm)
+        lengths.append(torch.cat([p.grad.flatten() for p in model.parameters()]).norm().item())
+        for parameter, gradient in zip(model.parameters(), gradients, strict=True):
+            parameter.grad = gradient
+        optimizer.param_groups[0]["lr"] = rate
         optimizer.step()
         seen.append(loss.item())
     assert losses == pytest.approx(seen, rel=1e-10)
+    assert max_norm == math.inf or max(lengths) > max_norm  # or nothing would be clipped
     for name, parameter in model.named_parameters():
         assert torch.allclose(state[name], parameter, rtol=1e-8, atol=1e-12)
         assert not torch.equal(start[name], state[name])

@@ -120,11 +120,15 @@ def losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 
 def adamw(
-    state: State, loss_of: Callable[[dict[str, torch.Tensor]], torch.Tensor], steps: int, lr: float
+    state: State,
+    loss_of: Callable[[dict[str, torch.Tensor]], torch.Tensor],
+    rates: Sequence[float],
+    max_norm: float = math.inf,
 ) -> tuple[list[float], dict[str, torch.Tensor]]:
     """Train weights by name with AdamW: (the loss before each step, the weights after the last), in float64.
 
-    `loss_of(state)` is the loss of a step. `state` itself stays as it is.
+    `loss_of(state)` is the loss of a step, `rates` has the learning rate of each. Gradients that are longer than
+    `max_norm` together are shortened to it. `state` itself stays as it is.
     """
     weights = torch.cat([weight.detach().double().flatten() for weight in state.values()])  # all in one, to be quick
     sizes = [weight.numel() for weight in state.values()]
@@ -133,10 +137,11 @@ def adamw(
         return {name: part.view(state[name].shape) for name, part in zip(state, weights.split(sizes), strict=True)}
 
     first, second, found = torch.zeros_like(weights), torch.zeros_like(weights), []
-    for step in range(1, steps + 1):
+    for step, lr in enumerate(rates, start=1):
         loss = loss_of(named(weights.requires_grad_()))
         found.append(loss.item())
         (slope,) = torch.autograd.grad(loss, weights)
+        slope *= min(1.0, max_norm / slope.norm().clamp(min=1e-300).item())
         weights = weights.detach()
         first = BETAS[0] * first + (1 - BETAS[0]) * slope
         second = BETAS[1] * second + (1 - BETAS[1]) * slope**2

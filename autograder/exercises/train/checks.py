@@ -1,192 +1,42 @@
 """Checks of `train(model, data, steps, batch_size=32, lr=1e-3, generator=None)`: the loss of every step.
 
-The model is a stub (`Window` or, for a long run, `Table`, in sandbox/inside/stubs.py). A text of block_size + 1 tokens
-holds one block, so all batches from it are alike, and losses and weights are those that AdamW's definition gives,
-however batches are drawn. With lr = 0 the weights stay the same, so a loss tells which blocks it came from. Finally, a
-longer run must really learn: the trained weights are evaluated here, on unseen text. Right answers are rejected by
-chance less than once in 10^6; where chance plays a part, the check says how. Every check but the first stands on two
-steps, and those in which no weight moves, or has to, also make sure that there is some training (`trier`). The form in
-which losses are returned is asked for in the first check alone.
+How a model's training is followed says families/training. Here a longer run must really learn, too: the trained weights
+are evaluated here, on unseen text. Right answers are rejected by chance less than once in 10^6; where chance plays a
+part, the check says how. Every check but the first stands on two steps, and those in which no weight moves, or has to,
+also make sure that there is some training (`trier`). The form in which losses are returned is asked for in the first
+check alone.
 """
-
-import functools
 
 import torch
 
-from ...checks.api import CheckFailed, check, close, frequencies, gate, kind_of, number
+from ...checks.api import CheckFailed, check, frequencies, gate
 from ...checks.gates import easy_case
 from ...checks.proxies import Counts
 from ...sandbox.inside.wire import Generator
 from ..families.drawing.checks import generator_told
+from ..families.training import checks as training
+from ..families.training.checks import (
+    Model,
+    TableModel,
+    losses_in,
+    same_losses,
+    same_weights,
+    seed_of,
+    shortest,
+    text_of,
+    wanted,
+    weights_of,
+)
 from ..reference import language
-from ..reference.remembered import remembered
 
 NO_DEVICE = "Its checks look at losses."  # why no check is made on a GPU
 NO_TENSORS = "It gives a list of losses."  # why it is not tried with tensors of random values
 
-V, BLOCK, MEMORY, WIDTH, HIDDEN = 5, 4, 2, 3, 4
+TRAINER = training.Trainer("train", rates=lambda steps, lr: [lr] * steps)
 RULE = {"vocab_size": 4, "noise": 0.15}
 STEPS, LAST, LEARNT_BLOCK = 40, 10, 8
 FLOOR = language.full_loss(**RULE, block_size=LEARNT_BLOCK)  # the loss of a model that knows the rule
 BELOW, ABOVE = 0.15, 0.3
-
-
-class Model:
-    """A stub model in the sandbox, and its initial weights."""
-
-    def __init__(
-        self, submission, draw, v=V, block_size=BLOCK, memory=MEMORY, width=WIDTH, n_hidden=HIDDEN, in_train=1.0
-    ):
-        sizes = {"vocab_size": v, "block_size": block_size, "memory": memory, "width": width, "n_hidden": n_hidden}
-        shapes = {
-            "embedding.weight": (v + 1, width),
-            "hidden.weight": (n_hidden, memory * width),
-            "hidden.bias": (n_hidden,),
-            "out.weight": (v, n_hidden),
-            "out.bias": (v,),
-        }
-        self.memory, self.block_size, self.in_train = memory, block_size, in_train
-        self.make(submission, draw, "Window", sizes, shapes)
-
-    def make(self, submission, draw, stub, sizes, shapes):
-        """Build the stub and draw its weights."""
-        self.drawn = functools.partial(draw.state, shapes, torch.float64)
-        self.proxy = submission.stub(stub, **sizes, in_train=self.in_train).to(dtype=torch.float64)
-        self.start_anew()
-
-    def start_anew(self):
-        """Draw new initial weights and load them."""
-        self.state = self.drawn()
-        self.reset()
-
-    def reset(self):
-        """Load the initial weights again and switch to train mode."""
-        self.proxy.load(self.state)
-        return self.proxy.train()
-
-    def losses(self, data, state):
-        """The losses in train mode in all blocks of a text with these weights: (n - block_size, block_size)."""
-        return losses_in_blocks(data, state, self.block_size, self.memory, self.in_train)
-
-    def loss(self, data, in_train=None):
-        """The mean of these losses with the initial weights, (1,); with another factor, what it would be."""
-        factor = self.in_train if in_train is None else in_train
-        return losses_in_blocks(data, self.state, self.block_size, self.memory, factor).mean()[None]
-
-    def tells(self, data):
-        """Whether the loss of a text of one block is far from that with wrong targets and that of its last token."""
-        return tells(data, self.state, self.block_size, self.memory, self.in_train)
-
-    def trained(self, data, steps, lr):
-        """(the loss before each step, the weights after the last) for a text of one block, by AdamW's definition."""
-        return trained(data, self.state, self.block_size, self.memory, self.in_train, steps, lr)
-
-
-class TableModel(Model):
-    """The stub `Table`, each of whose steps takes half as long."""
-
-    def __init__(self, submission, draw, in_train=1.0):
-        self.memory, self.block_size, self.in_train = 1, BLOCK, in_train
-        self.make(submission, draw, "Table", {"vocab_size": V, "block_size": BLOCK}, {"rows.weight": (V, V)})
-
-
-def logits_of(inputs, state, memory):
-    """The logits in eval mode of the stub that has these weights."""
-    if "rows.weight" in state:
-        return language.table_logits(inputs, state)
-    return language.window_logits(inputs, state, memory)
-
-
-@remembered
-def losses_in_blocks(data, state, block_size, memory, in_train):
-    """See `Model.losses`."""
-    inputs, targets = language.blocks(data, block_size)
-    return language.losses(in_train * logits_of(inputs, state, memory), targets)
-
-
-@remembered
-def tells(data, state, block_size, memory, in_train):
-    """See `Model.tells`."""
-    inputs, targets = language.blocks(data, block_size)
-    logits = in_train * logits_of(inputs, state, memory)
-    wrong = [language.losses(logits, other).mean() for other in (inputs, targets.roll(1, 1), targets.roll(-1, 1))]
-    right = language.losses(logits, targets)
-    return all((one - right.mean()).abs() > 0.05 * right.mean() for one in (*wrong, right[:, -1].mean()))
-
-
-@remembered
-def trained(data, state, block_size, memory, in_train, steps, lr):
-    """See `Model.trained`."""
-    inputs, targets = language.blocks(data, block_size)
-
-    def mean(state):
-        return language.losses(in_train * logits_of(inputs, state, memory), targets).mean()
-
-    losses, state = language.adamw(state, mean, steps, lr)
-    return torch.tensor(losses, dtype=torch.float64), state
-
-
-def text_of(draw, n, v=V):
-    return torch.randint(v, (n,), generator=draw.generator)
-
-
-def shortest(draw, block_size=BLOCK, v=V):
-    """A text of one block in which neighbours differ, without the last two tokens of the vocabulary.
-
-    With equal neighbours, targets that are not shifted would be right.
-    """
-    return (1 + text_of(draw, block_size + 1, v - 3)).cumsum(0) % (v - 2)
-
-
-def losses_of(submission, value, steps):
-    """The losses, (steps,), as float64. Raises CheckFailed unless they are that many numbers."""
-    if not isinstance(value, (list, tuple)):
-        submission.note(kind_of(value))
-        raise CheckFailed(f"It should return the losses of all steps as a list, but it returned {kind_of(value)}.")
-    numbers = [number(one) for one in value]
-    submission.note(len(numbers))
-    if not all(isinstance(one, (int, float)) for one in numbers):
-        raise CheckFailed("The losses should be numbers.")
-    if len(numbers) != steps:
-        raise CheckFailed(f"After {steps} steps there should be as many losses; {len(numbers)} came.")
-    return torch.tensor(numbers, dtype=torch.float64)
-
-
-def losses_in(submission, value):
-    """The losses that came, (n,), as float64, in whatever form; none if none came."""
-    for part in (value, *(value if isinstance(value, (list, tuple)) else ())):
-        if isinstance(part, torch.Tensor) and part.dim() == 1:
-            part = part.tolist()
-        if isinstance(part, (list, tuple)) and part and all(isinstance(number(one), (int, float)) for one in part):
-            submission.note(len(part))
-            return torch.tensor([number(one) for one in part], dtype=torch.float64)
-    submission.note(kind_of(value))
-    return torch.zeros(0, dtype=torch.float64)
-
-
-def wanted(losses):
-    """The losses. Raises CheckFailed if there are none."""
-    if len(losses) == 0:
-        raise CheckFailed("It should return the losses of all steps as a list: without them nothing can be said here.")
-    return losses
-
-
-def same_losses(submission, got, right, what, tolerance=1e-6):
-    """Raises CheckFailed unless the losses are these."""
-    submission.note(got)
-    if len(got) != len(right):
-        raise CheckFailed(f"There should be {len(right)} losses; {len(got)} came.")
-    wrong = (got - right).abs() > tolerance * right.abs().max()
-    if wrong.any() or not torch.isfinite(got).all():
-        step = int((wrong | ~torch.isfinite(got)).nonzero()[0])
-        raise CheckFailed(f"The loss of step {step + 1} {what} should be {right[step]:.5f}, but it is {got[step]:.5f}.")
-
-
-def same_weights(model, state, what):
-    """Raises CheckFailed unless the model's weights are these."""
-    got = model.proxy.parameters(telling=True)
-    for name, right in state.items():
-        close(got.get(name), right, f"{name} after {what}", tolerance=1e-6, dtype=torch.float64)
 
 
 def ready(submission, draw):
@@ -197,42 +47,8 @@ def ready(submission, draw):
 
 @easy_case
 def begins(submission, draw):
-    """Raises CheckFailed unless of two steps the first loss is about right, or the weights move to where they should.
-
-    So a loss that is not returned, or too large by a factor, does not cost the points for the weights.
-    """
-    begun(submission, draw, 2)
-
-
-def begun(submission, draw, steps):
-    """(the model, its text, the losses that came), after so many steps that began rightly."""
-    function, model, data = submission.function("train"), Model(submission, draw), shortest(draw)
-    while not model.tells(data):  # wrong code would pass on half of the texts, and on all of them for some models
-        model.start_anew()
-        data = shortest(draw)
-    got = losses_in(submission, function.sample(model.proxy, data, steps, 2, 0.05, seed=1))
-    submission.note(got)
-    losses, state = model.trained(data, steps, 0.05)
-    if len(got) == 0 or (got[0] - losses[0]).abs() > 0.01 * losses[0]:
-        weights = weights_of(model)
-        if any((weights[name] - state[name]).abs().max() > 1e-3 for name in state):
-            same_losses(submission, wanted(got)[:1], losses[:1], f"of {steps}", tolerance=0.01)
-    return model, data, got
-
-
-def left_behind(model):
-    """Observe whether a gradient was left, if no weight moved: was it cleared too soon, or never used?"""
-    if all(torch.equal(weight, model.state[name]) for name, weight in weights_of(model).items()):
-        model.proxy.method("out").method("bias").attribute("grad")
-
-
-def weights_of(model):
-    """The model's weights by name. Raises CheckFailed if one is no longer a tensor of its original shape."""
-    got = model.proxy.parameters()
-    for name, weight in model.state.items():
-        if not isinstance(got.get(name), torch.Tensor) or got[name].shape != weight.shape:
-            raise CheckFailed(f"After training, {name} is not what it was made to be.")
-    return {name: got[name].double() for name in model.state}
+    """Raises CheckFailed unless two steps begin rightly (`training.begun`)."""
+    training.begun(submission, draw, TRAINER, 2)
 
 
 @gate()
@@ -240,7 +56,7 @@ def learner(submission, draw):
     """The function, after 8 steps of it have lowered the loss about as far as they should."""
     function, model, data = ready(submission, draw), Model(submission, draw), shortest(draw)
     function.sample(model.proxy, data, 8, 2, 0.05, seed=1)
-    before, right = model.loss(data).item(), model.losses(data, model.trained(data, 8, 0.05)[1]).mean().item()
+    before, right = model.loss(data).item(), model.losses(data, model.trained(data, [0.05] * 8)[1]).mean().item()
     way = (before - model.losses(data, weights_of(model)).mean().item()) / (before - right)
     submission.note(torch.tensor(way))
     if not 0.9 < way < 1.1:
@@ -258,38 +74,14 @@ def trier(submission, draw):
 
 @easy_case
 def tries(submission, draw):
-    """Raises CheckFailed unless it is seen to train, however badly: losses alone do not show that.
-
-    In 3 steps the loss falls by part of what it should, or the losses show that a copy of the model learns, or at least
-    a gradient is left behind, or came back to the model.
-    """
-    model, data, got = begun(submission, draw, 3)
-    losses, state = model.trained(data, 3, 0.05)
-    fell, should = (losses[0] - model.losses(data, weights).mean() for weights in (weights_of(model), state))
-    learns = bool(fell > 0.1 * should or (len(got) == 3 and torch.allclose(got, losses, rtol=1e-3)))
-    submission.note(learns)
-    left = learns or model.proxy.method("out").method("bias").attribute("grad") is not None
-    if not left and not model.proxy.attribute("differentiated"):
-        raise CheckFailed("In 3 steps no weight changed much, and none has a gradient: nothing was learnt.")
-
-
-def seed_of(draw):
-    return draw.integer(0, 2**30)
+    """Raises CheckFailed unless it is seen to train, however badly."""
+    training.tried(submission, draw, TRAINER)
 
 
 @check("shape", points=0.5)
 def test_list_of_losses(submission, draw):
     """It returns a list of plain numbers, of type float: the loss of each step, the first before anything is learnt."""
-    function, model, data = submission.function("train"), Model(submission, draw), shortest(draw)
-    for steps in (1, 4):
-        model.reset()
-        value = function.sample(model.proxy, data, steps, 3, 0.01, seed=0)
-        losses = losses_of(submission, value, steps)
-        submission.note(losses, [kind_of(one) for one in value])
-        same_losses(submission, losses[:1], model.loss(data), f"of {steps}")
-        if type(value) is not list or any(type(one) is not float for one in value):
-            wrong = next((one for one in value if type(one) is not float), value)
-            raise CheckFailed(f"It should be a list of numbers of type float; there is {kind_of(wrong)}.")
+    training.listed(submission, draw, TRAINER)
 
 
 @check("values", points=0.5)
@@ -300,13 +92,13 @@ def test_one_step(submission, draw):
         model.reset()
         function.sample(model.proxy, data, 1, *arguments, seed=0)
         try:
-            same_weights(model, model.trained(data, 1, lr)[1], f"a step with lr = {lr:g}")
+            same_weights(model, model.trained(data, [lr])[1], f"a step with lr = {lr:g}")
         except CheckFailed:
-            left_behind(model)
+            training.left_behind(model)
             raise
     large, data = Model(submission, draw, v=23, block_size=33, memory=3, n_hidden=9), shortest(draw, 33, 23)
     function.sample(large.proxy, data, 1, 9, 0.01, seed=0)
-    same_weights(large, large.trained(data, 1, 0.01)[1], "a step with 9 blocks of 33 tokens")
+    same_weights(large, large.trained(data, [0.01])[1], "a step with 9 blocks of 33 tokens")
 
 
 @check("values", points=1)
@@ -314,7 +106,7 @@ def test_steps(submission, draw):
     """120 steps are alike: each goes on from the weights of the one before, with its own gradients, the same `lr`."""
     function, model, data = ready(submission, draw), TableModel(submission, draw, in_train=6.0), shortest(draw)
     got = losses_in(submission, function.sample(model.proxy, data, 120, 3, 0.01, seed=1))
-    right, state = model.trained(data, 120, 0.01)
+    right, state = model.trained(data, [0.01] * 120)
     if len(got):
         same_losses(submission, got, right, "of 120")
     same_weights(model, state, "120 steps")
@@ -403,12 +195,8 @@ def test_generator(submission, draw):
 @check("mode", points=0.5)
 def test_train_mode(submission, draw):
     """The model is in train mode during every step, also if it comes in eval mode."""
-    function, model, data = trier(submission, draw), Model(submission, draw, in_train=0.5), shortest(draw)
-    while (model.loss(data) - model.loss(data, in_train=1.0)).abs() < 0.1 * model.loss(data):
-        model.start_anew()
-    model.proxy.eval()
-    got = wanted(losses_in(submission, function.sample(model.proxy, data, 3, 2, 0.0, seed=1)))
-    same_losses(submission, got, model.loss(data).repeat(len(got)), "in train mode", tolerance=0.02)
+    trier(submission, draw)
+    training.in_train_mode(submission, draw, TRAINER)
 
 
 def learnt(submission, draw):
@@ -442,27 +230,5 @@ def test_learns(submission, draw):
 @check("mode", points=0.5, witnessed=True)
 def test_what_the_model_sees(submission, draw):
     """The model is given new batches of (batch_size, block_size) blocks; a generator leaves torch's own as it was."""
-    function, steps, v, size = ready(submission, draw), 5, 40, 3
-    model = Model(submission, draw, v=v)
-    data = torch.randperm(v, generator=draw.generator)
-    function.sample(model.proxy, data, steps, size, 0.01, Generator(seed_of(draw)), seed=5)
-    drew, seen = submission.last.drew, [call for call in model.proxy.seen() if call.graph and call.training]
-    submission.note(drew)
-    inputs, targets = language.blocks(data, BLOCK)
-    place = {int(row[0]): start for start, row in enumerate(inputs)}
-    batches = set()
-    for call in seen:
-        if tuple(call.idx.shape) != (size, BLOCK):
-            raise CheckFailed(f"The model was given tokens of shape {tuple(call.idx.shape)}, not {(size, BLOCK)}.")
-        starts = torch.tensor([place.get(int(row[0]), -1) for row in call.idx.tolist()])
-        if (starts < 0).any() or not torch.equal(inputs[starts], call.idx.long()):
-            raise CheckFailed("The model was given tokens that are no blocks of the text.")
-        if call.targets is not None and not torch.equal(targets[starts].flatten(), call.targets.flatten().long()):
-            raise CheckFailed("The model was given targets that are not the tokens that come next.")
-        batches.add(tuple(starts.tolist()))
-    if len(seen) < steps or len(batches) < 2:
-        raise CheckFailed(
-            "The model was not given a new batch in each step, in train mode and with gradients recorded."
-        )
-    if drew:
-        raise CheckFailed("Torch's own generator was drawn from or seeded, though a generator was given.")
+    ready(submission, draw)
+    training.new_batches_seen(submission, draw, TRAINER)

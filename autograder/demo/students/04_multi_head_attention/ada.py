@@ -1,4 +1,4 @@
-# all right, in as few lines as it takes
+# all right, in as few lines as it takes, and answered the written question
 # expect: SelfAttentionWide = full
 # expect: SelfAttentionWithTricks = full
 # expect: MultiHeadSelfAttention = full
@@ -98,3 +98,10 @@ def load_from_torch(module, mha):
         layer.weight.copy_(weight)
         if layer.bias is not None:
             layer.bias.zero_() if bias is None else layer.bias.copy_(bias)
+
+# %% question-layer-cost
+# Four projections: 4·t·d². Scores and mix: t²·w for each head, twice, so 2·t²·d for all h heads.
+#
+# t > 2d, above 1536 for GPT-2. It has 1024 places, so the projections cost more.
+#
+# Twice the text: 2 and 4 times. Twice the heads: the same products, twice the weights. 12 · 1024² · 4 = 50,331,648 bytes.

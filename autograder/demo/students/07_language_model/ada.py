@@ -6,6 +6,7 @@
 # expect: train = full
 # expect: learning_rate = full
 # expect: clip_gradients = full
+# expect: train_by_recipe = full
 # expect: top_p = full
 
 # %% CharTokenizer
@@ -103,6 +104,23 @@ def clip_gradients(gradients, max_norm):
     if total <= max_norm:
         return list(gradients)
     return [None if g is None else (g.double() * (max_norm / total)).to(g.dtype) for g in gradients]
+
+# %% train_by_recipe
+def train_by_recipe(model, data, steps, batch_size=32, peak=1e-3, warm_up=0, max_norm=1.0, generator=None):
+    parameters = list(model.parameters())
+    optimizer = torch.optim.AdamW(parameters, lr=peak)
+    model.train()
+    losses = []
+    for step in tqdm(range(steps)):
+        optimizer.param_groups[0]["lr"] = learning_rate(step, steps, peak, warm_up)
+        loss = model(*get_batch(data, model.block_size, batch_size, generator))[1]
+        optimizer.zero_grad()
+        loss.backward()
+        for p, g in zip(parameters, clip_gradients([p.grad for p in parameters], max_norm)):
+            p.grad = g
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
 
 # %% top_p
 def top_p(logits, p):

@@ -6,6 +6,7 @@
 # expect: train = full
 # expect: learning_rate = full
 # expect: clip_gradients = full
+# expect: train_by_recipe = full
 # expect: top_p = full
 
 # %% CharTokenizer
@@ -62,6 +63,24 @@ def clip_gradients(gradients, max_norm):
     if total <= max_norm:
         return list(gradients)
     return [None if g is None else (g.double() * (max_norm / total)).to(g.dtype) for g in gradients]
+
+# %% train_by_recipe
+def train_by_recipe(model, data, steps, batch_size=32, peak=1e-3, warm_up=0, max_norm=1.0, generator=None):
+    learning_rate(0, steps, peak, warm_up)  # refuses a warm-up that is too long
+    optimizer = torch.optim.AdamW(model.parameters(), lr=peak)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate(min(step, steps - 1), steps, 1.0, warm_up))
+    model.train()
+    losses = []
+    for _ in tqdm(range(steps)):
+        xb, yb = get_batch(data, model.block_size, batch_size, generator)
+        logits, loss = model(xb, yb)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+        optimizer.step()
+        schedule.step()
+        losses.append(loss.item())
+    return losses
 
 # %% top_p
 def top_p(logits, p):

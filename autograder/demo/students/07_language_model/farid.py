@@ -6,6 +6,7 @@
 # expect: train = partial gradients-pile-up
 # expect: learning_rate = partial first-step-is-nothing
 # expect: clip_gradients = partial each-for-itself
+# expect: train_by_recipe = partial rate-never-set
 # expect: top_p = partial one-token-too-few
 
 # %% CharTokenizer
@@ -138,6 +139,21 @@ def clip_gradients(gradients, max_norm):
                 g = (g.double() * (max_norm / norm)).to(g.dtype)
         clipped.append(g)
     return clipped
+
+# %% train_by_recipe
+def train_by_recipe(model, data, steps, batch_size=32, peak=1e-3, warm_up=0, max_norm=1.0, generator=None):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=peak)
+    model.train()
+    losses = []
+    for step in tqdm(range(steps)):
+        lr = learning_rate(step, steps, peak, warm_up)
+        loss = model(*get_batch(data, model.block_size, batch_size, generator))[1]
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
 
 # %% top_p
 def top_p(logits, p):

@@ -6,4 +6,5 @@
 # expect: train = zero
 # expect: learning_rate = zero
 # expect: clip_gradients = zero
+# expect: train_by_recipe = zero
 # expect: top_p = zero

@@ -6,6 +6,7 @@
 # expect: train = full
 # expect: learning_rate = zero
 # expect: clip_gradients = zero
+# expect: train_by_recipe = zero
 # expect: top_p = zero
 
 # %% CharTokenizer

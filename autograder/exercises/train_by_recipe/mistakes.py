@@ -1,0 +1,221 @@
+"""What goes wrong in `train_by_recipe(model, data, steps, batch_size=32, peak=1e-3, warm_up=0, max_norm=1.0, …)`.
+
+They are edits of an answer that has its own `get_batch`, `learning_rate` and `clip_gradients`; what goes wrong in these
+is their own exercises'.
+"""
+
+from ...mistakes.bank import Bank
+from ..families.drawing import mistakes as family
+
+BANK = Bank(
+    "train_by_recipe",
+    answer="own_parts",
+    places={
+        "BATCH": "get_batch(data, model.block_size, batch_size, generator)",
+        "START": "parameters = list(model.parameters())\n    optimizer",
+        "OPTIMIZER": "torch.optim.AdamW(parameters, lr=peak)",
+        "MODE": "model.train()\n    ",
+        "RATE": 'optimizer.param_groups[0]["lr"] = learning_rate(step, steps, peak, warm_up)\n        ',
+        "ARGUMENTS": "learning_rate(step, steps, peak, warm_up)\n        inputs",
+        "LOSS": "_, loss = model(inputs, targets)",
+        "CLEAR": "optimizer.zero_grad()\n        ",
+        "BACKWARD": "loss.backward()\n        ",
+        "CLIP": """shortened = clip_gradients([parameter.grad for parameter in parameters], max_norm)
+        for parameter, gradient in zip(parameters, shortened, strict=True):
+            parameter.grad = gradient
+        """,
+        "NORM": "parameters], max_norm)",
+        "STEP": "optimizer.step()\n        ",
+        "NOTED": "losses.append(loss.item())",
+        "END": "return losses",
+    },
+    words={"DRAW": "get_batch", "THESE": "batches come"},
+)
+mistake = BANK.mistake
+
+# --- the schedule ---------------------------------------------------------------------------------
+
+mistake(
+    "rate-never-set",
+    "The optimiser keeps the `peak` in every step: write the schedule's rate into `group['lr']` of each group in"
+    " `optimizer.param_groups` before it steps.",
+    RATE="",
+)
+BANK.variant("rate-never-set", RATE="lr = learning_rate(step, steps, peak, warm_up)\n        ")
+mistake(
+    "rate-set-after-the-step",
+    "The learning rate is set after the step that it is meant for, so every step has that of the one before: set it"
+    " before `optimizer.step()`.",
+    RATE="",
+    STEP='{STEP}optimizer.param_groups[0]["lr"] = learning_rate(step, steps, peak, warm_up)\n        ',
+)
+mistake(
+    "steps-from-one",
+    "Steps are counted from 1: the first has the learning rate of step 0.",
+    ARGUMENTS="learning_rate(step + 1, steps, peak, warm_up)\n        inputs",
+)
+mistake(
+    "no-warm-up",
+    "`warm_up` is not used: hand it on to `learning_rate`.",
+    ARGUMENTS="learning_rate(step, steps, peak, 0)\n        inputs",
+)
+mistake(
+    "rates-multiplied",
+    "Each rate is multiplied by the one before, so they shrink to nothing: the schedule gives the rate itself, not a"
+    " factor of the last one.",
+    RATE='optimizer.param_groups[0]["lr"] *= learning_rate(step, steps, peak, warm_up) / peak\n        ',
+)
+mistake(
+    "fraction-as-rate",
+    "The peak is left out, so the rate is a share of 1: the learning rate is the peak times that share.",
+    ARGUMENTS="learning_rate(step, steps, 1.0, warm_up)\n        inputs",
+)
+mistake(
+    "fixed-peak",
+    "`peak` is not used: the schedule should climb to it.",
+    ARGUMENTS="learning_rate(step, steps, 1e-3, warm_up)\n        inputs",
+)
+mistake(
+    "falls-twice",
+    "Two schedules act at once, yours and one of torch's: one is enough.",
+    RATE="{RATE}if step:\n            optimizer.param_groups[0]['lr'] *= 1 - step / steps\n        ",
+)
+
+# --- clipping -------------------------------------------------------------------------------------
+
+mistake(
+    "never-clipped",
+    "The steps are those of gradients that were not clipped: shorten them after `backward` and before `step`, and put"
+    " what `clip_gradients` returns back into each `parameter.grad`.",
+    CLIP="",
+)
+BANK.variant("never-clipped", CLIP="", STEP="{STEP}{CLIP}")  # clipped after the step
+BANK.variant(  # before there is a gradient
+    "never-clipped",
+    CLIP="",
+    CLEAR="{CLEAR}if step:\n            clip_gradients([p.grad for p in parameters], max_norm)\n        ",
+)
+BANK.variant("never-clipped", CLIP="clip_gradients([parameter.grad for parameter in parameters], max_norm)\n        ")
+mistake(
+    "each-for-itself",
+    "Every parameter's gradient is clipped for itself, so the direction changes: clip all of them together.",
+    CLIP="""for parameter in parameters:
+            parameter.grad = clip_gradients([parameter.grad], max_norm)[0]
+        """,
+)
+mistake(
+    "numbers-clipped",
+    "Single numbers are cut off at `max_norm` (`clip_grad_value_`): it is the length of all gradients together that"
+    " must not be above it.",
+    CLIP="torch.nn.utils.clip_grad_value_(parameters, max_norm)\n        ",
+)
+mistake(
+    "weights-clipped",
+    "The weights are clipped, not their gradients: shorten `parameter.grad`.",
+    CLIP="""shortened = clip_gradients([parameter.detach() for parameter in parameters], max_norm)
+        for parameter, weight in zip(parameters, shortened, strict=True):
+            parameter.data = weight
+        """,
+)
+mistake(
+    "always-one",
+    "`max_norm` is not used: the gradients are clipped to another length, such as 1.",
+    NORM="parameters], 1.0)",
+)
+mistake(
+    "always-that-long",
+    "The gradients always get the length `max_norm`, also where they are shorter: those stay as they are.",
+    {"factor = max_norm / length if length > max_norm else 1.0": "factor = max_norm / length"},
+)
+
+BANK.variant(  # an iterator, of which the optimiser leaves nothing
+    "never-clipped", {"parameters = list(model.parameters())": "parameters = model.parameters()"}
+)
+
+# --- steps ----------------------------------------------------------------------------------------
+
+mistake("no-step", "The weights never move: call `optimizer.step()` after the clipping.", STEP="")
+mistake(
+    "cleared-before-the-step",
+    "`optimizer.zero_grad()` stands between `loss.backward()` and `optimizer.step()`, so the step finds no gradients"
+    " and the weights never move: clear them before `backward`.",
+    CLEAR="",
+    STEP="optimizer.zero_grad()\n        {STEP}",
+)
+mistake(
+    "gradients-pile-up",
+    "The gradients of all steps pile up: call `optimizer.zero_grad()` before each `loss.backward()`.",
+    CLEAR="",
+)
+mistake(
+    "no-backward",
+    "No gradients are computed, so the weights never move: call `loss.backward()` first.",
+    BACKWARD="",
+    CLIP="",
+)
+mistake(
+    "sgd",
+    "Plain gradient descent is used: AdamW is asked for, `torch.optim.AdamW`.",
+    OPTIMIZER="torch.optim.SGD(parameters, lr=peak)",
+)
+mistake(
+    "adam",
+    "Adam is used, which lets no weight decay: AdamW is asked for, `torch.optim.AdamW`.",
+    OPTIMIZER="torch.optim.Adam(parameters, lr=peak)",
+)
+mistake(
+    "new-optimizer-each-step",
+    "The optimiser is made anew in each step, so it remembers nothing of those before: make it once, above the loop.",
+    RATE="optimizer = {OPTIMIZER}\n        {RATE}",
+)
+mistake("one-step-short", "There is one step too few.", {"range(steps)": "range(steps - 1)"})
+
+# --- batches, mode, what comes back ---------------------------------------------------------------
+
+mistake(
+    "batch-size-ignored",
+    "`batch_size` is not used: a batch always has 32 blocks.",
+    BATCH="get_batch(data, model.block_size, 32, generator)",
+)
+mistake(
+    "one-batch-for-all",
+    "The batch is drawn once and used in each step: draw a new one for each.",
+    {"for step in range(steps):\n": "inputs, targets = {BATCH}\n    for step in range(steps):\n"},
+    BATCH="inputs, targets",
+)
+BANK.share(family.SHARED, "seeded-as-well")
+mistake(
+    "generator-ignored",
+    "`generator` is not used, so that nobody can repeat what was drawn: hand it on to `get_batch`.",
+    BATCH="get_batch(data, model.block_size, batch_size)",
+)
+mistake(
+    "mode-left-as-it-is",
+    "The model trains in the mode in which it comes, perhaps eval mode, without dropout: call `model.train()`.",
+    MODE="",
+)
+mistake("eval-mode", "The model is in eval mode while it trains: call `model.train()`.", MODE="model.eval()\n    ")
+mistake("other-peak", "The default of `peak` is another one: it should be 1e-3.", {"peak=1e-3": "peak=3e-4"})
+mistake(
+    "other-batch-size",
+    "The default of `batch_size` is another one: it should be 32.",
+    {"batch_size=32": "batch_size=64"},
+)
+mistake("other-warm-up", "The default of `warm_up` is another one: it should be 0.", {"warm_up=0": "warm_up=1"})
+mistake("other-norm", "The default of `max_norm` is another one: it should be 1.0.", {"max_norm=1.0": "max_norm=5.0"})
+mistake(
+    "warm-up-cut",
+    "A `warm_up` above `steps` is cut to `steps`: refuse it with a `ValueError` that holds both numbers.",
+    ARGUMENTS="learning_rate(step, steps, peak, min(warm_up, steps))\n        inputs",
+)
+mistake(
+    "losses-and-rates",
+    "More than the losses comes back: return the list of them alone.",
+    END="return losses, optimizer.param_groups[0]['lr']",
+)
+mistake(
+    "tensors-kept",
+    "The losses are tensors, which hold on to their graphs: take their numbers, `loss.item()`.",
+    NOTED="losses.append(loss)",
+)
+mistake("nothing-returned", "Nothing comes back: return the list of losses.", {"\n    {END}": ""})
