@@ -200,5 +200,23 @@ def test_the_poet_writes_words_of_the_poem(ran):
     assert len(ran.printed["sample"]) > 300
 
 
+def test_what_is_turned_by_hand(ran):
+    turned = ran.values["apply_rope"](torch.tensor([[1.0, 2.0, 3.0, 4.0]]), torch.tensor([1]))[0]
+    assert ran.says("Out comes (−1.984, 1.960, 2.462, 4.020)") and ran.says("out comes (0.2, 1.4)")
+    assert turned.tolist() == pytest.approx([-1.984, 1.960, 2.462, 4.020], abs=5e-4)
+    normed = ran.values["RMSNorm"](2)(torch.tensor([1.0, 7.0]))
+    assert normed.tolist() == pytest.approx([0.2, 1.4], abs=1e-4)
+    assert ran.says("1 · 0.540 − 3 · 0.841 = −1.984", "2 · 0.010 + 4 · 1.000 = 4.020")
+    assert [round(f(1.0), 3) for f in (math.cos, math.sin)] == [0.540, 0.841]
+
+
+def test_minutes_add_up(ran):
+    """The minutes in the headings are those of the overview, and these add up to what it says."""
+    rows = re.findall(r"^\| (?!exercise|-|\*\*)(.+?) \|.*\| (\d+) \|$", ran.texts["intro"], re.M)
+    assert sum(int(minutes) for _, minutes in rows) == 150 and "**150**" in ran.texts["intro"]
+    headings = [re.search(r"· (\d+) minutes ·", text) for text in ran.texts.values()]
+    assert [found[1] for found in headings if found] == [minutes for name, minutes in rows if name[0].isdigit()]
+
+
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []

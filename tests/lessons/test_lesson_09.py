@@ -204,6 +204,9 @@ def test_the_online_table_ends_at_the_softmax(ran):
         "in the third row all that came before shrinks, since $e^{2 - 4}$ is small", "none, as in the last row"
     )
     assert largest == ["0.5", "2.0", "4.0", "4.0"]
+    sums = [row.split()[5] for row in ran.printed["online-table"].splitlines()[1:5]]
+    assert ran.says(r"\underbrace{1.953}_{\text{old } l}", "}_{0.135}", r"}_{1.041, \text{ the new block}} = 1.305")
+    assert sums[1:3] == ["1.953", "1.305"] and round(1.953 * 0.135 + 1.041, 3) == 1.305
 
 
 def test_tiles_make_the_largest_tensor_grow_with_the_length(ran):
@@ -247,7 +250,7 @@ def test_published_sizes_make_the_numbers_that_are_said(ran):
 
 
 def test_the_model_answer_counts_right(ran):
-    """Question 10: bytes per token, and GiB of the whole text, of the four kinds."""
+    """Question 9: bytes per token, and GiB of the whole text, of the four kinds."""
     tokens, layers, width, each = 2**17, 48, 128, 2
     multi, grouped = (2 * heads * width * layers * each for heads in (40, 8))
     latent, of_a_layer = 576 * layers * each, 2 * 8 * width * each
@@ -261,6 +264,34 @@ def test_the_model_answer_counts_right(ran):
     assert (windowed * tokens + fixed) / 2**30 == pytest.approx(4.16, abs=0.005)
     in_gb = [multi * tokens, grouped * tokens, latent * tokens, windowed * tokens + fixed]
     assert ran.says("(128.8, 25.8, 7.2 and 4.5 GB)") and [round(n / 1e9, 1) for n in in_gb] == [128.8, 25.8, 7.2, 4.5]
+
+
+def test_what_is_done_by_hand(ran):
+    """The small examples before the exercises."""
+    assert ran.says("| at place 3 | 1 | 1 | 1 | 1 | 0 | | at place 4 | 1 | 1 | 1 | 1 | 1 |")
+    cached = ran.values["cached_attention"](torch.zeros(1, 1, 2, 5), torch.zeros(1, 1, 5, 5), torch.eye(5)[None, None])
+    assert (cached[0, 0] > 0).int().tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
+    mask = ran.values["sliding_window_mask"](5, 3).int()
+    assert ran.says(" ".join("".join(map(str, row)) for row in mask.tolist()))
+    assert ran.says("6 heads have those of 4, then 1/2 and 1/8")
+    slopes = -ran.values["alibi_bias"](6, 2)[:, 1, 0]
+    assert slopes.tolist() == pytest.approx([1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8])
+    assert ran.says("the keys get 1/4 each") and ran.says("Outputs of 4 and 8 make 7, and the lse is ln 4")
+    sizes, sink = (1, 1, 2, 1), torch.tensor([2.0]).log()
+    shares = ran.values["sink_attention"](torch.zeros(1, 1, 1, 1), torch.zeros(sizes), torch.zeros(sizes), sink)[1]
+    assert shares.flatten().tolist() == pytest.approx([1 / 4, 1 / 4])
+    one, three = torch.tensor([0.0]), torch.tensor([3.0]).log()
+    output, lse = ran.values["merge"](torch.tensor([[4.0]]), one, torch.tensor([[8.0]]), three)
+    assert output.item() == pytest.approx(7) and lse.exp().item() == pytest.approx(4)
+
+
+def test_minutes_add_up(ran):
+    """The minutes in the headings are those of the overview, and these add up to what it says."""
+    rows = re.findall(r"^\| (?!exercise|-|\*\*)(.+?) \|.*\| (\d+) \|$", ran.texts["intro"], re.M)
+    core = [int(minutes) for name, minutes in rows if "LatentAttention" not in name]
+    assert sum(core) == 150 and rows[-1][1] == "30" and "**150, and 30 for the bonus**" in ran.texts["intro"]
+    headings = [re.search(r"· (\d+) minutes ·", text) for text in ran.texts.values()]
+    assert [found[1] for found in headings if found] == [minutes for _, minutes in rows]
 
 
 def test_pictures_can_be_read(ran):
