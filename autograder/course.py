@@ -23,6 +23,8 @@ PACKAGE = Path(__file__).resolve().parent
 EXERCISES = PACKAGE / "exercises"  # the exercises that come with the kit
 PACKED = PACKAGE / "course_files"  # the kit's own course inside a wheel, see setup.py
 ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n(.*?)\n### END ORIGINAL", re.DOTALL)
+SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.MULTILINE | re.DOTALL)
+UNSOLVED = r"\1raise NotImplementedError()"  # nbgrader's own, without its comment
 SOLUTION_MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
 HINT = re.compile(r"<details>\s*<summary>\s*(Hint\b.*?)</summary>(.*?)</details>", re.DOTALL)
 EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
@@ -196,6 +198,14 @@ def solution_of(exercise: str, course: str | Path | None = None) -> Cell:
 def answer_of(source: str) -> str:
     """The solution in a source cell, with the text around it, but without the original and the region marks."""
     return SOLUTION_MARK.sub("", ORIGINAL.sub("", source)).rstrip() + "\n"
+
+
+def released_of(source: str) -> str:
+    """What students get of a source cell: the buggy original, or the cell with an error in place of each solution.
+
+    Raises CourseError if an original is malformed.
+    """
+    return original_of(source) or SOLUTION.sub(UNSOLVED, source)
 
 
 def original_of(source: str) -> str | None:

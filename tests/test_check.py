@@ -96,6 +96,19 @@ def test_the_release_gets_what_it_deserves(checked):
         assert any(original in d["id"] for d in by_name[name]["diagnosis"]), by_name[name]["diagnosis"]
 
 
+def test_a_skeleton_is_not_started_until_it_is_written_on(tmp_path):
+    """GroupedQueryAttention comes with most of its constructor; it computes nothing, so there is nothing to name."""
+    modern = "08_modern_block"
+    released, begun = ROOT / "release" / modern / f"{modern}.ipynb", tmp_path / f"{modern}.ipynb"
+    notebook = json.loads(released.read_text(encoding="utf-8"))
+    (cell,) = [cell for cell in notebook["cells"] if "class GroupedQueryAttention" in "".join(cell["source"][:1])]
+    cell["source"][-1] = "        b, t, _ = x.shape\n" + cell["source"][-1]
+    begun.write_text(json.dumps(notebook), encoding="utf-8")
+    _, out, _ = autograder("check", released, begun, "--exercise", "GroupedQueryAttention", "--format", "json")
+    (fresh,), (written,) = (json.loads(line)["exercises"] for line in out.splitlines())
+    assert fresh["not_started"] and fresh["diagnosis"] == [] and not written["not_started"]
+
+
 def test_the_text_says_what_is_not_started_and_what_is_given_by_hand(release, tmp_path):
     """An exercise in a line; one that is begun, at length. A cell goes by its number among the code cells."""
     cell = cell_of(release, "attention-solution")

@@ -178,6 +178,7 @@ class Submission:
         self.waiting: list[tuple[wire.Message, tuple[Any, ...]]] = []
         self.tensors: wire.Tensors = []  # of the waiting requests and of the next one
         self.kept: list[bool] = []  # of each request that was answered: whether the transcript keeps its value
+        self.unbuilt: dict[int, replies.Failure] = {}  # why there is no object of that handle
 
     def build(self, name: str, *args: Any, **kwargs: Any) -> Proxy:
         """Construct the class `name`: a `Proxy` of the module. Raises StudentError now or when it is next used."""
@@ -231,9 +232,11 @@ class Submission:
 
         `keep`: whether its value will be the same for all right answers.
         """
-        self.kept.append(keep)
         waiting, tensors = self.waiting, self.tensors
         self.waiting, self.tensors = [], []
+        if why := self.unbuilt.get(_handle(message)):
+            raise self.failed(why)
+        self.kept.append(keep)
         reply, answer = self.transport.ask({**message, "before": [earlier for earlier, _ in waiting]}, tensors)
         failure = None if replies.succeeded(reply) else replies.failure(reply, len(waiting))
         for _, entry in waiting[: failure.done if failure else None]:
@@ -241,9 +244,22 @@ class Submission:
                 self.transcript.add(*entry)
         if failure is None:
             return reply, replies.bounded(answer)
-        error = StudentError(failure)
+        never_made = [earlier["handle"] for earlier, _ in waiting[failure.done :] if "handle" in earlier]
+        self.unbuilt |= dict.fromkeys(never_made, failure)
+        raise self.failed(failure)
+
+    def failed(self, failure: replies.Failure) -> StudentError:
+        """The error of a request that failed, which the transcript keeps."""
         self.transcript.add("error", *told(failure))
-        raise error
+        return StudentError(failure)
+
+
+def _handle(message: wire.Message) -> int | None:
+    """The handle of the object that a request is about, if it is about one."""
+    target = message.get("target")
+    while isinstance(target, list):
+        target = target[0]
+    return target if isinstance(target, int) else None
 
 
 def told(failure: replies.Failure) -> tuple[str, str | list[str]]:

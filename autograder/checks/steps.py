@@ -49,6 +49,11 @@ class Case(NamedTuple):
             return False
         return True
 
+    @property
+    def is_something(self) -> bool:
+        """Whether all numbers that came are finite, and some of them not 0."""
+        return not isinstance(self.got, torch.Tensor) or bool(self.got.isfinite().all() and self.got.any())
+
     def weights(self) -> torch.Tensor | None:
         """The weights (…, t, s) with which the values were mixed; None if what came is no mixture of them."""
         if not isinstance(self.got, torch.Tensor) or self.got.shape != self.right.shape:
@@ -85,14 +90,25 @@ def first_wrong(
     """The first step that is wrong; None if none is, or if a case ends with an error.
 
     `even` makes a case with equal scores, `usual` one with different ones. `later` are steps by name, each with a case
-    in which it counts.
+    in which it counts. Of numbers that are not finite, and of nothing but zeros, nothing is said.
     """
     try:
         if not (case := even()).is_right:
-            return _step("values") if case.is_of_another_size else _of_weights(case) or _step("values")
+            if not case.is_something and not usual().is_something:
+                return None
+            found = None if case.is_of_another_size else _of_weights(case)
+            if found and found.name == "scale":  # scores that are nearly equal have no size
+                return _step("scores")
+            return found or _step("values")
         if not (case := usual()).is_right:
-            return _of_weights(case)
-        return next((_step(name) for name, make in later if not make().is_right), None)
+            found = _of_weights(case)
+            # what looks like a factor may be one of this case alone
+            return _step("scores") if found and found.name == "scale" and _of_weights(usual()) != found else found
+        for name, make in later:
+            if not (case := make()).is_right:
+                found = _of_weights(case) if name == "mask" else None
+                return found if found and found.name == "softmax" else _step(name)
+        return None
     except (StudentError, wire.WireError):
         return None
 

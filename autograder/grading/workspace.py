@@ -267,15 +267,20 @@ class Workspace:
     def is_untouched(self, name: str) -> bool:
         """Whether the cell that defines `name` is as it was released: a stub, or the original to be fixed."""
         cell = self._defining(name)
-        if cell is None:
-            return False
-        released = cell.known and (cell.known.blank or course.original_of(cell.known.source))
-        return is_stub(cell.source, name) or bool(released and same_code(cell.source, released))
+        return cell is not None and (is_stub(cell.source, name) or self._is_as_released(cell))
+
+    @staticmethod
+    def _is_as_released(cell: RestoredCell) -> bool:
+        released = cell.known and (cell.known.blank or course.released_of(cell.known.source))
+        return bool(released and same_code(cell.source, released))
 
     def is_stub(self, name: str) -> bool:
         """Whether the cell that defines `name` computes nothing: there is no mistake in it that could be named."""
         cell = self._defining(name)
-        return cell is not None and is_stub(cell.source, name)
+        if cell is None:
+            return False
+        unwritten = "raise NotImplementedError" in cell.source  # or it is an original, whose mistakes have names
+        return is_stub(cell.source, name) or (unwritten and self._is_as_released(cell))
 
     def _defining(self, name: str) -> RestoredCell | None:
         """The cell that defines `name`, if it is one alone."""

@@ -210,12 +210,18 @@ def cells_for(exercise: str, text: str) -> list[RestoredCell]:
     code = [cell for cell in cells if cell.cell_type == "code" and not cell.grade]
     texts = {cell.grade_id: cell.source if cell.locked else course.answer_of(cell.source) for cell in code}
     needed = {cell.grade_id for cell in code if cell.locked}
-    own, used = course.defined_in(text) | {exercise}, names_in(text)
+    own, used = course.defined_in(text) | {exercise}, names_in(text) | _needed_by_checks(exercise)
     while more := {id for id, solution in texts.items() if course.defined_in(solution) & used - own} - needed:
         needed |= more
         used = used.union(*(names_in(texts[id]) for id in more))
     before = [RestoredCell("code", given, "") for id, given in texts.items() if id in needed]
     return [*before, RestoredCell("code", text, "")]
+
+
+def _needed_by_checks(exercise: str) -> set[str]:
+    """The other exercises that the checks of this one build or call, as those of `load_from_torch` do."""
+    checks = (course.folder_of(exercise) / "checks.py").read_text(encoding="utf-8")
+    return set(re.findall(r'"(\w+)"', checks)) & course.exercises().keys()
 
 
 def table(judgements: Iterable[Judgement]) -> str:

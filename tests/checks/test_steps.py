@@ -88,11 +88,13 @@ def test_a_right_answer_has_no_wrong_step(graders, exercise):
         ("attention", "scores.masked_fill(~mask", "scores.masked_fill(mask", "mask"),
         ("EncoderHead", "** -0.5", "** -0.6", "scale"),
         ("SelfAttentionWide", "return self.unifyheads(out)", "return self.unifyheads(out).tanh()", "values"),
-        ("MultiHeadAttention", "return self.out_proj(found)", "return self.out_proj(found) - found", "values"),
+        ("MultiHeadAttention", "return self.out_proj(found)", "return self.out_proj(found) - found / 2", "values"),
         ("MultiHeadAttention", "found.transpose(1, 2).flatten(2)", "found.reshape(b, n, -1)", "heads"),
         ("StackedHeads", "self.proj(torch.cat(found, dim=-1))", "torch.cat(found, dim=-1)", "projection"),
         ("CrossAttention", "self.W_value(context)", "self.W_key(context)", "values"),
         ("MultiHeadCrossAttention", "self.out_proj(found", "(found", "projection"),
+        ("MultiHeadAttention", "return self.out_proj(found)", "return self.out_proj(found) * 0", None),
+        ("scaled_self_attention", "F.softmax(raw_weights", "F.softmax(raw_weights / raw_weights.max()", "scores"),
     ],
 )
 def test_a_step_of_an_answer(graders, exercise, old, new, step):

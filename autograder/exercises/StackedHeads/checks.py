@@ -38,7 +38,7 @@ class TestStackedHeads(CausalHeadChecks):
         self.one_head(submission, draw)
 
     def one_head(self, submission, draw):
-        """Try one head, its output passed on unchanged. Raises CheckFailed, naming `Head`, if its values are wrong."""
+        """Try one head, its output passed on unchanged. Raises CheckFailed if its values are wrong."""
         layout, (state, x) = self.layout, (weights(draw, ONE_HEAD), tokens(draw, ONE_HEAD))
         state["out.weight"], state["out.bias"] = torch.eye(9, 4), torch.zeros(9)
         module = layout.build(submission, ONE_HEAD, 0.0, False).eval()
@@ -48,7 +48,9 @@ class TestStackedHeads(CausalHeadChecks):
             # without a projection, which has checks of its own, four features come out
             close(got, right[..., :4] if got.shape[-1:] == (4,) else right, "the output of a single head")
         except CheckFailed as wrong:
-            raise CheckFailed(f"First mend your `Head`, on which StackedHeads stands: {wrong}") from None
+            raise CheckFailed(
+                f"With one head, passed on unchanged: look at your `Head`, and at what becomes of its output. {wrong}"
+            ) from None
 
     @check("shape", points=0.5)
     def test_parameters(self, submission, draw):

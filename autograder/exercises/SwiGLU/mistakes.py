@@ -153,7 +153,7 @@ mistake(
 )
 mistake(
     "layers-made-in-forward",
-    "Layers are made anew in each call, so that they never learn: make them in `__init__`.",
+    "No layers are kept in the module, so nothing learns: make them in `__init__`, as its attributes.",
     W_GATE="self.sizes = d, hidden",
     W_UP="",
     GATE="F.silu(nn.Linear(*self.sizes, bias=False)(x))",

@@ -223,8 +223,8 @@ mistake(
 )
 BANK.rewritten(
     "state-dict-by-name",
-    "`load_state_dict` with `strict=False` skips all names that differ, and only those of `out_proj` are the same: cut"
-    " `in_proj_weight` into three, and copy the blocks.",
+    "Only the numbers of `out_proj` arrive, as with `load_state_dict(…, strict=False)`, which skips all names that"
+    " differ: cut `in_proj_weight` into three, and copy the blocks.",
     """
 def load_from_torch(module, mha):
     module.load_state_dict(mha.state_dict(), strict=False)

@@ -41,7 +41,8 @@ mistake(
     "The exponentials overflow for large scores and vanish for very negative ones: subtract each slice's largest score"
     " before `exp`.",
     POWERS="powers = torch.exp(scores)",
-    WEIGHTS="powers / total.masked_fill(total == 0, 1.0)",  # unlike the textbook formula, which gives 0 / 0
+    # unlike the textbook formula, which gives 0 / 0; written as no student would, or this line would be pointed to
+    WEIGHTS="powers / torch.where(total == 0, torch.ones_like(total), total)",
 )
 mistake(
     "one-max-for-all-slices",

@@ -30,6 +30,7 @@ NO_TENSORS = "It gives a list of losses."  # why it is not tried with tensors of
 NEVER = 1e6  # a length that no gradient has
 STEPS, PEAK = 12, 0.1  # of a run in which gradients are clipped
 TORCHS = 1e-4  # how near weights are to be: torch's own clipping adds a millionth to the length
+IN_FLOAT32 = 1e-5  # as coarse, for that reason, are float64 values where a mistake is looked for
 
 
 def schedule(steps, peak, warm_up=0):

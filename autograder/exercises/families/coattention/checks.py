@@ -232,8 +232,15 @@ def weighs_what_is_seen(got, masks, what):
     for name, mask in zip(OUTPUTS[2:], masks, strict=True):
         shape(got[name], mask.shape, f"`{name}`{what}")
         close(got[name].double().sum(1), torch.ones(len(mask)), f"the sum of `{name}`{what}", tolerance=HUGE_TOLERANCE)
-        if got[name][~mask].count_nonzero():
-            raise CheckFailed(f"Tokens that a mask hides have weight in `{name}`{what}.")
+        hidden_have_none(got[name], mask, f"`{name}`{what}")
+
+
+def hidden_have_none(weights, mask, what):
+    """Raises CheckFailed unless the weights of what a mask hides are 0."""
+    if not weights[~mask].isfinite().all():
+        raise CheckFailed(f"There is NaN or infinity in {what}, where a mask hides tokens: they should have weight 0.")
+    if weights[~mask].count_nonzero():
+        raise CheckFailed(f"Tokens that a mask hides have weight in {what}.")
 
 
 def as_if_cut_off(got, cut, masks, what):
@@ -241,8 +248,7 @@ def as_if_cut_off(got, cut, masks, what):
     for name, mask in zip(OUTPUTS[2:], masks, strict=True):
         shape(got[name], mask.shape, f"`{name}`{what}")
         if tensor(cut[name], f"`{name}`").shape != got[name].shape:
-            if got[name][~mask].count_nonzero():
-                raise CheckFailed(f"Tokens that a mask hides have weight in `{name}`{what}.")
+            hidden_have_none(got[name], mask, f"`{name}`{what}")
             got = got | {name: left(got[name], mask)}
     right = [tensor(cut[name], f"`{name}`").double() for name in OUTPUTS]
     all_close(got, right, f"{what}, compared to what hidden tokens cut off give,")
