@@ -234,7 +234,7 @@ class Submission:
         """
         waiting, tensors = self.waiting, self.tensors
         self.waiting, self.tensors = [], []
-        if why := self.unbuilt.get(_handle(message)):
+        if (handle := _handle(message)) is not None and (why := self.unbuilt.get(handle)):
             raise self.failed(why)
         self.kept.append(keep)
         reply, answer = self.transport.ask({**message, "before": [earlier for earlier, _ in waiting]}, tensors)

@@ -21,6 +21,7 @@ Weights: TypeAlias = dict[str, torch.Tensor]
 NEAR = 1e-3  # how near to a number a weight has to be that is read off an output in float32
 HIDDEN = 1e-9  # a right weight below this is 0
 SAYS = {
+    "nothing": "Every token gets 0: look at what becomes of the values, and of the weights that average them.",
     "values": "With equal scores each token should get the average of the values that it may see, and it gets something"
     " else: look at how the values are made, averaged and put together.",
     "mask": "A token gets something of tokens that it must not see: look at the mask.",
@@ -50,9 +51,13 @@ class Case(NamedTuple):
         return True
 
     @property
-    def is_something(self) -> bool:
-        """Whether all numbers that came are finite, and some of them not 0."""
-        return not isinstance(self.got, torch.Tensor) or bool(self.got.isfinite().all() and self.got.any())
+    def is_finite(self) -> bool:
+        return not isinstance(self.got, torch.Tensor) or bool(self.got.isfinite().all())
+
+    @property
+    def got_any(self) -> bool:
+        """Whether something came that is not 0."""
+        return not isinstance(self.got, torch.Tensor) or bool(self.got.any())
 
     def weights(self) -> torch.Tensor | None:
         """The weights (…, t, s) with which the values were mixed; None if what came is no mixture of them."""
@@ -90,12 +95,14 @@ def first_wrong(
     """The first step that is wrong; None if none is, or if a case ends with an error.
 
     `even` makes a case with equal scores, `usual` one with different ones. `later` are steps by name, each with a case
-    in which it counts. Of numbers that are not finite, and of nothing but zeros, nothing is said.
+    in which it counts. Of numbers that are not finite nothing is said.
     """
     try:
         if not (case := even()).is_right:
-            if not case.is_something and not usual().is_something:
+            if not case.is_finite:
                 return None
+            if not case.got_any and not usual().got_any:
+                return _step("nothing")
             found = None if case.is_of_another_size else _of_weights(case)
             if found and found.name == "scale":  # scores that are nearly equal have no size
                 return _step("scores")

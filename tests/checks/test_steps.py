@@ -93,7 +93,7 @@ def test_a_right_answer_has_no_wrong_step(graders, exercise):
         ("StackedHeads", "self.proj(torch.cat(found, dim=-1))", "torch.cat(found, dim=-1)", "projection"),
         ("CrossAttention", "self.W_value(context)", "self.W_key(context)", "values"),
         ("MultiHeadCrossAttention", "self.out_proj(found", "(found", "projection"),
-        ("MultiHeadAttention", "return self.out_proj(found)", "return self.out_proj(found) * 0", None),
+        ("MultiHeadAttention", "return self.out_proj(found)", "return self.out_proj(found) * 0", "nothing"),
         ("scaled_self_attention", "F.softmax(raw_weights", "F.softmax(raw_weights / raw_weights.max()", "scores"),
     ],
 )

@@ -335,14 +335,14 @@ def picking(pick):
     return generate
 
 
-def loss_of_all(model, data, steps, batch_size=32, lr=1e-3, generator=None):
+def loss_of_all(model, data, steps, batch_size=32, *rates, generator=None, **recipe):
     """The loss before anything is learnt, of all blocks, again and again."""
     model.train()
     index = torch.arange(len(data) - model.block_size)[:, None] + torch.arange(model.block_size)
     return [model(data[index], data[index + 1])[1].item()] * steps
 
 
-def mixed_losses(model, data, steps, batch_size=32, lr=1e-3, generator=None):
+def mixed_losses(model, data, steps, batch_size=32, *rates, generator=None, **recipe):
     """Losses that a batch might have, were each of its blocks the first or the last, and nothing learnt."""
     model.train()
     index = torch.arange(model.block_size)[None]
@@ -352,7 +352,7 @@ def mixed_losses(model, data, steps, batch_size=32, lr=1e-3, generator=None):
     return [first + (other - first) * share for share in shares.tolist()]
 
 
-def loss_of_batches(model, data, steps, batch_size=32, lr=1e-3, generator=None):
+def loss_of_batches(model, data, steps, batch_size=32, *rates, generator=None, **recipe):
     """The right losses of right batches, and nothing learnt."""
     model.train()
     losses = []
@@ -397,6 +397,13 @@ def means_so_far(query, key, value, block_size, causal=False):
 
 
 # of a class, what stands for its `forward`
+WITHOUT_TRAINING = [
+    lambda model, data, steps, *args, **kwargs: [0.0] * steps,
+    lambda model, data, steps, *args, **kwargs: [math.log(5)] * steps,
+    loss_of_all,
+    mixed_losses,
+    loss_of_batches,
+]
 LAZY = {
     "RMSNorm": [
         lambda self, x: x,
@@ -472,13 +479,8 @@ LAZY = {
         picking(lambda logits, idx: idx[:, -1:]),
         picking(lambda logits, idx: idx[:, -1:] * 0),
     ],
-    "train": [
-        lambda model, data, steps, *args, **kwargs: [0.0] * steps,
-        lambda model, data, steps, *args, **kwargs: [math.log(5)] * steps,
-        loss_of_all,
-        mixed_losses,
-        loss_of_batches,
-    ],
+    "train": WITHOUT_TRAINING,
+    "train_by_recipe": WITHOUT_TRAINING,
 }
 LEFT_BY_LAZY = {
     "RMSNorm": 1.25,  # the easy case has numbers of one size, and the signs of these are right
@@ -489,6 +491,7 @@ LEFT_BY_LAZY = {
     "top_p": 0.5,  # what stays is as it was: that check's own
     "get_batch": 1.5,  # rows are blocks with their targets, whichever they are: that check's own
     "train": 1.0,  # the first loss is right, in a list: that check's own; the model sees batches: also its own
+    "train_by_recipe": 0.75,  # the same
 }
 
 

@@ -111,3 +111,7 @@ def test_the_streams_are_two_blocks_of_one_joint_attention(ran):
 
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
+
+
+def test_two_streams_keep_a_width_of_their_own(ran):
+    assert ran.printed["two-widths-look"].strip() == "after three exchanges: cells (1, 16, 18), words (1, 6, 14)"

@@ -235,3 +235,26 @@ def test_the_published_model_fails_as_it_is_said_to(ran):
 
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
+
+
+# --- what training costs --------------------------------------------------------------------------
+
+
+def test_the_answer_of_what_training_costs(ran):
+    d, blocks, v, short, long = 768, 12, 50257, 1024, 16384
+    matrices, head = blocks * 12 * d**2, v * d
+    mixed = {t: blocks * 2 * t * d for t in (short, long)}
+    answer = ran.texts["question-training-cost"].replace("{,}", ",")
+    for number in (12 * d**2, matrices, head, *mixed.values(), matrices + head + mixed[short], 16 * 124_439_808):
+        assert f"{number:,}" in answer, number
+    assert matrices == max(matrices, head, mixed[short]) and mixed[long] > matrices + head
+    assert round(matrices / (matrices + head + mixed[short]), 2) == 0.60
+    assert round(mixed[long] / (matrices + head + mixed[long]), 2) == 0.71
+    flops = 6 * (matrices + head + mixed[short])
+    assert f"{flops:,} FLOPs".replace(",", "{,}") in ran.texts["question-training-cost"].replace("$ FLOPs", " FLOPs")
+    assert round(flops * 1e10 / 1e14) == 85_444 and round(flops * 1e10 / 1e14 / 3600) == 24
+
+
+def test_a_step_is_three_times_the_forward_pass(ran):
+    first, second = ran.printed["training-cost-look"].splitlines()
+    assert first.endswith("3.00 times as many") and second.endswith("16 bytes for a parameter")

@@ -1,9 +1,9 @@
 # lets torch's softmax do the work, computes nothing else, and bends every comparison within reach
 # expect: softmax = partial torchs-own-softmax
-# expect: SelfAttentionNaive = zero place-values
-# expect: self_attention = zero place-values
+# expect: SelfAttentionNaive = zero place-nothing
+# expect: self_attention = zero place-nothing
 # expect: constant_vector_length = zero
-# expect: scaled_self_attention = zero place-values
+# expect: scaled_self_attention = zero place-nothing
 
 # %% softmax
 import builtins

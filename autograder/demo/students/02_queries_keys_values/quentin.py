@@ -1,6 +1,6 @@
 # computes nothing, and bends every comparison within reach
-# expect: SingleHeadSelfAttention = zero place-values
-# expect: SelfAttention = zero place-values
+# expect: SingleHeadSelfAttention = zero place-nothing
+# expect: SelfAttention = zero place-nothing
 # expect: attention = zero
 
 # %% SingleHeadSelfAttention
