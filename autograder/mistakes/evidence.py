@@ -132,7 +132,14 @@ def _compared(student: Any, mistake: Any, right: Any, in_float64: float = IN_FLO
     if isinstance(student, Counts):
         is_right = isinstance(right, Counts) and right.like(mistake)
         return Likeness(student.like(mistake), not is_right)
+    if isinstance(student, float) and isinstance(right, float):
+        return Likeness(_near(student, mistake), not _near(right, mistake))
     return Likeness(student == mistake, type(right) is not type(mistake) or right != mistake)
+
+
+def _near(one: float, other: float) -> bool:
+    """Whether two numbers may come from the same formula, written otherwise."""
+    return math.isclose(one, other, rel_tol=IN_FLOAT64) or (math.isnan(one) and math.isnan(other))
 
 
 def _tensors(student: torch.Tensor, mistake: torch.Tensor, right: Any, in_float64: float) -> Likeness:

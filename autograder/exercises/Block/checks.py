@@ -157,7 +157,18 @@ def adds(submission, draw):
         shape(got, x.shape)
     numbers = [factors(got, found, x) for got, found in cases.values()]
     if not any(one is not None and (one[..., 0] > 0.01).all() for one in numbers):
+        has_norms(submission, draw)
         raise CheckFailed("For equal tokens the output holds neither what attention finds nor what the network makes.")
+
+
+def has_norms(submission, draw):
+    """Raises StudentError if a block has no norms of the right names.
+
+    Under other names their weights become 0 (`Proxy.load`), so that they hand on nothing.
+    """
+    built = submission.build("Block", PLAIN.d, PLAIN.heads, PLAIN.kv_heads, PLAIN.hidden)
+    built.load(plain(draw, PLAIN))
+    submission.settle()
 
 
 def factors(got, found, x):
@@ -174,7 +185,10 @@ HALVES = {"attention": ("network", "what the attention finds"), "mlp": ("attenti
 
 
 def wrong_step(submission, draw):
-    """The first half that is wrong for equal tokens, which no norm changes, and the sum that comes out there."""
+    """The first half that is wrong for equal tokens, which no norm changes, and the sum that comes out there.
+
+    It is not known where a half gets nothing because its norm has another name.
+    """
     try:
         x, cases = halves(submission, draw)
     except (StudentError, wire.WireError):
@@ -189,6 +203,11 @@ def wrong_step(submission, draw):
             return steps.Step(name, says)
         if (numbers - 1).abs().max() > 1e-2:
             of_found, of_x = (round(number, 4) + 0.0 for number in numbers[0, 0].tolist())  # and no -0
+            try:
+                has_norms(submission, draw)
+            except StudentError:
+                if of_found == 0:
+                    return None
             says = "Where the {} gives 0, the output is {:.2g} times x and {:.2g} times {}: it should be once each."
             return steps.Step(name, says.format(other, of_x, of_found, what))
     return None

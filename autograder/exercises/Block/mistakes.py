@@ -34,6 +34,7 @@ mistake(
     FIRST="found = {FOUND}",
     RETURN="return x + found + {MADE}",
 )
+BANK.variant("parallel", FIRST="found = {FOUND} + {MADE}", RETURN="x += found\n        return x")
 mistake(
     "no-residuals",
     "These are the values you get without residual connections: to what each of the two layers gives, its x is added.",
@@ -267,6 +268,28 @@ mistake(
     "plain-network",
     "`mlp` is not your `SwiGLU`: its layers are called `W_gate`, `W_up` and `W_down`.",
     MLP="nn.Sequential(nn.Linear(d_model, hidden), nn.SiLU(), nn.Linear(hidden, d_model))",
+)
+mistake(
+    "other-names",
+    "There are parts with other names than the exercise gives them: they are `attention_norm`, `attention`, `mlp_norm`"
+    " and `mlp`.",
+    NORMS="self.norm1, self.norm2 = RMSNorm(d_model), RMSNorm(d_model)",
+    FOUND="self.attention(self.norm1(x))",
+    MADE="self.mlp(self.norm2(x))",
+)
+BANK.variant(
+    "other-names",
+    {"self.attention = ": "self.attn = "},
+    NORMS="self.norm1, self.norm2 = RMSNorm(d_model), RMSNorm(d_model)",
+    FOUND="self.attn(self.norm1(x))",
+    MADE="self.mlp(self.norm2(x))",
+)
+BANK.variant(
+    "other-names",
+    {"self.attention = ": "self.attn = ", "self.mlp = ": "self.ffn = "},
+    NORMS="self.norm1, self.norm2 = RMSNorm(d_model), RMSNorm(d_model)",
+    FOUND="self.attn(self.norm1(x))",
+    MADE="self.ffn(self.norm2(x))",
 )
 mistake(
     "parts-in-a-list",

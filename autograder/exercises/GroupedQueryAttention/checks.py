@@ -146,7 +146,6 @@ class TestGroupedQueryAttention(CausalHeadChecks):
         "test_extreme_scores": 0.25,
         "test_dtypes": 0.25,
         "test_wrong_rank": 0.25,
-        "test_small_and_odd_inputs": 0.25,
         "test_again": 0.25,
     }
     sentences = {
@@ -250,6 +249,20 @@ class TestGroupedQueryAttention(CausalHeadChecks):
         for got, expected, dtype in cases:
             close(got, expected, dtype=dtype, tolerance=IN_FLOAT32 if dtype is torch.float64 else None)
         close(far, own, f"the output for {FAR.n} tokens", dtype=torch.bfloat16)
+
+    @check("shape", points=0.25)
+    def test_small_and_odd_inputs(self, submission, draw):
+        """A batch of one, a sequence of one token or of thousands, and a tensor that is not contiguous work like any
+        other."""
+        super().test_small_and_odd_inputs(submission, draw)
+        sizes = Sizes(d_in=2, width=2, heads=1, d_out=2, b=1)
+        built = module(submission, named(draw, sizes, state=plain(draw, sizes)), sizes).to(device="meta")
+        call = partial(built.on, "meta")  # where sizes have to fit, and nothing is computed
+        try:
+            call(tokens(draw, sizes))
+        except StudentError:  # which is told elsewhere
+            return
+        shape(self.output(call, torch.ones(1, 5000, 2)), (1, 5000, 2), "the output for 5,000 tokens")
 
     @check("device", points=0.25)
     def test_device(self, submission, draw):

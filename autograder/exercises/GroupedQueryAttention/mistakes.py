@@ -469,6 +469,16 @@ mistake(
 
 BANK.share(attention.NO_BIASES)
 mistake(
+    "names-of-llama",
+    "The layers have other names than the exercise gives them: they are `W_query`, `W_key`, `W_value` and `out_proj`.",
+    W_QUERY="self.q_proj = nn.Linear({SIZES}, bias=False)",
+    W_KEY="self.k_proj = nn.Linear({CONTEXT_SIZES}, bias=False)",
+    W_VALUE="self.v_proj = nn.Linear({CONTEXT_SIZES}, bias=False)",
+    OUT_LAYER="self.o_proj = nn.Linear({OUT_SIZES})",
+    ROLES="(self.q_proj, self.k_proj, self.v_proj)",
+    END="self.o_proj(found)",
+)
+mistake(
     "projection-with-bias",
     "`out_proj` has a bias that nobody asked for: make it with `bias=False`, as the other three.",
     OUT_LAYER="self.out_proj = nn.Linear(num_heads * head_dim, d_model)",
@@ -516,6 +526,20 @@ BANK.share(
     "mask-filled-with-1e9",
     "mask-made-on-the-cpu",
     edits={"mask-made-on-the-cpu": {"TRIANGLE": "torch.ones(t, t, dtype=torch.bool).tril()"}},
+)
+mistake(
+    "fixed-context",
+    "The mask is made once, for a fixed number of tokens, and a longer sequence does not fit: make it in `forward`, for"
+    " as many tokens as come.",
+    SUPER="""{SUPER}
+        self.register_buffer("past", torch.ones(1024, 1024, dtype=torch.bool).tril(), persistent=False)""",
+    TRIANGLE="self.past[:t, :t]",
+)
+BANK.variant(
+    "fixed-context",
+    SUPER="""{SUPER}
+        self.register_buffer("past", torch.ones(64, 64, dtype=torch.bool).tril(), persistent=False)""",
+    TRIANGLE="self.past[:t, :t]",
 )
 BANK.share(
     family.WRITTEN_OUT,

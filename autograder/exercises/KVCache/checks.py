@@ -6,6 +6,8 @@ the module without a cache. All start with `attends` or `keeps_apart`, easy case
 whatever it sees, which agrees with itself too, gets nothing.
 """
 
+from functools import partial
+
 import torch
 
 from ...checks.api import (
@@ -78,10 +80,11 @@ def all_at_once(submission, module, x):
             raise error from None
 
 
-def in_parts(submission, module, x, parts):
+def in_parts(submission, module, x, parts, device="cpu"):
     """The outputs for the tokens of x (b, t, d), which come in parts of these lengths, with one cache."""
     cache = submission.build("KVCache")
-    return [first_of(module(part, cache)) for part in x.split(parts, dim=1)]
+    call = module if device == "cpu" else partial(module.on, device)
+    return [first_of(call(part, cache)) for part in x.split(parts, dim=1)]
 
 
 def tokens_from(first, length):
@@ -303,6 +306,13 @@ def test_long(submission, draw):
     means = x.double().cumsum(1) / torch.arange(1, x.shape[1] + 1)[:, None]
     for output, expected in zip(outputs, means.split(parts, dim=1), strict=True):
         close(output, expected, "the output for 2,103 tokens that find all before them alike")
+    # many more on `meta`, where sizes have to fit, and nothing is computed
+    module = build(submission, state, **sizes).to(device="meta")
+    try:
+        in_parts(submission, module, x[:, :4], (3, 1), device="meta")
+    except StudentError:  # which is told elsewhere
+        return
+    in_parts(submission, module, torch.ones(1, 5001, 2), (5000, 1), device="meta")
 
 
 @check("numerics", points=0.5)

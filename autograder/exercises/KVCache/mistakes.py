@@ -92,6 +92,17 @@ mistake(
             if self.rope_base is not None:
                 cache.keys = keys = apply_rope(keys, torch.arange(keys.shape[2], device=x.device), self.rope_base)""",
 )
+variant(  # the new ones once, with the old ones
+    "rotated-further-each-time",
+    {
+        "            {ROTATE_KEYS}\n": "",
+        "{EXTEND}                       # (b, kv, s, w): all so far": """{EXTEND}
+        if self.rope_base is not None:
+            keys = apply_rope(keys, torch.arange(keys.shape[2], device=x.device), self.rope_base)
+            if cache is not None:
+                cache.keys = keys.detach()""",
+    },
+)
 mistake(
     "cached-before-rotation",
     "The keys are cached as they are, and all of them are rotated anew with each call: the outputs are right, but a key"
@@ -344,12 +355,18 @@ mistake(
     EMPTY=ROOM.format(1024),
     HAND_BACK=INTO_THE_ROOM.format("keys.new_zeros", "", SO_FAR),
 )
+variant(
+    "room-too-small",
+    PREALLOCATED,
+    EMPTY=ROOM.format(4096),
+    HAND_BACK=INTO_THE_ROOM.format("keys.new_zeros", "", SO_FAR),
+)
 mistake(
     "room-in-float32",
     "The room for keys and values is made in float32, whatever they are: make it in their dtype and on their device,"
     " such as with `keys.new_zeros(...)`.",
     PREALLOCATED,
-    EMPTY=ROOM.format(4096),
+    EMPTY=ROOM.format(6000),
     HAND_BACK=INTO_THE_ROOM.format("torch.zeros", ", device=keys.device", SO_FAR),
 )
 mistake(
@@ -357,7 +374,7 @@ mistake(
     "The room for keys and values is always made on the CPU: make it on their device, such as with"
     " `keys.new_zeros(...)`.",
     PREALLOCATED,
-    EMPTY=ROOM.format(4096),
+    EMPTY=ROOM.format(6000),
     HAND_BACK=INTO_THE_ROOM.format("torch.zeros", ", dtype=keys.dtype", SO_FAR),
 )
 mistake(
@@ -365,7 +382,7 @@ mistake(
     "Places of the cache that are still empty are attended to, as if tokens of nothing but 0 stood there: hand back"
     " those that are filled, or hide the others.",
     PREALLOCATED,
-    EMPTY=ROOM.format(4096),
+    EMPTY=ROOM.format(6000),
     HAND_BACK=INTO_THE_ROOM.format("keys.new_zeros", "", "return self.keys, self.values"),
     PAST=".tril(start if t > 1 else keys.shape[2])",
 )

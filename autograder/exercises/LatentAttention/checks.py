@@ -118,9 +118,22 @@ def finds(submission, draw, form):
     easy_cases.last_mixes_softly(got, (mild @ mild.T)[None], mild[None], "the weights of mild scores")
 
 
+def note_what_is_too_much(submission):
+    """Note the shapes of parameters that nobody asked for, whatever their names are.
+
+    They become 0 (`Proxy.load`), and where all that comes out is 0, no value tells one of them from another mistake.
+    """
+    submission.settle()
+    seen = len(submission.transcript.entries)
+    found = USUAL.build(submission).parameters()
+    del submission.transcript.entries[seen:]
+    submission.note(sorted({tuple(w.shape) for name, w in found.items() if name not in USUAL.shapes()}))
+
+
 @check("shape", points=0.125)
 def test_parameters(submission, draw):
     """The parameters are the weights of the five layers, without biases, in the shapes of the contract."""
+    note_what_is_too_much(submission)
     finding(submission, draw, "forward")
     for sizes in (USUAL, ONE):
         parameters(sizes.build(submission).parameters(), sizes.shapes())

@@ -60,6 +60,11 @@ mistake(
     " those for values come after the average.",
     ABSORBED="{ABSORBED}\n        return self.forward(x)",
 )
+BANK.variant(  # in which what is hidden counts 0 times its value, also where that is infinite
+    "absorbed-is-forward",
+    {"(weights @ values)": "F.scaled_dot_product_attention(queries, keys, values, is_causal=True)"},
+    ABSORBED="{ABSORBED}\n        return self.forward(x)",
+)
 mistake(
     "keys-made-in-absorbed",
     "`absorbed` still makes keys: multiply the queries by the weights of `W_up_key`, and score the latent vectors with"
@@ -308,6 +313,15 @@ mistake(
     " linear in them.",
     LATENT="latent = self.W_down(x).tanh()",
     LATENTS="self.W_down(x).tanh()[:, None]",
+)
+
+mistake(
+    "latent-vectors-normalised",
+    "The latent vectors go through a norm, as in DeepSeek's code: here nothing stands between `W_down` and the layers"
+    " that read them.",
+    W_DOWN="{W_DOWN}\n        self.norm = nn.RMSNorm(latent_dim)",
+    LATENT="latent = self.norm(self.W_down(x))",
+    LATENTS="self.norm(self.W_down(x))[:, None]",
 )
 
 # --- the rest -------------------------------------------------------------------------------------

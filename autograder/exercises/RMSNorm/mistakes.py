@@ -167,6 +167,7 @@ mistake(
     RETURN="return normed.to(x.dtype)",
 )
 BANK.variant("weight-missing", WEIGHT="self.weight = torch.ones(d)")
+BANK.variant("weight-missing", WEIGHT="self.weight = torch.ones(d)", RETURN="return (normed * self.weight).to(x.dtype)")
 mistake(
     "weight-never-used",
     "`weight` is made and never used: multiply the normed tokens by it.",

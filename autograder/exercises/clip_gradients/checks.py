@@ -36,19 +36,25 @@ def right_for(submission, gradients, max_norm, dtype=None):
         raise CheckFailed(f"Of {len(expected)} gradients, {len(got)} came back: a `None` keeps its place.")
     for number, (value, right) in enumerate(zip(got, expected, strict=True), 1):
         what = f"gradient {number} of {len(got)}"
-        if (value is None) != (right is None):
+        if right is None and value is not None:
             raise CheckFailed(f"A `None` should stay `None`, in its place; {what} is {kind_of(value)}.")
+        if right is not None and value is None:
+            raise CheckFailed(f"A gradient should come back for {what}; what came is `None`.")
         if right is not None:
             close(value, right, what, dtype=dtype)
 
 
 def shortens(submission, gradients):
-    """Raises CheckFailed unless gradients that are too long come back shorter. (How much, a check of its own asks.)"""
+    """What came back for gradients that are too long. (How much shorter they are, a check of its own asks.)
+
+    Raises CheckFailed unless they are shorter.
+    """
     got = submission.function("clip_gradients")(gradients, 0.4 * length_of(gradients))
     if not isinstance(got, (list, tuple)) or not all(isinstance(one, torch.Tensor) for one in got):
         raise CheckFailed(f"It should return a list of gradients; what came is {kind_of(got)}.")
     if not length_of(got) < 0.99 * length_of(gradients):
         raise CheckFailed("Gradients that are too long together should become shorter.")
+    return got
 
 
 @check("values", points=0.5)
@@ -80,11 +86,13 @@ def test_none(submission, draw):
 
 @check("numerics", points=0.5)
 def test_as_they_came(submission, draw):
-    """What comes in is not changed, dtypes stay, and torch's own clipping is not used."""
+    """A list comes back, what comes in is not changed, dtypes stay, and torch's own clipping is not used."""
     does_without(submission, "clip_gradients", FORBIDDEN)
     gradients = gradients_of(draw)
-    shortens(submission, gradients)
+    got = shortens(submission, gradients)
     unchanged(submission)
+    if not isinstance(got, list):
+        raise CheckFailed(f"It should return a list of gradients; what came is {kind_of(got)}.")
     for dtype, scale in ((torch.float64, 1.0), (torch.bfloat16, 1.0), (torch.float16, 100.0)):
         gradient = gradients_of(draw, dtype, scale)[0]
         right_for(submission, [gradient], 0.4 * length_of([gradient]), dtype)

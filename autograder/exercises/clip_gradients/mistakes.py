@@ -152,6 +152,11 @@ mistake(
     ONE="None if gradient is None else gradient.double() * factor",
 )
 mistake(
+    "tuple-returned",
+    "A tuple comes back: return a list.",
+    ALL="tuple({ALL})",
+)
+mistake(
     "one-long-vector",
     "One long vector comes back: return a list, each gradient in its own shape.",
     ALL="torch.cat([(gradient * factor).flatten() for gradient in gradients if gradient is not None]"

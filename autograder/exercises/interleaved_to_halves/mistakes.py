@@ -86,6 +86,11 @@ mistake(
     RETURN="return torch.cat([pairs[:1].transpose(1, 2).flatten(0, 2), pairs[1:].flatten(0, 2)])",
 )
 mistake(
+    "first-head-for-all",
+    "Every head gets the rows of the first one: add the number of the row at which each head starts.",
+    RETURN="return pairs[:1].expand_as(pairs).transpose(1, 2).flatten(0, 2)",
+)
+mistake(
     "columns-reordered",
     "The columns are reordered, which are input features: a pair is two rows, the output features of the projection.",
     RETURN="return torch.cat([weight[:, ::2], weight[:, 1::2]], dim=1)",

@@ -1,8 +1,11 @@
 """Checks of `learning_rate(step, steps, peak, warm_up)`: plain numbers in, one float out."""
 
+import re
+
 import torch
 
 from ...checks.api import CheckFailed, check, kind_of, refuses
+from ..families.refusals import refusals
 from ..reference import language
 
 NO_DEVICE = "It takes and gives plain numbers."  # why no check is made on a GPU
@@ -37,6 +40,11 @@ def apart(expected, value):
     return f"{expected:.{digits}g}, not {value:.{digits}g}"
 
 
+def numbers_in(error):
+    """The whole numbers in the message of an error, as texts."""
+    return set(re.findall(r"\d+", error.message))
+
+
 def run(draw):
     """(steps, peak, warm_up) of a training."""
     return draw.integer(40, 90), 10.0 ** -draw.integer(1, 4) * draw.integer(2, 9), draw.integer(5, 20)
@@ -67,10 +75,20 @@ def test_nothing_but_one_part(submission, draw):
 
 @check("arguments", points=0.5)
 def test_too_long(submission, draw):
-    """A warm-up of more steps than there are is refused with a `ValueError` that holds both numbers."""
+    """It gives plain numbers, and refuses a warm-up of more steps than there are with a `ValueError` that holds both
+    numbers."""
     steps, peak, _ = run(draw)
     function = submission.function("learning_rate")
+    for step in (0, steps - 2):  # before the end of the warm-up, and after it
+        value = function(step, steps, peak, 5)
+        if isinstance(value, torch.Tensor):
+            raise CheckFailed(f"It should return a float; at step {step} what came is {kind_of(value)}.")
     if type(as_number(function(0, steps, peak, steps))) not in (int, float):  # which is no warm-up that is too long
         raise CheckFailed("A warm-up of all steps should give a number.")
-    for step in (0, steps - 1):
-        refuses(function.error(step, steps, peak, steps + 3), "a warm-up longer than all steps", steps, steps + 3)
+    wrong = {
+        f"a warm-up longer than all steps, at step {step}": (step, steps, peak, steps + 3) for step in (0, steps - 1)
+    }
+    for what, error in refusals(submission, function, wrong).items():
+        has_both = error is not None and error.is_value_error and {str(steps), str(steps + 3)} <= numbers_in(error)
+        submission.note("both numbers" if has_both else "not both numbers")
+        refuses(error, what, steps, steps + 3)

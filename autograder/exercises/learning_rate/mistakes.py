@@ -40,6 +40,11 @@ mistake(
     CLIMB="peak * (step + 1) / steps",
 )
 mistake(
+    "climb-of-one-part-more",
+    "The climb is divided by `warm_up` + 1, so it ends below the peak: it has `warm_up` parts.",
+    CLIMB="peak * (step + 1) / (warm_up + 1)",
+)
+mistake(
     "climb-without-peak",
     "The climb goes to 1, not to the peak: multiply by `peak`.",
     CLIMB="(step + 1) / warm_up",
@@ -128,6 +133,11 @@ mistake(
     BEHIND="(step - warm_up) / max(1, steps - warm_up - 1)",
 )
 mistake(
+    "floor-of-a-tenth",
+    "It falls to a tenth of the peak, as in nanoGPT: here it falls to 0.",
+    FALL="peak / 10 + 0.5 * (1 + math.cos(math.pi * behind)) * (peak - peak / 10)",
+)
+mistake(
     "fall-without-peak",
     "The fall begins at 1, not at the peak: multiply by `peak`.",
     FALL="(1 + math.cos(math.pi * behind)) / 2",
@@ -139,6 +149,12 @@ mistake(
     "longer-warm-up-accepted",
     "A warm-up of more steps than there are is accepted, and the peak never comes: raise a `ValueError`.",
     REFUSE="",
+)
+mistake(
+    "longer-warm-up-asserted",
+    "A warm-up of more steps than there are stops with an AssertionError: raise a `ValueError` that holds both"
+    " numbers.",
+    REFUSE='assert warm_up <= steps, f"{warm_up} > {steps}"\n    ',
 )
 mistake(
     "whole-warm-up-refused",
@@ -159,4 +175,14 @@ mistake(
     "returns-nothing",
     "Nothing is returned after the warm-up, so None comes back: `return` it.",
     {"return peak * (1 + math": "rate = peak * (1 + math"},
+)
+mistake(
+    "tensor-after-the-warm-up",
+    "A tensor comes back, where a float should: compute with `math`, or take the number out with `.item()`.",
+    FALL="peak * (1 + torch.cos(torch.tensor(math.pi * behind))) / 2",
+)
+BANK.variant(
+    "tensor-after-the-warm-up",
+    CLIMB="torch.tensor({CLIMB})",
+    FALL="peak * (1 + torch.cos(torch.tensor(math.pi * behind))) / 2",
 )

@@ -199,6 +199,11 @@ mistake(
 )
 BANK.variant(
     "nan-in-gradients-of-two-empty-sides",
+    NOTHING="nothing = torch.zeros_like(lse_a, dtype=torch.bool)",
+    OUTPUT="torch.nan_to_num({OUTPUT}, nan=0.0)",
+)
+BANK.variant(
+    "nan-in-gradients-of-two-empty-sides",
     LSE="largest = torch.maximum({SAFE_A}, {SAFE_B})\n"
     "    part_a, part_b = (lse_a - largest).exp(), (lse_b - largest).exp()\n"
     "    lse = (part_a + part_b).log() + largest",
@@ -234,13 +239,12 @@ mistake(
 
 mistake(
     "shares-not-unsqueezed",
-    "The shares (…, t) meet the outputs (…, t, dv) without a last dimension of their own, so that they line up with dv:"
-    " add one, `share[..., None]`.",
+    "The shares (…, t) line up with the last dimension of the outputs (…, t, dv), the width of the values: they belong"
+    " to the queries, so give them a last dimension of their own, `share[..., None]`.",
     OUTPUT="share_a * output_a + share_b * output_b",
 )
-mistake(
-    "shares-along-the-values",
-    "The shares lie along the width of the values: they belong to the queries, `share[..., None]`.",
+BANK.variant(
+    "shares-not-unsqueezed",
     OUTPUT="share_a[..., None, :] * output_a + share_b[..., None, :] * output_b",
 )
 mistake(

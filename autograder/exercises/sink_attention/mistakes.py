@@ -96,6 +96,13 @@ mistake(
     WEIGH="weights = (scores + sink[:, None, None]).softmax(dim=-1)",
 )
 mistake(
+    "sink-added-to-the-first-key",
+    "The sink is added to the score of the first key: it is one more logit beside the scores, and belongs to no key.",
+    WEIGH="""extra = torch.zeros_like(scores)
+    extra[..., 0] = 1.0
+    weights = (scores + extra * sink[:, None, None]).softmax(dim=-1)""",
+)
+mistake(
     "one-sink-for-all-heads",
     "All heads have the same sink: `sink` holds one logit for each head, and dimension 1 counts the heads.",
     COLUMN="sink[:1, None, None].expand(*scores.shape[:-1], 1)",
@@ -190,6 +197,12 @@ mistake(
     "The exponentials overflow for large logits and vanish for very negative ones: subtract the largest of a row before"
     " `exp`, the sink's among them, or use torch's softmax.",
     WEIGH="""powers = scores.exp()
+    weights = powers / (powers.sum(dim=-1, keepdim=True) + column.exp())""",
+)
+BANK.variant(
+    "exp-of-everything",
+    HIDE="scores",
+    WEIGH="""powers = scores.exp() if mask is None else scores.exp() * mask
     weights = powers / (powers.sum(dim=-1, keepdim=True) + column.exp())""",
 )
 mistake(

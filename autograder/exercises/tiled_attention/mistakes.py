@@ -303,6 +303,11 @@ mistake(
     " causal else None\n    {LOOP}",
     LATER="future[:, start : start + block_size]",
 )
+BANK.variant(
+    "whole-mask-first",
+    LOOP="future = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1)\n    {LOOP}",
+    LATER="future[:, start : start + block_size]",
+)
 mistake(
     "fused",
     "It calls torch's own attention, which does all this inside: here it is to be built of products, maxima and sums.",

@@ -20,10 +20,10 @@ from ..reference import language
 NEAR = 0.01  # a p this near to a sum of probabilities is not tried, since rounding could decide
 
 
-def drawn(draw, *sizes, dtype=torch.float32, scale=2.0):
+def drawn(draw, *sizes, dtype=torch.float32, scale=2.0, least=0.5):
     """Logits (…, vocab), and a p at which several tokens stay and several go, in every row."""
     while True:
-        logits, p = draw.normal(*sizes, dtype=dtype, scale=scale), 0.5 + 0.04 * draw.integer(0, 10)
+        logits, p = draw.normal(*sizes, dtype=dtype, scale=scale), least + 0.04 * draw.integer(0, 10)
         left = language.nucleus(logits, p).sum(-1)
         if language.margin(logits, p) > NEAR and left.min() > 1 and left.max() < sizes[-1] - 1:
             return logits, p
@@ -60,6 +60,7 @@ def test_nucleus(submission, draw):
     for shift in (0.0, -8.0):  # what is added to all logits changes no probability
         logits, p = drawn(draw, 12)
         stays(submission, logits + shift, p)
+    stays(submission, *drawn(draw, 24, scale=0.4, least=0.3))  # many stay, by which mistakes are told from each other
 
 
 @check("values", points=0.5)

@@ -19,6 +19,67 @@ BANK = Bank(
 )
 mistake = BANK.mistake
 
+# --- what comes back ------------------------------------------------------------------------------
+
+mistake(
+    "order-not-undone",
+    "The row comes back sorted, so the logits belong to other tokens: put each back where it stood.",
+    BACK="ordered",
+)
+mistake(
+    "scattered-the-wrong-way",
+    "The order is applied once more, where it should be undone: `scatter` by it, or `gather` by its own `argsort`.",
+    BACK="ordered.gather(-1, order)",
+)
+mistake(
+    "zeros-for-minus-infinity",
+    "Tokens that go get the logit 0, whose probability is not 0: it is minus infinity that is never drawn.",
+    CUT="ordered.masked_fill(likelier >= p, 0.0)",
+)
+mistake(
+    "large-negative-number",
+    "Tokens that go get a large negative number: minus infinity is what is never drawn, whatever the logits are.",
+    CUT="ordered.masked_fill(likelier >= p, -1e4)",
+)
+mistake(
+    "probabilities-returned",
+    "Probabilities come back: return the logits, with minus infinity for those that go.",
+    BACK="torch.empty_like(logits).scatter(-1, order, ordered.softmax(dim=-1)).masked_fill_("
+    "~torch.empty_like(logits).scatter(-1, order, ordered).isfinite(), -torch.inf)",
+)
+BANK.variant("probabilities-returned", CUT="ordered.masked_fill(likelier >= p, -torch.inf).softmax(dim=-1)")
+mistake(
+    "renormalised",
+    "The logits that stay are shifted, as by `log_softmax`: leave them as they are. The softmax of the draw does the"
+    " rest.",
+    BACK="torch.empty_like(logits).scatter(-1, order, ordered).log_softmax(dim=-1)",
+)
+mistake(
+    "cut-out",
+    "What goes is cut out of the row, so the places no longer belong to their tokens: keep the shape.",
+    BACK="logits[torch.empty_like(logits).scatter(-1, order, ordered).isfinite()]",
+)
+mistake(
+    "mask-returned",
+    "A mask comes back, True and False: return the logits.",
+    BACK="torch.empty_like(logits).scatter(-1, order, ordered).isfinite()",
+)
+mistake(
+    "input-changed",
+    "The logits that come in are overwritten: make a new tensor.",
+    BACK="logits.copy_(torch.empty_like(logits).scatter(-1, order, ordered))",
+)
+mistake(
+    "other-dtype",
+    "The logits come back in float32, whatever came in: keep the dtype.",
+    BACK="torch.empty_like(logits).scatter(-1, order, ordered).float()",
+)
+mistake(
+    "plain-exponentials",
+    "The exponentials overflow for large logits, and inf / inf is NaN: take torch's softmax.",
+    CHANCES="ordered.exp() / ordered.exp().sum(dim=-1, keepdim=True)",
+)
+
 # --- which tokens stay ----------------------------------------------------------------------------
 
 mistake(
@@ -27,6 +88,7 @@ mistake(
     " before it have.",
     LIKELIER="probabilities.cumsum(dim=-1)",
 )
+BANK.variant("one-token-too-few", GOES="(likelier + probabilities > p) & (likelier > 0)")  # the likeliest stays
 mistake(
     "one-token-too-many",
     "One token more stays than is needed: those before it have p already.",
@@ -42,6 +104,7 @@ mistake(
     "The likeliest tokens go and the tail stays: the comparison is turned round.",
     GOES="likelier < p",
 )
+BANK.variant("likely-ones-dropped", GOES="likelier + probabilities < p")  # the token that reaches p stays
 mistake(
     "sorted-upwards",
     "The row is sorted upwards, so the least likely tokens are kept first: sort with `descending=True`.",
@@ -105,66 +168,6 @@ mistake(
     "two-dimensions-only",
     "It works for two dimensions only: take any number of leading ones, or none, with `dim=-1`.",
     SORT="logits.sort(dim=1, descending=True)",
-)
-
-# --- what comes back ------------------------------------------------------------------------------
-
-mistake(
-    "order-not-undone",
-    "The row comes back sorted, so the logits belong to other tokens: put each back where it stood.",
-    BACK="ordered",
-)
-mistake(
-    "scattered-the-wrong-way",
-    "The order is applied once more, where it should be undone: `scatter` by it, or `gather` by its own `argsort`.",
-    BACK="ordered.gather(-1, order)",
-)
-mistake(
-    "zeros-for-minus-infinity",
-    "Tokens that go get the logit 0, whose probability is not 0: it is minus infinity that is never drawn.",
-    CUT="ordered.masked_fill(likelier >= p, 0.0)",
-)
-mistake(
-    "large-negative-number",
-    "Tokens that go get a large negative number: minus infinity is what is never drawn, whatever the logits are.",
-    CUT="ordered.masked_fill(likelier >= p, -1e4)",
-)
-mistake(
-    "probabilities-returned",
-    "Probabilities come back: return the logits, with minus infinity for those that go.",
-    BACK="torch.empty_like(logits).scatter(-1, order, ordered.softmax(dim=-1)).masked_fill_("
-    "~torch.empty_like(logits).scatter(-1, order, ordered).isfinite(), -torch.inf)",
-)
-mistake(
-    "renormalised",
-    "The logits that stay are shifted, as by `log_softmax`: leave them as they are. The softmax of the draw does the"
-    " rest.",
-    BACK="torch.empty_like(logits).scatter(-1, order, ordered).log_softmax(dim=-1)",
-)
-mistake(
-    "cut-out",
-    "What goes is cut out of the row, so the places no longer belong to their tokens: keep the shape.",
-    BACK="logits[torch.empty_like(logits).scatter(-1, order, ordered).isfinite()]",
-)
-mistake(
-    "mask-returned",
-    "A mask comes back, True and False: return the logits.",
-    BACK="torch.empty_like(logits).scatter(-1, order, ordered).isfinite()",
-)
-mistake(
-    "input-changed",
-    "The logits that come in are overwritten: make a new tensor.",
-    BACK="logits.copy_(torch.empty_like(logits).scatter(-1, order, ordered))",
-)
-mistake(
-    "other-dtype",
-    "The logits come back in float32, whatever came in: keep the dtype.",
-    BACK="torch.empty_like(logits).scatter(-1, order, ordered).float()",
-)
-mistake(
-    "plain-exponentials",
-    "The exponentials overflow for large logits, and inf / inf is NaN: take torch's softmax.",
-    CHANCES="ordered.exp() / ordered.exp().sum(dim=-1, keepdim=True)",
 )
 
 # --- p --------------------------------------------------------------------------------------------
