@@ -116,7 +116,7 @@ def test_a_wrong_head_is_said_first(id):
     run = graders.run("StackedHeads", Local(bank("StackedHeads")[id].namespace()), 1)
     failed = {check.name: check.message for check in run.failed()}
     for name in ("test_one_head", "test_output", "test_sizes_that_are_equal", "test_gradients"):
-        assert "First mend your `Head`" in failed[name]
+        assert "look at your `Head`" in failed[name]
 
 
 def test_loading_says_that_the_layer_must_be_mended_first():
