@@ -52,6 +52,7 @@ class Case(NamedTuple):
 
     @property
     def is_finite(self) -> bool:
+        """Whether there is no NaN and no infinity in what came."""
         return not isinstance(self.got, torch.Tensor) or bool(self.got.isfinite().all())
 
     @property

@@ -467,7 +467,7 @@ def _class_of(value: object) -> str:
 
 
 def _lacks(module: torch.nn.Module, names: list[str]) -> Unusable:
-    if not any(True for _ in module.parameters()):
+    if not list(module.parameters()):
         return Unusable(f"Your `{_class_of(module)}` has no parameters at all: no layers are kept in it")
     listed = ", ".join(f"`{name}`" for name in names)
     return Unusable(f"Your `{_class_of(module)}` has no parameter{'s' if len(names) > 1 else ''} {listed}")
