@@ -6,8 +6,7 @@ import re
 import numpy
 import pytest
 import torch
-from conftest import ROOT, load
-from lessons import NAMES, run
+from lessons import run
 
 TOKENS = "The Professor who supervised the student published the paper".split()
 
@@ -101,15 +100,3 @@ def test_read_backwards_nothing_changes(ran):
 
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
-
-
-def test_an_exercise_comes_soon_and_the_minutes_add_up(ran):
-    cells = load(ROOT / "source" / NAMES["01"] / f"{NAMES['01']}.ipynb")["cells"]
-    first = [cell["id"] for cell in cells].index("softmax-exercise")
-    before = "\n\n".join("".join(cell["source"]) for cell in cells[:first] if cell["cell_type"] == "markdown")
-    words = len(re.sub(r"<details>.*?</details>", "", before, flags=re.DOTALL).split())
-    assert words <= 570 and f"The text before the first one takes another {math.ceil(words / 200) + 2}." in before
-    *minutes, total = [int(row) for row in re.findall(r"^\| .* \|[ *]+(\d+)[ *]+\|$", before, re.MULTILINE)]
-    assert sum(minutes) == total
-    headings = [re.match(r".*?^\*\*\d+ points? · (\d+) minutes", text, re.S | re.M) for text in ran.texts.values()]
-    assert [int(found[1]) for found in headings if found] == minutes

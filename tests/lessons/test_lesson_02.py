@@ -2,13 +2,11 @@
 
 import contextlib
 import io
-import math
 import re
 
 import pytest
 import torch
-from conftest import ROOT, load
-from lessons import NAMES, run
+from lessons import run
 
 TOKENS = "The Professor who supervised the student published the paper".split()
 PROFESSOR, STUDENT, PERSON = 1, 5, 1  # two tokens, and the feature that they share
@@ -81,15 +79,3 @@ def test_a_head_of_gpt2_is_as_large_as_it_is_said_to_be(ran):
     size = sum(parameter.numel() for parameter in head.parameters())
     assert ran.says("144 heads", f"`SelfAttention(768, 64, qkv_bias=True)`, under a causal mask: {size:,} numbers")
     assert 768 == 12 * 64 and 144 == 12 * 12
-
-
-def test_an_exercise_comes_soon_and_the_minutes_add_up(ran):
-    cells = load(ROOT / "source" / NAMES["02"] / f"{NAMES['02']}.ipynb")["cells"]
-    first = [cell["id"] for cell in cells].index("single-head-exercise")
-    before = "\n\n".join("".join(cell["source"]) for cell in cells[:first] if cell["cell_type"] == "markdown")
-    words = len(re.sub(r"<details>.*?</details>", "", before, flags=re.DOTALL).split())
-    assert words <= 510 and f"The text before the first one takes another {math.ceil(words / 200) + 2}." in before
-    *minutes, total = [int(row) for row in re.findall(r"^\| .* \|[ *]+(\d+)[ *]+\|$", before, re.MULTILINE)]
-    assert sum(minutes) == total
-    headings = [re.match(r".*?^\*\*\d+ points? · (\d+) minutes", text, re.S | re.M) for text in ran.texts.values()]
-    assert [int(found[1]) for found in headings if found] == minutes

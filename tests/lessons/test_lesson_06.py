@@ -5,8 +5,7 @@ import re
 
 import pytest
 import torch
-from conftest import ROOT, load
-from lessons import NAMES, run
+from lessons import run
 
 FITTING = [10, 12, 7]  # the small yellow star, the large yellow square, the large red square
 OF_ONE_KIND = [range(2), range(2, 6), range(6, 10)]  # sizes, colours, shapes
@@ -116,15 +115,3 @@ def test_pictures_can_be_read(ran):
 
 def test_two_streams_keep_a_width_of_their_own(ran):
     assert ran.printed["two-widths-look"].strip() == "after three exchanges: cells (1, 16, 18), words (1, 6, 14)"
-
-
-def test_an_exercise_comes_soon_and_the_minutes_add_up(ran):
-    cells = load(ROOT / "source" / NAMES["06"] / f"{NAMES['06']}.ipynb")["cells"]
-    first = [cell["id"] for cell in cells].index("parallel-exercise")
-    before = "\n\n".join("".join(cell["source"]) for cell in cells[:first] if cell["cell_type"] == "markdown")
-    words = len(re.sub(r"<details>.*?</details>", "", before, flags=re.DOTALL).split())
-    assert words <= 600 and f"The text before the first one takes another {math.ceil(words / 200) + 2}." in before
-    *minutes, total = [int(row) for row in re.findall(r"^\| .* \|[ *]+(\d+)[ *]+\|$", before, re.MULTILINE)]
-    assert sum(minutes) == total
-    headings = [re.match(r".*?^\*\*\d+ points? · (\d+) minutes", text, re.S | re.M) for text in ran.texts.values()]
-    assert [int(found[1]) for found in headings if found] == minutes

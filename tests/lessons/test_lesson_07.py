@@ -5,8 +5,7 @@ import re
 
 import pytest
 import torch
-from conftest import ROOT, load
-from lessons import NAMES, run
+from lessons import run
 
 from autograder.mistakes.bank import bank, namespace_of
 from autograder.sandbox.inside.stubs import Rolled
@@ -259,15 +258,3 @@ def test_the_answer_of_what_training_costs(ran):
 def test_a_step_is_three_times_the_forward_pass(ran):
     first, second = ran.printed["training-cost-look"].splitlines()
     assert first.endswith("3.00 times as many") and second.endswith("16 bytes for a parameter")
-
-
-def test_an_exercise_comes_soon_and_the_minutes_add_up(ran):
-    cells = load(ROOT / "source" / NAMES["07"] / f"{NAMES['07']}.ipynb")["cells"]
-    first = [cell["id"] for cell in cells].index("tokenizer-exercise")
-    before = "\n\n".join("".join(cell["source"]) for cell in cells[:first] if cell["cell_type"] == "markdown")
-    words = len(re.sub(r"<details>.*?</details>", "", before, flags=re.DOTALL).split())
-    assert words <= 600 and f"The text before the first one takes another {math.ceil(words / 200) + 2}." in before
-    *minutes, total = [int(row) for row in re.findall(r"^\| .* \|[ *]+(\d+)[ *]+\|$", before, re.MULTILINE)]
-    assert sum(minutes) == total
-    headings = [re.match(r".*?^\*\*\d+ points? · (\d+) minutes", text, re.S | re.M) for text in ran.texts.values()]
-    assert [int(found[1]) for found in headings if found] == minutes

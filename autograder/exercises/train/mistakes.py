@@ -5,6 +5,7 @@ The answer has its own `get_batch`: wrong batches may be the fault of either fun
 
 from ...mistakes.bank import Bank
 from ..families.drawing import mistakes as family
+from ..families.training import mistakes as training
 
 BANK = Bank(
     "train",
@@ -25,7 +26,7 @@ BANK = Bank(
         "NOTED": "losses.append(loss.item())",
         "END": "return losses",
     },
-    words={"DRAW": "torch.randint", "THESE": "batches come"},
+    words={"WEIGHTS": "model.parameters()", "LR": "lr", "DRAW": "torch.randint", "THESE": "batches come"},
 )
 mistake = BANK.mistake
 
@@ -58,21 +59,7 @@ mistake(
     "No gradients are computed, so the weights never move: call `loss.backward()` before `optimizer.step()`.",
     {"loss.backward()\n        ": ""},
 )
-mistake(
-    "gradients-pile-up",
-    "The gradients of all steps pile up: call `optimizer.zero_grad()` before each `loss.backward()`.",
-    CLEAR="",
-)
-mistake(
-    "sgd",
-    "Plain gradient descent is used: AdamW is asked for, `torch.optim.AdamW`.",
-    OPTIMIZER="torch.optim.SGD(model.parameters(), lr=lr)",
-)
-mistake(
-    "adam",
-    "Adam is used, which lets no weight decay: AdamW is asked for, `torch.optim.AdamW`.",
-    OPTIMIZER="torch.optim.Adam(model.parameters(), lr=lr)",
-)
+BANK.share(training.SHARED, "gradients-pile-up", "sgd", "adam")
 mistake(
     "no-decay",
     "The weight decay of AdamW is switched off or changed: leave its settings but `lr` as torch has them.",
@@ -164,16 +151,7 @@ mistake(
 
 # --- mode and generator ---------------------------------------------------------------------------
 
-mistake(
-    "mode-left-as-it-is",
-    "The model trains in the mode in which it comes, perhaps eval mode, without dropout: call `model.train()`.",
-    MODE="",
-)
-mistake(
-    "eval-mode",
-    "The model is in eval mode while it trains: call `model.train()`.",
-    MODE="model.eval()\n    ",
-)
+BANK.share(training.SHARED, "mode-left-as-it-is", "eval-mode")
 mistake(
     "eval-after-a-look",
     "The model stays in eval mode after its loss was looked at in between: call `model.train()` again.",
@@ -221,11 +199,7 @@ mistake(
 
 # --- what comes back ------------------------------------------------------------------------------
 
-mistake(
-    "tensors-kept",
-    "The losses are tensors, which hold on to their graphs: take their numbers, `loss.item()`.",
-    NOTED="losses.append(loss)",
-)
+BANK.share(training.SHARED, "tensors-kept")
 mistake("one-tensor", "The losses come as one tensor: return a list of numbers.", END="return torch.tensor(losses)")
 mistake(
     "last-loss-alone",

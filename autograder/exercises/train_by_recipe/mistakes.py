@@ -6,6 +6,7 @@ is their own exercises'.
 
 from ...mistakes.bank import Bank
 from ..families.drawing import mistakes as family
+from ..families.training import mistakes as training
 
 BANK = Bank(
     "train_by_recipe",
@@ -29,7 +30,7 @@ BANK = Bank(
         "NOTED": "losses.append(loss.item())",
         "END": "return losses",
     },
-    words={"DRAW": "get_batch", "THESE": "batches come"},
+    words={"WEIGHTS": "parameters", "LR": "peak", "DRAW": "get_batch", "THESE": "batches come"},
 )
 mistake = BANK.mistake
 
@@ -142,26 +143,12 @@ mistake(
     CLEAR="",
     STEP="optimizer.zero_grad()\n        {STEP}",
 )
-mistake(
-    "gradients-pile-up",
-    "The gradients of all steps pile up: call `optimizer.zero_grad()` before each `loss.backward()`.",
-    CLEAR="",
-)
+BANK.share(training.SHARED, "gradients-pile-up", "sgd", "adam")
 mistake(
     "no-backward",
     "No gradients are computed, so the weights never move: call `loss.backward()` first.",
     BACKWARD="",
     CLIP="",
-)
-mistake(
-    "sgd",
-    "Plain gradient descent is used: AdamW is asked for, `torch.optim.AdamW`.",
-    OPTIMIZER="torch.optim.SGD(parameters, lr=peak)",
-)
-mistake(
-    "adam",
-    "Adam is used, which lets no weight decay: AdamW is asked for, `torch.optim.AdamW`.",
-    OPTIMIZER="torch.optim.Adam(parameters, lr=peak)",
 )
 mistake(
     "new-optimizer-each-step",
@@ -189,12 +176,7 @@ mistake(
     "`generator` is not used, so that nobody can repeat what was drawn: hand it on to `get_batch`.",
     BATCH="get_batch(data, model.block_size, batch_size)",
 )
-mistake(
-    "mode-left-as-it-is",
-    "The model trains in the mode in which it comes, perhaps eval mode, without dropout: call `model.train()`.",
-    MODE="",
-)
-mistake("eval-mode", "The model is in eval mode while it trains: call `model.train()`.", MODE="model.eval()\n    ")
+BANK.share(training.SHARED, "mode-left-as-it-is", "eval-mode")
 mistake("other-peak", "The default of `peak` is another one: it should be 1e-3.", {"peak=1e-3": "peak=3e-4"})
 mistake(
     "other-batch-size",
@@ -213,9 +195,5 @@ mistake(
     "More than the losses comes back: return the list of them alone.",
     END="return losses, optimizer.param_groups[0]['lr']",
 )
-mistake(
-    "tensors-kept",
-    "The losses are tensors, which hold on to their graphs: take their numbers, `loss.item()`.",
-    NOTED="losses.append(loss)",
-)
+BANK.share(training.SHARED, "tensors-kept")
 mistake("nothing-returned", "Nothing comes back: return the list of losses.", {"\n    {END}": ""})
