@@ -396,7 +396,6 @@ def means_so_far(query, key, value, block_size, causal=False):
     return value.cumsum(-2) / places if causal else value.mean(-2, keepdim=True) + 0 * query[..., :1]
 
 
-# of a class, what stands for its `forward`
 WITHOUT_TRAINING = [
     lambda model, data, steps, *args, **kwargs: [0.0] * steps,
     lambda model, data, steps, *args, **kwargs: [math.log(5)] * steps,
@@ -404,6 +403,7 @@ WITHOUT_TRAINING = [
     mixed_losses,
     loss_of_batches,
 ]
+# of a class, what stands for its `forward`
 LAZY = {
     "RMSNorm": [
         lambda self, x: x,

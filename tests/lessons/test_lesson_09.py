@@ -250,7 +250,7 @@ def test_published_sizes_make_the_numbers_that_are_said(ran):
 
 
 def test_the_model_answer_counts_right(ran):
-    """Question 9: bytes per token, and GiB of the whole text, of the four kinds."""
+    """Question 8: bytes per token, and GiB of the whole text, of the four kinds."""
     tokens, layers, width, each = 2**17, 48, 128, 2
     multi, grouped = (2 * heads * width * layers * each for heads in (40, 8))
     latent, of_a_layer = 576 * layers * each, 2 * 8 * width * each
