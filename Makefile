@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test quick build matrix mutants seeds hostile fuzz kill-test postgresql pictures clean
+.PHONY: setup demo test quick build matrix mutants seeds odd hostile fuzz kill-test postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -51,6 +51,10 @@ hostile: setup
 seeds: setup
 	SEEDS=2,3,4 $(BIN)/python -m pytest tests/exercises/test_exercises.py -k rejected_and_named
 
+# every kind of odd value that an answer may give, at all times, under all checks (an hour)
+odd: setup
+	ODD=1000 $(BIN)/python -m pytest tests/exercises/test_odd_answers.py
+
 # ten thousand mangled notebooks, frames and answers of each kind, new ones at every run
 fuzz: setup
 	FUZZ=10000 $(BIN)/python -m pytest tests/grading/test_fuzz.py -s
@@ -67,15 +71,29 @@ postgresql: setup
 pictures: setup
 	$(BIN)/python tests/support/pictures.py
 
-# made anew when the pinned packages change; an environment that broke half-way has no stamp and is made anew too
-$(STAMP): requirements.lock pyproject.toml
+# the lock files, when pyproject.toml has changed; needs uv (pip install uv)
+.PHONY: lock
+lock:
+	PYTHONPATH=. $(PYTHON) tests/support/lock.py
+
+# Only files with a known hash are installed, and nothing is built, which would run code that no hash covers. torch is the
+# build for CPUs where the index has it, as PyTorch's does, and else PyPI's, with NVIDIA's libraries:
+#   make demo TORCH_INDEX=https://download.pytorch.org/whl/cpu
+LOCKED := -m pip install --quiet --no-deps --only-binary :all: --require-hashes
+CPU_TORCH := $(LOCKED) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) --requirement torch-cpu.lock
+
+# made again when the pinned packages change; an environment that broke half-way has no stamp and is made again too
+$(STAMP): $(wildcard *.lock) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
 	  echo "Python 3.11, 3.12 or 3.13 is needed, and $(PYTHON) is none of them: name one, as in make demo PYTHON=python3.12" >&2; \
 	  exit 1; }
 	@echo "Making the environment $(VENV), once: some minutes, and 2 GB (7 GB where torch brings NVIDIA's libraries) ..."
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	$(BIN)/python $(LOCKED) --requirement requirements.lock --requirement requirements-dev.lock
+	$(BIN)/python $(CPU_TORCH) $(if $(TORCH_INDEX),,2>/dev/null || { \
+	  echo "No torch for CPUs in this index: taking PyPI's, with NVIDIA's libraries ..."; \
+	  $(BIN)/python $(LOCKED) --requirement torch-cuda.lock; })
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $(STAMP)
 

@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 class WithCourse(build_py):
-    """Puts source/ and nbgrader_config.py where `autograder.course` looks for them; an editable install needs none."""
+    """Puts source/, nbgrader_config.py and the pinned packages where the kit looks for them, unless it is editable."""
 
     def run(self):
         super().run()
@@ -19,7 +19,8 @@ class WithCourse(build_py):
         folder = Path(self.build_lib) / "autograder" / "course_files"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(HERE / "source", folder / "source", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-        shutil.copy(HERE / "nbgrader_config.py", folder)
+        for name in ("nbgrader_config.py", "requirements.lock", "torch-cpu.lock"):
+            shutil.copy(HERE / name, folder)
 
 
 setup(cmdclass={"build_py": WithCourse})

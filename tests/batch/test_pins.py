@@ -1,0 +1,127 @@
+"""The lock files: every file that setup, the image or Gradescope installs is known by its hash."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+
+import pytest
+from conftest import ROOT
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from autograder.batch import gradescope, pins
+
+TORCH = ["torch-cpu.lock", "torch-cuda.lock"]
+LOCKS = ["requirements.lock", "requirements-dev.lock", *TORCH]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYTHONS = [kind.split(" :: ")[-1] for kind in PROJECT["classifiers"] if "Python :: 3." in kind]
+
+
+def read(*names):
+    return [pin for name in names for pin in pins.read((ROOT / name).read_text(encoding="utf-8"))]
+
+
+def pinned(names, python):
+    """The versions that a Python on Linux gets: {package: version}."""
+    environment = {**default_environment(), "python_version": python, "python_full_version": f"{python}.9"}
+    found = {}
+    for pin in read(*names):
+        requirement = Requirement(pin.text.split("\\")[0])
+        if requirement.marker is None or requirement.marker.evaluate(environment):
+            assert pin.name not in found, f"{pin.name} twice for {python}"
+            (specifier,) = requirement.specifier
+            assert specifier.operator == "=="
+            found[pin.name] = specifier.version
+    return found
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_pin_has_hashes_and_no_file_names_an_index(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    found = read(name)
+    assert found and all(pin.hashes for pin in found)
+    assert len(found) == len(re.findall("^[^ #\n]", text, re.MULTILINE)), "a line that is no pin"
+    assert not re.search("^ *--(?!hash)|://", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("torch", TORCH)
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_pins_are_what_the_project_asks_for(python, torch):
+    """On each Python that is promised, and nothing is pinned in two files."""
+    assert PYTHONS == ["3.11", "3.12", "3.13"]
+    versions = pinned([*LOCKS[:2], torch], python)
+    wanted = [
+        *PROJECT["dependencies"],
+        *(line for lines in PROJECT["optional-dependencies"].values() for line in lines),
+    ]
+    for requirement in map(Requirement, wanted):
+        assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)]), str(requirement)
+
+
+def test_the_packages_of_this_environment_are_among_those_pinned():
+    """What the tests run with is what is pinned, so that a pin is never one that nobody has tried."""
+    from importlib import metadata
+
+    versions = pinned(LOCKS[:3], f"{sys.version_info.major}.{sys.version_info.minor}")
+    for name, version in versions.items():
+        assert metadata.version(name).split("+")[0] == version.split("+")[0], name
+
+
+def test_gradescope_gets_what_its_packages_need_and_nothing_of_jupyterlab():
+    from importlib import metadata
+
+    chosen = {pin.name for pin in pins.read(gradescope.requirements()["requirements.lock"])} | {"torch"}
+    assert not {"nbgrader", "jupyterlab", "dask", "ruff"} & chosen
+    for name in chosen & {canonicalize_name(d.metadata["Name"]) for d in metadata.distributions()}:
+        for line in metadata.requires(name) or ():
+            needed = Requirement(line)
+            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                assert canonicalize_name(needed.name) in chosen, f"{name} needs {needed.name}"
+
+
+def test_make_installs_by_hash_alone():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "--no-deps --only-binary :all: --require-hashes" in re.search("^LOCKED := (.*)", text, re.MULTILINE)[1]
+    installs = re.findall(r"^\t.*(?:pip install|\$\(LOCKED\)).*", text, re.MULTILINE)
+    assert len(installs) == 3 and "extra-index" not in text and "$(CPU_TORCH)" in text
+    assert re.search(r"^CPU_TORCH := \$\(LOCKED\) ", text, re.MULTILINE)
+    assert all("$(LOCKED)" in line or line.endswith("--no-deps --no-build-isolation --editable .") for line in installs)
+
+
+@pytest.mark.parametrize("name", ["six", "torch"])
+def test_a_file_of_another_content_is_refused(name, tmp_path):
+    """As a changed index, or one that serves a package of the same name and version, would have it installed."""
+    pin = next(pin for pin in reversed(read(*LOCKS)) if pin.name == name)
+    version = re.match(r"[\w-]+==([\w.]+)", pin.text)[1]
+    about = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(tmp_path / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{name}.py", "raise SystemExit('taken')")
+        wheel.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{about}/RECORD", "")
+    (tmp_path / "one.lock").write_text(pin.text)
+    (tmp_path / "loose.txt").write_text(f"{name}=={version}\n")
+
+    def install(lock, *options):
+        command = [sys.executable, "-m", "pip", "--isolated", "--disable-pip-version-check", "install", "--no-index"]
+        command += ["--no-deps", "--only-binary", ":all:", "--find-links", tmp_path, "--target", tmp_path / "there"]
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("PIP_")}
+        command += [*options, "--requirement", tmp_path / lock]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        return done.returncode, done.stderr
+
+    code, said = install("one.lock", "--require-hashes")
+    assert code != 0 and "DO NOT MATCH THE HASHES" in said and not (tmp_path / "there").exists()
+    assert install("loose.txt")[0] == 0, "the file itself can be installed: only its hash is wrong"
+
+
+def test_torch_for_cpus_is_a_version_of_one_index():
+    """PyPI takes no file of a version with a +, so no other index than PyTorch's is asked for it."""
+    (cpu,), cuda = read("torch-cpu.lock"), next(pin for pin in read("torch-cuda.lock") if pin.name == "torch")
+    version = cpu.text.split()[0]
+    assert version.endswith("+cpu") and version.removesuffix("+cpu") == cuda.text.split()[0]
+    assert len(cpu.hashes) == 2 * len(PYTHONS) and not cpu.hashes & cuda.hashes
