@@ -1,4 +1,4 @@
-"""The commands `collect`, `roster` and `export`, and the bundle of `build --bundle`."""
+"""The commands `collect`, `roster` and `export`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from .. import course
 from ..batch import run
 from ..batch.commands import locked
-from ..errors import CourseError, UsageError
+from ..errors import UsageError
 from ..grading import store
+from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..nbgrader import penalties
 from ..nbgrader.runs import NbgraderCourse
-from . import exports, handins, tables
+from . import bundle, exports, handins, tables
 from . import roster as rosters
 
 if TYPE_CHECKING:
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from .roster import Roster
 
 FORMATS = ("moodle", "canvas", "csv", "gradescope", "exercism")
-FOLDER = "exports"
-HIDDEN = ("### BEGIN SOLUTION", "### BEGIN HIDDEN TESTS", "### BEGIN ORIGINAL")  # never in what students get
+MESSAGE = 2_000  # characters of a sentence that is printed
 
 
 def collect(
@@ -35,6 +35,7 @@ def collect(
     system: str | None = None,
     pattern: str | None = None,
     zone: str | None = None,
+    forget: Sequence[str] = (),
 ) -> int:
     """Take hand-ins from downloads into `submitted/`, and say what came of it; returns the exit code."""
     downloads, sheet = handins.take_sheets(paths)
@@ -42,7 +43,7 @@ def collect(
         raise UsageError("Which download? Give the folder or the archive that holds the hand-ins, too.")
     results, runs = Store(root), NbgraderCourse(root)
     students = rosters.read(runs, results)
-    collector = handins.Collector(root, assignment, students, results, sheet, _zone(zone))
+    collector = handins.Collector(root, assignment, students, results, sheet, _zone(zone), forget)
     with locked(root, assignment.name):
         systems = []
         for path in downloads:
@@ -110,7 +111,8 @@ def export(
     if all(grade.score is None for grade in grades):
         raise UsageError(f"Nothing of {assignment.name} is graded yet: run `autograder grade` first.")
     sheet = tables.read_table(fill) if fill else None
-    folder = root / FOLDER / assignment.name
+    Rounds(results, assignment.name).give_out()
+    folder = root / bundle.FOLDER / assignment.name
     remarks: list[str] = []
     for system in dict.fromkeys(wanted):
         if system in ("gradescope", "exercism"):
@@ -138,7 +140,7 @@ def export(
     waiting = sum(grade.waits for grade in grades)
     if waiting:
         have = "1 student has" if waiting == 1 else f"{waiting} students have"
-        remarks.append(f"{have} answers that wait for being graded by hand, and grades are without them")
+        remarks.append(f"{have} answers still to be graded by hand, which these grades leave out")
     absent = [grade.student.id for grade in grades if grade.score is None]
     if absent:
         what = "with 0" if zeros else "with no grade (--zeros gives 0)"
@@ -159,24 +161,4 @@ def _shown(root: Path, path: Path) -> str:
 
 def _tell(lines: Iterable[str]) -> None:
     for line in dict.fromkeys(lines):
-        print(f"autograder: {handins.shown(line)}", file=sys.stderr)
-
-
-def bundle(root: Path) -> Path:
-    """Write exports/release.zip, which holds release/ and nothing else; returns its path. Raises CourseError."""
-    release, pack, many = root / "release", exports.Pack(), 0
-    for path in sorted(release.rglob("*")):
-        place = path.relative_to(root)
-        if path.is_symlink() or not path.is_file() or any(part.startswith(".") for part in place.parts):
-            continue
-        data = path.read_bytes()
-        if path.suffix == ".ipynb" and any(mark.encode() in data for mark in HIDDEN):
-            raise CourseError(f"{place} holds a solution or hidden tests: run `autograder build` before publishing it.")
-        pack.add(place.as_posix(), data)
-        many += 1
-    if not many:
-        raise CourseError("There is nothing in release/: run `autograder build` first.")
-    path = root / FOLDER / "release.zip"
-    path.parent.mkdir(exist_ok=True)
-    handins.replace_bytes(path, pack.done())
-    return path
+        print(f"autograder: {handins.shown(line, MESSAGE)}", file=sys.stderr)

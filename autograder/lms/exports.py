@@ -5,8 +5,10 @@
   row without a grade, with one out of range, or whose grade somebody has changed since the worksheet was downloaded.
 - Moodle's feedback files: a zip with a folder `NAME_NUMBER_assignsubmission_file` for each student, as it was
   downloaded (importziplib.php); "Upload multiple feedback files in a zip".
-- Canvas's gradebook: Student, ID, SIS User ID, SIS Login ID, Section, then `Title (id)`; a row Points Possible, by
-  which Canvas sets the assignment's points, so it is always Canvas's own number (lib/gradebook_importer.rb).
+- Canvas's gradebook: Student (or LastName and FirstName), ID, SIS User ID, SIS Login ID, Section, then `Title (id)`; a
+  row Points Possible, by which Canvas sets the assignment's points, so it is always Canvas's own number
+  (lib/gradebook_importer.rb). It has no ID and stands before the students. Canvas knows it by that text in the first
+  column alone, so no student's row has the text there.
 - Canvas's submissions: a zip of files called as they were downloaded. Canvas finds the student and the file by the two
   numbers in the name, and gives its own name to what it hands to the student: so for a notebook it has to be one.
 - Gradescope, exercism: `report/results_json.py`.
@@ -18,7 +20,8 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,11 +30,12 @@ from nbgrader.api import MissingEntry
 
 from ..errors import Unreadable, UsageError
 from ..nbgrader import exporting
+from ..nbgrader.identity import address
 from ..nbgrader.standings import standings
 from ..report import outcome_text, results_json
 from ..submission import read
-from .handins import is_worksheet
 from .layouts import MOODLE
+from .worksheet import COLUMNS, Worksheet
 
 if TYPE_CHECKING:
     from ..course import Assignment
@@ -53,9 +57,8 @@ MOODLE_HEADER = (
     "Last modified (submission)",
     "Last modified (grade)",
 )
-# the columns of a worksheet that are given back; texts stay away, since Moodle would take them in, too
-MOODLE_KEPT = (*MOODLE_HEADER, "ID number", "Status", "Grade can be changed", "Marking workflow state")
 CANVAS_HEADER = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+POINTS = "Points Possible"
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,17 @@ class Grade:
     def score(self) -> float | None:
         """The points so far, late penalties taken off; None for somebody who handed in nothing."""
         return self.standing.score if self.standing else None
+
+    @property
+    def participant(self) -> str:
+        """Moodle's number of the student in this assignment, or ""."""
+        return str(self.note.get("participant") or "")
+
+    @property
+    def canvas_id(self) -> str:
+        """The student's id in Canvas, or ""; that of another system may be another student's there."""
+        own = self.note.get("lms_id") if self.note.get("system") == "canvas" else ""
+        return str(own or "") or self.student.lms_user_id
 
     @property
     def waits(self) -> bool:
@@ -136,17 +150,19 @@ def nbgrader_table(runs: NbgraderCourse, assignment: Assignment, roster: Roster)
 def moodle_table(all_grades: Sequence[Grade], settings: Settings) -> tuple[str, list[str]]:
     """(a grading worksheet for Moodle, made from what `collect` noted, remarks)."""
     rows: list[Sequence[object]] = [MOODLE_HEADER]
-    remarks = []
+    remarks, without = [], []
     for grade in all_grades:
-        if number := grade.note.get("participant"):
+        if number := grade.participant:
             name = grade.student.name or grade.note.get("name")
             score = settings.number(grade, settings.highest)
             rows.append((f"Participant {number}", name, grade.student.email, score, settings.highest, "", ""))
         elif grade.score is not None:
-            remarks.append(f"{grade.student.id}: not in the table, since no participant's number is known")
+            without.append(grade.student.id)
+    if without:
+        remarks.append(f"not in the table, since no participant number is known: {', '.join(without)}")
     remarks.append(
-        "Moodle takes a worksheet that it has not made only with 'Allow updating records that have been modified more"
-        " recently than the file'; --fill WORKSHEET fills in Moodle's own"
+        "Moodle did not make this worksheet, so upload it with 'Allow updating records that have been modified more"
+        " recently than the file', or use --fill WORKSHEET to fill in Moodle's own"
     )
     return _csv(rows), remarks
 
@@ -155,20 +171,22 @@ def moodle_filled(
     all_grades: Sequence[Grade], settings: Settings, sheet: Table, column: str | None = None
 ) -> tuple[str, list[str]]:
     """(Moodle's own grading worksheet with the grades filled in, remarks). Raises UsageError."""
-    if not is_worksheet(sheet):
-        raise UsageError(f"{sheet.path} is no grading worksheet of Moodle's.")
-    at, mark = _column(sheet, column or "Grade"), sheet.index("Maximum grade")
-    known = {name.casefold() for name in MOODLE_KEPT}
-    kept = [i for i, name in enumerate(sheet.header) if i in (0, at) or name.casefold() in known]
-    numbers = {g.note["participant"]: g for g in all_grades if g.note.get("participant")}
-    emails = {g.student.email.casefold(): g for g in all_grades if g.student.email}
+    own = Worksheet(sheet)
+    grade_column = sheet.index(column) if column else own.index("grade")
+    at = _column(sheet, column or own.headers["grade"][0]) if grade_column is None else grade_column
+    mark = own.index("highest")
+    kept = sorted({at, *(i for name in COLUMNS if (i := own.index(name)) is not None)})
+    keys = [{"participant": number, "address": address(own.value(row, "email"))} for number, row in own.rows.items()]
+    of_rows, remarks = _grades_of(
+        keys,
+        all_grades,
+        lambda g: {"participant": g.participant, "address": address(g.student.email)},
+    )
     rows: list[Sequence[object]] = [[sheet.header[i] for i in kept]]
-    remarks, missing = [], {g.student.id for g in all_grades if g.score is not None}
-    for row in sheet:
+    missing = {g.student.id for g in all_grades if g.score is not None}
+    for row, grade in zip(own.rows.values(), of_rows, strict=True):
         filled: list[object] = [*row]
         filled[at] = ""
-        email = sheet.value(row, "Email address").casefold()
-        grade = numbers.get(re.sub(r"\D", "", row[0])) or emails.get(email)
         if grade is not None:
             most = settings.highest if mark is None else _float(row[mark], sheet)
             settings.require_same(most, str(sheet.path))
@@ -180,20 +198,49 @@ def moodle_filled(
     return _csv(rows), [*remarks, *_not_in(sheet, missing)]
 
 
+def _grades_of(
+    rows: Sequence[Mapping[str, str]], all_grades: Iterable[Grade], keys_of: Callable[[Grade], Mapping[str, str]]
+) -> tuple[list[Grade | None], list[str]]:
+    """(the grade of the student whom the keys of each row tell, or None; remarks on rows that may be two people's).
+
+    No grade goes into two rows, and none into a row whose keys are those of two students.
+    """
+    by_key: dict[tuple[str, str], set[str]] = {}
+    grades = {grade.student.id: grade for grade in all_grades}
+    for id, grade in grades.items():
+        for key in keys_of(grade).items():
+            by_key.setdefault(key, set()).add(id)
+    found, remarks = [], []
+    for keys in rows:
+        them = [by_key[key] for key in keys.items() if key[1] and key in by_key]
+        same = set.intersection(*them) if them else set()
+        found.append(next(iter(same)) if len(same) == 1 else "")
+        if them and len(same) != 1:
+            said = ", ".join(f"{kind} {value}" for kind, value in keys.items() if value)
+            names = " or ".join(sorted(set.union(*them)))
+            remarks.append(f"{names}: the row with {said} may be either's, so no grade is in it")
+    twice = {id for id, times in Counter(found).items() if id and times > 1}
+    remarks += [f"{id}: two rows of the table are this student's, so the grade is in none" for id in sorted(twice)]
+    return [grades.get(id) if id not in twice else None for id in found], remarks
+
+
 def canvas_table(
     all_grades: Sequence[Grade], settings: Settings, title: str, column: str | None = None
 ) -> tuple[str, list[str]]:
     """(a gradebook for Canvas with one assignment, remarks)."""
     heading = column or title
     rows: list[Sequence[object]] = [(*CANVAS_HEADER, heading)]
-    rows.append(("    Points Possible", "", "", "", "", settings.highest))
+    rows.append((f"    {POINTS}", "", "", "", "", settings.highest))
+    remarks, without = [], []
     for grade in all_grades:
-        student, score = grade.student, settings.number(grade, settings.highest)
-        id = grade.note.get("lms_id") or student.lms_user_id
+        student, score, id = grade.student, settings.number(grade, settings.highest), grade.canvas_id
         name = ", ".join(filter(None, (student.last_name, student.first_name))) or student.id
-        if id or score != "":
-            rows.append((name, id, "", "" if id else student.email, "", score))
-    remarks = []
+        if id or (score != "" and student.email):
+            rows.append((_plain(name, id or student.id), id, "", "" if id else student.email, "", score))
+        elif score != "":
+            without.append(student.id)
+    if without:
+        remarks.append(f"not in the table, since neither a Canvas id nor an address is known: {', '.join(without)}")
     if not re.search(r"\(\d+\)$", heading):
         remarks.append(
             f"Canvas looks for an assignment called {heading!r}, and makes one if there is none: --fill the gradebook"
@@ -209,30 +256,46 @@ def canvas_filled(
 
     It has no other assignment, so that none can change. Raises UsageError.
     """
-    section = sheet.index("Section")
-    if section is None or not sheet.has("Student", "ID"):
+    section, id_column = sheet.index("Section"), sheet.index("ID")
+    if section is None or id_column is None or not (sheet.has("Student") or sheet.has("LastName", "FirstName")):
         raise UsageError(f"{sheet.path} is no gradebook that Canvas has exported.")
     at = _column(sheet, column or _assignments_column(sheet, title))
     kept = [*range(section + 1), at]
-    ids = {id: g for g in all_grades if (id := g.note.get("lms_id") or g.student.lms_user_id)}
-    logins = {g.student.email.casefold(): g for g in all_grades if g.student.email}
+    students = [row for row in sheet if re.fullmatch(r"[0-9]+", row[id_column].strip())]
+    points = _points_row(sheet, id_column, section)
+    most = settings.highest
+    if points is not None:
+        most = _float(points[at], sheet)
+        settings.require_same(most, str(sheet.path))
+    keys = [{"id": sheet.value(row, "ID"), "login": address(sheet.value(row, "SIS Login ID"))} for row in students]
+    of_rows, remarks = _grades_of(keys, all_grades, lambda g: {"id": g.canvas_id, "login": address(g.student.email)})
     rows: list[Sequence[object]] = [[sheet.header[i] for i in kept]]
-    missing, most = {g.student.id for g in all_grades if g.score is not None}, settings.highest
-    for row in sheet:
+    if points is not None:
+        rows.append([most if i == at else points[i] for i in kept])
+    missing = {g.student.id for g in all_grades if g.score is not None}
+    for row, grade in zip(students, of_rows, strict=True):
         filled: list[object] = [*row]
-        id = sheet.value(row, "ID")
-        if "Points Possible" in row[0]:
-            filled[at] = most = _float(row[at], sheet)
-            settings.require_same(most, str(sheet.path))
-        elif not id.isdigit():
-            continue  # such as the row on how grades are posted
-        elif grade := ids.get(id) or logins.get(sheet.value(row, "SIS Login ID").casefold()):
-            filled[at] = settings.number(grade, most)
+        filled[:id_column] = [_plain(name, row[id_column]) for name in row[:id_column]]
+        filled[at] = "" if grade is None else settings.number(grade, most)
+        if grade is not None:
             missing.discard(grade.student.id)
-        else:
-            filled[at] = ""
         rows.append([filled[i] for i in kept])
-    return _csv(rows), _not_in(sheet, missing)
+    return _csv(rows), [*remarks, *_not_in(sheet, missing)]
+
+
+def _points_row(sheet: Table, id_column: int, section: int) -> list[str] | None:
+    """The row of possible points: it has no ID and nothing else of a student, and stands before the first one."""
+    for row in sheet:
+        if row[id_column].strip():
+            return None
+        if POINTS in row[0] and not any(cell.strip() for cell in row[id_column : section + 1]):
+            return row
+    return None
+
+
+def _plain(name: str, id: str) -> str:
+    """A student's name as Canvas may read it: with "Points Possible" in it, the row would set everybody's points."""
+    return f"Student {id}" if POINTS.casefold() in " ".join(name.split()).casefold() else name
 
 
 def _not_in(sheet: Table, missing: Iterable[str]) -> list[str]:
@@ -277,7 +340,7 @@ def _csv(rows: Iterable[Sequence[object]]) -> str:
 
 def moodle_feedback(root: Path, all_grades: Sequence[Grade], assignment: Assignment) -> tuple[bytes, list[str]]:
     """(the zip of everybody's feedback that Moodle takes, remarks on those who are not in it)."""
-    pack, remarks = Pack(), []
+    pack, remarks, elsewhere = Pack(), [], []
     for grade in all_grades:
         given, page = grade.note.get("given", ""), _page(root, grade, assignment)
         if grade.score is None:
@@ -285,24 +348,24 @@ def moodle_feedback(root: Path, all_grades: Sequence[Grade], assignment: Assignm
         if page is None:
             remarks.append(f"{grade.student.id}: there is no feedback yet, `autograder report` writes it")
         elif not MOODLE.fullmatch(given):
-            remarks.append(f"{grade.student.id}: was not collected from Moodle, so the feedback goes another way")
+            elsewhere.append(grade.student.id)
         else:
             pack.add(f"{given.rstrip('_')}_/{assignment.name}.html", page)
-    return pack.done(), remarks
+    return pack.done(), [*remarks, *_not_in_the_zip("Moodle", elsewhere)]
 
 
 def canvas_feedback(
     root: Path, all_grades: Sequence[Grade], assignment: Assignment, results: Store
 ) -> tuple[bytes, list[str]]:
     """(the zip of everybody's feedback that Canvas takes as re-uploaded submissions, remarks)."""
-    pack, remarks = Pack(), []
+    pack, remarks, elsewhere = Pack(), [], []
     for grade in all_grades:
         entry, page = grade.note.get("entry", ""), _page(root, grade, assignment)
         verdict, _ = results.latest_of(assignment.name, grade.student.id)
         if grade.standing is None or verdict is None:
             continue
         if grade.note.get("system") != "canvas":
-            remarks.append(f"{grade.student.id}: was not collected from Canvas, so the feedback goes another way")
+            elsewhere.append(grade.student.id)
         elif entry.lower().endswith(".ipynb"):
             pack.add(entry, feedback_notebook(assignment, grade.standing, verdict))
         elif entry.lower().endswith(".zip") and page is not None:
@@ -314,7 +377,12 @@ def canvas_feedback(
                 "there is no feedback yet, `autograder report` writes it" if page is None else f"{entry} is no notebook"
             )
             remarks.append(f"{grade.student.id}: {why}")
-    return pack.done(), remarks
+    return pack.done(), [*remarks, *_not_in_the_zip("Canvas", elsewhere)]
+
+
+def _not_in_the_zip(system: str, students: Sequence[str]) -> list[str]:
+    """A remark on students who handed in by another way, if there are any."""
+    return [f"feedback not in the zip, since not collected from {system}: {', '.join(students)}"] if students else []
 
 
 def _page(root: Path, grade: Grade, assignment: Assignment) -> bytes | None:

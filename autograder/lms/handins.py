@@ -8,9 +8,9 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -18,11 +18,15 @@ from zoneinfo import ZoneInfo
 from .. import course
 from ..errors import Unreadable, UsageError
 from ..nbgrader.collecting import BoundedExtractor, without_suffix
+from ..nbgrader.identity import FORGOTTEN, PARTICIPANT, Keys, Noted, difference, first_difference, keys_in
 from ..nbgrader.unpacking import is_archive, is_message
 from ..submission import files, read
 from ..submission.times import time_of
-from . import layouts, roster, tables
+from . import layouts, tables
 from .layouts import Download, HandIn, Owner, Place
+from .matching import KEY, NAME, Match, Matcher
+from .roster import words
+from .worksheet import Worksheet
 
 if TYPE_CHECKING:
     from ..course import Assignment
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"(?:\s*\((\d+)\)|-(\d+))$")  # of a copy: `x (1).ipynb` from a browser, `x-1.ipynb` from Canvas
 LITTER = {"__MACOSX", ".DS_Store", "Thumbs.db"}
-NO_TIME = {"", "-"}  # what Moodle writes where there is no time
+MANY = 5  # names in a sentence
 
 
 @dataclass
@@ -45,6 +49,8 @@ class Collected:
     late: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)  # what was done otherwise than one might think
     problems: list[str] = field(default_factory=list)  # what was not taken
+    unusable: set[str] = field(default_factory=set)  # who has handed in something that was not taken
+    by_name: list[str] = field(default_factory=list)  # whom only a name tells, though the system has keys
 
 
 @dataclass
@@ -66,7 +72,7 @@ class Collector:
     """Collects one assignment's hand-ins from downloads, one after another: a later one counts.
 
     `sheet` is Moodle's grading worksheet, if there is one: it tells who a participant is, and when somebody handed in,
-    in the time `zone`.
+    in the time `zone`. `forget` holds students whose address, id or number is another one than before.
     """
 
     def __init__(
@@ -77,103 +83,192 @@ class Collector:
         results: Store,
         sheet: Table | None = None,
         zone: ZoneInfo | None = None,
+        forget: Collection[str] = (),
     ) -> None:
         self.root, self.assignment, self.roster, self.results = root, assignment, students, results
-        self.participants = participants(sheet, zone) if sheet else {}
+        self.forget = set(forget)
+        self.noted = Noted(results.all_handed_in(), assignment.name, forget)
+        self.matcher = Matcher(students, self.noted)
         self.marks = {name: _marks_of(a) for name, a in course.assignments(root).items()}
+        self.titles = {title: name for name, a in course.assignments(root).items() if (title := _title_of(a))}
         self.told = Collected()
+        self.people: dict[str, list[Match]] = {}
         self.chosen: dict[str, Choice] = {}
-        if sheet and (untold := _times_untold(sheet, self.participants)):
-            self.told.remarks.append(f"{untold}, so nobody of them counts as late by a time: export it in English")
+        self.worksheet = Worksheet(sheet) if sheet else None
+        self.participants = self.worksheet.participants(zone) if self.worksheet else {}
+        if self.worksheet:
+            self.told.remarks += _worksheet_warnings(self.worksheet, self.participants)
 
     def add(self, download: Download, system: str | None = None, pattern: str | None = None) -> str:
         """Choose the notebooks of a download; returns the system that it is from. Raises UsageError."""
-        insists = system is not None
-        system = system or ("mail" if pattern else layouts.system_of(download))
-        found, strays = layouts.hand_ins(download, system, pattern, insists)
-        self.told.problems += [f"{shown(name)}: it is named as nobody's, so nothing of it is taken" for name in strays]
+        system, found = self._hand_ins(download, system, pattern)
         owners: dict[str, list[HandIn]] = {}
         for hand_in in found:
-            hand_in.owner = self._told_by_sheet(hand_in.owner)
-            if student := self._student(hand_in.owner):
-                owners.setdefault(student, []).append(hand_in)
+            match = self._match(hand_in.owner)
+            hand_in.owner = match.owner
+            if match.student:
+                owners.setdefault(match.student, []).append(hand_in)
+                self.people.setdefault(match.student, []).append(match)
         for student, theirs in owners.items():
-            self._choose_between(student, theirs, system)
+            if not self._two_people(student):
+                self._choose_between(student, theirs, system)
         return system
 
     def write(self) -> Collected:
         """Write what was chosen into `submitted/`."""
         notes = self.results.handed_in(self.assignment.name)
+        for student, matches in sorted(self.people.items()):
+            if why := self._two_people(student):
+                self.chosen.pop(student, None)
+                names = " and ".join(sorted({shown(match.owner.shown) for match in matches})[:2])
+                self.told.problems.append(
+                    f"{names} may be two people ({why}), and both would be {student}: neither is taken."
+                    f" {self._what_helps()}"
+                )
+                self.told.unusable.add(student)
+        self.told.by_name = [student for student in dict.fromkeys(self.told.by_name) if student in self.chosen]
         for student, choice in sorted(self.chosen.items()):
-            kept = self._write(student, choice)
-            if not kept:
+            if not self._write(student, choice, notes.get(student, {})):
                 continue
             if choice.owner.late:
                 self.told.late.append(student)
             notes[student] = _note(choice)
+            if student in self.forget:
+                self._forget(student, choice.owner.keys)
         self.results.put_handed_in(self.assignment.name, notes)
+        self.told.unusable |= self._handed_in_by_the_worksheet()
         return self.told
 
+    def _forget(self, student: str, keys: Keys) -> None:
+        """Forget, in the notes of other assignments, keys of a student that are others than now: they are nobody's."""
+        for name, notes in self.results.all_handed_in().items():
+            if name == self.assignment.name:
+                continue  # is noted as a whole
+            before = keys_in(notes.get(student, {}))
+            before.pop(PARTICIPANT, None)  # holds for one assignment
+            if difference(before, keys):
+                notes[student][FORGOTTEN] = True
+                self.results.put_handed_in(name, notes)
+
     # --- whose ------------------------------------------------------------------------------------
+
+    def _hand_ins(self, download: Download, system: str | None, pattern: str | None) -> tuple[str, list[HandIn]]:
+        """(the system that a download is from, what was handed in). Raises UsageError."""
+        wanted, insists = f"{self.assignment.name}.ipynb", system is not None
+        form = system or ("mail" if pattern else layouts.system_of(download))
+        whole = layouts.one_hand_in(download)
+        if download.is_archive and not insists and not pattern and self._is_on_the_roster(whole.owner):
+            if form == "mail" and not self._holds_anothers(download, whole.owner):
+                return "mail", [whole]
+            self.told.problems.append(
+                f"{quoted(download.name)} is called after a student, and holds what looks like hand-ins of others:"
+                f" nothing of it is taken; if it is a download, --from {form} takes it, and if it is the student's, put"
+                " it into a folder and collect that"
+            )
+            return form, []
+        found, strays = layouts.hand_ins(download, form, pattern, insists, wanted)
+        for hand_in in found:
+            hand_in.owner = self._told_by_sheet(hand_in.owner)
+        people = {(h.owner.name, h.owner.others, *h.owner.keys.items()) for h in found}
+        if form != "mail" and not insists and len(people) == 1 and not self._in_the_worksheet(found[0].owner):
+            self.told.problems.append(
+                f"{quoted(download.name)} looks like a download of {form.capitalize()}'s, but holds one hand-in, so a"
+                f" student may have packed it: nothing of it is taken; if it is {form.capitalize()}'s, --from {form}"
+                " takes it"
+            )
+            return form, []
+        self.told.problems += [f"{shown(name)}: it is named as nobody's, so nothing of it is taken" for name in strays]
+        return form, found
+
+    def _is_on_the_roster(self, owner: Owner) -> bool:
+        return bool(self.roster.named(owner) or self.roster.by_keys(owner) or self.roster.guess(owner))
+
+    def _holds_anothers(self, download: Download, owner: Owner) -> bool:
+        """Whether a notebook in an archive called after a student would be another one's, by the names inside."""
+        found, _ = layouts.hand_ins(download, "mail")
+        notebooks = [h.owner for h in found if any(place[-1].lower().endswith(".ipynb") for place, _ in h.files)]
+        return bool({self.matcher.find(one).student for one in notebooks} - {"", self.matcher.find(owner).student})
 
     def _told_by_sheet(self, owner: Owner) -> Owner:
         """The owner, with what Moodle's worksheet tells of this participant."""
         said = self.participants.get(owner.participant)
         if said is None:
             return owner
-        return replace(said, name=said.name or owner.name, given=owner.given)
+        return replace(said, name=said.name or owner.name, given=owner.given, in_team=owner.in_team)
 
-    def _student(self, owner: Owner) -> str | None:
-        """The id of the student whom an owner is, or None if nobody can be told; then it says why."""
-        certain = self.roster.find(owner)
-        known = certain or self.roster.guess(owner)
-        if len(known) > 1:
-            self._problem(owner, f"it may be {' or '.join(s.id for s in known)}: {self._what_helps()}")
-        elif known and known[0].id in self.roster.dropped:
-            self._problem(owner, f"{known[0].id} was dropped, so it is not taken")
-        elif known:
-            if not certain:
-                self._remark(known[0].id, f"{quoted(owner.shown)} is taken for theirs by how its name begins")
-            return known[0].id
-        elif not self.roster.is_empty:
-            more = ", and --pattern finds students in the subject" if owner.is_sender else ""
-            self._problem(owner, f"it belongs to nobody on the roster: `autograder roster FILE` adds students{more}")
-        elif made := owner.student_id or self._made_id(owner):
-            if made in self.roster.dropped:
-                self._problem(owner, f"{made} was dropped, so it is not taken")
-            else:
-                return made
-        else:
-            self._problem(
-                owner, "its name tells nobody's id: give a roster, or put it into a folder with the student's id"
+    def _in_the_worksheet(self, owner: Owner) -> bool:
+        return owner.participant in self.participants
+
+    def _match(self, owner: Owner) -> Match:
+        """The Match of an owner; without a student, it says why."""
+        match = self._differs_from_sheet(owner) or self.matcher.find(owner)
+        student = match.student
+        if student in self.roster.dropped:
+            match = replace(match, student="", why=f"{student} was dropped, so it is not taken")
+        elif student and match.by != KEY and owner.keys and (before := self.noted.here.get(student)):
+            said = " and ".join(f"{kind} {value}" for kind, value in before.items())
+            why = (
+                f"it is {student}'s by a name or number that students may choose, and what was handed in before came"
+                f" with {said}: it is left out, and if both are {student}'s, `--forget {student}` takes it"
             )
-        return None
+            match = replace(match, student="", why=why, may_be=(student,))
+        if not match.student:
+            help = f": {self._what_helps()}" if match.why.startswith("it may be") else ""
+            self.told.problems.append(f"{shown(owner.shown)}: {shown(match.why, len(match.why))}{help}")
+            self.told.unusable.update(match.may_be)
+        elif match.by != KEY and (owner.in_team or match.by != NAME):
+            self._remark(student, f"{quoted(owner.shown)} is taken for theirs by how its name begins or ends")
+        elif match.by == NAME and owner.keys and not self.roster.is_empty:
+            self.told.by_name.append(student)
+        return match
 
-    def _made_id(self, owner: Owner) -> str:
-        """An id for somebody without a roster, by what is known; with Moodle's anonymous ones, by the number."""
-        if owner.is_text and owner.name.lower().endswith(".ipynb"):
-            return ""  # nobody knows where the student's name in it ends
-        name = f"participant-{owner.participant}" if owner.name.casefold() == "participant" else owner.name
-        return roster.clean(owner.email.partition("@")[0]) if owner.email else roster.clean(name)
+    def _differs_from_sheet(self, owner: Owner) -> Match | None:
+        """The Match of nobody if the worksheet has another name for this participant than the file, else None."""
+        said = self.participants.get(owner.participant)
+        own = layouts.moodle(owner.given)
+        if said is None or own is None or not said.name or own.name == "Participant":
+            return None
+        if "".join(words(own.name)).endswith("".join(words(said.name))):
+            return None
+        why = f"participant {owner.participant} is {said.name} in the worksheet: is that of another assignment?"
+        return Match(owner, why=why)
+
+    def _two_people(self, student: str) -> str:
+        """Why those who came out as one student may be two people, or "": by keys, and without a roster by name."""
+        matches = self.people.get(student, [])
+        owners = [match.owner for match in matches]
+        if differs := first_difference(owner.keys for owner in owners):
+            return differs
+        keys = [set(owner.keys.items()) for owner in owners if owner.keys]
+        by_name = [set(match.owner.keys.items()) for match in matches if match.owner.keys and match.by != KEY]
+        if any(not mine & others for mine in by_name for others in keys):
+            return "one of them by a name alone"
+        names = {owner.name for owner in owners if not owner.keys and not owner.student_id}
+        return "two names" if len(names) > 1 and student not in self.roster.all else ""
 
     def _what_helps(self) -> str:
         if self.participants:
-            return "give them different e-mail addresses or numbers with `autograder roster`"
-        return "a roster with e-mail addresses, and Moodle's grading worksheet beside the download, tell them apart"
+            return "Give them different e-mail addresses or numbers with `autograder roster`."
+        return "A roster with e-mail addresses, and Moodle's grading worksheet beside the download, tell them apart."
 
-    def _problem(self, owner: Owner, why: str) -> None:
+    def _handed_in_by_the_worksheet(self) -> set[str]:
+        """The students who have handed in by the worksheet's times."""
+        numbers = self.worksheet.handed_in() if self.worksheet else ()
+        return {self.matcher.find(self.participants[number]).student for number in numbers} - {""}
+
+    def _problem(self, student: str, owner: Owner, why: str) -> None:
         self.told.problems.append(f"{shown(owner.shown)}: {why}")
+        self.told.unusable.add(student)
 
     # --- which notebook ---------------------------------------------------------------------------
 
     def _choose_between(self, student: str, theirs: list[HandIn], system: str) -> None:
         """Choose between the hand-ins of one student in one download: the latest, if the system tells when."""
-        people = {(h.owner.name, h.owner.email, h.owner.participant, h.owner.lms_id) for h in theirs}
-        if len(people) > 1 and not self.roster.find(theirs[0].owner):
-            names = " and ".join(sorted(shown(h.owner.shown) for h in theirs)[:2])
-            self.told.problems.append(f"{names} may be two people: {self._what_helps()}")
-            return
-        choices = [choice for hand_in in theirs if (choice := self._choice(student, hand_in, system))]
+        certain = [hand_in for hand_in in theirs if not hand_in.owner.others]
+        for hand_in in theirs if certain else ():
+            if hand_in.owner.others:
+                self._problem(student, hand_in.owner, "it may be another's by its name, and is left out")
+        choices = [choice for hand_in in certain or theirs if (choice := self._choice(student, hand_in, system))]
         if not choices:
             return
         choices.sort(key=lambda c: (c.owner.time or datetime.min, _number(c.owner.given), c.owner.given))
@@ -210,7 +305,9 @@ class Collector:
                     others.append((choice, assignment))
         if not (fitting or named):
             what = "; ".join(f"{shown(c.name)} is {a or 'of no assignment of this course'}" for c, a in others[:3])
-            self._problem(hand_in.owner, f"no notebook of {self.assignment.name} is in it{what and f' ({what})'}")
+            self._problem(
+                student, hand_in.owner, f"no notebook of {self.assignment.name} is in it{what and f' ({what})'}"
+            )
             return None
         return self._latest(student, fitting or named, wanted)
 
@@ -232,7 +329,7 @@ class Collector:
         return best
 
     def _assignment_of(self, data: bytes) -> str | None:
-        """The assignment whose cells most of a notebook's are; None if it has none of any, or cannot be read."""
+        """The assignment that has most of a notebook's cells, else its title; None if there is none."""
         try:
             cells = read.read_notebook(data)
         except Unreadable:
@@ -240,22 +337,25 @@ class Collector:
         found = {mark for cell in cells for mark in (cell.id, cell.grade_id) if mark}
         shares = {name: len(found & marks) / len(marks) for name, marks in self.marks.items() if marks}
         best = max(shares, key=lambda name: (shares[name], name == self.assignment.name), default=None)
-        return best if best and shares[best] > 0 else None
+        if best and shares[best] > 0:
+            return best
+        title = _title(cell.source for cell in cells if cell.cell_type == "markdown")
+        return self.titles.get(title) if title else None
 
     def _remark(self, student: str, text: str) -> None:
         self.told.remarks.append(f"{shown(student)}: {text}")
 
     # --- into submitted/ --------------------------------------------------------------------------
 
-    def _write(self, student: str, choice: Choice) -> bool:
-        """Write one student's notebook; returns whether it is what lies there now."""
+    def _write(self, student: str, choice: Choice, note: Mapping[str, Any]) -> bool:
+        """Write one student's notebook; returns whether it is what lies there now. `note` is of what lay there."""
         folder = self.root / "submitted" / student / self.assignment.name
         notebook, stamp = folder / f"{self.assignment.name}.ipynb", folder / "timestamp.txt"
         if problem := files.problem_of(student):
-            self._problem(choice.owner, problem)
+            self._problem(student, choice.owner, problem)
             return False
         if any(part.is_symlink() for part in (folder.parent, folder, notebook)):
-            self._problem(choice.owner, f"submitted/{student} is or holds a link, so nothing is written there")
+            self._problem(student, choice.owner, f"submitted/{student} is or holds a link, so nothing is written there")
             return False
         before = _bytes_of(notebook)
         time = choice.owner.time
@@ -263,16 +363,28 @@ class Collector:
         if before is not None and before != choice.data and known and time and known > time:
             self._remark(student, f"what lies in submitted/ is of {known} UTC, later than this, and stays")
             return False
+        is_another = before is not None and before != choice.data
+        if is_another and choice.owner.others:
+            self._problem(student, choice.owner, "its name can be read in several ways, so it replaces nothing")
+            return False
+        if is_another and keys_in(note) and not choice.owner.keys:
+            self._remark(
+                student, f"{quoted(choice.owner.shown)}, theirs by its name, replaces {shown(str(note['given']))!r}"
+            )
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if before != choice.data:
                 replace_bytes(notebook, choice.data)
             if time:
                 replace_bytes(stamp, f"{time:%Y-%m-%d %H:%M:%S} UTC\n".encode())
-            elif before is not None and before != choice.data:
-                stamp.unlink(missing_ok=True)  # it was of what lay there before
+            elif is_another and known:
+                self._remark(
+                    student,
+                    f"nothing tells when this was handed in, so the time of what was there before stays, {known} UTC:"
+                    " it was not earlier",
+                )
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
-            self._problem(choice.owner, f"something else lies in the place of submitted/{student}")
+            self._problem(student, choice.owner, f"something else lies in the place of submitted/{student}")
             return False
         kind = self.told.new if before is None else self.told.same if before == choice.data else self.told.changed
         kind.append(student)
@@ -321,6 +433,17 @@ def _marks_of(assignment: Assignment) -> set[str]:
     return {cell["id"] for cell in cells if cell.get("id")} | {cell.grade_id for cell in assignment.cells}
 
 
+def _title_of(assignment: Assignment) -> str:
+    cells = course.cells_in(assignment.path)
+    return _title(course.source_of(cell) for cell in cells if cell["cell_type"] == "markdown")
+
+
+def _title(texts: Iterable[str]) -> str:
+    """The first heading of a notebook, or ""."""
+    found = (re.search(r"^# *(\S.*)$", text, re.MULTILINE) for text in texts)
+    return next((" ".join(heading[1].split()) for heading in found if heading), "")
+
+
 # --- downloads ------------------------------------------------------------------------------------
 
 
@@ -353,7 +476,8 @@ def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
         said = [line for line in keeper.lines if not any(name in line for name in LITTER)]
         if not found:
             raise UsageError(f"{path}: nothing can be read in it. {' '.join(said[:3])}")
-        yield Download(found, names, messages, _stem(path)), said
+        is_one = not path.is_dir() and not is_message(path.name)
+        yield Download(found, names, messages, _stem(path), is_archive=is_one), said
 
 
 def _stem(path: Path) -> str:
@@ -371,55 +495,20 @@ class _Keeper(logging.Handler):
         self.lines.append(record.getMessage())
 
 
-# --- Moodle's worksheet ---------------------------------------------------------------------------
-
-
-def is_worksheet(table: Table) -> bool:
-    """Whether a table is a grading worksheet of Moodle's, in whatever language."""
-    return bool(table.rows) and all(re.fullmatch(r"\D*\d+", row[0]) for row in table) and len(table.header) > 3
-
-
-def participants(sheet: Table, zone: ZoneInfo | None) -> dict[str, Owner]:
-    """The participants of a grading worksheet by their numbers; `zone` is the time zone of its times (None: ours)."""
-    found = {}
-    for row in sheet:
-        number = re.sub(r"\D", "", row[0])
-        said = sheet.value(row, "Last modified (submission)")
-        time = None if said in NO_TIME else _in_zone(time_of(said), zone)
-        found[number] = Owner(
-            sheet.value(row, "Full name"),
-            next((cell.strip() for cell in row if layouts.ADDRESS.fullmatch(cell.strip())), ""),
-            lms_id=sheet.value(row, "ID number"),
-            participant=number,
-            late="late" in sheet.value(row, "Status").casefold(),
-            time=time,
-        )
-    return found
-
-
-def _times_untold(sheet: Table, found: Mapping[str, Owner]) -> str:
-    """What is to be said if times in a worksheet cannot be read, else ""."""
-    if sheet.index("Last modified (submission)") is None:
-        return f"{sheet.path} has no column 'Last modified (submission)'"
-    said = [re.sub(r"\D", "", row[0]) for row in sheet if sheet.value(row, "Last modified (submission)") not in NO_TIME]
-    unread = sum(found[number].time is None for number in said)
-    return f"{sheet.path}: {unread} times cannot be read" if unread else ""
-
-
-def _in_zone(time: datetime | None, zone: ZoneInfo | None) -> datetime | None:
-    """The time in UTC that a time in a zone is; without a zone, in that of this machine."""
-    if time is None:
-        return None
-    local = time.replace(tzinfo=zone) if zone else time.astimezone()
-    return local.astimezone(UTC).replace(tzinfo=None)
+def _worksheet_warnings(sheet: Worksheet, found: Mapping[str, Owner]) -> Iterator[str]:
+    """What a worksheet does not tell."""
+    if untold := sheet.time_warning(found):
+        yield f"{untold}, so nobody of them counts as late by a time: export it in English"
+    if sheet.index("email") is None:
+        yield f"{sheet.path} has no column {sheet.headers['email'][0]!r}, so names tell who somebody is"
 
 
 # --- telling --------------------------------------------------------------------------------------
 
 
-def shown(name: str) -> str:
+def shown(name: str, most: int = 200) -> str:
     """A stranger's name on the instructor's terminal."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)[-200:]
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)[-most:]
 
 
 def quoted(name: str) -> str:
@@ -443,8 +532,14 @@ def told(
         yield f"  late: {', '.join(map(shown, found.late))}"
         if timeless:
             yield "  The system does not say how late, so no penalty follows from it."
-    if missing:
-        yield f"  without a hand-in: {', '.join(shown(student.id) for student in missing)}"
+    if found.by_name:
+        names = ", ".join(map(shown, found.by_name[:MANY])) + (", …" if len(found.by_name) > MANY else "")
+        yield f"  by their names alone, or numbers that students may choose, too: {len(found.by_name)} ({names})"
+    unusable = [student.id for student in missing if student.id in found.unusable]
+    if unusable:
+        yield f"  handed in, but nothing that could be taken: {', '.join(map(shown, unusable))}"
+    if absent := [student.id for student in missing if student.id not in found.unusable]:
+        yield f"  without a hand-in: {', '.join(map(shown, absent))}"
 
 
 def _kinds(found: Collected) -> tuple[list[str], list[str], list[str]]:
@@ -454,7 +549,7 @@ def _kinds(found: Collected) -> tuple[list[str], list[str], list[str]]:
 def take_sheets(paths: Sequence[Path]) -> tuple[list[Path], Table | None]:
     """(the downloads, the worksheet) among paths. Raises UsageError."""
     sheets = [tables.read_table(path) for path in paths if path.suffix.lower() == ".csv"]
-    if len(sheets) > 1 or any(not is_worksheet(sheet) for sheet in sheets):
+    if len(sheets) > 1:
         raise UsageError(
             "Of tables, `collect` takes one grading worksheet of Moodle's; `autograder roster FILE` takes a roster."
         )

@@ -3,22 +3,29 @@
 The names are those that the systems' own code gives and reads back:
 
 - Moodle: a folder `Ada Lovelace_4711_assignsubmission_file` for each student (with `_` at its end before 4.1), or flat
-  files with that prefix. 4711 is the student's number in this one assignment. mod/assign/classes/downloader.php writes
-  them, mod/assign/feedback/file/importziplib.php reads them; https://docs.moodle.org/en/Using_Assignment.
-- Canvas: flat files `lovelaceada_LATE_123_456_name.ipynb`: the sortable name, LATE if it is, the user's id, the file's
-  id. lib/content_zipper.rb writes them; `infer_comment_context_from_filename` in app/models/abstract_assignment.rb
-  reads them, by the first two parts that are numbers. Anonymous ones begin with `anon_a1B2c` or `LATE_anon_a1B2c`.
+  files with that prefix. 4711 is the student's number in this one assignment. The name has no `_`: Moodle writes a
+  space. Where a team hands in, versions before 4.1 write its name and a hyphen before each member's.
+  mod/assign/classes/downloader.php writes them, mod/assign/feedback/file/importziplib.php reads them;
+  https://docs.moodle.org/en/Using_Assignment.
+- Canvas: flat files `lovelaceada_LATE_123_456_name.ipynb`: the sortable name in lower case, LATE if it is, the user's
+  id, the file's id. lib/content_zipper.rb writes them. A name may hold numbers, too: Canvas takes the `_` beside them
+  away before it removes all other characters, so "x_-22_-33" arrives as `x_22_33`. Then `x_22_33_900_work.ipynb` is a
+  file 33 of the user 22 or a file 900 of the user 33. Anonymous ones begin with `anon_a1B2c` or `LATE_anon_a1B2c`, all
+  of an assignment or none.
 - Gradescope: folders `submission_123` beside a `submission_metadata.yml`, which says who handed each in, and when
   (https://guides.gradescope.com, "Export Submissions").
 - Mail: a folder, or a file, that is called after the student; or a message as mail programs save it, `x.eml`, whose
   sender is the student, by the address: names and subjects are the sender's own choice.
 
-Only the names that a system gave are read: the outermost ones. Those below were chosen by a student.
+Only the names that a system gave are read: the outermost ones. Those below were chosen by a student, and so was all in
+an archive that one person handed in.
 """
 
 from __future__ import annotations
 
+import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -27,6 +34,7 @@ from typing import Any, TypeAlias
 
 from ..errors import Unreadable, UsageError
 from ..nbgrader import messages
+from ..nbgrader.identity import Keys, keys_of
 from ..submission import read
 from ..submission.times import time_of
 
@@ -37,10 +45,12 @@ MAX_METADATA = 64 * 2**20  # bytes: it holds the results of Gradescope's own aut
 SYSTEMS = ("moodle", "canvas", "gradescope", "mail")
 GROUPS = ("student_id", "name", "email", "lms_id", "participant", "late", "time")  # that a pattern may name
 
-MOODLE = re.compile(r"(?P<name>[^_]*)_(?P<participant>\d{1,18})_assignsubmission_[a-z]+(?:_|$)")
+NUMBER = r"(?:0|[1-9][0-9]{0,17})"  # as databases count; a number that a person has typed may begin with 0
+MOODLE = re.compile(rf"(?P<name>[^_]*)_(?P<participant>{NUMBER})_assignsubmission_[a-z]+(?:_|$)")
 ANONYMOUS = re.compile(r"(?P<late>LATE_)?(?P<name>anon_[0-9A-Za-z]+)(?=_\d+_.)")
-TYPED = re.compile(r"(?P<name>[^\W_]+)_(?P<late>LATE_)?(?P<id>\d+)_(?:text|link)\.html")  # into Canvas's own page
-ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+TYPED = re.compile(rf"(?P<name>[^\W_]+)_(?P<late>LATE_)?(?P<id>{NUMBER})_(?:text|link)\.html")  # Canvas's own page
+LABEL = r"(?:[^\W_]|-)+"  # of a host's name
+AT = re.compile(rf"[^\s<>()\[\],;:\"\\/@]+@{LABEL}(?:\.(?!ipynb\b){LABEL})+", re.IGNORECASE)
 COPY = re.compile(r"\s*\(\d+\)$|-\d+$")  # what browsers and Canvas add to a name that they have seen before
 
 
@@ -49,8 +59,9 @@ class Owner:
     """What a system tells of somebody who handed in; what it does not tell is empty.
 
     `lms_id` is the person's id in the system, `participant` Moodle's number, which holds for one assignment. `given` is
-    the name that the system has for the whole: a folder, or the prefix of a flat file. `is_text`: `name` may hold more
-    than a name. `is_sender`: somebody sent a message, and chose the `name`.
+    the name that the system has for the whole: a folder, or the prefix of a flat file. `in_team` is the name without
+    that of a team before it. `is_text`: all is read from a name that a person gave, and there may be more in it.
+    `is_sender`: somebody sent a message, and chose the `name`. `others` are owners whom the same name may tell as well.
     """
 
     name: str = ""
@@ -63,13 +74,25 @@ class Owner:
     time: datetime | None = None
     is_text: bool = False
     is_sender: bool = False
+    system: str = ""
+    in_team: str = ""
+    others: tuple[Owner, ...] = ()
+
+    @property
+    def keys(self) -> Keys:
+        """What the system says of this person, and no student can type."""
+        email = "" if self.is_text else self.email
+        return keys_of(self.system, email, self.lms_id, self.participant)
 
     @property
     def shown(self) -> str:
         """How to name this person to the instructor."""
+        who = " ".join(filter(None, (self.name, self.email)))
         if self.is_sender:
-            return f"{self.given} (from {' '.join(filter(None, (self.name, self.email))) or 'nobody'})"
-        return self.given or self.name or self.email or self.student_id
+            return f"{self.given} (from {who or 'nobody'})"
+        if self.system == "gradescope":
+            return f"{who or self.lms_id} ({self.given})"
+        return self.given or who or self.student_id
 
 
 @dataclass
@@ -88,13 +111,14 @@ class HandIn:
 class Download:
     """What was unpacked of one download: paths by place; the full names of the archives in it, and paths of messages.
 
-    `name` is that of the download itself, without a suffix.
+    `name` is that of the download itself, without a suffix. `is_archive`: it is an archive, not a folder or a message.
     """
 
     files: dict[Place, Path]
     archives: Mapping[Place, str] = field(default_factory=dict)
     messages: Mapping[Place, Path] = field(default_factory=dict)
     name: str = ""
+    is_archive: bool = False
 
     def entries(self, inside: Place = ()) -> list[Place]:
         """The places directly in a folder, in order."""
@@ -102,7 +126,8 @@ class Download:
         return sorted({place[: depth + 1] for place in self.files if place[:depth] == inside and len(place) > depth})
 
     def is_folder(self, place: Place) -> bool:
-        return place not in self.files
+        """Whether it is a folder; an archive or a message in the download is what one person handed in."""
+        return place not in self.files and place not in self.archives and place not in self.messages
 
     def below(self, place: Place) -> list[tuple[Place, Path]]:
         """The files at or below a place, in order."""
@@ -125,27 +150,44 @@ def moodle(name: str) -> Owner | None:
     return Owner(found["name"].strip(), participant=found["participant"], given=found[0]) if found else None
 
 
-def canvas(name: str) -> Owner | None:
-    """The owner of a file of Canvas's, or None. `given` is its name up to the person's id."""
-    if anonymous := ANONYMOUS.match(name):
-        return Owner(anonymous["name"], given=anonymous[0], late=bool(anonymous["late"]))
+def canvas(name: str, wanted: str = "") -> Owner | None:
+    """The owner of a file of Canvas's, or None. `given` is its name up to the person's id.
+
+    A file called `wanted` settles which of its numbers are Canvas's: nobody chooses a file's id.
+    """
     if text := TYPED.fullmatch(name):
         return Owner(text["name"], lms_id=text["id"], given=name, late=bool(text["late"]))
     parts = name.split("_")
-    numbers = [i for i, part in enumerate(parts) if part.isascii() and part.isdigit()]
-    if len(numbers) < 2 or numbers[1] != numbers[0] + 1 or numbers[0] == 0 or len(parts) == numbers[1] + 1:
+    found = [(at, owner) for at in range(1, len(parts) - 2) if (owner := _canvas_at(parts, at))]
+    if not found:
         return None
-    late = parts[numbers[0] - 1] == "LATE"
-    person = "_".join(parts[: numbers[0] - late])
-    if not person:
+    at, first = found[0]
+    own, suffix = os.path.splitext("_".join(parts[at + 2 :]))
+    settled = wanted and COPY.sub("", own) + suffix == wanted
+    return first if settled else replace(first, others=tuple(owner for _, owner in found[1:]))
+
+
+def _canvas_at(parts: list[str], at: int) -> Owner | None:
+    """The owner of a file of Canvas's if the person's id is the part of its name at this index, or None."""
+    late = parts[at - 1] == "LATE"
+    person = "_".join(parts[: at - late])
+    if not all(re.fullmatch(NUMBER, part) for part in parts[at : at + 2]):
         return None
-    return Owner(person, lms_id=parts[numbers[0]], given="_".join(parts[: numbers[0] + 1]), late=late)
+    if not person or "LATE" in person.split("_"):  # which no name in lower case holds
+        return None
+    return Owner(person, lms_id=parts[at], given="_".join(parts[: at + 1]), late=late)
+
+
+def canvas_anonymous(name: str) -> Owner | None:
+    """The owner of a file of an anonymous assignment of Canvas's, or None."""
+    found = ANONYMOUS.match(name)
+    return Owner(found["name"], given=found[0], late=bool(found["late"])) if found else None
 
 
 def mail(name: str) -> Owner:
     """The owner of a folder or file of e-mailed hand-ins: it is called after them, perhaps with more behind."""
-    address = ADDRESS.search(name)
-    shown = COPY.sub("", ADDRESS.sub("", name).replace("<>", "").strip())
+    address = AT.search(name)
+    shown = COPY.sub("", AT.sub("", name).replace("<>", "").strip())
     return Owner(shown, address[0] if address else "", given=name, is_text=True)
 
 
@@ -190,40 +232,74 @@ def by_pattern(pattern: str) -> Reader:
 
 
 def system_of(download: Download) -> str:
-    """The system that a download comes from, by the names of its entries."""
+    """The system that a download looks like one of, by the names of its entries: a student can give them, too."""
     if _metadata_in(download):
         return "gradescope"
-    for name, reader in (("moodle", moodle), ("canvas", canvas)):
-        entries = [entry for entry in download.entries(_top(download)) if entry not in download.messages]
-        if sum(reader(download.full_name(entry)) is not None for entry in entries) * 2 >= max(1, len(entries)):
+    names = [download.full_name(entry) for entry in download.entries(_top(download)) if entry not in download.messages]
+    for name in ("moodle", "canvas"):
+        reader = _reader(name, names)
+        if sum(reader(entry) is not None for entry in names) * 2 >= max(1, len(names)):
             return name
     return "mail"
 
 
+def _reader(system: str, names: list[str], wanted: str = "") -> Reader:
+    """The Reader of a system for a download with entries of these names."""
+    if system == "canvas":
+        named = any(canvas(name) and not canvas_anonymous(name) for name in names)
+        return (lambda name: canvas(name, wanted)) if named else lambda name: canvas_anonymous(name) or canvas(name)
+    return moodle if system == "moodle" else mail
+
+
 def hand_ins(
-    download: Download, system: str, pattern: str | None = None, insists: bool = False
+    download: Download, system: str, pattern: str | None = None, insists: bool = False, wanted: str = ""
 ) -> tuple[list[HandIn], list[str]]:
     """(what was handed in, the names of the entries that belong to nobody). Raises UsageError.
 
-    `insists`: the instructor has said which system it is.
+    `insists`: the instructor has said which system it is. `wanted` is the name that the notebook should have.
     """
     if pattern is None and system == "gradescope":
         return _from_gradescope(download)
-    reader = by_pattern(pattern) if pattern else {"moodle": moodle, "canvas": canvas, "mail": mail}[system]
+    any_reader = by_pattern(pattern) if pattern else {"moodle": moodle, "canvas": canvas, "mail": mail}[system]
+    entries = download.entries(_top(download, any_reader if pattern or (insists and any_reader is not mail) else None))
+    reader = any_reader if pattern else _reader(system, [download.full_name(entry) for entry in entries], wanted)
     found: dict[Owner, HandIn] = {}
     strays = []
-    for entry in download.entries(_top(download, reader if pattern or (insists and reader is not mail) else None)):
+    for entry in entries:
         name = entry[-1] if reader is mail else download.full_name(entry)
         message = download.messages.get(entry) if pattern or reader is mail else None
         owner = sender(name, message, reader) if message else reader(name)
         if owner is None:
             strays.append(name)
             continue
+        owner = replace(owner, system=system, others=tuple(replace(other, system=system) for other in owner.others))
         # a person's flat files and folders are one hand-in
         same = found.setdefault(replace(owner, given=owner.given if reader is mail else ""), HandIn(owner))
         same.files += download.below(entry)
         same.names[entry] = name
+    if reader is moodle:
+        _find_teams(list(found.values()))
     return list(found.values()), strays
+
+
+def _find_teams(found: list[HandIn]) -> None:
+    """Set `in_team` where what stands before a hyphen in a name is a team's: then another member's begins with it."""
+    prefixes = Counter(p for name, _ in {(h.owner.name, h.owner.participant) for h in found} for p in _prefixes(name))
+    for hand_in in found:
+        shared = [prefix for prefix in _prefixes(hand_in.owner.name) if prefixes[prefix] > 1]
+        if shared:
+            hand_in.owner = replace(hand_in.owner, in_team=hand_in.owner.name[len(max(shared, key=len)) :])
+
+
+def _prefixes(name: str) -> list[str]:
+    """What a name begins with, up to each of its hyphens."""
+    return [name[: at + 1] for at, letter in enumerate(name) if letter == "-"]
+
+
+def one_hand_in(download: Download) -> HandIn:
+    """All of an archive as what one person handed in, by its name."""
+    owner = replace(mail(download.name), system="mail")
+    return HandIn(owner, sorted(download.files.items()), {(): download.name})
 
 
 def _top(download: Download, reader: Reader | None = None) -> Place:
@@ -236,8 +312,6 @@ def _top(download: Download, reader: Reader | None = None) -> Place:
     place: Place = ()
     while len(entries := download.entries(place)) == 1 and download.is_folder(entries[0]):
         name = download.full_name(entries[0])
-        if entries[0] in download.messages:
-            break  # what is in it was named by a student
         if name != download.name and (reader is None or reader(name) is not None):
             break
         place = entries[0]
@@ -249,7 +323,9 @@ def _metadata_in(download: Download) -> Place:
     place: Place = ()
     while (*place, METADATA) not in download.files:
         entries = download.entries(place)
-        if len(entries) != 1 or not (entries[0][-1] == download.name or EXPORT.fullmatch(entries[0][-1])):
+        if len(entries) != 1 or not download.is_folder(entries[0]):
+            return ()
+        if entries[0][-1] != download.name and not EXPORT.fullmatch(entries[0][-1]):
             return ()
         place = entries[0]
     return (*place, METADATA)
@@ -287,7 +363,9 @@ def _people(path: Path) -> dict[str, list[Owner]]:
             if isinstance(who, dict):
                 said = {key: str(who.get(f":{key}") or "").strip() for key in ("name", "email", "sid")}
                 time = _utc(about.get(":created_at"))
-                owner = Owner(said["name"], said["email"], lms_id=said["sid"], given=str(folder), time=time)
+                owner = Owner(
+                    said["name"], said["email"], lms_id=said["sid"], given=str(folder), time=time, system="gradescope"
+                )
                 people.setdefault(str(folder), []).append(owner)
     return people
 

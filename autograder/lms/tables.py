@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MAX_TABLE = 16 * 2**20  # bytes
 MAX_ROWS = 100_000
 SEPARATORS = ",;\t"
+SPLIT = "quote the cell that has a separator in it, and double each quote in it"
 
 
 @dataclass
@@ -28,13 +29,22 @@ class Table:
     rows: list[list[str]]
 
     def index(self, *names: str) -> int | None:
-        """The index of the first of these columns that the table has, whatever their case; None if it has none."""
+        """The index of the first of these columns that the table has, whatever their case; None if it has none.
+
+        Raises UsageError if it has that column twice: one of them may be a student's own text.
+        """
         lower = [name.casefold() for name in self.header]
-        return next((lower.index(name.casefold()) for name in names if name.casefold() in lower), None)
+        found = next((name.casefold() for name in names if name.casefold() in lower), None)
+        if found is None:
+            return None
+        if lower.count(found) > 1:
+            raise UsageError(f"{self.path} has two columns {self.header[lower.index(found)]!r}: keep the right one.")
+        return lower.index(found)
 
     def has(self, *names: str) -> bool:
         """Whether the table has all of these columns."""
-        return all(self.index(name) is not None for name in names)
+        lower = {name.casefold() for name in self.header}
+        return all(name.casefold() in lower for name in names)
 
     def value(self, row: list[str], *names: str) -> str:
         """What a row has in the first of these columns that the table has, or ""."""
@@ -59,8 +69,13 @@ def read_table(path: read.StrPath) -> Table:
         raise UsageError(f"{path} is no table: save it as CSV ({problem}).") from None
     if not rows or len(rows) > MAX_ROWS:
         raise UsageError(f"{path} is no table with a header and at most {MAX_ROWS} rows.")
-    header = [name.strip() for name in rows[0]]
+    header = [" ".join(name.replace("\ufeff", "").split()) for name in rows[0]]
     width = len(header)
+    for number, row in enumerate(rows, start=1):
+        if any(row[width:]):
+            raise UsageError(
+                f"{path}, row {number}: it has more cells than the header, so a cell was cut in two: {SPLIT}."
+            )
     return Table(Path(path), header, [[*row, *[""] * (width - len(row))][:width] for row in rows[1:]])
 
 

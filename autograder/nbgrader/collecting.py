@@ -7,6 +7,7 @@ up on the whole class when one archive is broken. `owners.py` finds out whose a 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import stat
@@ -14,15 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from nbgrader.api import Gradebook
 from nbgrader.plugins import ExtractorPlugin, FileNameCollectorPlugin
 from traitlets import List, Unicode
 
 from ..errors import DISK
+from ..grading.store import Store
 from ..submission import files as handed_in
 from ..submission.read import MAX_FILE
 from ..submission.times import time_of
 from . import unpacking
-from .owners import ARCHIVE_SUFFIX, MAX_NAME, Origin, Owners, Pattern, is_plain
+from .identity import Noted
+from .owners import ARCHIVE_SUFFIX, KEYS, MAX_NAME, SYSTEM, Origin, Owners, Pattern, is_plain
 from .unpacking import Refused
 
 if TYPE_CHECKING:
@@ -238,10 +242,32 @@ class SafeCollector(FileNameCollectorPlugin):
         if not pattern.names_students:
             return None
         found = {path: origin for path, origin in taken.items() if os.path.splitext(path)[1] in self.valid_ext}
-        settled = Owners(pattern, self._extractor.root, found, self.class_archives, self._has_submitted)
+        course = self.parent.coursedir
+        results, name = Store(course.root), course.assignment_id
+        settled = Owners(
+            pattern,
+            self._extractor.root,
+            found,
+            self.class_archives,
+            self._has_submitted,
+            functools.partial(_is_student, course),
+            Noted(results.all_handed_in(), name),
+        )
         for remark in settled.remarks:
             self.log.warning("%s", _shown(remark))
+        self._note(results, name, settled)
         return settled
+
+    def _note(self, results: Store, assignment: str, settled: Owners) -> None:
+        """Note the keys that the pattern has found of those who are collected for the first time."""
+        notes = results.handed_in(assignment)
+        new = {}
+        for info in settled.infos.values():
+            student, keys = info["student_id"], {key: info[key] for key in KEYS if info.get(key)}
+            if keys and student not in notes and (self.parent.force or not self._has_submitted(student)):
+                new[student] = {"system": SYSTEM, **keys}
+        if new:
+            results.put_handed_in(assignment, {**notes, **new})
 
     def _has_submitted(self, student: str) -> bool:
         """Whether `submitted/` holds anything of a student for this assignment."""
@@ -269,6 +295,20 @@ class SafeCollector(FileNameCollectorPlugin):
                 self.log.warning("%s is taken without a time: there is none in its name", _shown(submitted_file))
             info = {**info, "timestamp": time}
         return info
+
+
+def _is_student(course: Any, name: str) -> bool:
+    """Whether somebody is a student: in the gradebook, or with a folder in `submitted/`."""
+    if not is_plain(name):
+        return False
+    root = Path(course.root, course.submitted_directory)
+    if (root / name).is_dir():
+        return True
+    url = course.db_url
+    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+        return False  # opening it would make one
+    with Gradebook(url, course.course_id) as gradebook:
+        return any(student.id == name for student in gradebook.students)
 
 
 def safe_path(name: str) -> Path:

@@ -12,7 +12,9 @@ assigned to a student
 Only the best of these reasons counts for a student. If several items have an equally good claim, neither is taken,
 unless the course's system says when each was handed in. An archive of a whole class is one that the instructor declares
 as such, or the only one there is, if its name is no student's. Only files that surely belong to a student (by 1 or 2,
-and not from a class archive that the instructor did not declare) replace what was collected before.
+and not from a class archive that the instructor did not declare) replace what was collected before. If the pattern
+finds a key of the person, too (`identity.py`: an address, an id, a participant's number), nothing is taken that differs
+in it from what else there is of the student, now or before.
 """
 
 from __future__ import annotations
@@ -29,13 +31,16 @@ from pathlib import PurePath
 from typing import Any, TypeAlias, TypeVar
 
 from ..submission.times import time_of
+from .identity import Keys, Noted, first_difference, keys_of
 
 MAX_NAME = 255  # bytes in a name: the limit of common file systems
 K = TypeVar("K", bound=Hashable)
 Place: TypeAlias = tuple[str, ...]  # the parts of a path
 Info: TypeAlias = dict[str, Any]  # what a Pattern finds, by the names of its groups
 EARLIER = "earlier"  # key in an Info: another student whom the same name names earlier
-GROUPS = ("student_id", "first_name", "last_name", "email", "timestamp")
+SYSTEM = "zip_collect"  # whose ids `lms_id` holds
+KEYS = ("email", "lms_id", "participant")  # groups of a Pattern that tell people apart
+GROUPS = ("student_id", "first_name", "last_name", "timestamp", *KEYS)
 
 
 def is_plain(name: str) -> bool:
@@ -118,6 +123,11 @@ class Claim:
     def student(self) -> str:
         return self.info["student_id"]
 
+    @property
+    def keys(self) -> Keys:
+        """What the course's system says of the person, if the pattern finds it."""
+        return keys_of(SYSTEM, **{key: self.info.get(key) or "" for key in KEYS})
+
 
 BY_ITEM, BY_FIRST_WORD, BY_NOTHING = 0, 1, math.inf
 
@@ -126,7 +136,8 @@ class Owners:
     """Decides on the files `found`, {path: Origin}: by path, `infos` for nbgrader or `problems` of files left out.
 
     `remarks` are sentences for the instructor. `class_archives` are patterns for the names of archives that hold a
-    whole class. `has_submitted` tells whether something of a student was collected before.
+    whole class. `has_submitted` tells whether something of a student was collected before, `is_student` whether
+    somebody is known to be one. `noted` are the keys noted of earlier hand-ins.
     """
 
     def __init__(
@@ -136,9 +147,12 @@ class Owners:
         found: dict[str, Origin],
         class_archives: Sequence[str] = (),
         has_submitted: Callable[[str], bool] = lambda student: False,
+        is_student: Callable[[str], bool] = lambda student: False,
+        noted: Noted | None = None,
     ) -> None:
         self.pattern, self.root, self.class_archives = pattern, root, class_archives
-        self.has_submitted = has_submitted
+        self.has_submitted, self.is_student = has_submitted, is_student
+        self.noted = noted or Noted({}, "")
         self.infos: dict[str, Info] = {}
         self.problems: dict[str, str] = {}
         self.remarks: list[str] = []
@@ -148,6 +162,7 @@ class Owners:
                 self.children.setdefault(origin.parts[:length], set()).add(origin.parts[length])
         self.origins = list(found.values())
         claims = [claim for path, origin in sorted(found.items()) if (claim := self._claim(path, origin))]
+        claims = self._of_one_person(claims)
         claims = self._without_others_names(claims)
         claims = self._with_the_best_reason(claims)
         claims = self._beside_what_was_collected(claims)
@@ -219,7 +234,9 @@ class Owners:
         if not named:
             return self._begins_with_one_of_its_students(place)
         owner, inside = named["student_id"], self._inside(place)
-        if owner in inside or len(inside) < 2:
+        # a loose pattern finds a student in any name, but a time or an address only where a system has named a hand-in
+        tells_more = any(key in named for key in GROUPS if key != "student_id")
+        if owner in inside or len(inside) < 2 or tells_more or self.is_student(owner):
             return True
         self.remarks.append(
             f"{'/'.join(place)} is taken for a whole class's, and not for what the student {owner} handed in: there is"
@@ -246,6 +263,33 @@ class Owners:
             )
 
     # --- between several that name one student ----------------------------------------------------
+
+    def _of_one_person(self, claims: list[Claim]) -> list[Claim]:
+        """The claims, without those whose keys differ from what was noted of the student, or from each other.
+
+        Without a key that can be compared with those of the hand-in before, a name does not replace it.
+        """
+        kept = []
+        for claim in claims:
+            if differs := self.noted.difference(claim.student, claim.keys):
+                self._leave_out(claim, f"it would be {claim.student}'s, but it has {differs}")
+            elif (before := self.noted.here.get(claim.student)) and not before.keys() & claim.keys.keys():
+                said = " and ".join(f"{kind} {value}" for kind, value in before.items())
+                self._leave_out(
+                    claim,
+                    f"it is {claim.student}'s by its name alone, and what was handed in before came with {said}: let"
+                    " the pattern find that, too, or use `autograder collect`",
+                )
+            else:
+                kept.append(claim)
+        for student, mine in _grouped(kept, lambda claim: claim.student).items():
+            if differs := first_difference(claim.keys for claim in mine):
+                items = sorted({"/".join(claim.item) for claim in mine})
+                for claim in mine:
+                    both = f"{' and '.join(items[:2])} may be of two people ({differs})"
+                    self._leave_out(claim, f"{both}, and both would be {student}: neither is taken")
+                kept = [claim for claim in kept if claim.student != student]
+        return kept
 
     def _without_others_names(self, claims: list[Claim]) -> list[Claim]:
         """The claims, without files named after one student in an item named after another."""

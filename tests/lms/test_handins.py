@@ -12,7 +12,7 @@ from conftest import ASSIGNMENT, ROOT
 from autograder import course
 from autograder.errors import UsageError
 from autograder.grading.store import Store
-from autograder.lms import handins, layouts, tables
+from autograder.lms import handins, layouts, tables, worksheet
 from autograder.lms.roster import Roster, Student
 from autograder.nbgrader import messages
 from autograder.nbgrader.unpacking import Refused
@@ -97,7 +97,10 @@ def collect(tmp_path, files, students=(), dropped=(), system=None, pattern=None,
         ("moodle", {f"Ada Lovelace_4711_assignsubmission_file/{NOTEBOOK}": A}),
         ("moodle", {f"Ada Lovelace_4711_assignsubmission_file_/{NOTEBOOK}": A}),
         ("moodle", {f"Lovelace Ada_4711_assignsubmission_file_{NOTEBOOK}": A}),
-        ("moodle", {f"Group 1-Ada Lovelace_4711_assignsubmission_file_{NOTEBOOK}": A}),
+        (
+            "moodle",
+            {f"T 1-{name}_{n}_assignsubmission_file_{NOTEBOOK}": A for n, name in enumerate(["Ada Lovelace", "Eve"])},
+        ),
         ("moodle", {f"class/Ada Lovelace_4711_assignsubmission_file/a/b/{NOTEBOOK}": A, "__MACOSX/x": b""}),
         ("moodle", {"Ada Lovelace_4711_assignsubmission_file/w.zip": zipped({f"w/{NOTEBOOK}": A})}),
         ("canvas", {f"lovelaceada_123_456_{NOTEBOOK}": A}),
@@ -120,10 +123,31 @@ def collect(tmp_path, files, students=(), dropped=(), system=None, pattern=None,
         ("mail", {"ada/any.eml": mailed("teacher@example.org")}),
     ],
 )
-def test_every_layout_is_recognised_and_belongs_to_its_student(tmp_path, system, files):
-    found, told, notes, recognised = collect(tmp_path, files, [ADA, LEE])
-    assert recognised == system and found == {"ada": A} and told.new == ["ada"]
+def test_every_layout_belongs_to_its_student(tmp_path, system, files):
+    found, told, notes, _ = collect(tmp_path, files, [ADA, LEE], system=system)
+    assert found == {"ada": A} and told.new == ["ada"]
     assert notes["ada"]["system"] == system and notes["ada"]["late"] == any("LATE" in name for name in files)
+
+
+@pytest.mark.parametrize(
+    "system, files",
+    [
+        ("moodle", {f"{name}_{n}_assignsubmission_file/{NOTEBOOK}": A for n, name in ((1, "Ada X"), (2, "Kim Lee"))}),
+        ("canvas", {f"{name}_{n}_456_{NOTEBOOK}": A for n, name in ((123, "lovelaceada"), (124, "leekim"))}),
+        (
+            "gradescope",
+            {
+                "assignment_9_export/submission_metadata.yml": GRADESCOPE.replace("ada@", "kim@", 1).encode(),
+                f"assignment_9_export/submission_1/{NOTEBOOK}": A,
+                f"assignment_9_export/submission_2/{NOTEBOOK}": A,
+            },
+        ),
+        ("mail", {f"{name}/{NOTEBOOK}": A for name in ("ada", "lee")}),
+        ("mail", {"1.eml": mailed(), "2.eml": mailed("lee@example.org")}),
+    ],
+)
+def test_every_layout_of_several_is_recognised(tmp_path, system, files):
+    assert collect(tmp_path, files)[3] == system
 
 
 def test_without_a_roster_ids_are_made_from_names(tmp_path):
@@ -134,10 +158,10 @@ def test_without_a_roster_ids_are_made_from_names(tmp_path):
 
 def test_canvas_own_numbers_are_kept_for_the_way_back(tmp_path):
     name = f"lovelaceada_LATE_123_456_{ASSIGNMENT}-2.ipynb"
-    _, told, notes, _ = collect(tmp_path, {name: A}, [ADA])
+    _, told, notes, _ = collect(tmp_path, {name: A}, [ADA], system="canvas")
     assert notes["ada"]["entry"] == name and notes["ada"]["lms_id"] == "123" and told.late == ["ada"]
     assert layouts.canvas("leekim_LATE_125_text.html").lms_id == "125", "typed in, so without a file"
-    assert layouts.canvas("LATE_anon_a1B2c_456_x.ipynb").late and layouts.canvas("notes_2026.ipynb") is None
+    assert layouts.canvas_anonymous("LATE_anon_a1B2c_456_x.ipynb").late and layouts.canvas("notes_2026.ipynb") is None
 
 
 @pytest.mark.parametrize(
@@ -180,25 +204,27 @@ def test_a_folder_around_all_is_passed_over_if_the_system_is_told(tmp_path):
 @pytest.mark.parametrize("evil", ["../../kim", "/etc", "..", "a\x1b[2J"])
 def test_names_lead_nowhere(tmp_path, evil):
     files = {f"{evil}_1_assignsubmission_file/{NOTEBOOK}": A, f"Ada Lovelace_2_assignsubmission_file/{NOTEBOOK}": B}
-    found, told, _, _ = collect(tmp_path, files)
+    found, told, _, _ = collect(tmp_path, files, system="moodle")
     assert found == {"ada-lovelace": B} and told.problems
     assert all(p.relative_to(tmp_path).parts[0] == "submitted" for p in tmp_path.rglob("*.ipynb"))
 
 
 def test_another_name_is_taken_and_another_assignment_is_not(tmp_path):
     folder = "Ada Lovelace_1_assignsubmission_file"
-    found, told, _, _ = collect(tmp_path, {f"{folder}/hw (1).ipynb": A, f"{folder}/x.ipynb": OTHER}, [ADA])
+    files = {f"{folder}/hw (1).ipynb": A, f"{folder}/x.ipynb": OTHER}
+    found, told, _, _ = collect(tmp_path, files, [ADA], system="moodle")
     assert found == {"ada": A} and "'hw (1).ipynb' is taken" in told.remarks[0]
     (again := tmp_path / "again").mkdir()
-    found, told, _, _ = collect(again, {f"{folder}/{NOTEBOOK}": OTHER}, [ADA])
-    assert not found and f"is {OTHERS}" in told.problems[0]
-    found, _, _, _ = collect(again, {f"{folder}/{NOTEBOOK}": b"no notebook"}, [ADA])
+    found, told, _, _ = collect(again, {f"{folder}/{NOTEBOOK}": OTHER}, [ADA], system="moodle")
+    assert not found and f"is {OTHERS}" in told.problems[0] and told.unusable == {"ada"}
+    found, _, _, _ = collect(again, {f"{folder}/{NOTEBOOK}": b"no notebook"}, [ADA], system="moodle")
     assert found == {"ada": b"no notebook"}, "the right name: grading tells the student what is wrong with it"
 
 
 def test_of_several_the_latest_counts_and_it_is_said(tmp_path):
     folder = "Ada Lovelace_1_assignsubmission_file"
-    found, told, _, _ = collect(tmp_path, {f"{folder}/{NOTEBOOK}": A, f"{folder}/{ASSIGNMENT} (1).ipynb": B}, [ADA])
+    files = {f"{folder}/{NOTEBOOK}": A, f"{folder}/{ASSIGNMENT} (1).ipynb": B}
+    found, told, _, _ = collect(tmp_path, files, [ADA], system="moodle")
     assert found == {"ada": B} and "has several" in told.remarks[0]
     files = {
         "submission_metadata.yml": GRADESCOPE.encode(),
@@ -206,13 +232,13 @@ def test_of_several_the_latest_counts_and_it_is_said(tmp_path):
         f"submission_1/{NOTEBOOK}": B,
         f"submission_3/{NOTEBOOK}": B,
     }
-    found, told, _, _ = collect(tmp_path, files, [ADA])
+    found, told, _, _ = collect(tmp_path, files, [ADA], system="gradescope")
     assert found == {"ada": A} and told.changed == ["ada"] and "the latest" in told.remarks[0]
     assert "submission_3" in told.problems[0]
     stamp = tmp_path / "submitted" / "ada" / ASSIGNMENT / "timestamp.txt"
     assert stamp.read_text() == "2026-04-27 17:34:00 UTC\n"
     del files[f"submission_2/{NOTEBOOK}"]
-    found, told, _, _ = collect(tmp_path, files, [ADA])
+    found, told, _, _ = collect(tmp_path, files, [ADA], system="gradescope")
     assert found == {"ada": A} and "stays" in told.remarks[0], "an older download replaces nothing"
 
 
@@ -290,8 +316,9 @@ def test_a_worksheets_times_are_of_its_zone(tmp_path):
         'Participant 7,Ada Lovelace,ada@example.org,2 days late,,"Monday, 20 July 2026, 9:00 PM"\n'
         "Participant 8,Kim Lee,lee@example.org,No submission,,-\n"
     )
-    told = handins.participants(tables.read_table(path), ZoneInfo("Europe/Berlin"))
-    assert not handins._times_untold(tables.read_table(path), told)
+    sheet = worksheet.Worksheet(tables.read_table(path))
+    told = sheet.participants(ZoneInfo("Europe/Berlin"))
+    assert not sheet.time_warning(told)
     assert told["7"].time == datetime(2026, 7, 20, 19, 0) and told["7"].late and told["8"].time is None
 
 
@@ -387,6 +414,60 @@ def test_a_hostile_header_tells_nothing_and_stops_nothing(tmp_path, value):
     said = f"From: {value}\nSubject: {value}\nReceived: {value};{value}\n\n"
     path.write_bytes(said.encode("utf-8", "surrogateescape"))
     assert messages.sender(path).time is None
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"From: ada@example.org\nFrom: eve@evil.org",
+        b"Subject: x\rFrom: ada@example.org\nFrom: eve@evil.org",
+        b"Subject: x\n \nFrom: ada@example.org\nFrom: eve@evil.org",
+        b"From: " + b"x" * 3000 + b" <eve@evil.org>\nFrom: ada@example.org",
+        b"From: ada@example.org <eve@evil.org>",
+        b"From: ada@example.org\n <eve@evil.org>",
+        b"From: ada@example.org, <eve@evil.org>",
+        b"From: Friends: ada@example.org;",
+        b"From: ada@example.org:eve@evil.org;",
+        b"From: nobody:;, ada@example.org",
+        b"From: <ada@example.org> <eve@evil.org>",
+        b"From: <ada@example.org>eve@evil.org",
+        b"From: <ada@example.org:eve@evil.org>",
+        b"From: ada@example.org eve@evil.org",
+        b"From: ada@example.org; eve@evil.org",
+        b"From: ada@example.org(x)@evil.org",
+        b"From: ada@example.org\0@evil.org",
+        b"From: =?utf-8?q?ada?=@example.org",
+        b"From: ada@=?utf-8?q?example.org?=",
+        b"From: =?utf-8?q?ada=40example.org=3E?= eve@evil.org",
+        b'From: "ada@example.org"@evil.org',
+        b"Resent-From: ada@example.org\nSender: ada@example.org\nReply-To: ada@example.org\nFrom: eve@evil.org",
+    ],
+)
+def test_a_sender_is_the_one_address_that_everybody_reads(tmp_path, header):
+    (tmp_path / "a.eml").write_bytes(header + b"\nTo: ada@example.org\n\nx")
+    assert messages.sender(tmp_path / "a.eml").address != "ada@example.org"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "ada@example.org",
+        "<ada@example.org>",
+        "Ada Lovelace <ada@example.org>",
+        '"Lovelace, Ada" <ada@example.org>',
+        "Ada B. Lovelace <ada@example.org>",
+        "O'Ada [x] (eve@evil.org) <ada@example.org> (Ada)",
+        "ada@example.org (Ada Lovelace)",
+        "ada@example.org <ada@example.org>",
+        '"eve@evil.org" <ada@example.org>',
+        '"=?UTF-8?Q?B=C3=A9la?=" <ada@example.org>',
+        "=?UTF-8?Q?B=C3=A9la?=\n =?UTF-8?Q?B=C3=A9la?=\n <ada@example.org>",
+        "B\N{LATIN SMALL LETTER E WITH ACUTE}la \N{SNOWMAN} <ada@example.org>",
+    ],
+)
+def test_an_honest_sender_is_known_however_the_program_writes_it(tmp_path, value):
+    (tmp_path / "a.eml").write_bytes(f"From: {value}\r\nTo: x@y.z\r\n\r\nx".encode())
+    assert messages.sender(tmp_path / "a.eml").address == "ada@example.org"
 
 
 def test_an_attachments_name_leads_nowhere(tmp_path):

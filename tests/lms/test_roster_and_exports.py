@@ -14,9 +14,9 @@ from conftest import ASSIGNMENT, ROOT
 from nbgrader.api import Gradebook
 
 from autograder import course
-from autograder.errors import CourseError, UsageError
+from autograder.errors import UsageError
 from autograder.grading.store import Store
-from autograder.lms import commands, exports, roster, tables
+from autograder.lms import exports, roster, tables
 from autograder.lms.roster import Student
 from autograder.report import results_json
 from autograder.report.standing import Mark, Standing
@@ -35,7 +35,9 @@ HEADINGS = {
     ),
     "Canvas's gradebook": (
         "Student,ID,SIS User ID,SIS Login ID,Section,HW (4)",
-        '    Points Possible,,,,,10\n"Lovelace, Ada",123,s1,ada@example.org,A,\n"Student, Test",9,,,A,',
+        '    Points Possible,,,,,10\n"Lovelace, Ada",123,s1,ada@example.org,A,\n"Student, Test",9,,'
+        + "0a" * 20
+        + ",A,",
     ),
     "Gradescope's": (
         "First Name,Last Name,SID,Email,Role",
@@ -80,15 +82,15 @@ def test_every_systems_table_is_a_roster(tmp_path, runs, kind):
 
 def test_ids_that_the_gradebook_knows_are_kept(tmp_path, runs):
     with runs.gradebook() as book:
-        book.add_student("ada-lovelace")
-        book.add_student("curiemarie")
+        book.add_student("al")
+        book.add_student("mc@x.org")
     said = "First name,Last name,Email address\nAda,Lovelace,al@x.org\nMarie,Curie,mc@x.org\nKim,Lee,kl@x.org\n"
     taken, _ = roster.take(table(tmp_path, said), runs, Store(tmp_path))
-    assert [s.id for s in taken] == ["ada-lovelace", "curiemarie", "kl"]
+    assert [s.id for s in taken] == ["al", "mc@x.org", "kl"]
     taken, _ = roster.take(table(tmp_path, "email\nx@a.org\nx@b.org\n"), runs, Store(tmp_path))
     assert [s.id for s in taken] == ["x", "x@b.org"]
     again, others = roster.take(table(tmp_path, said.replace("Kim,Lee,kl@x.org\n", "")), runs, Store(tmp_path))
-    assert [s.id for s in again] == ["ada-lovelace", "curiemarie"] and [s.id for s in others] == ["kl", "x", "x@b.org"]
+    assert [s.id for s in again] == ["al", "mc@x.org"] and [s.id for s in others] == ["kl", "x", "x@b.org"]
 
 
 def test_a_dropped_student_stays_so_until_taken_back(tmp_path, runs):
@@ -111,6 +113,7 @@ def test_a_dropped_student_stays_so_until_taken_back(tmp_path, runs):
         ("id\n../x\n", "row 2"),
         ("id\nada\nada\n", "the id of two students"),
         ('id\n"ada', "no table: save it as CSV"),
+        ('id,email\n"ada\\",bela@uni.example,\\"",ada@uni.example\n', "row 2.*more cells than the header"),
         ("id,x\n" + "a" * 200_000, "no table: save it as CSV"),
     ],
 )
@@ -327,9 +330,33 @@ def test_gradescopes_fields():
         assert test.keys() <= each and test["status"] in ("passed", "failed") and test["visibility"] in visible
         assert test["output_format"] == test["name_format"] == "text" and 0 <= test["score"] <= test["max_score"]
         assert isinstance(test["number"], str) and isinstance(test["tags"], list)
-    assert [t["number"] for t in made["tests"]] == ["1.1", "1.2", "2.1"]
-    assert sum(t["max_score"] for t in made["tests"]) == 5 and "The mask is late." in made["tests"][1]["output"]
+    assert [(t["number"], t["name"]) for t in made["tests"]] == [("1", "attention"), ("2", "Head")]
+    assert sum(t["max_score"] for t in made["tests"]) == 5 and "The mask is late." in made["tests"][0]["output"]
     assert "test_a" not in json.dumps(made), "names of checks are not for students"
+
+
+def test_gradescope_shows_the_names_first_and_a_test_for_each_exercise():
+    """As docs/containers.md promises: what is wrong and what to do next on top, the checks in the exercise's test."""
+    made = results_json.gradescope(verdict())
+    assert made["output"] == (
+        "1.5 of 5 points\n\nattention: The mask is late. In your line: y = 1\nHead: It ran too long.\n\n"
+        "Next step: fix attention. Its test below says more."
+    )
+    first, second = (test["output"] for test in made["tests"])
+    assert first.startswith("What went wrong: The mask is late.\n  in your line: y = 1\nFAIL")
+    assert "It hides. It does not." in first and first.splitlines()[-1].endswith("It is right.")
+    assert second == "ran too long: It ran too long."
+    assert [test["status"] for test in made["tests"]] == ["failed", "failed"]
+    fresh = Verdict("", [Outcome("Head", 0.0, 3.0, "graded", not_started=True), Outcome("x", 1.0, 1.0, "graded")], 1)
+    made = results_json.gradescope(fresh)
+    assert (
+        made["output"] == "1 of 4 points\n\nHead: not started\n\nNext step: begin with Head. Its test below says more."
+    )
+    assert [test["output"] for test in made["tests"]] == ["not started", "x: 1 of 1 points"]
+    rejected = [Outcome(name, 0.0, 1.0, "rejected", message="It is no notebook.") for name in "ab"]
+    assert results_json.gradescope(Verdict("", rejected, 1))["output"] == "0 of 2 points\n\nIt is no notebook."
+    right = Verdict("", [Outcome("x", 1.0, 1.0, "graded", [Check("t", "values", 1.0, True, "Right.")])], 1)
+    assert results_json.gradescope(right)["output"] == "1 of 1 points"
 
 
 def test_exercisms_fields():
@@ -361,24 +388,3 @@ def test_the_instructor_alone_learns_of_a_mistake_of_the_checks():
     *seen, told = results_json.gradescope(Verdict("", [outcome], 1, sandbox="process"))["tests"]
     assert told["visibility"] == "hidden" and "KeyError" in told["output"] and told["max_score"] == 0.0
     assert "KeyError" not in json.dumps(seen)
-
-
-# --- the bundle -----------------------------------------------------------------------------------
-
-
-def test_the_bundle_is_the_release_alone(tmp_path):
-    for name, text in (("01/01.ipynb", "{}"), ("01/data.txt", "1"), (".ipynb_checkpoints/x", ""), ("AGENTS.md", "a")):
-        (tmp_path / "release" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "release" / name).write_text(text)
-    (tmp_path / "source").mkdir()
-    (tmp_path / "source" / "secret").write_text("s")
-    (tmp_path / "release" / "link").symlink_to(tmp_path / "source" / "secret")
-    path = commands.bundle(tmp_path)
-    with zipfile.ZipFile(path) as archive:
-        assert archive.namelist() == ["release/01/01.ipynb", "release/01/data.txt", "release/AGENTS.md"]
-    before = path.read_bytes()
-    (tmp_path / "release" / "01" / "data.txt").touch()
-    assert commands.bundle(tmp_path).read_bytes() == before
-    (tmp_path / "release" / "01" / "01.ipynb").write_text('"### BEGIN SOLUTION"')
-    with pytest.raises(CourseError, match="holds a solution"):
-        commands.bundle(tmp_path)

@@ -488,6 +488,49 @@ def test_what_is_passed_over_as_a_class_is_said(tmp_path):
     assert "ada is taken for a whole class's, and not for what the student ada handed in" in said
 
 
+@pytest.mark.parametrize("name", ["mallory_at_20260105_x.zip", "mallory_at_20260105_hw.tar.zip"])
+def test_an_archive_whose_name_names_its_student_is_no_classs(tmp_path, name):
+    inside = [(f"{who}_at_20270101_{NOTEBOOK}", b"evil") for who in ("bela", "carl")]
+    found, said = collected(tmp_path, TIMED, {name: zipped(inside)})
+    assert not [path for path in found if path.startswith(("bela/", "carl/"))], said
+    assert "is taken for what the student mallory handed in" in said
+
+
+def test_an_archive_called_after_somebody_known_is_theirs(tmp_path):
+    (tmp_path / "submitted" / "mallory" / "01").mkdir(parents=True)
+    evil = zipped([(f"{who}/{NOTEBOOK}", b"evil") for who in ("bela", "carl")])
+    found, said = collected(tmp_path, BY_FOLDER, {"mallory.zip": evil})
+    assert not [path for path in found if path.startswith(("bela/", "carl/"))], said
+
+
+KEYED = r".*/(?P<student_id>[a-z]+)_(?P<participant>\d+)_assignsubmission_file_?/(?P<file_id>[^/]+)\.ipynb"
+
+
+def test_another_participants_number_is_another_person(tmp_path):
+    folder = "bela_{}_assignsubmission_file/" + NOTEBOOK
+    found, said = collected(tmp_path / "both", KEYED, {folder.format(1): b"bela's", folder.format(2): b"evil"})
+    assert not found and said.count("may be of two people (participant 1 and participant 2)") == 2
+    once = tmp_path / "once"
+    collected(once, KEYED, {folder.format(1): b"bela's"})
+    shutil.rmtree(once / "downloaded")
+    found, said = collected(once, KEYED, {folder.format(2): b"evil"}, force=True)
+    assert found == {HONEST: b"bela's"} and "participant 2, and before it was participant 1" in said
+    found, _ = collected(once, KEYED, {folder.format(1): b"new"}, force=True)
+    assert found == {HONEST: b"new"}
+
+
+def test_a_name_alone_replaces_nothing_that_came_with_a_key(tmp_path):
+    """A participant may take another's name: a pattern that tells the name alone can't see that."""
+    by_name = KEYED.replace("(?P<participant>\\d+)", "\\d+")
+    folder = "bela_{}_assignsubmission_file/" + NOTEBOOK
+    collected(tmp_path, KEYED, {folder.format(1): b"bela's"})
+    shutil.rmtree(tmp_path / "downloaded")
+    found, said = collected(
+        tmp_path, by_name, {folder.format(2): b"evil", folder.format(3).replace("bela", "ada"): b"ada's"}, force=True
+    )
+    assert found == {HONEST: b"bela's", ADA: b"ada's"} and "by its name alone" in said and "participant 1" in said
+
+
 def test_two_items_of_one_student_without_times_are_both_named(tmp_path):
     files = {"bela.zip": of("bela"), "bela_2.zip": of("bela", content=b"other"), "ada.zip": of("ada")}
     found, said = collected(tmp_path, BY_LAST, files)

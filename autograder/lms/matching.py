@@ -1,0 +1,159 @@
+"""Finds the student who handed something in: by keys first, and by a name only where no key says otherwise.
+
+A key is what a system says of a person (`nbgrader/identity.py`): on the roster, or noted of an earlier hand-in. A name
+is what people call themselves. So a name decides only for somebody whose keys nobody knows yet, and never for the
+sender of a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..nbgrader.identity import ADDRESS, Noted, address
+from . import roster as rosters
+
+if TYPE_CHECKING:
+    from .layouts import Owner
+    from .roster import Roster
+
+LMS = ("moodle", "canvas")  # the systems whose ids `lms_user_id` holds; others have addresses
+TYPED = ("moodle id", "gradescope id")  # unlike Canvas's, students may type these into their profile
+KEY, NAME, BEGINNING = "key", "name", "beginning"
+
+
+@dataclass(frozen=True)
+class Match:
+    """The student who handed in, found `by` KEY, NAME or BEGINNING; or "" and `why` there is none.
+
+    `may_be` are the students it may be. `owner` is what was read of the name, if that can be read in several ways.
+    """
+
+    owner: Owner
+    student: str = ""
+    by: str = ""
+    why: str = ""
+    may_be: tuple[str, ...] = ()
+
+
+class Matcher:
+    """Finds students on the roster, and among those of whom something was noted."""
+
+    def __init__(self, roster: Roster, noted: Noted) -> None:
+        self.roster, self.noted = roster, noted
+
+    def find(self, owner: Owner) -> Match:
+        """The Match of an owner."""
+        if not owner.others:
+            return self._find(owner)
+        readings = [replace(owner, others=()), *owner.others]
+        known = [reading for reading in readings if self._by_keys(reading)]
+        if len({reading.lms_id for reading in known}) == 1 and self._fits(known[0]):
+            others = () if known[0] is readings[-1] else owner.others
+            return replace(self._find(known[0]), owner=replace(known[0], others=others))
+        numbers = " or ".join(f"{reading.lms_id}'s" for reading in readings)
+        return Match(
+            owner,
+            why=f"its name can be read as {numbers}, so it is left out: take in Canvas's ids with `autograder roster`, "
+            "or let the student give the file a name that does not begin with a number",
+        )
+
+    def _find(self, owner: Owner) -> Match:
+        if by_key := self._by_keys(owner):
+            return self._by_key(owner, by_key)
+        if owner.is_sender and not self.roster.is_empty:
+            return Match(owner, why=NOBODY + "; a message is its sender's, by the address alone, or --pattern finds it")
+        named = [] if owner.is_sender else self.roster.named(owner)
+        by = NAME
+        if not named:
+            named, by = self.roster.guess(owner), BEGINNING
+        if not named and not self.roster.is_empty:
+            return Match(owner, why=NOBODY)
+        if not named:
+            return self._without_a_roster(owner)
+        differences = {student: self._difference(student, owner) for student in named}
+        same = [student for student, differs in differences.items() if not differs]
+        if len(same) == 1:
+            return Match(owner, same[0], by)
+        if same:
+            return Match(owner, why=f"it may be {' or '.join(same)}", may_be=tuple(same))
+        student, why = next(iter(differences.items()))
+        return Match(owner, why=why, may_be=(student,))
+
+    def _by_key(self, owner: Owner, by_key: Mapping[str, set[str]]) -> Match:
+        """The Match of somebody whose keys are known, by key."""
+        everybody = sorted(set.union(*by_key.values()))
+        same = sorted(set.intersection(*by_key.values()))
+        if not same:
+            said = " and its ".join(f"{key} is {' or '.join(sorted(them))}'s" for key, them in by_key.items())
+            return Match(owner, why=f"its {said}, so it is left out", may_be=tuple(everybody))
+        if len(same) > 1:
+            return Match(owner, why=f"it may be {' or '.join(same)}", may_be=tuple(same))
+        if why := self._difference(same[0], owner):
+            return Match(owner, why=why, may_be=(same[0],))
+        return Match(owner, same[0], NAME if _is_typed(by_key) else KEY)
+
+    def _by_keys(self, owner: Owner) -> dict[str, set[str]]:
+        """The students whom each key of an owner belongs to, by the roster and by what was noted."""
+        known = set(self.roster.all) - self.roster.dropped
+        found = self.roster.by_keys(owner)
+        for kind, value in owner.keys.items():
+            students = self.noted.students(kind, value)
+            if students := students - self.roster.dropped if self.roster.is_empty else students & known:
+                found[f"{kind} {value}"] = found.get(f"{kind} {value}", set()) | students
+        may_be_typed = owner.is_text or _is_typed(found)
+        if found and may_be_typed and (named := self.roster.named(owner)):
+            found[f"name {owner.name}"] = set(named)  # whoever typed the one typed the other, too
+        return found
+
+    def _difference(self, student: str, owner: Owner) -> str:
+        """Why an owner is not a student whose name or one of whose keys they have, or ""."""
+        known, differs = self.roster.all.get(student), ""
+        if known is not None and known.email and owner.email:
+            if address(known.email) != address(owner.email):
+                differs = f"{ADDRESS} {owner.email}, and on the roster it is {known.email}"
+        elif known is not None and known.lms_user_id and owner.lms_id and owner.system in LMS:
+            if known.lms_user_id != owner.lms_id:
+                differs = f"{owner.system} id {owner.lms_id}, and on the roster it is {known.lms_user_id}"
+        if differs:
+            return f"it would be {student}'s, but it has {differs}: it is left out, unless you correct the roster"
+        if differs := self.noted.difference(student, owner.keys):
+            return (
+                f"it would be {student}'s, but it has {differs}: it is left out, and if both are {student}'s,"
+                f" `--forget {student}` takes it"
+            )
+        return ""
+
+    def _without_a_roster(self, owner: Owner) -> Match:
+        """The Match of somebody in a class without a roster, with an id made from what is known."""
+        made = owner.student_id or self._made_id(owner)
+        if not made:
+            return Match(
+                owner, why="its name tells nobody's id: give a roster, or put it into a folder with the student's id"
+            )
+        if differs := self._difference(made, owner):
+            return Match(owner, why=differs, may_be=(made,))
+        return Match(owner, made, NAME if owner.student_id or ADDRESS not in owner.keys else KEY)
+
+    def _made_id(self, owner: Owner) -> str:
+        """An id made from an address as a whole, or a name; with Moodle's anonymous ones, from the number."""
+        if owner.is_text and owner.name.lower().endswith(".ipynb"):
+            return ""  # nobody knows where the student's name in it ends
+        if owner.email or owner.is_sender:
+            return rosters.clean(owner.email)
+        return rosters.clean(f"participant-{owner.participant}" if owner.name == "Participant" else owner.name)
+
+    def _fits(self, owner: Owner) -> bool:
+        """Whether the name in a file's name of Canvas's is that of the student with this id."""
+        students = [self.roster.all[s] for them in self._by_keys(owner).values() for s in them if s in self.roster.all]
+        said = "".join(rosters.words(owner.name))
+        return bool(students) and all(said in rosters.joined(student) for student in students)
+
+
+def _is_typed(keys: Iterable[str]) -> bool:
+    """Whether students may have typed all of these keys into a profile."""
+    return all(key.startswith((*TYPED, "name")) for key in keys)
+
+
+NOBODY = "it belongs to nobody on the roster: `autograder roster FILE` adds students"
