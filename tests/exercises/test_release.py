@@ -14,7 +14,7 @@ from autograder.course import ORIGINAL, original_of
 from autograder.doctor import course as looks
 from autograder.errors import ChildGone, CourseError, Interrupted
 from autograder.mistakes.bank import bank
-from autograder.nbgrader import rules
+from autograder.nbgrader import for_students
 from autograder.nbgrader.releasing import MAY_RAISE
 from autograder.nbgrader.runs import NbgraderCourse
 
@@ -38,6 +38,7 @@ def built(tmp_path_factory):
     runs = NbgraderCourse(place)
     for name in ASSIGNMENTS:
         runs.build(name)
+    for_students.release(place)
     return place
 
 
@@ -51,17 +52,25 @@ def test_it_is_up_to_date(built, folder, name):
 
 
 def test_every_release_has_its_source():
-    assert sorted(p.name for p in (ROOT / "release").iterdir()) == sorted([*ASSIGNMENTS, rules.RELEASED])
+    beside = [*for_students.RELEASED.values(), for_students.PACKAGES]
+    assert sorted(p.name for p in (ROOT / "release").iterdir()) == sorted([*ASSIGNMENTS, *beside])
     assert sorted(p.name for p in (ROOT / "solutions").iterdir()) == ASSIGNMENTS
 
 
+def test_what_students_get_beside_the_notebooks_is_up_to_date(built):
+    for name in [*for_students.RELEASED.values(), for_students.PACKAGES]:
+        made, committed = ((place / "release" / name).read_text(encoding="utf-8") for place in (built, ROOT))
+        assert made == committed, "run `autograder build` and commit release/"
+
+
 def test_the_rules_for_assistants_are_released():
-    """They are up to date, name the command that names a mistake, and take no part in any course's notebooks."""
-    text = (ROOT / "release" / rules.RELEASED).read_text(encoding="utf-8")
-    assert text == (ROOT / "source" / rules.SOURCE).read_text(encoding="utf-8"), "run `autograder build`"
+    """They name the command that names a mistake, and take no part in any course's notebooks."""
+    released = for_students.RELEASED[for_students.RULES]
+    text = (ROOT / "release" / released).read_text(encoding="utf-8")
+    assert text == (ROOT / "source" / for_students.RULES).read_text(encoding="utf-8"), "run `autograder build`"
     assert "`autograder check NOTEBOOK.ipynb`" in text and "instructor has given win" in text
     assert not [name for name in course.exercises(ROOT) if name in text], "they are the same for every course"
-    assert not list((ROOT / "source").rglob(rules.RELEASED)), "it would speak to those who write the course"
+    assert not list((ROOT / "source").rglob(released)), "it would speak to those who write the course"
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)

@@ -1,0 +1,92 @@
+"""What students get beside the notebooks: a README, a list of packages, and rules for their AI assistants.
+
+The texts are files of source/ with names of their own: as README.md or AGENTS.md, they would speak to the course's
+authors there, and to their assistants.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from .. import course
+from ..errors import CourseError
+
+RULES, README, PACKAGES = "rules_for_assistants.md", "readme_for_students.md", "requirements.txt"
+RELEASED = {RULES: "AGENTS.md", README: "README.md"}  # by the name in source/
+TABLE = "<!-- assignments -->"  # in the README: here the table of assignments goes
+HIDDEN = ("### BEGIN SOLUTION", "### BEGIN HIDDEN TESTS", "### BEGIN ORIGINAL")  # never in what students get
+KIT = "attention-course"  # whose ranges of versions hold for students, too
+NOT_COPIED = ("__pycache__", ".ipynb_checkpoints", ".pytest_cache")  # by nbgrader
+
+
+def release(root: Path) -> list[Path]:
+    """Write these files into release/, those that the course in `root` has texts for; returns their paths."""
+    made = []
+    for name, released in RELEASED.items():
+        if (source := root / "source" / name).is_file():
+            made.append(root / "release" / released)
+            text = source.read_text(encoding="utf-8")
+            made[-1].write_text(text.replace(TABLE, _table(root)), encoding="utf-8")
+    if root / "release" / RELEASED[README] in made:
+        made.append(root / "release" / PACKAGES)
+        made[-1].write_text("".join(f"{package}\n" for package in packages(root)), encoding="utf-8")
+    return made
+
+
+def _table(root: Path) -> str:
+    """The assignments with their titles and points."""
+    rows = ["| Notebook | | Points |", "|---|---|---|"]
+    for name, assignment in course.assignments(root).items():
+        texts = [course.source_of(cell) for cell in course.cells_in(assignment.path) if cell["cell_type"] == "markdown"]
+        title = re.search(r"^# +(?:\d+ +)?(.+)$", "\n".join(texts), re.MULTILINE)
+        rows.append(f"| `{name}` | {title[1].strip() if title else ''} | {assignment.points:g} |")
+    return "\n".join(rows)
+
+
+def packages(root: Path) -> list[str]:
+    """The packages that the released notebooks import, with the versions that the kit itself works with."""
+    notebooks = (root / "release" / name / f"{name}.ipynb" for name in course.assignments(root))
+    modules = {module for path in notebooks if path.is_file() for module in _imported(path)}
+    providers = metadata.packages_distributions()
+    named = {re.sub("[-_.]+", "-", providers.get(module, [module])[0]).lower() for module in modules}
+    ranges = (line.partition(";")[0].strip() for line in metadata.requires(KIT) or ())
+    known = {re.match(r"[\w.-]+", line)[0].lower(): line for line in ranges}  # type: ignore[index]  # it has a name
+    return sorted(known.get(name, name) for name in named)
+
+
+def _imported(path: Path) -> Iterator[str]:
+    """The modules from elsewhere that a notebook's code cells import, by the first part of their names."""
+    for cell in course.cells_in(path):
+        source = course.source_of(cell) if cell["cell_type"] == "code" else ""
+        try:
+            tree = ast.parse(re.sub(r"^\s*[%!].*", "", source, flags=re.MULTILINE))
+        except SyntaxError:  # an exercise may be to repair it
+            continue
+        for node in ast.walk(tree):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            yield from {name.split(".")[0] for name in names} - sys.stdlib_module_names
+
+
+def require_publishable(notebook: Path) -> None:
+    """Raises CourseError if a file beside the notebook, which students would get as it is, holds a solution."""
+    for path in sorted(notebook.parent.rglob("*")):
+        place = path.relative_to(notebook.parents[2])
+        if path == notebook or not path.is_file() or set(place.parts) & set(NOT_COPIED):
+            continue
+        if path.suffix == ".ipynb":
+            raise CourseError(
+                f"{place} would be released with all that it holds: {notebook.name} alone is the notebook of this"
+                " assignment. Move the other one out of the folder."
+            )
+        data = path.read_bytes()
+        if mark := next((mark for mark in HIDDEN if mark.encode() in data), None):
+            raise CourseError(
+                f"{place} would be released as it is, and it has a line {mark!r}: move it out of the folder."
+            )
