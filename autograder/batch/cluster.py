@@ -29,7 +29,7 @@ from distributed.comm.core import connect
 from distributed.scheduler import KilledWorker
 from distributed.versions import VersionMismatchWarning
 
-from ..errors import CourseError, SandboxError, UsageError
+from ..errors import CourseError, SandboxError, UsageError, UserError
 from ..verdict import FULL, Graded
 from . import tasks
 from .tasks import Task
@@ -228,7 +228,7 @@ class _Crew:
 
     def give(self, worker: str, task: Task) -> None:
         """Give a task to a worker."""
-        fields = (task.student, task.key, task.data, task.assignment, task.seed, task.alone)
+        fields = (task.student, task.key, task.data, task.assignment, task.seed, task.alone, task.trial)
         with self._scheduler():
             future = self.client.submit(
                 grade, self.plugin.name, fields, workers=[worker], allow_other_workers=False, pure=False
@@ -381,8 +381,10 @@ class WarmGrader(distributed.WorkerPlugin):
         from ..grading import start
 
         os.environ.setdefault("OMP_NUM_THREADS", "1")
-        if self.grader is None:
-            self.grader = start.started_grader(self.device, self.sandbox)
+        try:
+            self.grader = self.grader or start.started_grader(self.device, self.sandbox)
+        except UserError as error:  # the checks cannot be used
+            return SandboxError(f"On the worker {self.address}: {error}")
         answer = tasks.grade(self.grader, task)
         return SandboxError(f"On the worker {self.address}: {answer}") if isinstance(answer, SandboxError) else answer
 

@@ -14,12 +14,13 @@ from ..errors import UsageError
 from ..verdict import FULL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from tqdm import tqdm
 
     from ..course import Assignment
     from ..grading.store import Store
+    from ..grading.trials import Trial
     from ..nbgrader.runs import NbgraderCourse
     from ..report.outcome_text import ClassTable
     from ..report.standing import Standing
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .run import Batch, Engine, Recorder
 
 T = TypeVar("T")
+MOST_REMARKS = 20  # sentences about folders and files that belong to nobody
 
 
 def grade_class(
@@ -49,45 +51,57 @@ def grade_class(
     from ..grading import gate
     from ..grading.store import Draft, Store
     from ..report import outcome_text
+    from ..sandbox import jail
     from . import naming
-    from .run import Batch, Nobody, remarks
+    from .run import Batch, Nobody, mistaken, remarks
 
     results = Draft(root) if is_draft else Store(root)
     with locked(root, assignment.name):
         results.sweep()
         batch = Batch(root, assignment, who, results, device, renew, new_inputs, sandbox)
         engine.warm(batch.at_once)  # starts up while nbgrader is imported, which takes as long as torch
-        from ..nbgrader import points
+        from ..nbgrader import options
+        from ..nbgrader.standings import enrolled
 
         runs = _runs(root, assignment, sandbox=sandbox, device=device)
-        gate.require(assignment, lambda a: _solution(engine, a, batch.seed), points.configured(runs.config), results)
+        seed = batch.rounds.first()
+        judge = functools.partial(_judged, engine, seed)
+        gate.require(assignment, judge, options.points_wanted(runs.config), results, seed)
         with Nobody() if is_draft else _writer(runs, assignment, results) as writer:
-            naming.grade_examples(engine, results, assignment, batch.seed, device, sandbox)
-            table = outcome_text.ClassTable(assignment)
+            seeds = {*batch.seeds.values(), *batch.rounds.in_use()}
+            naming.grade_examples(engine, results, assignment, seeds, device, sandbox)
+            table, without = outcome_text.ClassTable(assignment), []
             for student, verdict in progress(f"grading {assignment.name}", batch.run(engine, writer), len(who)):
                 table.add(student, results.names.told(verdict))
-        standings = standings_of(runs, assignment)
+                without += [student] if all(e.status == "missing" for e in verdict.exercises) else []
+        standings = standings_of(runs, assignment, results.dropped())
         _print_class(root, assignment, batch, table, standings, is_draft, as_json)
-    for remark in remarks(root, assignment.name, who):
+    found = [*jail.lowered(), *mistaken(root, assignment.name, without)]
+    found += remarks(root, assignment.name, who, enrolled(runs))
+    for remark in found[:MOST_REMARKS]:
         print(f"autograder: {outcome_text.name_of(remark)}", file=sys.stderr)
+    if (more := len(found) - MOST_REMARKS) > 0:
+        number = assignment.name.split("_")[0]
+        print(f"autograder: and {more} more like these: `autograder doctor {number}` lists them", file=sys.stderr)
     problems = [*batch.problems, *writer.unrecorded]
     for student, problem in problems:
         print(f"autograder: {outcome_text.name_of(student)}: {outcome_text.name_of(problem)}", file=sys.stderr)
     for what, many in sorted(batch.unjudged.items()):
         print(
-            f"autograder: {what}, for {many} student{'' if many == 1 else 's'}: a mistake of the check, which costs"
-            " nobody points. They are to be given by hand, or by grading again when it is mended.",
+            f"autograder: {what}, for {many} student{'' if many == 1 else 's'}: the check has a bug, which costs nobody"
+            " points. Give them by hand, or fix the check and grade again.",
             file=sys.stderr,
         )
     return 2 if problems or batch.unjudged else 0
 
 
-def standings_of(runs: NbgraderCourse, assignment: Assignment) -> dict[str, Standing]:
-    """What the gradebook holds for everybody who handed in, by student."""
+def standings_of(runs: NbgraderCourse, assignment: Assignment, dropped: Collection[str] = ()) -> dict[str, Standing]:
+    """What the gradebook holds for everybody who handed in and was not dropped, by student."""
     from ..nbgrader.standings import standings
 
     with runs.gradebook() as gradebook:
-        return standings(gradebook, assignment)
+        found = standings(gradebook, assignment)
+    return {student: standing for student, standing in found.items() if student not in dropped}
 
 
 def _print_class(
@@ -115,7 +129,7 @@ def _print_class(
     if as_json:
         return
     if batch.changes or is_draft or batch.renew:
-        print(regrade.as_text(batch.changes, table.total, standings, is_draft))
+        print(regrade.as_text(batch.changes, table.total, standings, is_draft, batch.with_new_work))
     if listed:
         print(f"reports/{listed.name} has all of it.")
     for said in (waiting_sentence(standings), again_sentence(standings)):
@@ -134,11 +148,11 @@ def _runs(root: StrPath, assignment: Assignment, **settings: Any) -> NbgraderCou
     return runs
 
 
-def _solution(engine: Engine, assignment: Assignment, seed: int) -> Verdict:
-    """The Verdict on an assignment's own solution, from the engine that will grade the submissions."""
+def _judged(engine: Engine, seed: int, assignment: Assignment, trial: Trial) -> Verdict:
+    """The Verdict on an assignment's own notebook, from the engine that will grade the submissions."""
     from .tasks import Task
 
-    task = Task("", f"the solution of {assignment.name}", b"", assignment.name, seed, solution=True)
+    task = Task("", f"{assignment.name}: {trial}", b"", assignment.name, seed, trial=trial)
     ((_, graded),) = engine.graded(iter([task]), 1)
     return graded.verdict
 
@@ -196,6 +210,7 @@ def report_class(
 
     `only_by_hand`: only the page of answers to be graded by hand, with links to the Formgrader at that address.
     """
+    from ..grading.rounds import Rounds
     from ..grading.store import Store
     from ..nbgrader import by_hand, penalties
     from ..nbgrader.runs import NbgraderCourse
@@ -216,6 +231,7 @@ def report_class(
     students = [one.student for one in roster.handed_in]
     lost = 0
     if not only_by_hand:
+        Rounds(results, assignment.name).give_out()
         written = feedback_pool.feedback(root, assignment.name, students, jobs)
         with contextlib.closing(written):
             for student, problem, is_written in (bar := progress("feedback", written, len(students))):

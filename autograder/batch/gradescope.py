@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import zipfile
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import course
-from ..errors import Unreadable, UsageError
+from ..errors import CourseError, Unreadable, UsageError
 from ..grading import store
 from ..submission import read
 from ..verdict import Verdict, rejected, settled
+from . import pins
 
 if TYPE_CHECKING:  # it imports torch
     from ..grading.grader import Grader
 
 TEMPLATES = Path(__file__).parents[1] / "templates" / "containers"
 SCRIPTS = ("setup.sh", "run_autograder")
-# what `autograder check` and the sandbox import, with packages that notebooks may use; torch is pinned
-PACKAGES = """numpy ipython>=8.18 matplotlib>=3.7 matplotlib-inline safetensors>=0.4 pyseccomp>=0.1.2 pytest>=8
-tqdm>=4.66 cachetools>=5.3 einops>=0.7 jaxtyping>=0.3""".split()
+# what `autograder check` and the sandbox import, with packages that notebooks may use
+PACKAGES = """torch numpy ipython matplotlib matplotlib-inline safetensors pyseccomp pytest tqdm cachetools einops
+jaxtyping""".split()
 LEFT_OUT = ("__pycache__", "demo", "containers", "nbgrader", "doctor")  # of the kit: nothing there imports them
 MOST_FILES = 1_000  # of a submission, below which its notebook is looked for
 EXECUTABLE, PLAIN = 0o100755, 0o100644
@@ -42,7 +43,8 @@ def bundle(assignment: course.Assignment, path: Path) -> None:
         for name in SCRIPTS:
             text = (TEMPLATES / name).read_text(encoding="utf-8").replace("@assignment@", assignment.name)
             _add(archive, name, text.encode(), EXECUTABLE)
-        _add(archive, "requirements.txt", requirements().encode())
+        for name, text in requirements().items():
+            _add(archive, name, text.encode())
         for file in _files(course.PACKAGE):
             _add(archive, f"kit/autograder/{file.relative_to(course.PACKAGE).as_posix()}", file.read_bytes())
         _add(archive, "course/nbgrader_config.py", (root / "nbgrader_config.py").read_bytes())
@@ -52,10 +54,14 @@ def bundle(assignment: course.Assignment, path: Path) -> None:
     os.replace(unfinished, path)
 
 
-def requirements() -> str:
-    """The packages that grading needs, one a line, with the version of torch that is installed here."""
-    torch = metadata.version("torch").split("+")[0]  # the rest says which GPUs a build is for
-    return "\n".join([f"torch=={torch}", *PACKAGES, ""])
+def requirements() -> dict[str, str]:
+    """The lock files of the zip: the packages that grading needs, and torch for CPUs. Raises CourseError."""
+    folder = course.kits_own()
+    if folder is None or not (folder / "torch-cpu.lock").is_file():
+        raise CourseError("This kit was installed without its lock files, which name the packages for Gradescope.")
+    found = pins.read((folder / "requirements.lock").read_text(encoding="utf-8"))
+    chosen = "".join(pin.text for pin in pins.needed(found, PACKAGES))
+    return {"requirements.lock": chosen, "torch-cpu.lock": (folder / "torch-cpu.lock").read_text(encoding="utf-8")}
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -142,12 +148,19 @@ def write_results(verdict: Verdict, path: Path) -> None:
     path.chmod(0o644)
 
 
-def require_solution(assignment: course.Assignment, grader: Grader) -> None:
-    """Raises CourseError unless the assignment's own solution gets full marks: else nobody could."""
+def require_gate(assignment: course.Assignment, grader: Grader) -> None:
+    """Raises UserError unless the assignment is built as its source has it, and could be graded here."""
     from ..grading import gate
+    from ..grading.rounds import Rounds
+    from ..nbgrader import changing, options
+    from ..nbgrader.runs import NbgraderCourse
 
-    gate.require_graders(assignment)
-    gate.require_full_marks(grader.grade_solution(assignment))
+    runs, results = NbgraderCourse(course.root()), store.Store(course.root())
+    with runs.gradebook() as gradebook:
+        changing.require_build(gradebook, assignment)
+    seed = Rounds(results, assignment.name).first()
+    judge = functools.partial(grader.grade_trial, seed=seed)
+    gate.require(assignment, judge, options.points_wanted(runs.config), results, seed)
 
 
 def require_room(path: Path) -> None:

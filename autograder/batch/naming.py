@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,12 +28,13 @@ TRIED = 3  # students of a group whose answer may become the example
 
 
 def grade_examples(
-    engine: Engine, results: Store, assignment: Assignment, seed: int, device: str, sandbox: str
+    engine: Engine, results: Store, assignment: Assignment, seeds: Iterable[int], device: str, sandbox: str
 ) -> None:
-    """Grade the examples of all names for this assignment, unless it is known what they do on these inputs."""
+    """Grade the examples of all names for this assignment, unless it is known what they do on the inputs of a seed."""
     tasks = []
-    for exercise in assignment.exercises:
-        for name in results.names.of(exercise.name):
+    given = [name for exercise in assignment.exercises for name in results.names.of(exercise.name)]
+    for seed in sorted(seeds):
+        for name in given:
             key = results.key(name.digest, assignment.name, seed, device, sandbox)
             if not results.has(key):
                 tasks.append(Task("", key, name.data, assignment.name, seed))
@@ -85,7 +86,8 @@ def give(root: StrPath, id: str, says: str, grader: Grader, device: str) -> str:
     says = names.sentence(says)
     assignment = assignment_of(id)
     results = Store(root)
-    group = grouped(results.each(assignment.name)).find(id)
+    groups = grouped(results.each(assignment.name))
+    group = groups.find(id)
     if group is None:
         number = assignment.name.split("_")[0]
         raise UsageError(
@@ -95,9 +97,15 @@ def give(root: StrPath, id: str, says: str, grader: Grader, device: str) -> str:
         outcome = graded.verdict.exercise(group.exercise)
         if outcome and graded.final and alike.equal(outcome.fingerprint, group.members[0].outcome.fingerprint):
             name = Name(id, says, code)
-            results.put(results.key(name.digest, assignment.name, seed, device, grader.parent.level), graded)
+            found = {seed: graded}
+            same = [other for other in groups.all() if other.exercise == group.exercise and other.id != group.id]
+            for other in {member.seed for each in same for member in each.members} - {seed}:
+                found[other] = _graded(code, other, assignment, grader)
+            for drawn, its in found.items():
+                results.put(results.key(name.digest, assignment.name, drawn, device, grader.parent.level), its)
+            alike_too = [other for other in same if _is_like(other, found)]
             _write(root, [*results.names.given.values(), name])
-            who = ", ".join(map(name_of, group.students))
+            who = ", ".join(map(name_of, sorted(s for each in [group, *alike_too] for s in each.students)))
             return f"{id} has a name now, which is told to {who}, and to later answers like it. {_next(id)}"
     raise UsageError(
         f"{id} cannot be named: none of its answers is there any more and does the same once more, perhaps because"
@@ -130,9 +138,20 @@ def _tried(
             continue
         for kept in (_needed(cells, group.exercise), [cell for cell in cells if _is_own(cell)]):
             code = tuple((cell.known.grade_id if cell.known else "", without_comments(cell.source)) for cell in kept)
-            restored = restore(read_notebook(names.notebook(code)), assignment.cells, assignment)
-            graded = grader.grade_cells(restored, assignment.exercises, member.seed, "", assignment.name, alone=True)
-            yield code, member.seed, graded
+            yield code, member.seed, _graded(code, member.seed, assignment, grader)
+
+
+def _graded(code: tuple[tuple[str, str], ...], seed: int, assignment: Assignment, grader: Grader) -> Graded:
+    """What comes of an example on the inputs of a seed."""
+    restored = restore(read_notebook(names.notebook(code)), assignment.cells, assignment)
+    return grader.grade_cells(restored, assignment.exercises, seed, "", assignment.name, alone=True)
+
+
+def _is_like(group: Group, example: Mapping[int, Graded]) -> bool:
+    """Whether answers of another round are like an example, of which it is known what it does by seed."""
+    graded = example.get(group.members[0].seed)
+    outcome = graded and graded.verdict.exercise(group.exercise)
+    return outcome is not None and alike.equal(outcome.fingerprint, group.members[0].outcome.fingerprint)
 
 
 def _is_own(cell: RestoredCell) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from multiprocessing import connection, get_context
 from typing import cast
 
-from ..errors import SandboxError
+from ..errors import SandboxError, UserError
 from ..grading import start
 from ..verdict import FULL, Graded
 from . import tasks
@@ -48,7 +48,7 @@ class Pool:
         `coming` is an iterator of at most `total` tasks. It is asked for one when a worker is free; with `alone`, only
         when all workers are. A worker that dies is replaced, and its task is given to another one. A task that
         ATTEMPTS workers died of gets 0, and so does a task that took its workers longer than PATIENCE in all.
-        Raises SandboxError if there is no sandbox.
+        Raises SandboxError if there is no sandbox, GraderError if the checks cannot be used.
         """
         waiting: deque[Task] = deque()
         deaths: Counter[str | None] = Counter()  # by the task's key; None for workers that died before they were ready
@@ -71,7 +71,7 @@ class Pool:
                     give(worker)
             for worker in _answering(self.workers):
                 task, answer = worker.task, worker.take()
-                if isinstance(answer, SandboxError):
+                if isinstance(answer, UserError):
                     raise answer
                 if answer is None:  # the worker is dead
                     self.workers.remove(worker)
@@ -128,7 +128,7 @@ class _Worker:
         with contextlib.suppress(OSError):  # the process may be dead: `take` will notice
             self.connection.send(task)
 
-    def take(self) -> Graded | SandboxError | str | None:
+    def take(self) -> Graded | UserError | str | None:
         """The process's answer, or None if it is dead or has not answered in time."""
         self.task, self.asked = None, False
         try:
@@ -150,7 +150,13 @@ def _work(pipe: connection.Connection, head: int, device: str, sandbox: str) -> 
     """The worker's main loop: grade tasks until the head closes the pipe or ends."""
     die_with(head)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with start.started_grader(device, sandbox) as grader, contextlib.suppress(EOFError, ConnectionError):
-        pipe.send(READY)
-        while True:
-            pipe.send(tasks.grade(grader, pipe.recv()))
+    with contextlib.suppress(EOFError, ConnectionError):
+        try:
+            grader = start.started_grader(device, sandbox)
+        except UserError as error:  # the checks cannot be used
+            pipe.send(error)
+            return
+        with grader:
+            pipe.send(READY)
+            while True:
+                pipe.send(tasks.grade(grader, pipe.recv()))

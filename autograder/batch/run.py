@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import NotRecorded, Unreadable
+from ..grading.rounds import Rounds
 from ..report import regrade
-from ..submission import files, read
-from ..submission.answers import answers_of
+from ..submission import belonging, files, read
+from ..submission.answers import answers_of, is_same
 from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import restore
 from ..verdict import FULL, Graded, Verdict, rejected, settled
@@ -89,13 +92,37 @@ def students(root: StrPath, assignment: str) -> list[str]:
     return [name for name in files.students(Path(root) / "submitted", assignment) if name not in dropped]
 
 
-def remarks(root: StrPath, assignment: str, who: Iterable[str]) -> Iterator[str]:
-    """Sentences about things in `submitted/` that the instructor should look at, though they stop nothing."""
+def remarks(root: StrPath, assignment: str, who: Iterable[str], enrolled: Collection[str] = ()) -> Iterator[str]:
+    """Sentences about things in `submitted/` that the instructor should look at, though they stop nothing.
+
+    `enrolled` are the students of the roster, if there is one.
+    """
+    from .. import course
+    from ..grading.store import Store
+
     submitted = Path(root) / "submitted"
-    for name in files.strays(submitted):
-        yield f"{name}: it lies in submitted/ and is no student's folder, so nothing of it is graded"
+    who = list(who)
+    known = [*course.assignments()]
+    yield from belonging.strays(submitted, known, {assignment}, enrolled, Store(root).dropped())
     for students in files.sharing(submitted, assignment, who):
         yield f"{', '.join(students)}: their notebooks are one and the same file (by hard links): find out whose it is"
+    for student in who:
+        if said := files.left_out(submitted / student / assignment):
+            yield f"{student}: {said} to autograded/"
+
+
+def mistaken(root: StrPath, assignment: str, who: Iterable[str]) -> Iterator[str]:
+    """A sentence for each of these students whose notebook has the cells of another assignment."""
+    from .. import course
+
+    known = {name: {cell.grade_id for cell in found.cells} for name, found in course.assignments().items()}
+    for student in who:
+        cells = files.read_submission(Path(root, "submitted", student, assignment, f"{assignment}.ipynb"))[0]
+        claims = {cell.grade_id for cell in cells}
+        others = {name: len(claims & (ids - known[assignment])) for name, ids in known.items() if name != assignment}
+        most = max(others, key=lambda name: others[name], default=None)
+        if most and others[most] and not claims & (known[assignment] - known[most]):
+            yield f"{student}: the notebook handed in as {assignment} has the cells of {most}"
 
 
 class Nobody:
@@ -120,19 +147,32 @@ class Changed(Exception):
     """A submission is no longer what it was when the run began."""
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """A change that the inputs alone may have made: the answer is as before. `key` is the new hand-in's result on the
+    `earlier` inputs, a seed.
+    """
+
+    change: regrade.Change
+    key: str
+    earlier: int
+
+
 class Batch:
     """One run over the submissions of the students `who`. The constructor looks at each submission once.
 
     Afterwards `unreadable` lists students, and `known` lists pairs (student, key of the stored result). `pending` maps
     the keys of results still to be found to lists of students: equal submissions are graded once. `stopped` does the
     same for submissions whose last grading was stopped by a deadline or a kill: each run grades them once more, alone,
-    before that counts. With `renew`, nothing counts as known; with `new_inputs`, they are drawn anew, too, so that
-    scores may change by luck. `results` is the course's store, `sandbox` the level at which the engine grades.
+    before that counts. With `renew`, nothing counts as known; with `new_inputs`, everybody also gets new inputs.
+    `seeds` are those of the inputs, by student (grading/rounds.py). `results` is the course's store, `sandbox` the
+    level at which the engine grades.
 
     While running, it keeps `graded` (a count), `statuses` (the statuses of exercises that could not be graded, and how
     many submissions have each), `problems` (student, why there is no row), `unjudged` (checks that ended by a mistake
     of their own, and for how many students), `slowest` (seconds, student, what took most of them, and how many) and
-    `changes` (who gets other points than before for the same work).
+    `changes` (who gets other points than before for the same work, or for the same code because of its inputs alone)
+    and `with_new_work` (who is graded for the first time, or gets other points for other work than before).
     """
 
     def __init__(
@@ -152,7 +192,9 @@ class Batch:
         self.device = device
         self.sandbox = sandbox
         self.renew = renew or new_inputs
-        self.seed = results.seed(assignment.name, renew=new_inputs)
+        self.rounds = Rounds(results, assignment.name)
+        if new_inputs:
+            self.rounds.renew()
         self.unreadable: list[str] = []
         self.known: list[tuple[str, str]] = []
         self.pending: dict[str, list[str]] = {}
@@ -163,22 +205,33 @@ class Batch:
         self.unjudged: Counter[str] = Counter()
         self.slowest: list[tuple[float, str, str, float]] = []
         self.changes: list[regrade.Change] = []
-        for student in who:
-            self._look_at(student)
+        self.with_new_work: set[str] = set()
+        self.doubts: list[Doubt] = []
+        self.digests = {student: digest for student in who if (digest := self._digest(student))}
+        self.seeds = self.rounds.take(self.digests)
+        for student, digest in self.digests.items():
+            self._sort(student, self._key(student, digest))
 
-    def _look_at(self, student: str) -> None:
+    def _digest(self, student: str) -> str | None:
+        """The hash of what a student handed in; None if it cannot be read."""
         try:
             data = files.read_bytes(self._path(student))
-            key = self._key(data)
-            if self.results.has(key) and not self.renew:
-                self.known.append((student, key))
-                return
-            read.read_notebook(data)
+            digest = hashlib.sha256(data).hexdigest()
+            seed = self.rounds.known(student, digest)
+            if seed is None or self.renew or not self.results.has(self._key_for(digest, seed)):
+                read.read_notebook(data)
+            return digest
         except Unreadable:
             self.unreadable.append(student)
-        else:
-            waiting = self.stopped if self.results.was_stopped(key) and not self.renew else self.pending
-            waiting.setdefault(key, []).append(student)
+            return None
+
+    def _sort(self, student: str, key: str) -> None:
+        """Put a readable hand-in where it belongs: `known`, `stopped` or `pending`."""
+        if self.results.has(key) and not self.renew:
+            self.known.append((student, key))
+            return
+        waiting = self.stopped if self.results.was_stopped(key) and not self.renew else self.pending
+        waiting.setdefault(key, []).append(student)
 
     @property
     def at_once(self) -> int:
@@ -188,15 +241,18 @@ class Batch:
     def _path(self, student: str) -> Path:
         return self.root / "submitted" / student / self.assignment.name / f"{self.assignment.name}.ipynb"
 
-    def _key(self, data: bytes) -> str:
-        digest = hashlib.sha256(data).hexdigest()
-        return self.results.key(digest, self.assignment.name, self.seed, self.device, self.sandbox)
+    def _key(self, student: str, digest: str) -> str:
+        return self._key_for(digest, self.seeds[student])
+
+    def _key_for(self, digest: str, seed: int) -> str:
+        return self.results.key(digest, self.assignment.name, seed, self.device, self.sandbox)
 
     def run(self, engine: Engine, writer: Recorder) -> Iterator[tuple[str, Verdict]]:
         """Have all submissions graded and recorded; yields (student, Verdict) for each without a problem, when done."""
         for student in self.unreadable:
             problem = files.read_submission(self._path(student))[1] or "It could not be read."
-            verdict = rejected("", self.assignment.exercises, problem, self.seed, self.assignment.name, self.sandbox)
+            seed = self.rounds.seed()  # nothing was drawn
+            verdict = rejected("", self.assignment.exercises, problem, seed, self.assignment.name, self.sandbox)
             yield from self._record(writer, student, [], Graded(verdict), "")
         for student, key in list(self.known):
             verdict = writer.held(student, key)
@@ -220,12 +276,15 @@ class Batch:
             graded = settled(before, again) if before else again
             self.results.put(task.key, graded)
             yield from self._record_all(writer, task, self.stopped[task.key], graded)
+        self._settle_doubts(engine)
 
     def _tasks(self, waiting: Mapping[str, Sequence[str]], alone: bool = False) -> Iterator[Task]:
-        for key, same in waiting.items():
+        # those with the same inputs one after another: what mistakes do on them is cached
+        order = {seed: number for number, seed in enumerate(dict.fromkeys(self.seeds.values()))}
+        for key, same in sorted(waiting.items(), key=lambda one: order[self.seeds[one[1][0]]]):
             try:
                 data = self._read_again(same[0], key)
-                yield Task(same[0], key, data, self.assignment.name, self.seed, alone, sandbox=self.sandbox)
+                yield Task(same[0], key, data, self.assignment.name, self.seeds[same[0]], alone, sandbox=self.sandbox)
             except Changed as problem:
                 self.problems += [(student, str(problem)) for student in same]
 
@@ -250,31 +309,71 @@ class Batch:
             data = files.read_bytes(self._path(student))
         except Unreadable:
             data = b""
-        if self._key(data) != key:
+        if self._key(student, hashlib.sha256(data).hexdigest()) != key:
             raise Changed("the submission has changed during the run: run the same command again")
         return data
 
     def _record(
         self, writer: Recorder, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str
     ) -> Iterator[tuple[str, Verdict]]:
-        changes = self._changes(student, submitted, graded.verdict)
+        changes, doubts = self._changes(student, submitted, graded.verdict)
         try:
             writer.add(student, submitted, graded, key)
         except NotRecorded as problem:
             self.problems.append((student, str(problem)))
+            self.with_new_work.discard(student)
         else:
             self.changes += changes
+            self.doubts += doubts
             self._count_statuses(graded.verdict)
             yield student, graded.verdict
 
-    def _changes(self, student: str, submitted: Sequence[SubmittedCell], verdict: Verdict) -> list[regrade.Change]:
-        """What changes for a student whose latest verdict, for the same work, was another one."""
+    def _changes(
+        self, student: str, submitted: Sequence[SubmittedCell], verdict: Verdict
+    ) -> tuple[list[regrade.Change], list[Doubt]]:
+        """What changes for a student whose latest verdict, for the same work, was another one; which changes, for the
+        same answers on other inputs, are in doubt.
+        """
         before, recorded = self.results.latest_of(self.assignment.name, student)
         found = list(regrade.changes(student, before, verdict)) if before else []
-        if not found or not isinstance(recorded, dict):
-            return found
+        if not before:
+            self.with_new_work.add(student)
+        if not before or not found or not isinstance(recorded, dict):
+            return found, []
         answers = answers_of(restore(submitted, self.assignment.cells, self.assignment))
-        return found if recorded.get("answers", answers) == answers else []
+        earlier = recorded.get("answers", answers)
+        doubts = []
+        if before.seed != verdict.seed and student in self.digests:
+            key = self._key_for(self.digests[student], before.seed)
+            same = [change for change in found if is_same(self.assignment, change.exercise, earlier, answers)]
+            doubts = [Doubt(change, key, before.seed) for change in same]
+        if earlier != answers:
+            self.with_new_work.add(student)
+            found = []
+        return found, doubts
+
+    def _settle_doubts(self, engine: Engine) -> None:
+        """Grade what is in doubt on the earlier inputs, too: if that gives other points, the inputs alone made them."""
+        if not self.doubts:
+            return
+        keys = {doubt.key: (doubt.change.student, doubt.earlier) for doubt in self.doubts}
+        there = {key: graded for key in keys if (graded := self.results.get(key))}
+        tasks = self._tasks_again({key: about for key, about in keys.items() if key not in there})
+        for task, graded in engine.graded(tasks, len(keys) - len(there)):
+            self.results.put(task.key, graded)
+            there[task.key] = graded
+        for doubt in self.doubts:
+            change = doubt.change
+            then = there[doubt.key].verdict.exercise(change.exercise) if doubt.key in there else None
+            if then and then.status == "graded" and abs(then.score - change.after) > 1e-6:
+                others = [one for one in self.changes if one != change]
+                self.changes = [*others, replace(change, by_inputs=True)]
+
+    def _tasks_again(self, wanted: Mapping[str, tuple[str, int]]) -> Iterator[Task]:
+        for key, (student, seed) in wanted.items():
+            with contextlib.suppress(Changed):
+                data = self._read_again(student, self._key(student, self.digests[student]))
+                yield Task(student, key, data, self.assignment.name, seed, sandbox=self.sandbox)
 
     def _count(self, student: str, graded: Graded) -> None:
         self.graded += 1

@@ -15,6 +15,7 @@ from ..verdict import FULL, Graded, Verdict, without_grade
 
 if TYPE_CHECKING:  # it imports torch
     from ..grading.grader import Grader
+    from ..grading.trials import Trial
 
 ATTEMPTS = 3  # how many workers may die of a submission
 # Seconds after which the head gives up on a worker that has a task: the worker itself stops at the submission's
@@ -27,7 +28,7 @@ class Task:
     """One submission to be graded; a worker gets nothing of it but its bytes.
 
     `alone`: it is graded once more, by itself, because a deadline or a kill stopped it before.
-    `solution`: the assignment's own solution is graded instead, see `Grader.grade_solution`.
+    `trial`: the assignment's own notebook is graded instead, see `Grader.grade_trial`.
     `sandbox`: the level of the workers' sandboxes, which the verdict names.
     """
 
@@ -37,7 +38,7 @@ class Task:
     assignment: str
     seed: int
     alone: bool = False
-    solution: bool = False
+    trial: Trial | None = None
     sandbox: str = FULL
 
 
@@ -45,8 +46,8 @@ def grade(grader: Grader, task: Task) -> Graded | SandboxError:
     """The Graded of a task, or the SandboxError that stops all grading."""
     try:
         found = course.find_assignment(task.assignment)
-        if task.solution:
-            return Graded(grader.grade_solution(found, task.seed))
+        if task.trial:
+            return Graded(grader.grade_trial(found, task.trial, task.seed))
         return grader.grade_cells(cells(task), found.exercises, task.seed, "", task.assignment, alone=task.alone)
     except SandboxError as error:
         return error

@@ -10,7 +10,7 @@ from autograder.batch import naming
 from autograder.errors import CourseError, UsageError
 from autograder.grading import names
 from autograder.grading.names import Name
-from autograder.grading.store import Store
+from autograder.grading.store import Store, course_parts
 
 DOUBLE = """def moving_average(x, window):
     # by Wanda Secret
@@ -33,39 +33,53 @@ def page(place, student):
     return (place / "feedback" / student / NAME / f"{NAME}.html").read_text()
 
 
-def test_from_a_group_to_the_feedback(tmp_path, monkeypatch):
+@pytest.fixture
+def other_course():
+    """For a test that goes to another course: what was read of one is no other's."""
+    course_parts.cache_clear()
+    yield
+    course_parts.cache_clear()
+
+
+def test_from_a_group_to_the_feedback(tmp_path, monkeypatch, other_course):
     """One test for the whole way, since each step takes what the one before it has made."""
     place = copy(tmp_path / "course")
     assert autograder(place, "build")[0] == 0
     for student, answer in {"wanda": DOUBLE, "xaver": ALSO, "yves": HALF}.items():
         submit(place, student, {"moving_average": answer})
+    submit(place, "vera", {}, "solutions")
+    assert autograder(place, "grade", "01", "--jobs", "1")[0] == 0
+    submit(place, "vera", {"moving_average": ALSO})
     code, out, said = autograder(place, "grade", "01", "--jobs", "1")
     assert code == 0, said
     monkeypatch.chdir(place)
-    largest, single = naming.listing(place).splitlines()
+    largest, *single = naming.listing(place).splitlines()
     id = largest.split()[0]
-    assert "2 students: wanda, xaver" in largest and "1 student: yves" in single
+    assert "2 students: wanda, xaver" in largest and len(single) == 2, "a later hand-in has other inputs"
+    assert "1 student: vera" in "".join(single) and "1 student: yves" in "".join(single)
 
     with pytest.raises(UsageError, match="No wrong answers"):
         naming.give(place, "moving_average-000000", SAYS, None, "cpu")
     with pytest.raises(UsageError, match="is no group"):
         naming.assignment_of("average-0123ab")
     code, out, said = autograder(place, "name", id, SAYS)
-    assert code == 0 and "told to wanda, xaver" in out, said
+    assert code == 0 and "told to vera, wanda, xaver" in out, said
+    verdict, _ = Store(place).latest_of(NAME, "vera")
+    assert id in [d.id for d in verdict.exercise("moving_average").diagnosis]
     kept = (place / names.FILE).read_text()
     assert json.loads(kept)[id]["says"] == SAYS and "Secret" not in kept, "comments are left out"
 
     submit(place, "zoe", {"moving_average": ALSO})
     code, out, said = autograder(place, "grade", "01", "--jobs", "1", "--new-inputs")  # for the example, too
     rows = {line.split()[0]: line for line in out.splitlines() if line and not line.startswith(" ")}
-    assert code == 0 and {who for who in rows if id in rows[who]} == {"wanda", "xaver", "zoe"}, out
+    assert code == 0 and {who for who in rows if id in rows[who]} == {"vera", "wanda", "xaver", "zoe"}, out
     shutil.rmtree(place / "autograded" / "yves")
     code, out, said = autograder(place, "report")
     assert code == 2 and "yves" in said and "no answer waits" in out, said
     told = "You &lt;b&gt;multiply&lt;/b&gt; by 2.5; the <code>mean</code>"
-    assert all(told in page(place, student) for student in ("wanda", "xaver", "zoe"))
+    assert all(told in page(place, student) for student in ("vera", "wanda", "xaver", "zoe"))
     report = (place / "reports" / f"{NAME}.html").read_text()
-    assert told in report and "3 students" in report and "<b>multiply" not in report
+    assert told in report and "4 students" in report and "<b>multiply" not in report
 
     assert id in naming.rename(place, id, "Shorter.")
     assert [one.says for one in names.read(place)] == ["Shorter."]

@@ -8,8 +8,11 @@ from stand_ins import Engine, Writer, run, verdict
 
 from autograder import course
 from autograder.batch import commands
+from autograder.batch import run as batch
 from autograder.grading import gate
+from autograder.nbgrader import options, standings
 from autograder.report import outcome_text
+from autograder.submission import files
 from autograder.verdict import Graded
 
 
@@ -31,7 +34,7 @@ def test_equal_submissions_are_graded_once_and_known_ones_not_again(tmp_path, su
     assert engine.tasks == ["carl"] and [s for s, _ in made.known] == ["ada", "bela"]
     engine = Engine()
     run(tmp_path, engine, writer, renew=True)
-    assert engine.tasks == ["ada", "carl", "dora"]
+    assert engine.tasks == ["ada", "dora", "carl"], "those with the same inputs one after another"
 
 
 def test_a_known_result_that_cannot_be_read_is_made_again(tmp_path, submit):
@@ -125,6 +128,8 @@ def test_one_that_cannot_be_recorded_stops_nobody(tmp_path, submit, monkeypatch,
     monkeypatch.setattr(commands, "_writer", lambda *args, **settings: writer)
     monkeypatch.setattr(commands, "standings_of", lambda *args: {})
     monkeypatch.setattr(gate, "require", lambda *args: None)
+    monkeypatch.setattr(options, "points_wanted", lambda config: {})
+    monkeypatch.setattr(standings, "enrolled", lambda runs: set())
     assert commands.grade_class(tmp_path, course.find_assignment("02"), ["ada", "odd", "zoe"], Engine()) == 2
     said, complained = capsys.readouterr()
     assert writer.recorded.keys() == {"ada", "zoe"} and "3 graded" in said
@@ -150,3 +155,14 @@ def test_a_large_class_is_not_printed():
     assert table.text().count("\n") == outcome_text.MOST_ROWS + 1 and "student99" in table.text()
     table.add("one more", verdict("graded"))
     assert "101 submissions" in table.text() and "autograder report 02" in table.text()
+
+
+def test_what_is_too_much_to_be_copied_is_a_remark(tmp_path, submit, monkeypatch):
+    monkeypatch.setattr(files, "MAX_NAMES", 20)
+    submit("ada")
+    folder = submit("bela").parent
+    assert list(batch.remarks(tmp_path, ASSIGNMENT, ["ada", "bela"])) == []
+    for number in range(30):
+        (folder / f"{number}.txt").write_text("")
+    (said,) = batch.remarks(tmp_path, ASSIGNMENT, iter(["ada", "bela"]))
+    assert said.startswith("bela: ") and "more than 20 files and folders, of which the first are copied" in said
