@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 SHORT = 6  # characters of a fingerprint's short name
+LARGEST = 1e9  # real sums are far smaller; one that is not finite would be near to all others
 CUT = 1e-6  # how far two sums may be apart for their last digit alone
 
 
@@ -53,7 +54,7 @@ def parsed(text: str) -> Fingerprint | None:
 def _is_part(part: Any) -> bool:
     if not isinstance(part, list) or len(part) < 3 or not isinstance(part[0], str):
         return False
-    return all(type(number) in (int, float) for number in part[1:])
+    return all(type(number) in (int, float) and abs(number) < LARGEST for number in part[1:])
 
 
 def equal(one: str, other: str) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from .. import course
+from ..checks.proxies import StudentError
 from ..checks.runner import ExerciseRun, Graders, Stopped
 from ..errors import ChildGone, SandboxError, Unreadable
 from ..mistakes.diagnosis import Diagnostician
@@ -21,6 +22,7 @@ from ..submission import read
 from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import RestoredCell, restore
 from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
+from . import trials
 from .start import new_seed
 from .watchdog import Endless
 from .workspace import Deadline, Workspace
@@ -31,6 +33,11 @@ Known: TypeAlias = Callable[[str, list[Check]], list[Diagnosis] | None]
 PAYS = 1  # after so many submissions with the same inputs, learning what the checks ask pays off: more will come
 ATTEMPTS = 3  # for a submission whose process was ended, perhaps from outside
 MAX_LISTED = 1000  # notebooks in a folder, of which the first few are told
+
+TWICE = (
+    "You define `{0}` twice, and the last definition counts, which is still the unwritten one: move your code from {1}"
+    " into it, or delete the unwritten cell."
+)
 
 log = logging.getLogger(__name__)
 
@@ -134,13 +141,36 @@ class Grader:
         """The total points of each exercise's checks."""
         return {name: sum(check.points for check in checks) for name, checks in self.graders.checks.items()}
 
-    def grade_solution(self, assignment: course.Assignment, seed: int | None = None) -> Verdict:
-        """The Verdict on an assignment's own solution, in which every exercise is worth the total of its checks."""
+    def grade_trial(self, assignment: course.Assignment, trial: trials.Trial, seed: int) -> Verdict:
+        """The Verdict on an assignment's own notebook, in which every exercise is worth the total of its checks."""
         worth = self.worth()
         wanted = [replace(e, points=worth.get(e.name, e.points)) for e in assignment.exercises]
-        seed = new_seed() if seed is None else seed
-        cells = read_cells(assignment.path)
-        return self.grade_cells(cells, wanted, seed, str(assignment.path), assignment.name, alone=True).verdict
+        cells = trials.cells_of(assignment, trial)
+        if trial == trials.VISIBLE:
+            outcomes = self._run_visible_checks(cells, wanted)
+            return Verdict(str(assignment.path), outcomes, seed, assignment.name, sandbox=self.parent.level)
+        settings = str(assignment.path), assignment.name
+        return self.grade_cells(cells, wanted, seed, *settings, alone=True, known=lambda name, checks: []).verdict
+
+    def _run_visible_checks(self, cells: Sequence[RestoredCell], wanted: Sequence[course.Exercise]) -> list[Outcome]:
+        """The outcome of each exercise's visible check, which gets no points if it raises or is stopped."""
+        at = {cell.exercise: index for index, cell in enumerate(cells)}
+        workspace = Workspace(self.parent, list(map(trials.with_visible_check, cells)))
+        try:
+            workspace.run()
+        except ChildGone as problem:
+            return [without_grade(e.name, e.points, problem.status, f"{problem}.") for e in wanted]
+        finally:
+            workspace.close()
+        outcomes = []
+        for exercise in wanted:
+            error = workspace.errors.get(at[exercise.name])
+            if error is None:
+                outcomes.append(Outcome(exercise.name, exercise.points, exercise.points, "graded"))
+            else:
+                why = error.what() if isinstance(error, StudentError) else f"{error}."
+                outcomes.append(without_grade(exercise.name, exercise.points, "error", why))
+        return outcomes
 
     def learn(self, name: str, seed: int) -> None:
         """Learn from an assignment's own solution which requests its checks make, so that they can be sent together.
@@ -211,8 +241,10 @@ class Grader:
                 return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
             checks, score = scaled(run.checks, exercise.points)
             diagnosis = known(exercise.name, checks) if known else None
+            if run.failed() and (earlier := workspace.shadowed(exercise.name)):
+                diagnosis = [Diagnosis("defined-twice", TWICE.format(exercise.name, earlier))]
             if diagnosis is None:
-                nameless = not run.failed() or workspace.is_stub(exercise.name)
+                nameless = not run.rejected() or workspace.is_stub(exercise.name)
                 diagnosis = [] if nameless else self._diagnose(workspace, exercise, run)
         except ChildGone as problem:
             return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
@@ -229,7 +261,7 @@ class Grader:
             diagnosis,
             skipped=run.skipped,
             not_started=bool(run.failed()) and workspace.is_untouched(exercise.name),
-            unjudged="; ".join(run.unjudged),
+            unjudged="; ".join(run.unjudged.values()),
             fingerprint=run.fingerprint,
         )
 
@@ -251,12 +283,12 @@ class Grader:
         """
         shaky = self._shaky_bases(workspace, exercise, run.seed)
         to_blame = [base for base in shaky if self._mends(base, workspace, run)]
-        says = "`{}`, on which this stands, is not right either: mend that first."
+        says = "This uses `{}`, which is also wrong: fix that first."
         found = [Diagnosis(f"stands-on-{base}", says.format(base)) for base in to_blame]
         if to_blame:
             with workspace.with_right(to_blame) as mended:
                 rest = self.graders.run(run.exercise, mended, run.seed)
-                if rest.failed():
+                if rest.rejected():
                     found += self.diagnostician.diagnose(rest)
                     run.fingerprint = rest.fingerprint
                     return found
@@ -282,8 +314,8 @@ class Grader:
         """Whether some of the checks that failed pass with a right `base`, and no others fail."""
         with workspace.with_right([base]) as mended:
             tried = self.graders.run(run.exercise, mended, run.seed)
-        failed = {check.name for check in run.failed()}
-        return not tried.stopped and {check.name for check in tried.failed()} < failed
+        failed = {check.name for check in run.rejected()}
+        return not tried.stopped and {check.name for check in tried.rejected()} < failed
 
     def _is_shaky(self, workspace: Workspace, base: str, seed: int) -> bool:
         """Whether a base fails a check of its own; this is found out only once per submission."""
@@ -294,7 +326,7 @@ class Grader:
             under = self.graders.run(base, workspace, seed)
             if workspace.deadline.is_over():  # a failure then says nothing about the base
                 return False
-            workspace.shaky[base] = bool(under.stopped or under.failed())
+            workspace.shaky[base] = bool(under.stopped or under.rejected())
         return workspace.shaky[base]
 
 

@@ -1,6 +1,7 @@
 """Results on disk: by content, so that an unchanged submission is not graded twice, and the latest of each student."""
 
 import contextlib
+import fcntl
 import functools
 import hashlib
 import itertools
@@ -16,6 +17,7 @@ from typing import Any
 from ..errors import Unreadable
 from ..submission import read as reading
 from ..submission.restore import RestoredCell
+from ..submission.written import ReleasedCell
 from ..verdict import FULL, LEVELS, SCHEMA, Graded, Outcome, Verdict, VerdictError, typed
 from . import names
 from .names import Name, Names
@@ -37,17 +39,22 @@ class Store:
     def _write(self, path: Path, text: str) -> None:
         write(path, text)
 
-    def seed(self, assignment: str, renew: bool = False) -> int:
-        """The seed that an assignment's inputs are drawn from: it is secret, and stays the same until renewed."""
-        path = self.root / "seeds" / f"{assignment}.json"
-        seed = None if renew else read(path).get("seed")
-        if type(seed) is int and 0 <= seed < 2**48:
-            return seed
-        # if it is lost, that of a verdict: nobody should lose points to luck when graded again
-        seed = None if renew else next((verdict.seed for _, verdict in self.each(assignment)), None)
-        seed = int.from_bytes(os.urandom(6), "big") if seed is None else seed
-        self._write(path, json.dumps({"seed": seed}))
-        return seed
+    def rounds(self, assignment: str) -> dict[str, Any]:
+        """What rounds.py keeps of an assignment: the secret that its inputs are drawn from, and who got which."""
+        return read(self.root / "seeds" / f"{assignment}.json")
+
+    def put_rounds(self, assignment: str, data: Mapping[str, Any]) -> None:
+        """Keep what rounds.py knows of an assignment."""
+        self._write(self.root / "seeds" / f"{assignment}.json", json.dumps(data))
+
+    @contextlib.contextmanager
+    def alone(self, assignment: str) -> Iterator[None]:
+        """Keep other processes off an assignment's rounds for a moment."""
+        path = self.root / "locks" / f"{assignment}.rounds"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def sweep(self) -> None:
         """Remove unfinished files that interrupted writers have left behind."""
@@ -88,13 +95,14 @@ class Store:
         """Whether there is a result with this key that a deadline or a kill has stopped."""
         return self._path(key, STOPPED).is_file()
 
-    def has_passed(self, assignment: str, points: Mapping[str, float]) -> bool:
-        """Whether an assignment has passed `gate.require` in this version of the course and with these points."""
-        return read(self._gate(assignment)) == {"course": course_version(), "points": points}
+    def has_passed(self, assignment: str, points: Mapping[str, float], seed: int) -> bool:
+        """Whether this version of an assignment has passed `gate.require` with these points and inputs."""
+        return read(self._gate(assignment)) == {"course": course_version(), "points": points, "seed": seed}
 
-    def put_passed(self, assignment: str, points: Mapping[str, float]) -> None:
-        """Remember that an assignment has passed `gate.require` with these points."""
-        self._write(self._gate(assignment), json.dumps({"course": course_version(), "points": points}))
+    def put_passed(self, assignment: str, points: Mapping[str, float], seed: int) -> None:
+        """Remember that an assignment has passed `gate.require` with these points and inputs."""
+        passed = {"course": course_version(), "points": points, "seed": seed}
+        self._write(self._gate(assignment), json.dumps(passed))
 
     def _gate(self, assignment: str) -> Path:
         return self.root / "gate" / f"{assignment}.json"
@@ -144,9 +152,30 @@ class Store:
         found = read(self.root / "handed_in" / f"{assignment}.json")
         return {student: about for student, about in found.items() if isinstance(about, dict)}
 
+    def all_handed_in(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """What `autograder collect` noted of all hand-ins, by assignment and student."""
+        return {path.stem: self.handed_in(path.stem) for path in (self.root / "handed_in").glob("*.json")}
+
     def put_handed_in(self, assignment: str, notes: Mapping[str, Mapping[str, Any]]) -> None:
         """Remember what `autograder collect` noted of each student's hand-in."""
         write(self.root / "handed_in" / f"{assignment}.json", json.dumps(notes))
+
+    def released(self, assignment: str) -> set[ReleasedCell]:
+        """The cells of all releases of an assignment that were built here."""
+        found = read(self.root / "released" / f"{assignment}.json").get("cells")
+        pairs = [pair for pair in found if isinstance(pair, list) and len(pair) == 2] if isinstance(found, list) else []
+        return {
+            (name, tuple(lines))
+            for name, lines in pairs
+            if isinstance(name, str) and isinstance(lines, list) and all(isinstance(line, str) for line in lines)
+        }
+
+    def put_released(self, assignment: str, cells: Iterable[ReleasedCell]) -> None:
+        """Remember what students get, who may still hand it in after the next release."""
+        known = self.released(assignment)
+        if not known.issuperset(cells := set(cells)):
+            text = json.dumps({"cells": sorted(known | cells)}, ensure_ascii=False)
+            write(self.root / "released" / f"{assignment}.json", text)
 
     def each(self, assignment: str) -> Iterator[tuple[str, Verdict]]:
         """Yield (student, verdict) one by one, sorted: the verdicts of a large class do not fit into memory."""
@@ -166,9 +195,20 @@ class Draft(Store):
     def __init__(self, root: reading.StrPath) -> None:
         super().__init__(root)
         self.stopped: dict[str, Graded] = {}
+        self.drawn: dict[str, dict[str, Any]] = {}
 
     def _write(self, path: Path, text: str) -> None:
         pass
+
+    def rounds(self, assignment: str) -> dict[str, Any]:
+        return self.drawn.get(assignment) or super().rounds(assignment)
+
+    def put_rounds(self, assignment: str, data: Mapping[str, Any]) -> None:
+        self.drawn[assignment] = dict(data)
+
+    @contextlib.contextmanager
+    def alone(self, assignment: str) -> Iterator[None]:
+        yield
 
     def sweep(self) -> None:
         pass
@@ -306,9 +346,17 @@ def course_parts() -> dict[str, str]:
     return {
         "kit": content_hash(kit, judging),
         "source notebooks": content_hash(course.root(), (course.root() / "source").rglob("*.ipynb")),
-        "exercises of the course": content_hash(own, own.rglob("*.py")),
+        "exercises of the course": content_hash(own, _files_below(own)),
         "torch": version("torch"),
     }
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """The files of a course's exercises, data that checks read among them, without what Python and editors make."""
+    for path in folder.rglob("*"):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and "__pycache__" not in parts and not any(part.startswith(".") for part in parts):
+            yield path
 
 
 def content_hash(root: Path, paths: Iterable[Path]) -> str:

@@ -274,6 +274,15 @@ class Workspace:
         released = cell.known and (cell.known.blank or course.released_of(cell.known.source))
         return bool(released and same_code(cell.source, released))
 
+    def shadowed(self, name: str) -> str:
+        """The cell whose definition of `name` a later, unwritten one replaces, such as "code cell 7"; or ""."""
+        graded = next((i for i, cell in enumerate(self.cells) if cell.exercise == name), len(self.cells))
+        defining = [i for i, cell in enumerate(self.cells[:graded]) if cell.runs and _defines(cell, name)]
+        if len(defining) < 2 or not is_stub(self.cells[defining[-1]].source, name):
+            return ""
+        written = [i for i in defining[:-1] if not is_stub(self.cells[i].source, name)]
+        return self._name(written[-1]) if written else ""
+
     def is_stub(self, name: str) -> bool:
         """Whether the cell that defines `name` computes nothing: there is no mistake in it that could be named."""
         cell = self._defining(name)
@@ -312,7 +321,7 @@ class Workspace:
             reply, answer = self._request(self.child, message, tensors, seconds=min(limits.call, left))
             self._took(self.child.took)
         except Interrupted as problem:
-            raise Stopped("timeout", late or str(problem)) from None
+            raise Stopped("timeout", f"{late}{problem.where}" if late else str(problem)) from None
         except OutOfTime as problem:
             raise Stopped(problem.status, str(problem)) from None
         except ChildGone as problem:

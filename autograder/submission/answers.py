@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
+from ..course import Assignment, defined_in
 from .restore import RestoredCell
 
 CODE = ""  # the key of all the student's code together: any of it may matter to an exercise
@@ -28,3 +29,10 @@ def unchanged(before: object, after: Mapping[str, str], cell: str, is_exercise: 
     """Whether an answer is what it was; `before` is what `answers_of` returned then, or anything else if unknown."""
     key = CODE if is_exercise else cell
     return isinstance(before, dict) and CODE in before and before.get(key) == after.get(key)
+
+
+def is_same(assignment: Assignment, exercise: str, before: object, after: Mapping[str, str]) -> bool:
+    """Whether the cell that answers an exercise is what it was; where there is none, whether all code is."""
+    solves = (c.grade_id for c in assignment.cells if c.solution and exercise in defined_in(c.source))
+    cell = next((name for name in solves if name in after), CODE)
+    return isinstance(before, dict) and before.get(cell) == after.get(cell) is not None

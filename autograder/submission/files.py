@@ -126,7 +126,7 @@ def names(folder: StrPath) -> set[str]:
     """The names of the entries in `submitted/STUDENT/ASSIGNMENT`; empty if it cannot be read."""
     try:
         with _entered(folder) as top:
-            return {name for name, _ in _entries(top, ())}
+            return {name for name, _, _ in _entries(top, ())}
     except Unreadable:
         return set()
 
@@ -134,22 +134,44 @@ def names(folder: StrPath) -> set[str]:
 def copy(folder: StrPath, target: StrPath, exclude: Iterable[str], kept: Collection[Place] = ()) -> None:
     """Copy the regular files in `submitted/STUDENT/ASSIGNMENT` to the folder `target`, up to the limits above.
 
-    Leaves out whatever matches a pattern in `exclude`, or would be in the way of a path in `kept`.
+    Leaves out whatever matches a pattern in `exclude`, or would be in the way of a path in `kept`; `left_out` says
+    what else.
     """
-    left, count = MAX_COPIED, 0
-    waiting: list[Place] = [()]
+    left = MAX_COPIED
     with contextlib.suppress(Unreadable), _entered(folder) as top:
-        while waiting and count < MAX_NAMES:
-            inner = waiting.pop(0)
-            for name, kind in _entries(top, inner):
-                count += 1
-                place = (*inner, name)
-                if any(fnmatch(name, pattern) for pattern in exclude) or _is_in_the_way(place, kept):
-                    continue
-                if kind == stat.S_IFDIR and len(place) <= MAX_FOLDERS:
-                    waiting.append(place)
-                elif kind == stat.S_IFREG:
-                    left -= _copy_file(top, place, target, left)
+        for place, kind, _ in itertools.islice(_walked(top), MAX_NAMES):
+            out = any(fnmatch(name, pattern) for name in place for pattern in exclude)
+            if kind == stat.S_IFREG and not out and not _is_in_the_way(place, kept):
+                left -= _copy_file(top, place, target, left)
+
+
+def left_out(folder: StrPath) -> str:
+    """A sentence saying what of the files beside a notebook is too much to be copied, or ""."""
+    names = deep = large = total = 0
+    with contextlib.suppress(Unreadable), _entered(folder) as top:
+        for place, kind, size in itertools.islice(_walked(top), MAX_NAMES + 1):
+            names += 1
+            deep += kind == stat.S_IFDIR and len(place) > MAX_FOLDERS
+            if kind == stat.S_IFREG and not place[-1].endswith(".ipynb"):
+                large += size > read.MAX_FILE
+                total += size if size <= read.MAX_FILE else 0
+    said = [f"more than {MAX_NAMES:,} files and folders, of which the first are copied"] if names > MAX_NAMES else []
+    said += [f"folders more than {MAX_FOLDERS} deep, which are not copied"] if deep else []
+    said += [f"files of more than {read.MAX_FILE >> 20} MB, which are not copied"] if large else []
+    said += [f"more than {MAX_COPIED >> 20} MB, of which not all is copied"] if total > MAX_COPIED else []
+    return f"beside the notebook lie {'; '.join(said)}" if said else ""
+
+
+def _walked(top: int) -> Iterator[tuple[Place, int, int]]:
+    """(place, kind, size) of everything below a folder, folder by folder; what is too deep is not entered."""
+    waiting: list[Place] = [()]
+    while waiting:
+        inner = waiting.pop(0)
+        for name, kind, size in _entries(top, inner):
+            place = (*inner, name)
+            yield place, kind, size
+            if kind == stat.S_IFDIR and len(place) <= MAX_FOLDERS:
+                waiting.append(place)
 
 
 def _copy_file(top: int, place: Place, target: StrPath, most: int) -> int:
@@ -226,15 +248,16 @@ def _open_folder(around: int, name: str, parts: Place) -> int:
         raise Unreadable(f"Its folder {where} is no folder: hand in a folder that holds the notebook.") from None
 
 
-def _entries(top: int, parts: Place) -> list[tuple[str, int]]:
-    """The sorted (name, kind) pairs of the entries in a folder below `top`; empty if it cannot be read."""
+def _entries(top: int, parts: Place) -> list[tuple[str, int, int]]:
+    """The sorted (name, kind, size) of at most MAX_NAMES + 1 entries in a folder below `top`; empty if it is closed."""
     try:
         with _opened(top, parts) as folder:
             descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
             try:
                 with os.scandir(descriptor) as found:
-                    entries = itertools.islice(found, MAX_NAMES)
-                    return sorted((e.name, stat.S_IFMT(e.stat(follow_symlinks=False).st_mode)) for e in entries)
+                    entries = itertools.islice(found, MAX_NAMES + 1)
+                    about = [(e.name, e.stat(follow_symlinks=False)) for e in entries]
+                    return sorted((name, stat.S_IFMT(status.st_mode), status.st_size) for name, status in about)
             finally:
                 os.close(descriptor)
     except (Unreadable, OSError):

@@ -134,7 +134,7 @@ def _cell(cell: object, number: int) -> SubmittedCell:
     metadata = cell.get("metadata")
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
-    cell_id = cell.get("id")
+    cell_id = cell.get("id") or (metadata.get("id") if isinstance(metadata, dict) else None)  # Colab keeps it there
     return SubmittedCell(
         cell_type=cell["cell_type"] if cell.get("cell_type") in CELL_TYPES else "raw",
         source=_encodable(source),

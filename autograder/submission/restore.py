@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .. import course
+from . import prose
 from .read import SubmittedCell
 
 ADDED = "This cell was missing from the submission and was put back."
@@ -40,9 +41,11 @@ def restore(
     """The cells to grade, as a list of RestoredCell.
 
     `submitted` is what was handed in; `known` holds the course's cells in order (from the gradebook or the source).
-    A locked cell gets the course's text. Of duplicate cells the first counts and the others lose their grade id; a
-    duplicate of a locked cell is dropped. A missing graded or locked cell is added after the last cell that should
-    precede it. `assignment` says which cells are lessons.
+    A locked cell gets the course's text; what a student wrote there as text, or as prose in its code, follows in a cell
+    of the student's own that does not run. Of duplicate cells the first counts and the others lose their grade id; a
+    duplicate of locked code is dropped, but for such prose. A
+    missing graded or locked cell is added after the last cell that should precede it. `assignment` says which cells are
+    lessons.
     """
     by_id: dict[str | None, course.Cell] = {cell.grade_id: cell for cell in known}
     cells, seen, code_cells = [], set(), 0
@@ -57,7 +60,12 @@ def restore(
             seen.add(claim.grade_id)
             source = claim.source if claim.locked else cell.source
             cells.append(RestoredCell(claim.cell_type, source, cell.id, known=claim, number=number))
-        elif not claim.locked:
+            if claim.locked and (own := _own_text(cell, claim)):
+                cells.append(RestoredCell(_kind_of_text(cell), own, "", copy_of=claim.grade_id))
+        elif claim.locked:
+            if own := _own_text(cell, claim):
+                cells.append(RestoredCell(_kind_of_text(cell), own, cell.id, copy_of=claim.grade_id))
+        else:
             cells.append(RestoredCell(cell.cell_type, cell.source, cell.id, copy_of=claim.grade_id, number=number))
     for position, claim in enumerate(known):
         if claim.grade_id not in seen and (claim.grade or claim.locked):
@@ -67,6 +75,20 @@ def restore(
             source = claim.source if claim.locked else claim.blank
             cells.insert(place, RestoredCell(claim.cell_type, source, "", claim, added=True))
     return cells
+
+
+def _own_text(cell: SubmittedCell, claim: course.Cell) -> str:
+    """The text, if there is any of the student's own, in a cell that claims to be a locked one: of code, its prose."""
+    there = {line.strip() for line in claim.source.splitlines()} | {""}
+    own = "\n".join(line for line in cell.source.splitlines() if line.strip() not in there)
+    if cell.cell_type != "code":
+        return cell.source if own else ""
+    return own if prose.says_something(own) or not prose.computes(own) else ""
+
+
+def _kind_of_text(cell: SubmittedCell) -> str:
+    """The type of a cell in which its text does not run."""
+    return "raw" if cell.cell_type == "code" else cell.cell_type
 
 
 def _is_lesson(cell: SubmittedCell, assignment: course.Assignment | None) -> bool:

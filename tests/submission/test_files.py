@@ -246,6 +246,28 @@ def test_what_lies_beside_is_copied_within_bounds(place, monkeypatch):
     assert len([path for path in copied if path[0] == "z"]) <= 50
 
 
+def test_what_is_too_much_is_said(place, monkeypatch):
+    """Nothing is left out in silence: too many names in one folder or in several, too deep, too large, in all."""
+    folder = place / "submitted" / "zoe" / ASSIGNMENT
+    assert files.left_out(folder) == "" == files.left_out(place / "submitted" / "nobody" / ASSIGNMENT)
+    for number in range(30):
+        (folder / f"d{number % 3}").mkdir(exist_ok=True)
+        (folder / f"d{number % 3}" / f"{number:03d}").write_text("x" * 100)
+    assert files.left_out(folder) == ""
+    for limit, value, says in (
+        ("MAX_NAMES", 30, "more than 30 files and folders"),
+        ("MAX_FOLDERS", 0, "folders more than 0 deep"),
+        ("MAX_COPIED", 2500, "of which not all is copied"),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(files, limit, value)
+            assert says in files.left_out(folder)
+            files.copy(folder, place / limit, [])
+            assert len([p for p in (place / limit).rglob("*") if p.is_file()]) < 30
+    monkeypatch.setattr(files.read, "MAX_FILE", 50)
+    assert "files of more than" in files.left_out(folder)
+
+
 def test_folders_without_end_are_copied_no_deeper_than_can_be(place):
     """Python's own walk ends with a RecursionError in them."""
     folder = place / "submitted" / "zoe" / ASSIGNMENT

@@ -9,6 +9,7 @@ import sys
 
 from conftest import ROOT, cell_of, hand_in, load
 
+from autograder.grading.rounds import Rounds
 from autograder.grading.store import Store, course_parts
 from autograder.nbgrader.runs import NbgraderCourse
 
@@ -47,7 +48,8 @@ def pass_the_gate(place, names):
     os.chdir(place)  # what has passed is this course, as it is
     course_parts.cache_clear()
     for name in names:
-        Store(place).put_passed(name, {})
+        results = Store(place)
+        results.put_passed(name, {}, Rounds(results, name).first())
     course_parts.cache_clear()
     os.chdir(before)
 

@@ -1,0 +1,266 @@
+"""What can be wrong with a course so that students' grades would be wrong, as sentences for the instructor.
+
+Each function yields one sentence for each fault: where it is, and what to do. `gate.py` refuses the first, `autograder
+doctor` prints them all.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .. import course
+from ..course import EXERCISE, HIDDEN, Assignment, source_of
+from ..errors import CourseError, KitError
+from . import trials
+
+if TYPE_CHECKING:
+    from ..verdict import Outcome, Verdict
+
+Judge: TypeAlias = Callable[[Assignment, trials.Trial], "Verdict"]  # on the course's own notebook
+
+HOW_TO_GRADE = "in JupyterLab's panel Create Assignment, mark it as Autograder tests"
+
+
+# --- the source notebook --------------------------------------------------------------------------
+
+
+def of_source(folder: Path) -> Iterator[str]:
+    """Faults of the folders in a course's `source/`: a notebook there that belongs to no assignment."""
+    for place in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        own = f"{place.name}.ipynb"
+        found = sorted(path.name for path in place.glob("*.ipynb"))
+        if found and own not in found:
+            yield (
+                f"source/{place.name} holds {found[0]} and no {own}, so it is no assignment: give the folder and its"
+                " notebook the same name."
+            )
+        elif len(found) > 1:
+            other = next(name for name in found if name != own)
+            yield (
+                f"source/{place.name} holds {other} beside {own}, and only {own} would be graded: move {other} into a"
+                " folder of its own."
+            )
+
+
+def of_cells(assignment: Assignment, cells: Sequence[Mapping[str, Any]] | None = None) -> Iterator[str]:
+    """Faults of an assignment's cells; `cells` are those of its source notebook, parsed, if they are at hand."""
+    name, graded = assignment.name, Counter(e.name for e in assignment.exercises)
+    ids: Counter[str] = Counter()
+    for cell in course.cells_in(assignment.path) if cells is None else cells:
+        meta = cell["metadata"].get("nbgrader") or {}
+        id = str(meta.get("grade_id") or cell.get("id"))
+        ids[id] += "nbgrader" in cell["metadata"]
+        if ids[id] == 2:
+            yield f"{name}: two cells have the id {id!r}: give one of them another, in the panel Create Assignment."
+        yield from _of_cell(f"{name}: the cell {id!r}", cell, meta)
+    for cell in assignment.cells:
+        if cell.grade and not cell.solution and cell.cell_type == "code":
+            yield from _of_exercise(assignment, cell)
+    for exercise, many in graded.items():
+        if many > 1:
+            yield (
+                f"{name}: {many} graded cells name the exercise {exercise!r}, which would give its points {many} times:"
+                " let one cell grade it."
+            )
+
+
+def _of_cell(where: str, cell: Mapping[str, Any], meta: Mapping[str, Any]) -> Iterator[str]:
+    source, points = source_of(cell), meta.get("points", 0)
+    is_number = isinstance(points, (int, float)) and not isinstance(points, bool)
+    if meta.get("task"):
+        yield f"{where} is one of nbgrader's tasks, which this kit does not grade: make it a Manually graded answer."
+    elif not meta.get("grade"):
+        if HIDDEN in source:
+            yield f"{where} has hidden tests and is not graded, so nobody would get its points: {HOW_TO_GRADE}."
+        elif points:
+            yield f"{where} has points and is not graded, so nobody would get them: {HOW_TO_GRADE}, or set 0 points."
+    elif not is_number or not 0 <= points < math.inf:
+        yield f"{where} is worth {points!r} points: give it a number from 0 up."
+    elif len(named := EXERCISE.findall(source)) > 1:
+        yield f"{where} names {len(named)} exercises ({', '.join(named)}): one cell grades one exercise."
+    elif named and (meta.get("solution") or cell["cell_type"] != "code"):
+        yield f"{where} is an answer and names the exercise {named[0]!r}: give its check a code cell of its own."
+
+
+def _of_exercise(assignment: Assignment, cell: course.Cell) -> Iterator[str]:
+    """Faults of a cell of code that is graded, and that students cannot change."""
+    if cell.exercise is None:
+        yield (
+            f"{assignment.name}: the graded cell {cell.grade_id!r} belongs to no exercise, so nobody would be asked for"
+            " it. Its source should end with the three lines '### BEGIN HIDDEN TESTS', '# exercise: NAME' and"
+            " '### END HIDDEN TESTS'; a cell that only students run should not be graded."
+        )
+    elif course.file_of(cell.exercise, "checks") is None:
+        yield (
+            f"{assignment.name}: there are no checks for the exercise {cell.exercise!r} of the cell {cell.grade_id!r}:"
+            f" they belong into exercises/{cell.exercise}/checks.py.{meant(cell.exercise, _folders())}"
+        )
+
+
+def _folders() -> list[str]:
+    """The names of all exercises that have checks, those of the kit last."""
+    return [path.parent.name for place in course.exercise_folders() for path in sorted(place.glob("*/checks.py"))]
+
+
+def meant(name: str, known: Sequence[str]) -> str:
+    """A sentence that suggests the known name nearest to a misspelt one; empty if none is near."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+# --- the exercises' files -------------------------------------------------------------------------
+
+
+def of_files(exercise: str) -> Iterator[str]:
+    """Faults of an exercise's checks.py and mistakes.py, which are imported."""
+    yield from _said(_of_checks, exercise)
+    if course.file_of(exercise, "mistakes") is not None:
+        yield from _said(_of_mistakes, exercise)
+
+
+def _said(look: Callable[[str], Iterator[str]], exercise: str) -> Iterator[str]:
+    """What `look` yields of an exercise, and the KitError by which it ends, if it does."""
+    try:
+        yield from look(exercise)
+    except KitError as error:
+        yield str(error)
+
+
+def _of_checks(exercise: str) -> Iterator[str]:
+    from ..checks.runner import checks_of, collected
+
+    found = collected(exercise, checks_of(exercise))
+    path = course.folder_of(exercise) / "checks.py"
+    codes = [inspect.unwrap(getattr(one.test, "__func__", one.test)).__code__ for one in found]
+    called = {code.co_firstlineno for code in codes if Path(code.co_filename).resolve() == path.resolve()}
+    for check in _marked(ast.parse(path.read_text(encoding="utf-8"))):
+        if check.decorator_list[0].lineno not in called:
+            yield (
+                f"{exercise}/checks.py marks {check.name} in line {check.lineno} with `@check(…)`, and it is never"
+                " called: its name must begin with test_, that of its class with Test, and be there once."
+            )
+
+
+def _marked(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The functions that `@check(…)` marks, but for those of a class on which another of the file builds."""
+    bases = {
+        base.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for base in node.bases
+        if isinstance(base, ast.Name)
+    }
+    families = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name in bases]
+    left_out = {id(part) for family in families for part in ast.walk(family)}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and id(node) not in left_out:
+            marks = [mark.func for mark in node.decorator_list if isinstance(mark, ast.Call)]
+            if any(isinstance(mark, ast.Name) and mark.id == "check" for mark in marks):
+                yield node
+
+
+def _of_mistakes(exercise: str) -> Iterator[str]:
+    from ..mistakes.bank import Bank, mistakes_of
+
+    file = f"{exercise}/mistakes.py"
+    try:
+        bank = mistakes_of(exercise).BANK
+    except CourseError:
+        raise
+    except AttributeError:
+        yield f'{file} has no BANK: it should hold BANK = Bank("{exercise}", …).'
+        return
+    except Exception as error:
+        yield f"{file} cannot be imported: {type(error).__name__}: {error}."
+        return
+    if not isinstance(bank, Bank) or bank.exercise != exercise:
+        whose = f"that of {bank.exercise}" if isinstance(bank, Bank) else f"a {type(bank).__name__}"
+        yield f'{file} has a BANK that is {whose}: it should be Bank("{exercise}", …).'
+        return
+    for mistake in (*bank.values(), *bank.variants):
+        try:
+            mistake.namespace()
+        except Exception as error:
+            which = f"variant {mistake.variant} of {mistake.id}" if mistake.variant else mistake.id
+            said = f"{type(error).__name__}: {error}"
+            yield f"{file}: the text of {which} cannot be run, so it would never be named: {said}."
+
+
+# --- what grading gives ---------------------------------------------------------------------------
+
+
+def of_grading(assignment: Assignment, judge: Judge, wanted: Mapping[str, float]) -> Iterator[str]:
+    """Faults that show when the course's own notebook is graded; `judge` gives the verdict on each of `trials.TRIALS`.
+
+    `wanted` maps exercises to the points that the configuration gives them.
+    """
+    solution = judge(assignment, trials.SOLUTION)
+    if lost := list(_of_solution(solution)):
+        yield from lost
+        return
+    yield from _of_points(assignment, solution, wanted)
+    yield from _of_visible_checks(judge(assignment, trials.VISIBLE))
+    for trial in (trials.RELEASED, trials.RAISES, trials.EMPTY):
+        for outcome in judge(assignment, trial).exercises:
+            yield from _of_stub(assignment, outcome, trial)
+
+
+def _of_solution(verdict: Verdict) -> Iterator[str]:
+    for outcome in verdict.exercises:
+        failed = next((check for check in outcome.checks if not check.passed), None)
+        if outcome.status != "graded" or failed is not None:
+            why = f"{failed.name} in its checks.py says: {failed.message}" if failed else outcome.message
+            why = f"{outcome.unjudged}." if outcome.unjudged else why
+            yield (
+                f"{verdict.assignment}: the solution of {outcome.exercise} in source/ does not get full marks, so"
+                f" nothing is graded. {why}"
+            )
+
+
+def _of_points(assignment: Assignment, verdict: Verdict, wanted: Mapping[str, float]) -> Iterator[str]:
+    """Cells that are not worth what their checks, or the configuration, say; `verdict` is that on the solution."""
+    for exercise in assignment.exercises:
+        outcome = verdict.exercise(exercise.name)
+        worth = sum(check.points for check in outcome.checks) if outcome else 0.0
+        right = wanted.get(exercise.name, worth)
+        if exercise.points != right:
+            yield (
+                f"{assignment.name}: the cell {exercise.grade_id!r} is worth {exercise.points:g} points, and"
+                f" {exercise.name} is worth {right:g}. To make it worth {exercise.points:g}, write c.Exercises.points ="
+                f' {{"{exercise.name}": {exercise.points:g}}} into nbgrader_config.py; otherwise run `autograder'
+                f" build`, or give the cell {right:g} points again."
+            )
+
+
+def _of_visible_checks(verdict: Verdict) -> Iterator[str]:
+    for outcome in verdict.exercises:
+        if not outcome.full:
+            yield (
+                f"{verdict.assignment}: the visible check of {outcome.exercise} fails for the course's own solution, so"
+                f" every right answer would look wrong: {outcome.message} Correct the check in source/ (cells tagged"
+                " `lesson` do not run before it)."
+            )
+
+
+def _of_stub(assignment: Assignment, outcome: Outcome, trial: trials.Trial) -> Iterator[str]:
+    """Points for nothing. An original that is to be fixed may earn points for what it does right, but not all."""
+    passed = [check.name for check in outcome.checks if check.passed and check.points]
+    if not passed:
+        return
+    name, exercise = assignment.name, outcome.exercise
+    of = f"{outcome.score:g} of {outcome.max_score:g} points"
+    because = f"{' and '.join(passed)} in {exercise}/checks.py"
+    if trial != trials.RELEASED:
+        does = "raises NotImplementedError" if trial == trials.RAISES else "returns None"
+        yield f"{name}: an answer to {exercise} that only {does} gets {of}: {because} must not pass it."
+    elif course.original_of(course.solution_of(exercise).source) is None:
+        yield f"{name}: {exercise} as it is released gets {of}: {because} must not pass it."
+    elif outcome.score >= outcome.max_score:
+        yield f"{name}: the original of {exercise} gets {of} as it is released, so nothing is to be fixed: add a check."
