@@ -352,6 +352,7 @@ class Proxy:
         """The value of the attribute `name` of this object. Raises StudentError if it has none."""
         reply, tensors = self.submission.ask({"op": "attribute", "target": [self.target, name]})
         value = replies.attribute(reply, tensors)
+        self._need_numbers(value)
         self.submission.transcript.add("value", value)
         return value
 
@@ -372,6 +373,7 @@ class Proxy:
         """The parameters by name, as tensors. With `telling`, the transcript gets values, not only shapes."""
         reply, tensors = self.submission.ask({"op": "state", "target": self.target})
         parameters = replies.parameters(reply, tensors, self.named)
+        self._need_numbers(parameters)
         seen = parameters if telling else {name: list(p.shape) for name, p in parameters.items()}
         self.submission.transcript.add("parameters", seen)
         return parameters
@@ -424,6 +426,12 @@ class Proxy:
         self.submission.tell({"op": "move", "target": self.target, "device": device, "dtype": name})
         return self
 
+    def _need_numbers(self, value: Any) -> None:
+        """Raises StudentError if a tensor in the value lies on `meta`, where no check could look at its numbers."""
+        if any(tensor.device.type == "meta" for tensor in tensors_in(value)):
+            message = "What came back lies on `meta`, where there are no numbers, though nothing there was given."
+            raise self.submission.failed(replies.Failure("Unusable", message, None, 0, by_kit=True))
+
     def _call(
         self,
         args: Sequence[Any],
@@ -446,6 +454,8 @@ class Proxy:
             message["upstream"] = pack(upstream)
         reply, tensors = self.submission.ask(message, keep)
         made = replies.call(reply, tensors, tensors_in((args, kwargs)), upstream is not None, self.named)
+        if options.get("device") != "meta":
+            self._need_numbers((made.value, made.inputs, made.parameters))
         self.submission.last = made
         seen = [made.value] if keep else []
         self.submission.transcript.add("called", seen, made.changed, made.inputs, made.parameters)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first check on meta would have to wait for this import
@@ -55,12 +56,21 @@ class ExerciseRun:
     transcripts: dict[str, Transcript] = field(default_factory=dict)  # by the names of checks
     answers: dict[str, Sequence[Answer]] = field(default_factory=dict)  # those that were fetched ahead, by check
     places: dict[str, Place] = field(default_factory=dict)  # where in the submission's code an error ended a check
-    unjudged: list[str] = field(default_factory=list)  # checks with errors of their own, for the instructor
+    unjudged: dict[str, str] = field(default_factory=dict)  # by check: the error of its own, for the instructor
     fingerprint: str = ""  # of an answer that no known mistake explains, see mistakes/fingerprint.py
     stopped: Stopped | None = None
 
     def failed(self) -> list[Check]:
+        """The checks that did not pass, those among them that could not judge."""
         return [c for c in self.checks if not c.passed]
+
+    def judged(self) -> list[Check]:
+        """The checks that could judge: what the others say is no sign of a mistake."""
+        return [c for c in self.checks if c.name not in self.unjudged]
+
+    def rejected(self) -> list[Check]:
+        """The checks that found the answer to be wrong."""
+        return [c for c in self.judged() if not c.passed]
 
 
 @dataclass(frozen=True)
@@ -163,31 +173,33 @@ class Graders:
         if isinstance(outcome, StudentError) and outcome.where:
             run.places[check.name] = outcome.where
         if problem := mistake(check, outcome):
-            run.unjudged.append(problem)
+            run.unjudged[check.name] = problem
         return judge(check, outcome)
 
 
 def _of_the_course() -> dict[str, ModuleType]:
     """The modules with the course's checks by exercise; one without checks is left out, as grading/gate.py reports."""
-    found = {}
-    for exercise in course.exercises():
-        if course.file_of(exercise, "checks") is not None:
-            try:
-                found[exercise] = course.module_of(exercise, "checks")
-            except Exception as error:
-                raise GraderError(
-                    f"exercises/{exercise}/checks.py cannot be imported: {type(error).__name__}: {error}"
-                ) from error
-    return found
+    return {name: checks_of(name) for name in course.exercises() if course.file_of(name, "checks") is not None}
+
+
+def checks_of(exercise: str) -> ModuleType:
+    """The module with the checks of an exercise. Raises GraderError."""
+    try:
+        return course.module_of(exercise, "checks")
+    except Exception as error:
+        said = f"exercises/{exercise}/checks.py cannot be imported: {type(error).__name__}: {error}"
+        raise GraderError(said) from error
 
 
 def collected(exercise: str, module: ModuleType) -> list[GradedCheck]:
     """The checks of an exercise in order: functions `test_…`, and methods `test_…` of classes `Test…`, as in pytest.
 
-    Raises GraderError for a check that could not be called or stored.
+    Raises GraderError for a check that could not be called or stored, and if there are none that give points.
     """
     found: list[GradedCheck] = []
     for name, value in vars(module).items():
+        if not name.startswith("test_") and not inspect.isclass(value) and _marks(value):
+            raise _wrong(exercise, name, "is marked with `@check(…)`, and never called: its name must begin with test_")
         if name.startswith("test_") and callable(value):
             found.append(_collected(exercise, name, value, None))
         elif name.startswith("Test") and inspect.isclass(value):
@@ -200,7 +212,17 @@ def collected(exercise: str, module: ModuleType) -> list[GradedCheck]:
             raise _wrong(
                 exercise, name, "is not the only one of its name there; results are stored by the names of checks"
             )
+    if not sum(check.points for check in found) > 0:
+        lacks = "its checks give no points" if found else "it has no checks"
+        raise GraderError(
+            f"{exercise}/checks.py: {lacks}. A check is a function test_… marked with `@check(category, points=…)`."
+        )
     return found
+
+
+def _marks(test: object) -> dict[str, tuple[object, ...]]:
+    """The marks of a check, by name: what each was made with."""
+    return {mark.name: mark.args for mark in getattr(test, "pytestmark", ())}
 
 
 def _step_finder(module: ModuleType) -> Callable[[Submission, Draw], Step | None] | None:
@@ -210,7 +232,7 @@ def _step_finder(module: ModuleType) -> Callable[[Submission, Draw], Step | None
 
 
 def _collected(exercise: str, name: str, test: Callable[..., object], owner: type | None) -> GradedCheck:
-    marks = {mark.name: mark.args for mark in [*getattr(owner, "pytestmark", []), *getattr(test, "pytestmark", [])]}
+    marks: dict[str, Any] = {**_marks(owner), **_marks(test)}
     if strange := sorted(marks.keys() - MARKS):
         raise _wrong(exercise, name, f"is marked with `{strange[0]}`; a check has no other mark than `@check(…)`")
     if not marks.keys() >= {"category", "points"}:
@@ -226,13 +248,16 @@ def _collected(exercise: str, name: str, test: Callable[..., object], owner: typ
     sentence = changed["sentences"].get(name) or inspect.getdoc(test)
     if not sentence:
         raise _wrong(exercise, name, "has no docstring; its first sentence is what the student reads")
+    points = changed["points"].get(name, marks["points"][0])
+    if isinstance(points, bool) or not isinstance(points, (int, float)) or not 0 <= points < math.inf:
+        raise _wrong(exercise, name, f"is worth {points!r} points; that must be a number from 0 up")
     return GradedCheck(
         name=name,
         exercise=exercise,
         test=test,
         takes=takes,
         category=marks["category"][0],
-        points=float(changed["points"].get(name, marks["points"][0])),
+        points=float(points),
         sentence=" ".join(sentence.split("\n\n")[0].split()),
         witnessed="witnessed" in marks,
     )
@@ -274,7 +299,7 @@ def _reason(outcome: BaseException | None) -> str:
         return outcome.sentence()
     if isinstance(outcome, wire.WireError):
         return f"What your code returned cannot be used: {outcome}."
-    return "It could not be judged, by a mistake of the check: your instructor looks at it."
+    return "This check has a bug, so it was not graded. Your instructor will look at it."
 
 
 def exercise_of(item: pytest.Item) -> str:

@@ -27,6 +27,7 @@ SAYS = {
     "mask": "A token gets something of tokens that it must not see: look at the mask.",
     "softmax": "The weights of a token do not sum to 1, or some are below 0: look at how scores become weights.",
     "scale": "The weights are those of scores {:.3g} times as large as they should be: look at the scale.",
+    "order": "Each value gets the weight of another token's key: keys and values do not come in the same order.",
     "scores": "The weights do not fit the scores: look at how queries and keys are made and multiplied, and at what"
     " becomes of their products.",
     "heads": "With a single head the output is right, with several it is not: look at how heads are cut and put"
@@ -141,6 +142,8 @@ def _of_weights(case: Case) -> Step | None:
         return None
     right = case.right_weights()
     seen = right > HIDDEN
+    if _is_rearranged(weights, right):
+        return _step("order")
     if (weights[~seen].abs() > NEAR).any():
         return _step("mask")
     if ((weights.sum(-1) - 1).abs() > NEAR).any() or (weights < -NEAR).any():
@@ -150,6 +153,14 @@ def _of_weights(case: Case) -> Step | None:
     if times > 0 and torch.allclose(scores, times * expected, atol=0.02):
         return _step("scale", times)
     return _step("scores")
+
+
+def _is_rearranged(weights: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether the weights (…, t, s) are the right ones, but those of other keys, which are the same for all queries."""
+    apart = (weights[..., :, None] - right[..., None, :]).abs().flatten(0, -3).amax(0)  # (s, s)
+    found, nearest = apart.min(0)
+    own = torch.arange(len(nearest))
+    return bool((found < NEAR).all() and (nearest != own).any() and (nearest.sort().values == own).all())
 
 
 def _centred(scores: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:

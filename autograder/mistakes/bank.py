@@ -13,16 +13,18 @@ is written out in full (`Bank.rewritten`), and an original is read from the note
 
 from __future__ import annotations
 
+import difflib
 import functools
 import math
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
 from .. import course
+from ..errors import CourseError
 
 if TYPE_CHECKING:
     from ..checks.proxies import Local
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 NAME = re.compile(r"\{([A-Z][A-Z_0-9]*)\}")  # the name of a place or a word
 
 
-class BankError(ValueError):
+class BankError(CourseError):
     """A mistake does not fit the answer that it edits; the message says which and why."""
 
 
@@ -125,7 +127,7 @@ class Bank(Mapping[str, Mistake]):
         `{SCALE}` stands for the text at that place and `{WIDTH}` for that word, both in `says` and in the new texts.
         Raises BankError.
         """
-        where = self._where(edits, changes)
+        where = self._where(id, edits, changes)
         if not where:
             raise BankError(f"{self.exercise}: {id} has no edit")
         self._add(id, says, edited(self.right, where, f"{self.exercise}: {id}"), where, original)
@@ -135,10 +137,11 @@ class Bank(Mapping[str, Mistake]):
 
         Raises BankError.
         """
-        where = self._where(edits, changes)
-        of = self.mistakes[id]
+        of = self.mistakes[self._known(id, self.mistakes, "a variant of", "mistakes")]
         number = 1 + sum(other.id == id for other in self.variants)
+        where = self._where(id, edits, changes)
         source = edited(self.right, where, f"{self.exercise}: variant {number} of {id}")
+        self._require_change(f"variant {number} of {id}", source)
         self.variants.append(replace(of, source=source, edits=where, variant=number))
 
     def rewritten(self, id: str, says: str, source: str, /, original=None) -> None:
@@ -172,7 +175,7 @@ class Bank(Mapping[str, Mistake]):
         if others := {*(edits or ()), *(originals or ())} - set(ids):
             raise BankError(f"{self.exercise}: {', '.join(sorted(others))} are not among what is shared")
         for id in ids:
-            says = family[id].says
+            says = family[self._known(id, family, "takes", "mistakes of that family")].says
             if within is not None:
                 says = f"In your `{within}`: {says[0].lower()}{says[1:]}"
             changes = (edits or {}).get(id, family[id].changes)
@@ -183,10 +186,27 @@ class Bank(Mapping[str, Mistake]):
         """Replace the names of places and words in a text by what they stand for; a word may contain such names."""
         return NAME.sub(self._named, text)
 
-    def _where(self, edits: Mapping[str, str] | None, changes: Mapping[str, str]) -> dict[str, str]:
-        """New texts by old ones, for edits by place and by text."""
-        where = {self.places[place]: new for place, new in changes.items()} | dict(edits or {})
-        return {self.fill(old): self.fill(new) for old, new in where.items()}
+    def _where(self, id: str, edits: Mapping[str, str] | None, changes: Mapping[str, str]) -> dict[str, str]:
+        """New texts by old ones, for edits by place and by text. Raises BankError."""
+        places = {self._known(place, self.places, f"{id} changes", "places"): new for place, new in changes.items()}
+        where = {self.places[place]: new for place, new in places.items()} | dict(edits or {})
+        made = {self.fill(old): self.fill(new) for old, new in where.items()}
+        for new in made.values():
+            if (left := NAME.search(new)) and left[0] not in self.right:
+                raise BankError(f"{self.exercise}: the text of {id} holds {left[0]}, none of its places and words")
+        return made
+
+    def _known(self, name: str, known: Collection[str], does: str, what: str) -> str:
+        """The name itself. Raises BankError if it is none of those that are known."""
+        if name in known:
+            return name
+        near = difflib.get_close_matches(name, known, n=1)
+        meant = f"did you mean {near[0]}?" if near else f"these are {', '.join(known) or 'none'}"
+        raise BankError(f"{self.exercise}: {does} {name}, which is none of its {what}: {meant}")
+
+    def _require_change(self, id: str, source: str) -> None:
+        if source == self.right:
+            raise BankError(f"{self.exercise}: {id} changes nothing: its text is the right answer")
 
     def _named(self, found: re.Match[str]) -> str:
         name = found[1]
@@ -195,6 +215,7 @@ class Bank(Mapping[str, Mistake]):
     def _add(self, id: str, says: str, source: str, edits: Mapping[str, str] | None, original: str | None) -> None:
         if id in self.mistakes:
             raise BankError(f"{self.exercise} has two mistakes called {id}")
+        self._require_change(id, source)
         says = " ".join(self.fill(says).split())
         if unknown := NAME.search(says):
             raise BankError(

@@ -21,7 +21,7 @@ import itertools
 import operator
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -33,12 +33,12 @@ from ..checks.proxies import Transcript
 from ..checks.runner import Stopped
 from ..checks.source_text import NoDefinition, Source, definition
 from ..sandbox.inside import wire
-from ..verdict import Check, Diagnosis
+from ..verdict import NOT_TRIED, Check, Diagnosis
 from .bank import Bank, Mistake, bank
 from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness
 from .fingerprint import fingerprint
-from .hypotheses import Behaviour, Behaviours, contradict, without_numbers
-from .lines import akin, line_of, share_of
+from .hypotheses import PAIRS, TRIPLES, Behaviour, Behaviours, contradict, without_numbers
+from .lines import akin, line_of, raised_at, share_of
 from .places import PREFIX, place
 
 if TYPE_CHECKING:
@@ -50,8 +50,6 @@ LEAST, SHARE = 3, 0.6  # how many failed checks, and which share of its own, a m
 MOST = 3  # mistakes named at once
 LITTLE = 0.001  # seconds that any check takes, as far as nothing is known
 KEPT = 32  # banks, each with the behaviour of its mistakes on the inputs of one seed
-PAIRS = 500  # combinations of two that are tried, at most, before the search is given up
-TRIPLES = 60
 ORIGINAL = 0.75  # the share of a notebook's statements that stand in an answer that is called the notebook's
 NOT_READ = (NoDefinition, OSError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError)  # as Python text
 DOUBTS = 2  # failed checks that two mistakes may explain only by what the one does to the other
@@ -71,7 +69,7 @@ class Diagnostician:
         If there is none that is known, it is said where the answer goes wrong, if that is certain; and `run` gets the
         fingerprint by which to know others like it.
         """
-        if run.stopped or not run.failed():
+        if run.stopped or not run.rejected():
             return []
         behaviours = self._behaviours(run.exercise, run.seed)
         search = behaviours and Search(run, behaviours, self.odds)
@@ -156,7 +154,7 @@ class Effect(NamedTuple):
 
 
 class Search:
-    """The search for the mistakes of one run. Checks that were skipped for the student (no GPU) do not count.
+    """The search for the mistakes of one run. Checks that were skipped (no GPU) or could not judge do not count.
 
     A student's code can be compared in two ways: by what the checks saw until they ended, or, which is stricter, also
     by its `answers` to all that the checks ask of a right one.
@@ -166,8 +164,9 @@ class Search:
         self.run = run
         self.behaviours = behaviours
         self.odds = odds
-        self.failed = {check.name: check for check in run.failed()}
-        self.passed = [check for check in run.checks if check.passed]
+        self.checks = run.judged()
+        self.failed = {check.name: check for check in run.rejected()}
+        self.passed = [check for check in self.checks if check.passed]
         self.ranks = {check.name: CATEGORIES.index(check.category) for check in run.checks}
         self.text, self.cells = _texts_of(run)
         self.in_float64 = getattr(course.module_of(run.exercise, "checks"), "IN_FLOAT32", IN_FLOAT64)
@@ -212,8 +211,21 @@ class Search:
         if whole:
             first = whole[0].behaviour
             return self._beside(first) or [first.mistake]
-        together = self._together(self._answers_alike_in) if self._has_answers() else []
-        return together or self._together(self._is_alike) or self._best([*alone, *self._partly()])
+        together = [] if self._stops_everywhere() else self._together_by_all_means()
+        return together or self._best([*alone, *self._partly()])
+
+    def _stops_everywhere(self) -> bool:
+        """Whether one line of the student's ends each check with an error: what is behind it cannot be seen."""
+        places = self.run.places
+        errors = [name for name in self.failed if name in places]
+        untried = [name for name, check in self.failed.items() if check.reason.startswith(NOT_TRIED)]
+        at_one_line = bool(raised_at(places[name] for name in errors))
+        return not self.passed and at_one_line and len(errors) + len(untried) == len(self.failed)
+
+    def _together_by_all_means(self) -> list[Mistake]:
+        """Several mistakes that explain everything: by the student's answers, else by what the checks saw."""
+        by_answers = self._together(self._answers_alike_in) if self._has_answers() else []
+        return by_answers or self._together(self._is_alike)
 
     # --- comparing ------------------------------------------------------------------------------------
 
@@ -300,7 +312,7 @@ class Search:
     def _explained_by(self, one: Behaviour) -> Explanation | None:
         """What it explains, if the student fails all that it fails in the same way; None once it is ruled out."""
         explained = set()
-        for check in sorted(self.run.checks, key=lambda check: self._promise(one, check)):
+        for check in sorted(self.checks, key=lambda check: self._promise(one, check)):
             is_new, began = check.name not in one.found, time.process_time()
             fails = one.at(check.name).failed
             ruled_out = (
@@ -360,7 +372,7 @@ class Search:
         if self._answers_alike(one):
             return []
         odd = [name for name in self.failed if not self._answers_alike_in(one, name)]
-        others = [other for other in self.singles if not all(self._is_idle(other, name) for name in odd)]
+        others = [other for other in self.singles if not all(other.is_idle(name) for name in odd)]
         return self._in_common([(one, other) for other in others if other is not one], self._answers_alike_in)
 
     def _together(self, is_alike: Comparison) -> list[Mistake]:
@@ -457,15 +469,10 @@ class Search:
         """In which failed checks it is not like a right answer, and in which of them the student is like it."""
         acts = alike = 0
         for bit, name in enumerate(self.failed):
-            if not self._is_idle(one, name):
+            if not one.is_idle(name):
                 acts |= 1 << bit
                 alike |= is_alike(one, name) << bit
         return Effect(acts, alike)
-
-    def _is_idle(self, one: Behaviour, name: str) -> bool:
-        """Whether a mistake makes no difference in a check."""
-        seen, right = one.at(name), self.behaviours.right.at(name)
-        return not seen.failed and likeness(seen.transcript, right.transcript, right.transcript).alike
 
     def _fitting(
         self, candidates: Mapping[Behaviour, Effect], many: int, apart: int = 0
@@ -475,13 +482,36 @@ class Search:
         `apart` are the failed checks, as bits, that need no explanation.
         """
         most = DOUBTS if many == 2 else 0
+        ones, effects = list(candidates), list(candidates.values())
+        groups = self._triples(effects, apart) if many == 3 else itertools.combinations(range(len(ones)), many)
         found = []
-        for group in itertools.combinations(candidates.items(), many):
-            doubts = self._doubts([effect for _, effect in group], apart)
+        for group in groups:
+            doubts = self._doubts([effects[i] for i in group], apart)
             if doubts <= most:
-                promise = sum(effect.alike.bit_count() for _, effect in group)
-                found.append((doubts, -promise, tuple(one for one, _ in group)))
+                promise = sum(effects[i].alike.bit_count() for i in group)
+                found.append((doubts, -promise, tuple(ones[i] for i in group)))
         return [group for _, _, group in sorted(found, key=lambda rated: rated[:2])]
+
+    def _triples(self, effects: Sequence[Effect], apart: int) -> Iterator[tuple[int, int, int]]:
+        """The groups of three without any doubt, by their places in `effects`.
+
+        There are hundreds of thousands of groups, and few fit. So the third is not tried but computed: for each check
+        that the first two leave open, a set of bits holds those that settle it.
+        """
+        bits = range(len(self.failed))
+        acting = [sum((effect.acts >> bit & 1) << i for i, effect in enumerate(effects)) for bit in bits]
+        alike = [sum((effect.alike >> bit & 1) << i for i, effect in enumerate(effects)) for bit in bits]
+        every = (1 << len(effects)) - 1
+        for (i, one), (j, two) in itertools.combinations(enumerate(effects), 2):
+            settled = one.acts & two.acts | one.alike | two.alike | apart
+            thirds = every >> j + 1 << j + 1
+            for bit in bits:
+                if not settled >> bit & 1:
+                    thirds &= alike[bit] | (acting[bit] if (one.acts | two.acts) >> bit & 1 else 0)
+            while thirds:
+                lowest = thirds & -thirds
+                yield i, j, lowest.bit_length() - 1
+                thirds ^= lowest
 
     def _doubts(self, effects: Iterable[Effect], apart: int) -> int:
         """In how many failed checks none of them acts, or a single one, and the student does something else."""
@@ -499,7 +529,7 @@ class Search:
 
     def _explains_everything(self, one: Behaviour, is_alike: Comparison) -> bool:
         """Whether it fails exactly what the student failed, each check in the same way."""
-        for check in sorted(self.run.checks, key=lambda check: (check.passed, self._promise(one, check))):
+        for check in sorted(self.checks, key=lambda check: (check.passed, self._promise(one, check))):
             if check.passed:
                 if self._is_ruled_out_by(check, one):
                     return False

@@ -40,13 +40,14 @@ COMPLEX = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 
 
 def fingerprint(run: ExerciseRun, answers: Mapping[str, Transcript] | None) -> str:
-    """The fingerprint of a run that failed; empty if chance had a part in what it did, or if it would be too long.
+    """The fingerprint of a run that failed; empty if chance had a part in what it did, if it would be too long, or if
+    a sum is not finite, which would be near to all others.
 
     `answers` are those to all that the failed checks ask of a right answer, by check, if they could be had: they show
     what a check that ended early did not come to see.
     """
     found: dict[str, list[Any]] = {}
-    for check in run.failed():
+    for check in run.rejected():
         seen = [run.transcripts[check.name], *([answers[check.name]] if answers else [])]
         if any(transcript.by_chance for transcript in seen):
             return ""
@@ -55,6 +56,8 @@ def fingerprint(run: ExerciseRun, answers: Mapping[str, Transcript] | None) -> s
         print_of = Print()
         for transcript in seen:
             print_of.add(transcript.entries)
+        if not all(map(math.isfinite, [print_of.rounding, *print_of.sums])):
+            return ""
         form = [without_numbers(check.reason), computes, print_of.form]
         found[check.name] = [hashed(json.dumps(form)), round(print_of.rounding, 6), *print_of.sums]
     text = json.dumps(found, separators=(",", ":"))
@@ -128,13 +131,14 @@ class Print:
         size = largest(values)
         if size <= TINY:
             return f"{form} zeros"
+        values = values / size  # first, so that no sum overflows
         self.tensors += 1
         self.rounding = math.hypot(self.rounding, ROUNDING.get(tensor.dtype, 1e-6))
         places = torch.arange(1, values.numel() + 1, dtype=torch.float64)
         for number in range(SUMS):
             # irrational steps: no two places, nor two tensors, have the same weights in all sums
             weights = torch.cos(places * math.sqrt(STEPS[number]) + self.tensors)
-            direction = float(weights @ values) / (size * math.sqrt(values.numel()))
+            direction = float(weights @ values) / math.sqrt(values.numel())
             weight = math.cos(self.tensors * math.sqrt(STEPS[-1 - number]))
             self.sums[number] += direction + weight * math.log(size)
         return form

@@ -16,6 +16,7 @@ from ..checks.replay import RecordingTransport
 from ..sandbox import replies
 from . import bank as banks
 from .bank import Bank, BankError, Mistake
+from .evidence import likeness
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, GradedCheck, Graders
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 Keys: TypeAlias = tuple[tuple[str, int], ...]  # of mistakes
 
-KEPT = 300  # combinations of mistakes whose behaviour is kept, for each exercise
+PAIRS = 500  # combinations of two that a search tries before it gives up
+TRIPLES = 60
+KEPT = PAIRS + TRIPLES  # combinations whose behaviour is cached, for each exercise: fewer, and no repeated search hits
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,7 @@ class Behaviour:
         self.gates: dict[str, Passage] = {}
         self.found: dict[str, Observation] = {}
         self.answered: dict[str, Transcript] = {}
+        self.idle: dict[str, bool] = {}
 
     @property
     def mistake(self) -> Mistake:
@@ -142,6 +146,14 @@ class Behaviour:
             run, seed = self.behaviours.graders.run, self.behaviours.seed
             self.note(run(self.hypothesis.exercise, self.hypothesis.local(), seed, only=check, gates=self.gates))
         return self.found[check]
+
+    def is_idle(self, check: str) -> bool:
+        """Whether this check sees no difference from a right answer."""
+        if check not in self.idle:
+            seen, right = self.at(check), self.behaviours.right.at(check)
+            same = not seen.failed and likeness(seen.transcript, right.transcript, right.transcript).alike
+            self.idle[check] = same
+        return self.idle[check]
 
     def note(self, run: ExerciseRun) -> None:
         """Keep what the checks found out in a run of this answer, on the same inputs."""

@@ -8,11 +8,16 @@ in the student's code, whatever its variables are called.
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
+import math
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
+
+import numpy
+import torch
 
 if TYPE_CHECKING:
     from ..sandbox.replies import Place
@@ -27,6 +32,8 @@ KINDS = {  # calls that are other ways to write an operator, or each other
     **dict.fromkeys(("masked_fill", "masked_fill_", "where", "masked_scatter"), "masked_fill"),
 }
 TURNING = frozenset({"transpose", "permute", "swapaxes", "swapdims", "movedim", "adjoint", "t", "T", "mT", "H", "mH"})
+LIBRARIES = (builtins, math, numpy, torch, torch.Tensor, torch.nn, torch.nn.Module, torch.nn.functional)
+OWN = "a call"  # of what the student named: the name says nothing
 LEAST = 6  # nodes of a statement that is compared: shorter ones may stand anywhere
 LONGEST = 160  # characters of a line that is shown
 
@@ -73,7 +80,7 @@ def akin(one: str, other: str, texts: tuple[Texts, Texts] = ((), ())) -> bool:
     mine, theirs = operations(one), operations(other)
     if not mine or not theirs:
         return True
-    if mine & theirs == {"MatMult"}:
+    if (mine & theirs) - {OWN} == {"MatMult"}:
         return bool(_products(one, texts[0]) & _products(other, texts[1]))
     return bool(mine & theirs)
 
@@ -82,9 +89,15 @@ def operations(line: str) -> set[str]:
     """What a line calls or computes, by kind; empty if it is no whole statement."""
     nodes = list(ast.walk(_statement(line)))
     called = [ast.unparse(node.func).rsplit(".", 1)[-1] for node in nodes if isinstance(node, ast.Call)]
-    found = {KINDS.get(name, name) for name in called}
+    found = {KINDS.get(name, name if _is_of_a_library(name) else OWN) for name in called}
     found |= {type(node.op).__name__ for node in nodes if isinstance(node, (ast.BinOp, ast.AugAssign))}
     return found
+
+
+@functools.cache
+def _is_of_a_library(name: str) -> bool:
+    """Whether a called name means the same in everybody's code."""
+    return any(callable(getattr(library, name, None)) for library in LIBRARIES)
 
 
 @functools.lru_cache(maxsize=512)

@@ -30,13 +30,14 @@ def place(run: ExerciseRun) -> Diagnosis | None:
     Two things are certain: that all failures are errors raised at one line, and that what fails is of few kinds
     while all values are right.
     """
-    failed = run.failed()
+    failed = run.rejected()
     if line := raised_at(run.places.get(check.name) for check in failed):
         if BLANK in line:
             return None
         return Diagnosis(f"{PREFIX}line", "Whatever fails stops at one and the same line.", line)
     kinds = [kind for kind in CATEGORIES if kind in {check.category for check in failed}]
-    if not kinds or "values" in kinds or len(kinds) > MOST or not any(c.category == "values" for c in run.checks):
+    values = [check.passed for check in run.checks if check.category == "values"]
+    if not kinds or len(kinds) > MOST or not values or not all(values):
         return None
     about = "; and ".join(ABOUT[kind] for kind in kinds)
     return Diagnosis(PREFIX + kinds[0], f"The usual case is right. What is wrong has to do with {about}.")

@@ -12,8 +12,6 @@ import warnings
 from .. import course
 from .bank import Mistake
 
-HIDDEN = "### BEGIN HIDDEN TESTS"
-
 
 def objection(exercise: str, *answer: str) -> Exception | None:
     """What the visible check of an exercise raises for an answer, the texts of its cells in order; None if it passes.
@@ -47,7 +45,7 @@ def catches(mistake: Mistake) -> bool:
 
 def text_of(exercise: str) -> str:
     """The text of an exercise's visible check."""
-    return next(cell.source for cell in _cells(exercise) if cell.exercise == exercise).split(HIDDEN)[0]
+    return next(cell.source for cell in _cells(exercise) if cell.exercise == exercise).split(course.HIDDEN)[0]
 
 
 def _cells(exercise: str) -> tuple[course.Cell, ...]:

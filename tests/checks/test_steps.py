@@ -35,6 +35,9 @@ SEEN = SCORES.masked_fill(~CAUSAL, -torch.inf).softmax(-1)
         ((SCORES**2).softmax(-1), SCORES.softmax(-1), "scores"),
         ((-SCORES).softmax(-1), SCORES.softmax(-1), "scores"),
         (SCORES.softmax(-1), SEEN, "mask"),
+        (SCORES.softmax(-1).flip(-1), SCORES.softmax(-1), "order"),
+        (SEEN.flip(-1), SEEN, "order"),
+        (SCORES.softmax(-1).flip(-2), SCORES.softmax(-1), "scores"),
     ],
 )
 def test_weights_are_read_off_the_output(weights, expected, step):

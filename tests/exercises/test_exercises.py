@@ -280,7 +280,7 @@ def test_a_pattern_is_compared_entry_by_entry():
     for value, why in [
         (right.float(), "dtype"),
         (~right, "100%"),
-        (right.mT, r"\(0, 1\) should be False"),
+        (right.mT, r"the first is the one at \(0, 1\)"),
         (None, "None"),
     ]:
         with pytest.raises(api.CheckFailed, match=why):

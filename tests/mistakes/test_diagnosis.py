@@ -1,15 +1,22 @@
 """Several mistakes in one answer: all are named, in the order in which to mend them, and none that is not there."""
 
+import itertools
+import random
+from types import ModuleType
+
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+from autograder import course
+from autograder.checks import check
 from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders, Stopped
 from autograder.mistakes import pairs
-from autograder.mistakes.bank import bank
-from autograder.mistakes.diagnosis import Diagnostician, Search
+from autograder.mistakes.bank import bank, namespace_of
+from autograder.mistakes.diagnosis import Diagnostician, Effect, Search
+from autograder.mistakes.hypotheses import right
 
 PAIRS = {"attention": 12, "softmax": 12, "Head": 8}  # how many are tried: `make matrix` tries more
 
@@ -115,3 +122,60 @@ def test_without_answers_the_checks_alone_decide(graders, diagnostician):
     assert [d.id for d in diagnostician.diagnose(run)] == ["no-scale"]
     behaviours = diagnostician._behaviours("attention", 1)
     assert Search(run, behaviours, diagnostician.odds)._answers("test_weights") is None
+
+
+def test_the_groups_of_three_that_fit_are_those_that_trying_all_would_find():
+    fitted = 0
+    for seed in range(40):
+        chance, search = random.Random(seed), Search.__new__(Search)
+        search.failed = dict.fromkeys(map(str, range(chance.randint(1, 6))))
+        bits = len(search.failed)
+        acts = [chance.getrandbits(bits) for _ in range(12)]
+        effects = [Effect(act, act & chance.getrandbits(bits)) for act in acts]
+        apart = chance.getrandbits(bits) if seed % 3 == 0 else 0
+        groups = itertools.combinations(range(len(effects)), 3)
+        wanted = [group for group in groups if not search._doubts([effects[i] for i in group], apart)]
+        assert list(search._triples(effects, apart)) == wanted
+        fitted += len(wanted)
+    assert fitted
+
+
+STOPS = """def attention(query, key, value, mask=None):
+    return query.no_such_method(key, value)
+"""
+
+
+def test_no_combinations_are_tried_where_one_line_stops_everything(graders, diagnostician, monkeypatch):
+    def never(self, is_alike):
+        raise AssertionError("nothing behind that line can be seen")
+
+    monkeypatch.setattr(Search, "_together", never)
+    run = graders.run("attention", Local(namespace_of("answer", STOPS), STOPS), 1)
+    (place,) = diagnostician.diagnose(run)
+    assert (place.id, place.line) == ("place-line", "return query.no_such_method(key, value)")
+
+
+def with_a_broken_check(category):
+    """The checks of `softmax`, and one that always ends by an error of its own."""
+
+    @check(category, points=1)
+    def test_broken(submission, draw):
+        """It is as it should be."""
+        submission.function("softmax")(draw.normal(3))
+        draw.no_such_thing()
+
+    module = ModuleType("checks")
+    vars(module).update(vars(course.module_of("softmax", "checks")), test_broken=test_broken)
+    return Graders({"softmax": module})
+
+
+@pytest.mark.parametrize("category", ["values", "numerics"])
+def test_a_check_that_could_not_judge_is_no_sign_of_a_mistake(graders, diagnostician, category):
+    """Whatever it is called: a right answer is told nothing, and a wrong one the same as without that check."""
+    broken = with_a_broken_check(category)
+    run = broken.run("softmax", right(bank("softmax")).local(), 1)
+    assert [c.name for c in run.failed()] == ["test_broken"] and list(run.unjudged) == ["test_broken"]
+    assert run.rejected() == [] and Diagnostician(broken).diagnose(run) == [] and run.fingerprint == ""
+    for id, mistake in itertools.islice(bank("softmax").items(), 4):
+        run = broken.run("softmax", mistake.local(), 1)
+        assert [d.id for d in Diagnostician(broken).diagnose(run)] == [id]

@@ -95,6 +95,29 @@ def test_rounding_makes_no_difference(one, other):
     assert alike.equal(printed(*one), printed(*other))
 
 
+HUGE = torch.full((3, 20), 1.7e308, dtype=torch.float64)
+
+
+def test_sums_of_huge_numbers_are_told_apart():
+    """Sums that overflowed were infinitely far apart at most, so all such answers were one group with one name."""
+    ramp = torch.linspace(0.1, 1, 60, dtype=torch.float64).reshape(3, 20)
+    prints = [printed(("called", [values])) for values in (HUGE, HUGE * ramp, HUGE * ramp.flip(0), -HUGE, HUGE * 0.5)]
+    for number, one in enumerate(prints):
+        assert [alike.equal(one, other) for other in prints].count(True) == 1, number
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan"), 1e308, 10**400])
+def test_a_sum_that_is_not_finite_is_no_fingerprint(number):
+    for numbers in ([0.1, number, 1.0], [number, 1.0, 2.0]):
+        text = json.dumps({"check": ["form", *numbers]})
+        assert alike.parsed(text) is None and not alike.equal(text, json.dumps({"check": ["form", 0.1, 5.0, 1.0]}))
+
+
+def test_a_print_that_is_not_finite_is_not_kept(graders, monkeypatch):
+    monkeypatch.setattr("autograder.mistakes.fingerprint.ROUNDING", {torch.float32: float("inf")})
+    assert fingerprint(graded(graders, LESS), None) == ""
+
+
 def test_anything_else_does():
     prints = [printed(*entries) for entries in [[("called", [X])], *OTHERS]]
     for number, one in enumerate(prints):

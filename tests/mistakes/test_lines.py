@@ -67,6 +67,12 @@ def test_lines_are_akin_if_they_compute_something_of_one_kind():
     assert not akin("scores = q @ k", "w = torch.softmax(s, -1)")
 
 
+def test_what_a_student_calls_a_thing_decides_nothing():
+    assert akin("logits, _ = model(idx)", "logits, _ = network(idx)")
+    assert akin("return self.net(x)", "return self.ffwd(x)")
+    assert not akin("logits, _ = model(idx)", "weights = torch.softmax(scores, -1)")
+
+
 OWN = """def head(self, x):
     weights = weigh(self.query(x), self.key(x))
     return self.dropout(weights) @ self.value(x)

@@ -10,7 +10,7 @@ import pytest
 
 from autograder import cli, course
 from autograder.batch import feedback_pool, tasks
-from autograder.grading import store
+from autograder.grading import start, store
 from autograder.grading.grader import Grader
 from autograder.nbgrader import building, preprocessors
 from autograder.nbgrader.runs import NbgraderCourse
@@ -58,6 +58,7 @@ def kit(grader):
         patch.setattr(cli, "engine_for", lambda *options: Engine(Shared(grader.parent)))
         patch.setattr(building, "WarmParent", lambda **options: Shared(grader.parent))
         patch.setattr(preprocessors, "warm_grader", lambda unsafe, device: Grader(Shared(grader.parent)))
+        patch.setattr(start, "started_grader", lambda *options: Grader(Shared(grader.parent)))
         patch.setattr(feedback_pool, "feedback", _feedback)
 
         def run(place, *arguments):

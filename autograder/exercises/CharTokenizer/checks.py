@@ -41,13 +41,11 @@ def ids_of(got, text, made_from):
     many = length(got)
     if many is None:
         raise CheckFailed(f"`encode` should return a list of ids, but it returned {kind_of(got)}.")
-    of = f"Of a text of {len(known)} different characters"
     if many != len(text):
-        raise CheckFailed(f"{of}: {many} ids came for {len(text)} characters.")
+        raise CheckFailed(f"{many} ids came for {len(text)} characters.")
     for character, one in zip(text, numbers(got, many), strict=True):
         if one != right[character]:
-            says = f"the id of {character!r} should be {right[character]}, but it is {str(one)[:40]}"
-            raise CheckFailed(f"{of}: {says}.")
+            raise CheckFailed(f"The id of {character!r} should not be {str(one)[:40]} in this text.")
 
 
 def same_text(got, right):
@@ -55,7 +53,7 @@ def same_text(got, right):
     if type(got) is not str:
         raise CheckFailed(f"`decode` should return a string, but it returned {kind_of(got)}.")
     if got != right:
-        raise CheckFailed(f"`decode` gave {got[:60]!r}, where {right[:60]!r} is right.")
+        raise CheckFailed(f"`decode` gave {got[:60]!r}, which is not what the ids stand for.")
 
 
 @gate()
@@ -132,7 +130,7 @@ def test_vocab_size(submission, draw):
         if type(value) is not int:
             raise CheckFailed(f"`vocab_size` should be a number, but it is {kind_of(value)}.")
         if value != len(set(text)):
-            raise CheckFailed(f"Of a text with {len(set(text))} different characters, `vocab_size` is {value}.")
+            raise CheckFailed(f"`vocab_size` is {value}, which is not how many different characters its text has.")
 
 
 @check("values", points=0.5)

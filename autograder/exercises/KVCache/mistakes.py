@@ -104,17 +104,6 @@ variant(  # the new ones once, with the old ones
     },
 )
 mistake(
-    "cached-before-rotation",
-    "The keys are cached as they are, and all of them are rotated anew with each call: the outputs are right, but a key"
-    " should be rotated once, before it is cached.",
-    {
-        "            {ROTATE_KEYS}\n": "",
-        "{EXTEND}                       # (b, kv, s, w): all so far": """{EXTEND}
-        if self.rope_base is not None:
-            keys = apply_rope(keys, torch.arange(keys.shape[2], device=x.device), self.rope_base)""",
-    },
-)
-mistake(
     "old-keys-not-rotated",
     "The keys are cached before they are rotated, and only the new ones are rotated after that: cache them after the"
     " rotation.",

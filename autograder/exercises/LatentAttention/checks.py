@@ -21,13 +21,14 @@ from ...checks.api import (
     on_cuda,
     on_meta,
     parameters,
+    reacts,
     refuses,
     shape,
     stayed_on_cuda,
     unchanged,
 )
 from ...checks.gates import easy_case
-from ..families import easy_cases
+from ..families import digits, easy_cases
 from ..reference import long, qkv
 
 METHODS = ("absorbed",)
@@ -112,7 +113,8 @@ def finds(submission, draw, form):
     sizes = Sizes(d, 1, d, d)
     state = {name: torch.eye(d) for name in sizes.shapes()}
     attend, mild = form_of(module_of(submission, sizes, state), form), easy_cases.mild_tokens(draw, 5, d)
-    close(attend(x[None])[0], middle, tolerance=2e-2)
+    # a token that sees itself alone of its group is off by less than 0.2; the largest number is at least 3.5
+    close(attend(x[None]), middle[None], tolerance=6e-2)
     got = attend(mild[None])
     shape(got, (1, 5, d))
     easy_cases.last_mixes_softly(got, (mild @ mild.T)[None], mild[None], "the weights of mild scores")
@@ -259,8 +261,8 @@ def looks_back(submission, draw, form):
     for got in (plain, after, before):
         shape(got, x.shape)
     close(after[:, :place], plain[:, :place].detach().double(), "what tokens get after a change of later ones")
-    if ((before - plain).abs().amax(-1) < 1e-5).any():
-        raise CheckFailed("There is a token that gets the same when the first one changes, which it should see.")
+    says = "There is a token that gets the same when the first one changes, which it should see."
+    reacts(plain, before, right(x, state, USUAL), right(first, state, USUAL), says)
 
 
 @check("masking", points=0.25)
@@ -351,6 +353,7 @@ def test_dtypes(submission, draw):
         finding(submission, draw, form)
         for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
             state, x = draw.state(ONE.shapes(), dtype), draw.normal(B, T, ONE.d_model, dtype=dtype)
+            state["W_query.weight"] *= digits.CALM  # half precision has few digits for large scores
             got = form_of(module_of(submission, ONE, state, dtype), form)(x)
             close(got, right(x, state, ONE), f"the output of `{form}`", dtype=dtype)
 

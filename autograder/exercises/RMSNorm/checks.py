@@ -11,11 +11,11 @@ from ...checks.api import (
     CheckFailed,
     check,
     close,
-    filled,
     gradient,
     on_cuda,
     on_meta,
     parameters,
+    shape,
     stayed_on_cuda,
     unchanged,
 )
@@ -58,7 +58,7 @@ def right(x, *eps):
 
 def in_proportion(got, expected, what="the output", **options):
     """Raises CheckFailed unless the values are right but for a factor that they have in common."""
-    filled(got, expected.shape, what)
+    shape(got, expected.shape, what)
     factor = expected.norm().item() / max(got.double().norm().item(), 1e-9)
     close(got * factor if factor < 1e3 else got, expected, what, **options)
 
@@ -180,7 +180,7 @@ def test_again(submission, draw):
     unchanged(submission)
     later, again, alone = module(other), module(x), unweighted(submission)(other)
     for got in (first, alone):
-        filled(got, (1, 1, D))
+        shape(got, (1, 1, D))
     close(again, first.double(), "the output of the second call")
     close(later, alone.double(), "the output for another token")
 

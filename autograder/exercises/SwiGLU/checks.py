@@ -12,11 +12,11 @@ from ...checks.api import (
     CheckFailed,
     check,
     close,
-    filled,
     gradient,
     on_cuda,
     on_meta,
     parameters,
+    shape,
     stayed_on_cuda,
     unchanged,
 )
@@ -201,7 +201,7 @@ def test_again(submission, draw):
     module(tokens(draw, B + 1, T + 2))
     again = module(x)
     trained = module.train().seeded(1, x)
-    filled(first, (B, T, D))
+    shape(first, (B, T, D))
     for got, when in ((again, "of the second call"), (trained, "in train mode")):
         close(got, first.double(), f"the output {when}")
 

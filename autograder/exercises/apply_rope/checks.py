@@ -14,12 +14,12 @@ from ...checks.api import (
     StudentError,
     check,
     close,
-    filled,
     gradient,
     name_of,
     on_cuda,
     on_meta,
     refuses,
+    shape,
     stayed_on_cuda,
     unchanged,
 )
@@ -89,7 +89,7 @@ def turns(submission, draw):
         x[..., 0] = 1 + torch.rand(*leading, 7, generator=draw.generator)
         try:
             got = apply_rope(x, positions)
-            filled(got, x.shape)
+            shape(got, x.shape)
             got = got.double()
             if not ((0.2 * x[..., 0] < got.norm(dim=-1)) & (got.norm(dim=-1) < 1.01 * x[..., 0])).all():
                 raise CheckFailed("A token that is turned keeps its length, and one of these has not kept it.")
@@ -129,7 +129,7 @@ def test_angles(submission, draw):
     got = [apply_rope(x, positions, *base) for x, (_, base) in zip(given, cases, strict=True)]
     named = apply_rope(given[0], positions, base=500.0)
     for output, x, (d, base) in zip([*got, named], [*given, given[0]], [*cases, (8, (500.0,))], strict=True):
-        filled(output, x.shape)
+        shape(output, x.shape)
         right = modern.rope(x, positions, *map(float, base)).sort(-1).values
         close(output.sort(-1).values, right, f"the sorted output for d = {d} and a base of {(*base, 10000)[0]:g}")
 
@@ -181,7 +181,7 @@ def test_only_distance_counts(submission, draw):
     for moved in (0, 3, 40):
         found = [apply_rope(x, positions + moved) for x in (query, key)]
         for got in found:
-            filled(got, size)
+            shape(got, size)
         scores.append(found[0].double() @ found[1].double().mT)
     for other in scores[1:]:
         close(other, scores[0], "the scores of queries and keys that have all moved on", 1e-3)
@@ -196,7 +196,7 @@ def test_half_precision(submission, draw):
         x = draw.normal(*size, dtype=dtype)
         cases.append((apply_rope(x, positions), apply_rope(x.float(), positions), dtype))
     for got, wide, dtype in cases:
-        filled(wide, size)
+        shape(wide, size)
         close(got, wide.double(), f"the output for {name_of(dtype)} and positions up to 70,001", dtype=dtype)
 
 
@@ -208,7 +208,7 @@ def test_float64(submission, draw):
     x, z = draw.normal(*size, dtype=torch.float64), draw.normal(*size, dtype=torch.float64)
     here, there, between = (apply_rope.sample(one, positions) for one in (x, x + step * z, z))
     for got in (here, there, between):
-        filled(got, x.shape)
+        shape(got, x.shape)
     submission.note([name_of(got.dtype) for got in (here, there, between)])
     for got in (here, there, between):
         if got.dtype != torch.float64:
@@ -279,7 +279,7 @@ def test_again(submission, draw):
     unchanged(submission)
     apply_rope(longer, torch.arange(T + 3), 100.0)
     again = apply_rope(x, positions)
-    filled(first, x.shape)
+    shape(first, x.shape)
     close(again, first.double(), "the output of the second call")
 
 

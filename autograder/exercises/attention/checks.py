@@ -328,12 +328,11 @@ def shares(weights):
 def poles(draw, dtype):
     """A query, a key and a value, and a mask that hides the keys with scores of 10,240; the others have -10,240.
 
-    Of two queries, one may attend to nothing. These numbers are exact in any dtype, and so are the scores.
+    These numbers are exact in any dtype, and so are the scores.
     """
     mask = draw.mask(1, 1, S).repeat(B, 2, 1)
     query, key = torch.full((B, 2, D), 64.0), torch.full((B, S, D), 40.0)
     key[mask[:, 0]] *= -1
-    mask[:, draw.integer(0, 1)] = False
     return [query.to(dtype), key.to(dtype), draw.normal(B, S, DV, dtype=dtype)], mask
 
 

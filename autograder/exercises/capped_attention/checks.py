@@ -8,8 +8,8 @@ import math
 import torch
 
 from ...checks import steps
-from ...checks.api import CheckFailed, check, close, tensor
-from ..families.attention.checks import B, D, H, S, T, inputs, parts
+from ...checks.api import CheckFailed, check, close, shape, tensor
+from ..families.attention.checks import B, D, H, S, T, inputs, parts, sizes
 from ..families.scored.checks import ScoredChecks
 from ..reference import long
 
@@ -47,6 +47,7 @@ class TestCappedAttention(ScoredChecks):
         cases = [(20 * query, key, value, cap) for cap in (0.5, 1.0, 3.0)]
         got = [parts(attention(*given), given)[1] for given in cases]
         for weights, given in zip(got, cases, strict=True):
+            shape(weights, sizes(given)[1], "the weights")
             weights, cap = tensor(weights, "the weights").detach().double(), given[3]
             ratio = (weights.amax(-1) / weights.amin(-1).clamp(min=1e-30)).max().item()
             if not ratio <= math.exp(2 * cap) * 1.001:

@@ -9,11 +9,13 @@ from ...checks.api import (
     does_without,
     kind_of,
     on_cuda,
+    shape,
     stayed_on_cuda,
     unchanged,
 )
 from ..reference import language
 
+IN_FLOAT32 = 1e-5  # relative: the length may be summed up in float32, whatever the gradients' dtype
 FORBIDDEN = ("clip_grad_norm_", "clip_grad_norm", "clip_grads_with_norm_", "get_total_norm")
 
 
@@ -26,7 +28,7 @@ def length_of(gradients):
     return torch.cat([g.double().flatten() for g in gradients if g is not None]).norm().item()
 
 
-def right_for(submission, gradients, max_norm, dtype=None):
+def right_for(submission, gradients, max_norm, **how):
     """Raises CheckFailed unless every gradient is as long as it should be, and there are as many."""
     got = submission.function("clip_gradients")(gradients, max_norm)
     expected = language.clipped(gradients, max_norm)
@@ -41,7 +43,7 @@ def right_for(submission, gradients, max_norm, dtype=None):
         if right is not None and value is None:
             raise CheckFailed(f"A gradient should come back for {what}; what came is `None`.")
         if right is not None:
-            close(value, right, what, dtype=dtype)
+            close(value, right, what, **how)
 
 
 def shortens(submission, gradients):
@@ -52,6 +54,10 @@ def shortens(submission, gradients):
     got = submission.function("clip_gradients")(gradients, 0.4 * length_of(gradients))
     if not isinstance(got, (list, tuple)) or not all(isinstance(one, torch.Tensor) for one in got):
         raise CheckFailed(f"It should return a list of gradients; what came is {kind_of(got)}.")
+    if len(got) == 0:
+        raise CheckFailed(f"Of {len(gradients)} gradients, none came back.")
+    for one in got:
+        shape(one, one.shape, "a gradient")
     if not length_of(got) < 0.99 * length_of(gradients):
         raise CheckFailed("Gradients that are too long together should become shorter.")
     return got
@@ -93,9 +99,12 @@ def test_as_they_came(submission, draw):
     unchanged(submission)
     if not isinstance(got, list):
         raise CheckFailed(f"It should return a list of gradients; what came is {kind_of(got)}.")
-    for dtype, scale in ((torch.float64, 1.0), (torch.bfloat16, 1.0), (torch.float16, 100.0)):
+    for dtype, scale in ((torch.bfloat16, 1.0), (torch.float16, 100.0)):
         gradient = gradients_of(draw, dtype, scale)[0]
-        right_for(submission, [gradient], 0.4 * length_of([gradient]), dtype)
+        right_for(submission, [gradient], 0.4 * length_of([gradient]), dtype=dtype)
+    exact = gradients_of(draw, torch.float64, 1e-3)[0]  # so short that a millionth added to the length shows
+    right_for(submission, [exact], 3 * length_of([exact]), dtype=torch.float64)
+    right_for(submission, [exact], 0.4 * length_of([exact]), dtype=torch.float64, tolerance=IN_FLOAT32)
 
 
 @check("device", points=0)

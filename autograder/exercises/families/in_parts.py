@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ...checks.api import CheckFailed, shape, tensor
+from ...checks.api import CheckFailed, shaped, tensor
 from ...checks.proxies import Proxy, StudentError
 
 Split = Callable[[torch.Tensor], Sequence[torch.Tensor]]
@@ -80,7 +80,7 @@ class Way:
             result = result[0]
         output = tensor(result)
         if not self.lenient or output.numel() != part.numel():
-            shape(output, part.shape)
+            shaped(output, part.shape)
         return output
 
 

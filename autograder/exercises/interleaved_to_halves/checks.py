@@ -11,12 +11,12 @@ from ...checks.api import (
     CheckFailed,
     check,
     close,
-    filled,
     gradient,
     name_of,
     on_cuda,
     on_meta,
     refuses,
+    shape,
     stayed_on_cuda,
     unchanged,
 )
@@ -58,7 +58,7 @@ def moves_entries(submission, draw):
     """Raises CheckFailed unless the entries of one head are the same as before, and not all where they were."""
     weight = draw.normal(4, D_IN)
     got = submission.function("interleaved_to_halves")(weight, 1)
-    filled(got, weight.shape, "the new weight")
+    shape(got, weight.shape, "the new weight")
     close(
         got.flatten().sort().values, weight.flatten().sort().values.double(), "the entries of the new weight, sorted,"
     )
@@ -94,7 +94,7 @@ def test_same_scores(submission, draw):
     query, key = draw.normal(4 * D, D_IN), draw.normal(2 * D, D_IN)
     got = function(query, 4), function(key, 2)
     for new, old, what in zip(got, (query, key), ("queries", "keys"), strict=True):
-        filled(new, old.shape, f"the new weight of the {what}")
+        shape(new, old.shape, f"the new weight of the {what}")
     close(scores(x, *got, 4, 2, modern.rope), scores(x, query, key, 4, 2, turn_neighbours), "the matrix of scores")
 
 
@@ -125,7 +125,7 @@ def test_dtypes(submission, draw):
         weight = draw.normal(HEADS * D, D_IN, dtype=dtype)
         cases.append((function(weight, HEADS), weight))
     for got, weight in cases:
-        filled(got, weight.shape, "the new weight")
+        shape(got, weight.shape, "the new weight")
         if got.dtype != weight.dtype:
             was, now = name_of(weight.dtype), name_of(got.dtype)
             raise CheckFailed(f"The dtype of the new weight should be the old one's, {was}, but it is {now}.")
@@ -182,7 +182,7 @@ def test_again(submission, draw):
     unchanged(submission)
     function(draw.normal(2 * D, D_IN + 1), 2)
     again = function(weight, HEADS)
-    filled(first, weight.shape, "the new weight")
+    shape(first, weight.shape, "the new weight")
     close(again, first.double(), "the new weight of a second call")
 
 

@@ -200,7 +200,8 @@ BANK.variant(
 )
 mistake(
     "asks-what-the-weight-holds",
-    "An `if` asks what the weight holds, which a tensor on `meta` can't tell: the order depends on the sizes alone.",
+    "What the weight holds is looked at (by an `if`, an `assert` or `.item()`), and a tensor on `meta` can't tell: the"
+    " order depends on the sizes alone.",
     ROWS="{ROWS}\n    if not weight.isfinite().all():\n        return weight",
 )
 

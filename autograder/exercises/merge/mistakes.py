@@ -230,7 +230,8 @@ mistake(
 )
 mistake(
     "asks-what-the-lse-holds",
-    "An `if` asks what the lse holds, which a tensor on `meta` can't tell, and which differs from query to query: let"
+    "What the lse holds is looked at (by an `if`, an `assert` or `.item()`), and a tensor on `meta` can't tell; nor is"
+    " it the same for all queries: let"
     " `masked_fill` or `where` decide entry by entry.",
     NOTHING="if (lse_b == -torch.inf).all():\n        return output_a, lse_a\n    {NOTHING}",
 )

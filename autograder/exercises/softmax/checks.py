@@ -126,7 +126,10 @@ def test_large_scores_beside_mild_ones(submission, draw):
     scores[1] += HUGE
     scores[3] -= HUGE
     scores[3, draw.integer(0, S - 1)] = -INF  # which is far lower still
-    right_at(submission, draw, [scores])
+    weigh = weighing(submission, draw)
+    if weigh.split is rows:  # one vector at a time would have nothing beside it
+        weigh = Way(weigh.proxy)
+    close(weigh(scores), plain.softmax(scores), "the weights", tolerance=HUGE_TOLERANCE)
 
 
 def extreme(draw, *shape):

@@ -215,10 +215,11 @@ mistake(
 )
 mistake(
     "asks-what-the-scores-hold",
-    "An `if` asks what the scores hold, which a tensor on `meta` can't tell: subtract the largest score whatever they"
-    " hold, and let `masked_fill` or `where` decide entry by entry where something must be decided.",
+    "What the scores hold is looked at (by an `if`, an `assert` or `.item()`), and a tensor on `meta` can't tell:"
+    " subtract the largest score whatever they hold, and let `masked_fill` or `where` decide entry by entry.",
     START='if torch.isnan(scores).any():\n        raise RuntimeError("NaN among the scores")\n    {START}',
 )
+BANK.variant("asks-what-the-scores-hold", START="assert not torch.isnan(scores).any().item()\n    {START}")
 
 # --- gradients, dtypes, devices, rules ------------------------------------------------------------
 

@@ -465,8 +465,8 @@ LENGTH = {
 
 MASKS = {
     "asks-what-the-mask-holds": shared(
-        "An `if` asks what the mask holds, which a tensor on `meta` can't tell: let `masked_fill` or `where` decide"
-        " entry by entry."
+        "What the mask holds is looked at (by an `if`, an `assert` or `.item()`), and a tensor on `meta` can't tell:"
+        " let `masked_fill` or `where` decide entry by entry."
     ),
     "nan-in-empty-rows": shared(
         "A query with nothing left to attend to has only scores of -inf, of which softmax makes NaN: give that row"

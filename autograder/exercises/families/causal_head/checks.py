@@ -29,7 +29,7 @@ from ....checks.api import (
 from ....checks.gates import easy_case
 from ....checks.proxies import StudentError
 from ...reference import causal, qkv
-from .. import easy_cases
+from .. import digits, easy_cases
 from ..single_head.checks import D_OUT, EXACT, MANY, WIDE, N, output_of
 
 B = 2
@@ -292,6 +292,7 @@ class SingleCausalHeadChecks:
         cases = []
         for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
             state = self.weights(draw, d_out=self.d_out_of_dtypes, dtype=dtype)
+            state[f"{self.names[0]}.weight"] *= digits.CALM
             x = self.tokens(draw, dtype=dtype)
             cases.append((self.get(self.head(submission, state, dtype=dtype), x), self.right(x, state), dtype))
         for got, expected, dtype in cases:

@@ -27,6 +27,8 @@ from ....checks.api import (
     on_cuda,
     on_meta,
     parameters,
+    plausible,
+    reacts,
     refuses,
     shape,
     stayed_on_cuda,
@@ -37,7 +39,7 @@ from ....checks.gates import easy_case
 from ....checks.proxies import Proxy, StudentError
 from ...reference import heads as reference
 from ...reference import qkv
-from .. import easy_cases
+from .. import digits, easy_cases
 
 PARTS = reference.PARTS
 FINE = 1e-10  # of float64, which a constant of 1e-9 in a denominator exceeds
@@ -178,8 +180,8 @@ def dropped_in_heads(still, first, second, sizes, kinds, p=DROPPED):
 
     `still` (eval mode), `first` and `second` (train mode with dropout `p`) are outputs (b, n, h·w) for values that are
     all 1 and weights that are equal for all tokens of the query's own kind. `kinds` is (b, n), half of each. With
-    b·h·n/2·(n/2+1) = 576 weights the share that is kept has a standard deviation of 0.018, so the probability of being
-    off by 0.11, six standard deviations, is below 1e-8. It is far less likely still that two calls or two heads drop
+    b·h·n/2·(n/2+1) = 576 weights the share that is kept tells p (`plausible`). It is far less likely still that two
+    calls or two heads drop
     the same weights, that each token keeps all or none, or, for a `p` of 0.8, that none of the 2·b·h tokens that see
     but one of their kind loses it.
     """
@@ -208,9 +210,9 @@ def dropped_in_heads(still, first, second, sizes, kinds, p=DROPPED):
         kept.append(whole[..., 0])
     if torch.equal(*kept) or torch.equal(kept[0][..., 0], kept[0][..., 1]):
         raise CheckFailed("Two calls, or two heads, drop exactly the same weights.")
-    share = kept[0].sum().item() / (sizes.heads * seen.sum().item())
-    if abs(share - (1 - p)) > 0.11:
-        raise CheckFailed(f"With dropout = {p} a share of {share:.2f} of the weights is kept.")
+    many, all_weights = int(kept[0].sum()), sizes.heads * int(seen.sum())
+    if not plausible(many, all_weights, 1 - p):
+        raise CheckFailed(f"With dropout = {p} a share of {many / all_weights:.2f} of the weights is kept.")
 
 
 def refuses_to_divide(submission, layout, sizes):
@@ -374,6 +376,7 @@ class HeadChecks:
         layout, sizes, cases = self.layout, self.layout.plain_sizes, []
         for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
             state, x = plain(draw, sizes, dtype=dtype), tokens(draw, sizes, dtype=dtype)
+            state["query.weight"] *= digits.CALM
             got = self.output(self.module(submission, state, sizes, dtype), x)
             cases.append((got, layout.right(x, state, sizes), dtype))
         for got, expected, dtype in cases:
@@ -456,19 +459,21 @@ class CausalHeadChecks(HeadChecks):
     def test_no_looking_ahead(self, submission, draw):
         """No token's output depends on a later token, and each depends on all tokens before it."""
         sizes = self.layout.plain_sizes
-        module = self.averages(submission, draw)
-        x, new = tokens(draw, sizes), tokens(draw, sizes)
-        changed = []
+        self.averaging(submission, draw)
+        state, x, new = plain(draw, sizes), tokens(draw, sizes), tokens(draw, sizes)
+        module, others = self.module(submission, state, sizes), []
         for position in range(sizes.n):
-            other = x.clone()
-            other[:, position] = new[:, position]
-            changed.append(self.output(module, other))
-        output = tensor(self.output(module, x))
-        for position, got in enumerate(changed):
-            shape(got, output.shape)
+            others.append(x.clone())
+            others[-1][:, position] = new[:, position]
+        changed = [self.output(module, other) for other in others]
+        output, expected = tensor(self.output(module, x)), self.layout.right(x, state, sizes)
+        shape(output, expected.shape)
+        for position, (got, other) in enumerate(zip(changed, others, strict=True)):
+            shape(got, expected.shape)
             close(got[:, :position], output[:, :position].double(), "the output of tokens before the one that changed")
-            if ((got - output)[:, position:].abs().amax(-1) < 1e-7).any():
-                raise CheckFailed("There is a token whose output stays the same when it or a token before it changes.")
+            says = "There is a token whose output stays the same when it or a token before it changes."
+            since, right = slice(position, None), self.layout.right(other, state, sizes)
+            reacts(output[:, since], got[:, since], expected[:, since], right[:, since], says)
 
     @check("mode", points=0.5)
     def test_dropout(self, submission, draw):

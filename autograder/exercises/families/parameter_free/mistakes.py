@@ -142,7 +142,8 @@ CARE = {
         CHECK="if {X}.dim() != {RANK}:\n{INDENT}    return None",
     ),
     "asks-what-the-input-holds": shared(
-        "An `if` asks what the input holds, which a tensor on `meta` can't tell: no value needs to be looked at here.",
+        "What the input holds is looked at (by an `if`, an `assert` or `.item()`), and a tensor on `meta` can't tell:"
+        " no value needs to be looked at here.",
         CHECK='if torch.isnan({X}).any():\n{INDENT}    raise ValueError("NaN")\n{INDENT}{CHECK}',
     ),
     **attention.some("input-changed-in-place"),

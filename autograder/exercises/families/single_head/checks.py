@@ -27,7 +27,7 @@ from ....checks.api import (
 from ....checks.gates import easy_case
 from ....checks.proxies import StudentError
 from ...reference import qkv
-from .. import easy_cases
+from .. import digits, easy_cases
 
 N, D_OUT = 5, 7  # not 4, whose root is also its half: 2 / √4 would be no scale at all, and 1 / (2 * √4) one by 4
 MANY, WIDE = 70, 33  # tokens and features of a larger input
@@ -212,6 +212,7 @@ class SingleHeadChecks:
         (d_in, d_out), cases = self.sizes_of_dtypes, []
         for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
             state, x = self.weights(draw, d_in, d_out, dtype=dtype), self.twice(draw.normal(N, d_in, dtype=dtype))
+            state[f"{self.names[0]}.weight"] *= digits.CALM
             cases.append((output_of(self.head(submission, state, dtype)(x)), self.right(x, state), dtype))
         for got, expected, dtype in cases:
             close(got, expected, dtype=dtype, tolerance=EXACT if dtype is torch.float64 else None)

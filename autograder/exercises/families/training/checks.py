@@ -195,7 +195,7 @@ def same_losses(submission, got, right, what, tolerance=1e-6):
     wrong = (got - right).abs() > tolerance * right.abs().max()
     if wrong.any() or not torch.isfinite(got).all():
         step = int((wrong | ~torch.isfinite(got)).nonzero()[0])
-        raise CheckFailed(f"The loss of step {step + 1} {what} should be {right[step]:.5f}, but it is {got[step]:.5f}.")
+        raise CheckFailed(f"The loss of step {step + 1} {what} should not be {got[step]:.5f}.")
 
 
 def same_weights(model, state, what, tolerance=1e-6):

@@ -1,0 +1,87 @@
+"""No right answer loses a point by chance, and no other one a point for what its mistake does not touch."""
+
+import math
+
+import pytest
+import torch
+
+from autograder.checks import api
+from autograder.checks.proxies import Local
+from autograder.checks.runner import Graders
+from autograder.mistakes.bank import bank, namespace_of, right_answer
+from autograder.mistakes.name_check import cells_for
+
+
+@pytest.fixture(scope="module")
+def graders():
+    return Graders()
+
+
+def solution(exercise):
+    cells = [cell.source for cell in cells_for(exercise, right_answer(exercise))]
+    return Local(namespace_of(exercise, *cells), cells[-1])
+
+
+@pytest.mark.parametrize("exercise, seed", [("LatentAttention", 205808341910916)])
+def test_the_solution_gets_full_marks_where_random_weights_hide_a_token(graders, exercise, seed):
+    assert [check.message for check in graders.run(exercise, solution(exercise), seed).failed()] == []
+
+
+def test_a_change_that_rounding_may_hide_is_asked_of_nobody():
+    before, little, clear = torch.zeros(3, 4), torch.full((3, 4), 1e-5), torch.full((3, 4), 0.1)
+    right = torch.ones(3, 4).double()
+    api.reacts(before, before, right, right + 1e-5, "it stays the same")
+    api.reacts(before, clear, right, right + 0.1, "it stays the same")
+    api.reacts(before, little, right, right + 0.1, "it stays the same")
+    with pytest.raises(api.CheckFailed, match="it stays the same"):
+        api.reacts(before, before, right, right + torch.tensor([[0.0], [0.1], [0.0]]), "it stays the same")
+
+
+# --- the rates of checks that draw -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("total, chance", [(544, 0.75), (576, 0.75), (576, 0.2), (1024, 0.2)])
+def test_shares_are_rejected_less_often_than_once_in_a_million(total, chance):
+    """Of the weights that the checks of dropout look at; the sum is exact, since it is over all counts."""
+    counts = torch.arange(total + 1)
+    log_chances = torch.distributions.Binomial(total, torch.tensor(chance).double()).log_prob(counts.double())
+    rejected = torch.tensor([not api.plausible(int(count), total, chance) for count in counts])
+    rate = log_chances[rejected].exp().sum().item()
+    assert 0 < rate < api.CHANCE
+    assert not api.plausible(int(total * (chance - 0.15)), total, chance), "another share is seen"
+
+
+RATES = {
+    "causal_head: 96 single weights are all kept, or none": 0.2**96 + 0.8**96,
+    "many_heads: none of 16 tokens that see one of their kind loses it": 0.2**16,
+    "get_batch: two batches of 240 from 2400 starts hold none twice": math.prod(1 - i / 2400 for i in range(240)) ** 2,
+    "get_batch: two batches of 8 from 1996 starts are the same": 1996.0**-8,
+    "train: 4 batches of 5 from 3 blocks hold one block each": (3 * 3.0**-5) ** 4,
+    "train: 12 batches of 32 from 3 blocks hold even numbers of each": ((1 + 3 * 3.0**-32) / 4) ** 12,
+    "train: two batches of 3 from 56 starts are the same, twice, in one of four comparisons": 4 * (6 * 56.0**-3) ** 2,
+}
+
+
+@pytest.mark.parametrize("what", RATES)
+def test_coincidences_are_rarer_than_one_in_a_million(what):
+    assert RATES[what] < 1e-6
+
+
+# --- what a check takes points for, and what it says ------------------------------------------------
+
+
+def test_a_query_that_sees_nothing_costs_no_point_among_extreme_scores(graders):
+    run = graders.run("attention", bank("attention")["nan-in-empty-rows"].local(), 1)
+    assert {"test_nothing_to_attend_to"} <= {check.name for check in run.failed()}
+    assert "test_extreme_scores_with_a_mask" not in {check.name for check in run.failed()}
+
+
+def test_gradients_that_pile_up_are_not_blamed_on_the_generator(graders):
+    run = graders.run("train", bank("train")["gradients-pile-up"].local(), 1)
+    assert "test_steps" in {check.name for check in run.failed()}
+    assert "test_generator" not in {check.name for check in run.failed()}
+
+
+def test_a_softmax_for_vectors_alone_is_not_praised_for_slices_side_by_side(graders):
+    run = graders.run("softmax", bank("softmax")["keepdim-forgotten"].local(), 1)
+    assert "test_large_scores_beside_mild_ones" in {check.name for check in run.failed()}
