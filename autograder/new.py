@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import course as courses
 from .errors import UsageError
-from .nbgrader import rules
+from .nbgrader import for_students
 from .nbgrader.points import HEADING, ROW, TOTAL
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -16,8 +16,11 @@ LONGEST = 40  # characters of a name: ids of cells are made from it, and may hav
 MINUTES = re.compile(r"(?P<number>\d+)(?P<end>\D*)$")  # in the last field of a table row
 
 
-def course(folder: str) -> str:
-    """Make a small course in a folder that is empty or does not exist; returns a message. Raises UsageError."""
+def course(folder: str, attention: bool = False) -> str:
+    """Make a course in a folder that is empty or does not exist; returns a message. Raises UsageError.
+
+    It is a small one to start from or, with `attention`, the kit's own.
+    """
     place, kits_own = Path(folder), courses.kits_own()
     if place.is_symlink() or place.exists() and not (place.is_dir() and not any(place.iterdir())):
         raise UsageError(f"{folder} is there already and is not empty: choose another folder.")
@@ -26,11 +29,18 @@ def course(folder: str) -> str:
     if kits_own is None:
         raise UsageError("This kit was installed without its own course, whose nbgrader_config.py is needed.")
     title = place.resolve().name
-    shutil.copytree(TEMPLATES / "course", place, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    ignored = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(TEMPLATES / ("attention" if attention else "course"), place, dirs_exist_ok=True, ignore=ignored)
     _fill(place / "README.md", "TITLE", title)
-    shutil.copy(kits_own / "source" / rules.SOURCE, place / "source")
     config = (kits_own / "nbgrader_config.py").read_text(encoding="utf-8")
-    config = re.sub(r'course_id = ".*"', f'course_id = "{re.sub(r"[^A-Za-z0-9_-]+", "_", title)}"', config)
+    if attention:
+        shutil.copytree(kits_own / "source", place / "source", ignore=ignored)
+    else:
+        for name in for_students.RELEASED:
+            shutil.copy(kits_own / "source" / name, place / "source")
+        readme = place / "source" / for_students.README
+        readme.write_text(re.sub("^# .*", lambda _: f"# {title}", readme.read_text(encoding="utf-8")), encoding="utf-8")
+        config = re.sub(r'course_id = ".*"', f'course_id = "{re.sub(r"[^A-Za-z0-9_-]+", "_", title)}"', config)
     (place / "nbgrader_config.py").write_text(config, encoding="utf-8")
     written = sorted(str(path) for path in place.rglob("*") if path.is_file())
     return (

@@ -12,6 +12,7 @@ from autograder import cli, course, new
 from autograder.doctor import course as looks
 from autograder.doctor import finding, machine
 from autograder.errors import UsageError
+from autograder.grading import faults
 
 NAME = "01_first"
 HINTS = "".join(f"<details><summary>Hint {n}</summary>{text}</details>" for n, text in enumerate(("Look.", "TODO"), 1))
@@ -63,7 +64,13 @@ def test_a_new_course_goes_through_with_a_skeleton_in_it(place, capsys):
     for lack in ("0 of 3 hints", "doubled has 1 right answer ", "doubled has no mistakes", "TODO is left in 4 cells"):
         assert lack in told
     assert "rescale" not in told
-    for well in ("belongs to an exercise", "gives nothing away", "points add up", "a stub gets no points", "are named"):
+    for well in (
+        "belongs to an exercise",
+        "gives nothing away",
+        "its visible checks",
+        "a stub gets no points",
+        "are named",
+    ):
         assert re.search(f"✓ .*{well}", told), told
 
 
@@ -75,6 +82,19 @@ def test_a_new_course_is_not_made_where_something_is(place, tmp_path):
     (tmp_path / "empty").mkdir()
     new.course(str(tmp_path / "empty"))
     assert 'course_id = "empty"' in (tmp_path / "empty" / "nbgrader_config.py").read_text()
+
+
+def test_the_kits_own_course_can_be_had_to_teach_with(tmp_path, monkeypatch):
+    said = new.course(str(tmp_path / "taught"), attention=True)
+    assert "autograder build" in said and "demo" not in said
+    monkeypatch.chdir(tmp_path / "taught")
+    course.forget()
+    assert course.here() == tmp_path / "taught"
+    assert [*course.assignments()] == [*course.assignments(course.kits_own())]
+    assert course.folder_of("attention").parent == course.EXERCISES
+    readme = (tmp_path / "taught" / "README.md").read_text(encoding="utf-8")
+    assert readme.startswith("# taught\n") and "--bundle" in readme
+    assert 'course_id = "attention"' in (tmp_path / "taught" / "nbgrader_config.py").read_text()
 
 
 @pytest.mark.parametrize("name", ["", "a b", "2nd", "for", "é", "a" * 41, "rescale", "setup", "taken"])
@@ -120,7 +140,7 @@ def edit(place, change):
 def found(place):
     """What is found without grading anything."""
     assignment = course.find_assignment("01")
-    looked = (looks._what_is_graded, looks._hints, looks._todo)
+    looked = (faults.of_cells, looks._hints, looks._todo)
     return [line for look in looked for line in look(assignment)]
 
 
@@ -165,12 +185,14 @@ def test_a_stub_that_scores_and_a_mistake_that_nobody_sees_are_found(place, caps
     (folder / "mistakes.py").write_text(mistakes + none)
     (folder / "answers" / "wrong.py").write_text("def rescale(x):\n    return x\n")
     edit(place, lambda cells: cells["rescale-solution"].update(source=STUB))
-    assert autograder(place, "build")[0] == 0
+    refused = "01_first: rescale as it is released gets 1 of 4 points: test_free in rescale/checks.py must not pass it."
+    code, _, said = autograder(place, "build")
+    assert (code, said) == (2, f"autograder: {refused}\n") and not (place / "release").exists()
     course.forget()
     assert main("doctor") == 1
     out = capsys.readouterr().out
     for lack in (
-        "rescale as it is released gets 1 of 4 points: test_free should",
+        refused,
         "the mistake none of rescale gets full marks",
         "the right answer wrong of rescale fails test_values",
     ):

@@ -1,41 +1,65 @@
 """Builds assignments: updates their points and makes sure that they can be graded; nbgrader does the rest."""
 
-from collections.abc import Iterator, Sequence
+import functools
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from .. import course
 from ..course import Assignment
-from ..grading import gate
+from ..grading import faults, gate
 from ..grading.grader import Grader
+from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
-from . import changing, colab, points, rules
+from . import changing, colab, for_students, options, points
 from .runs import NbgraderCourse
 
 
-def build(root: Path, names: Sequence[str], runs: NbgraderCourse) -> Iterator[str | Assignment]:
+def build(
+    root: Path, names: Sequence[str], runs: NbgraderCourse, made: dict[str, str] | None = None
+) -> Iterator[str | Assignment]:
     """Make release/ and solutions/ for assignments; yields sentences on what has changed, and each finished assignment.
+
+    `made` gets the SHA-256 of each file of release/ that was made, by its path in the course.
 
     Raises CourseError if an assignment could not be graded as it is, before anything of it is released.
     """
-    wanted = points.configured(runs.config)
+    gate.refuse(faults.of_source(root / "source"))
+    wanted = options.points_wanted(runs.config)
     colab.configured(runs.config)  # raises now if it is no address
     known = {name: _known(runs, name) for name in names}
     with Grader(WarmParent(level=jail.own_level())) as grader:
         for name in names:
             path = course.assignments(root)[name].path
-            gate.require_graders(course.assignments(root)[name])
+            for_students.require_publishable(path)
+            gate.require_cells(course.assignments(root)[name])
             changing.require_possible(known[name], course.assignments(root)[name])
+            with runs.gradebook() as gradebook:
+                changing.require_own_name(gradebook, course.assignments(root)[name], course.assignments(root))
             yield from points.write(path, grader.worth(), wanted)
         course.forget()  # it was read before the points were written
+        results = Store(root)
         for name in names:
-            gate.require(course.assignments(root)[name], grader.grade_solution, wanted, Store(root))
+            seed = Rounds(results, name).first()
+            judge = functools.partial(grader.grade_trial, seed=seed)
+            gate.require(course.assignments(root)[name], judge, wanted, results, seed)
+        for name in names:
             yield from changing.notes(known[name], course.assignments(root)[name])
             runs.build(name)
+            _note(root, (Path(root) / "release" / name).rglob("*"), made)
             yield course.assignments(root)[name]
-    rules.release(Path(root))
+    _note(root, for_students.release(Path(root)), made)
     points.write_readme(Path(root) / "README.md", {n: a.points for n, a in course.assignments(root).items()})
+
+
+def _note(root: Path, paths: Iterable[Path], made: dict[str, str] | None) -> None:
+    """Keep what the files with these paths hold, right after they were made; hidden files are not for students."""
+    for path in paths:
+        place = path.relative_to(root)
+        if made is not None and path.is_file() and not path.is_symlink() and not place.as_posix().count("/."):
+            made[place.as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _known(runs: NbgraderCourse, name: str) -> changing.Known | None:

@@ -7,10 +7,11 @@ Formgrader; each answer has a link to it there, if the address of a running one 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -19,30 +20,40 @@ from ..errors import Unreadable
 from ..grading import store
 from ..report.groups import cells_of, code_of, shown
 from ..report.pages import environment
+from ..submission.written import elsewhere, is_blank
 from .safe_markdown import with_formulas
 
 if TYPE_CHECKING:
     from ..report.standing import Mark, Member, Roster
     from ..submission.read import StrPath
+    from ..submission.restore import RestoredCell
+    from ..submission.written import ReleasedCell
 
 SCHEME = re.compile(r"### BEGIN (SOLUTION|MARK SCHEME)\n(.*?)\n### END \1", re.DOTALL)
 FLAGGED = (
     "Code, whose points the checks give. The gradebook says that a person has to look at it: because a check of it"
     " ended by a mistake of its own, or because its points were changed by hand and it was graded again."
 )
+NOTHING = Markup("<p><em>Nothing was answered.</em></p>")
+GONE = Markup("<p><em>The notebook is not in autograded/ any more.</em></p>")
+ELSEWHERE = "These cells are the student’s own or changed, so the answer may be here:"
+NOT_FOUND = "Look at the answers to the other questions: it may be in one of them."
+PICTURE = Markup("<p><em>It has a picture, which only the notebook in submitted/ shows.</em></p>")
+PICTURES = re.compile(r"!\[|<img\b", re.IGNORECASE)
+NOT_SHOWN = re.compile(r"!\[|<[a-zA-Z!?]|^\s*\[[^\]\n]*\]:", re.MULTILINE)  # pictures, HTML, comments of Markdown
 LONGEST = 20_000  # characters of an answer that is shown
+MOST_CELLS = 20  # other cells of a student that are shown
 CELLS = 3  # Markdown cells of a question, at most
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A student's answer to a question, as HTML; `empty` if it is as it was released."""
+    """A student's answer to a question, as HTML."""
 
     member: Member
     mark: Mark
     html: Markup
     link: str
-    empty: bool
 
 
 @dataclass(frozen=True)
@@ -69,15 +80,16 @@ def render(root: StrPath, assignment: course.Assignment, roster: Roster, formgra
     """The page as HTML text."""
     asked = course.cells_in(assignment.path)
     answers = {cell: [] for cell in _cells(assignment, roster)}
+    released = store.Store(root).released(assignment.name)
     for one in roster.handed_in if answers else ():
-        texts = _texts(root, assignment, one.student, answers)
+        cells = _cells_of(root, assignment, one.student)
+        shown, places = _answers(assignment, one, cells, released), _places(cells)
+        page = f"{formgrader}formgrader/submissions/{quote(one.page)}/" if formgrader and one.page else ""
         for cell, found in answers.items():
             mark = one.mark(cell)
             if mark is not None:
-                link = f"{formgrader}formgrader/submissions/{one.page}/" if formgrader and one.page else ""
-                text = texts.get(cell)
-                empty = text is not None and text[2]
-                found.append(Answer(one, mark, _as_html(text), link, empty))
+                link = page and f"{page}?index={places.get(cell, 0)}#{quote(cell)}"
+                found.append(Answer(one, mark, shown.get(cell, GONE), link))
     questions = []
     for number, cell in enumerate(asked):
         name = _grade_id(cell)
@@ -122,38 +134,78 @@ def _scheme(cell: Mapping[str, Any]) -> Markup:
     return _markdown("\n\n".join(found[1] for found in SCHEME.findall(course.source_of(cell))))
 
 
-def _texts(
-    root: StrPath, assignment: course.Assignment, student: str, wanted: Mapping[str, object]
-) -> dict[str, tuple[str, str, bool]]:
-    """By cell: (type, text, whether it is as it was released) of a student's answers, as far as they can be read."""
-    exercises = {e.grade_id: e.name for e in assignment.exercises}
+def _cells_of(root: StrPath, assignment: course.Assignment, student: str) -> list[RestoredCell]:
+    """A student's cells as they were graded; none if the notebook cannot be read."""
     try:
-        cells = cells_of(root, assignment, student)
+        return cells_of(root, assignment, student)
     except Unreadable:
-        return {}
-    found = {}
-    for cell in cells:
-        name = cell.known.grade_id if cell.known else ""
-        if name not in wanted or cell.known is None:
-            continue
-        if name in exercises:
-            code = code_of(cells, exercises[name])
-            found[name] = "code", shown(code), not code
-        else:
-            released = SCHEME.sub("", cell.known.source).strip() or "YOUR ANSWER HERE"
-            found[name] = cell.cell_type, cell.source, cell.source.strip() in ("", released, "YOUR ANSWER HERE")
+        return []
+
+
+def _places(cells: Sequence[RestoredCell]) -> dict[str, int]:
+    """By grade id: which of the fields on Formgrader's page is for the points of that cell, from 0.
+
+    A graded cell has a field for points and one for extra credit, and each cell to write into one for a comment.
+    """
+    found, number = {}, 0
+    for known in (cell.known for cell in cells if cell.known):
+        if known.grade:
+            found[known.grade_id] = number
+        number += 2 * known.grade + known.solution
     return found
 
 
-def _as_html(text: tuple[str, str, bool] | None) -> Markup:
-    if text is None:
-        return Markup("<p><em>The notebook is not in autograded/ any more.</em></p>")
-    kind, source, empty = text
-    if empty:
-        return Markup("<p><em>Nothing was answered.</em></p>")
+def _answers(
+    assignment: course.Assignment, one: Member, cells: Sequence[RestoredCell], released: Collection[ReleasedCell]
+) -> dict[str, Markup]:
+    """A student's answers by cell, as HTML."""
+    exercises = {e.grade_id: e.name for e in assignment.exercises}
+    found = {}
+    for cell in cells:
+        name = cell.known.grade_id if cell.known else ""
+        if name in exercises:
+            code = shown(code_of(cells, exercises[name]))
+            found[name] = _code(code) if code else NOTHING
+        elif name:
+            written = Markup() if is_blank(cell, released) else _as_html(cell)
+            mark = one.mark(name)
+            if mark and mark.auto is None:  # something was written, here or elsewhere
+                others = elsewhere(cells, assignment, name, released)
+                if written:
+                    others = [other for other in others if other.cell_type != "code"]
+                written += _others(others[:MOST_CELLS], len(others) - MOST_CELLS, bool(written))
+            found[name] = written or NOTHING
+    return found
+
+
+def _others(cells: Sequence[RestoredCell], more: int, is_answered: bool) -> Markup:
+    """What a student wrote in other cells, some of which may be the answer."""
+    shown = Markup("").join(map(_as_html, cells))
+    if more > 0:
+        shown += Markup("<p><em>… and {} more cells: Formgrader shows them.</em></p>").format(more)
+    if is_answered:
+        what = "Other cells that the student wrote or changed"
+        return Markup("<details><summary>{}</summary>{}</details>").format(what, shown) if shown else Markup()
+    said = Markup("<p><em>The answer’s own cell is empty, as released, or deleted. {}</em></p>")
+    return said.format(ELSEWHERE if shown else NOT_FOUND) + shown
+
+
+def _as_html(cell: RestoredCell) -> Markup:
+    """A cell, with its source where a page does not show all of it."""
+    source = cell.source
     if len(source) > LONGEST:
         source = source[:LONGEST] + "\n\n… (cut off here; Formgrader shows all of it)"
-    return _markdown(source) if kind == "markdown" else Markup(f"<pre><code>{Markup.escape(source)}</code></pre>")
+    if cell.cell_type != "markdown":
+        return _code(source)
+    made = _markdown(source)
+    if not NOT_SHOWN.search(source) and made.striptags().strip():
+        return made
+    picture = PICTURE if PICTURES.search(source) else Markup()
+    return made + picture + Markup("<p><em>As it was written:</em></p>") + _code(source)
+
+
+def _code(source: str) -> Markup:
+    return Markup(f"<pre><code>{Markup.escape(source)}</code></pre>")
 
 
 def _markdown(text: str) -> Markup:

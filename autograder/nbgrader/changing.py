@@ -7,6 +7,7 @@ added or removed cell, after it has removed the release.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,12 +57,21 @@ class Known:
 
 
 def known(gradebook: Gradebook, name: str) -> Known | None:
-    """What the gradebook knows of an assignment; None if it does not know it."""
+    """What the gradebook knows of an assignment; None if it does not know it.
+
+    Raises UsageError if the assignment of that name is another course's, whose students it would mix with these.
+    """
     try:
         notebook: Any = gradebook.find_notebook(name, name)
         others: Any = gradebook.find_assignment(name)
     except MissingEntry:
         return None
+    if others.course_id != gradebook.course_id:
+        raise UsageError(
+            f"The gradebook's {name} belongs to the course {others.course_id!r}, and this is {gradebook.course_id!r}."
+            " In nbgrader_config.py, set c.CourseDirectory.course_id back, or give this course a gradebook of its own"
+            " (c.CourseDirectory.db_url)."
+        )
     graded = [*notebook.grade_cells, *notebook.task_cells]
     answers = [*notebook.solution_cells, *notebook.task_cells]
     marks = gradebook.db.scalars(
@@ -96,8 +106,12 @@ def require_build(gradebook: Gradebook, assignment: Assignment) -> None:
     locked = [c.grade_id for c in assignment.cells if c.locked and not ORIGINAL.search(c.source)]
     points = {c.grade_id: c.points for c in assignment.cells if c.grade}
     has_changed = there.sources.keys() != expected.keys() or any(there.sources[n] != expected[n] for n in locked)
-    if has_changed or any(there.graded.get(name) != worth for name, worth in points.items()):
-        raise UsageError(f"The source of {assignment.name} has changed since it was built. {_build_first(assignment)}")
+    if has_changed or there.graded != points:
+        only_there = sorted(there.graded.keys() - points.keys())
+        what = f": the cell {only_there[0]!r} is no longer graded in it" if only_there else ""
+        raise UsageError(
+            f"The source of {assignment.name} has changed since it was built{what}. {_build_first(assignment)}"
+        )
 
 
 def require_possible(there: Known | None, assignment: Assignment) -> None:
@@ -120,6 +134,25 @@ def require_possible(there: Known | None, assignment: Assignment) -> None:
             f"{name}: {handed_in}, and the {what} gone from the source or no longer graded, to which their points or"
             f" comments belong. {GO_ON}"
         )
+
+
+def require_own_name(gradebook: Gradebook, assignment: Assignment, names: Collection[str]) -> None:
+    """Raises CourseError for an assignment that was renamed after somebody had handed in.
+
+    `names` are those of all assignments in the course's source.
+    """
+    if known(gradebook, assignment.name) is not None:
+        return
+    graded = {c.grade_id for c in assignment.cells if c.grade}
+    others: Any = gradebook.assignments
+    for other in others:
+        there = None if other.name in names else known(gradebook, other.name)
+        if there and there.students and graded and there.graded.keys() == graded:
+            raise CourseError(
+                f"{assignment.name} has the cells of {other.name}, which is gone from source/, and"
+                f" {_handed_in(there.students)}: they would lose their points. Give the folder and its notebook the"
+                f" name {other.name} again."
+            )
 
 
 def notes(there: Known | None, assignment: Assignment) -> list[str]:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from ..course import BADGE
 from ..errors import CourseError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def badge(address: str, assignment: str, notebook: str) -> str:
     """The Markdown that opens a released notebook in Colab, with an empty line after it; "" without an address."""
     if not address:
         return ""
-    return f"[![Open in Colab]({PICTURE})]({address}/{quote(assignment)}/{quote(notebook)}.ipynb)\n\n"
+    return f"{BADGE}{PICTURE})]({address}/{quote(assignment)}/{quote(notebook)}.ipynb)\n\n"
 
 
 def welcome(cells: Sequence[Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbgrader.api import MissingEntry
 
+from ..grading.rounds import Rounds
 from ..grading.store import Store
 
 if TYPE_CHECKING:
@@ -41,12 +42,15 @@ def export(self: CsvExportPlugin, gradebook: Any) -> None:
     path = self.to or "grades.csv"
     self.log.info("Exporting grades to %s", path)
     coursedir = getattr(self.parent, "coursedir", None)
-    dropped = Store(coursedir.root).dropped() if coursedir else set()
+    results = Store(coursedir.root) if coursedir else None
+    dropped = results.dropped() if results else set()
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write(line(COLUMNS))
         for assignment in gradebook.assignments:
             if self.assignment and assignment.name not in map(str, self.assignment):
                 continue
+            if results:
+                Rounds(results, assignment.name).give_out()
             for student in gradebook.students:
                 if student.id not in dropped and (not self.student or student.id in map(str, self.student)):
                     file.write(line(row(gradebook, assignment, student)))

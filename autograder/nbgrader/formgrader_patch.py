@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 
 from tornado.web import HTTPError
 
+from . import private_names
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -30,6 +32,8 @@ def apply() -> None:
     if f"{PACKAGE}.handlers" not in sys.modules:
         return
     handlers = sys.modules[f"{PACKAGE}.handlers"]
+    if handlers.BaseHandler.render is not render:
+        private_names.require(private_names.OF_FORMGRADER)
     handlers.BaseHandler.render = render
     handlers.SubmissionFilesHandler.content_security_policy = NOTHING_ACTS
     if handlers.FormgraderHandler.get.__name__ != "get_from_here":

@@ -35,6 +35,7 @@ from ..report.standing import due_with
 from ..submission import files
 from ..submission.answers import answers_of, unchanged
 from ..submission.restore import restore
+from ..submission.written import unanswered
 from . import penalties, preprocessors
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ class GradebookWriter:
             for n in found.notebooks
         }
         self.exercises = {e.grade_id: e.name for e in assignment.exercises}
+        self.released = results.released(assignment.name)
         self.waiting: list[Row] = []
         self.due, self.is_kept = time.monotonic() + SECONDS, False
         self.unrecorded: list[tuple[str, str]] = []
@@ -230,8 +232,9 @@ class GradebookWriter:
             raise _for_one(error) from None
         grades: Grades = {}
         comments: Comments = {}
+        blank = unanswered(cells, self.assignment, self.released)
         for cell in notebook.cells:
-            self._assess(cell, graded.verdict, grades, comments)
+            self._assess(cell, graded.verdict, blank, grades, comments)
         _, recorded = self.results.latest_of(self.assignment.name, student)
         before, answers = preprocessors.answers_in(recorded), answers_of(cells)
         same = {name for name in grades if unchanged(before, answers, name, name in self.exercises)}
@@ -240,18 +243,18 @@ class GradebookWriter:
         if self.due < time.monotonic() or (len(self.waiting) >= MANY and not self.is_kept):
             self.flush()
 
-    def _assess(self, cell: NotebookNode, verdict: Verdict, grades: Grades, comments: Comments) -> None:
+    def _assess(
+        self, cell: NotebookNode, verdict: Verdict, unanswered: set[str], grades: Grades, comments: Comments
+    ) -> None:
         """Set what SaveVerdict would set: the points of a grade cell, the comment on a solution cell."""
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
         if utils.is_grade(cell):
-            outcome = verdict.exercise(self.exercises.get(name))
-            if name in self.exercises:
-                grades[name] = preprocessors.score_of(outcome)
+            if name in self.exercises or preprocessors.is_by_code(cell):
+                grades[name] = preprocessors.score_of(name, verdict.exercise(self.exercises.get(name)))
             else:
-                grades[name] = utils.determine_grade(cell, self.converter.log)[0]
+                grades[name] = 0.0 if name in unanswered else None
         if utils.is_solution(cell):
-            unchanged = cell.metadata.nbgrader.get("checksum") == utils.compute_checksum(cell)
-            comments[name] = "No response." if unchanged else None
+            comments[name] = preprocessors.comment_on(cell, unanswered)
 
     def _write(self, student: str, notebook: NotebookNode) -> None:
         """Make autograded/STUDENT/NN/: the notebook and the files handed in beside it, overwritten by the source's."""

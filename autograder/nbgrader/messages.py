@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -37,6 +37,10 @@ HEADER = re.compile(rb"^content-[a-z-]+:[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE
 CONTAINER = re.compile(rb"^content-type:.*(?:multipart|message|=\?)", re.IGNORECASE | re.DOTALL)
 TOLD = re.compile(rb"^(?:from|subject|received):[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE)
 BLANK = re.compile(rb"\n\n")
+# what a header `From` says beside the address, and the rest of one that every mail server reads as the same address
+ASIDE = re.compile(r'"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)', re.DOTALL)
+ADDRESS = r"[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(?:\.[\w-]+)*"
+ONE_SENDER = re.compile(rf'[^<>,:;()"]*<\s*({ADDRESS})\s*>\s*|\s*({ADDRESS})\s*', re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -79,14 +83,23 @@ class Message:
 def sender(path: StrPath) -> Sender:
     """Who sent a message, and when. What cannot be read is left empty."""
     with open(path, "rb") as file:
-        head = BLANK.split(file.read(MAX_HEADERS).replace(b"\r\n", b"\n"), maxsplit=1)[0]
-    lines = [line[0] for line in TOLD.finditer(head) if len(line[0]) <= MAX_HEADER]
+        head = BLANK.split(file.read(MAX_HEADERS).replace(b"\r\n", b"\n").replace(b"\r", b"\n"), maxsplit=1)[0]
+    told = [line[0] for line in TOLD.finditer(head)]
+    lines = [line for line in told if len(line) <= MAX_HEADER]
     headers = BytesHeaderParser(policy=policy.default).parsebytes(b"\n".join([*lines, b"", b""]))
     found = _value(headers, "From")
     addresses = getattr(found, "addresses", ())
-    one = addresses[0] if len(addresses) == 1 else None
-    name, address = (one.display_name, one.addr_spec) if one else ("", "")
-    return Sender(_text(name), _text(address), _text(_value(headers, "Subject")), _taken_in(headers))
+    name = addresses[0].display_name if len(addresses) == 1 else ""
+    return Sender(_text(name), _address(told), _text(_value(headers, "Subject")), _taken_in(headers))
+
+
+def _address(lines: Iterable[bytes]) -> str:
+    """The sender's address; "" unless there is one header `From`, and nobody can read another address in it."""
+    senders = [line for line in lines if line[:5].lower() == b"from:"]
+    if len(senders) != 1 or len(senders[0]) > MAX_HEADER:
+        return ""
+    found = ONE_SENDER.fullmatch(ASIDE.sub(" ", senders[0][5:].decode("utf-8", "replace")))
+    return found[1] or found[2] if found else ""
 
 
 def _bounded(path: StrPath) -> bytes:

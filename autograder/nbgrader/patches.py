@@ -43,10 +43,20 @@ from sqlalchemy.engine import Engine
 
 from .. import course
 from ..errors import Unreadable, UserError
+from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..submission import files
 from ..submission.times import time_of
-from . import changing, exporting, formgrader_patch, preprocessors, safe_markdown, swapping
+from . import (
+    changing,
+    exporting,
+    for_students,
+    formgrader_patch,
+    preprocessors,
+    private_names,
+    safe_markdown,
+    swapping,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,8 +71,15 @@ _format_source = base.BaseConverter._format_source
 _find_all_files = base.find_all_files
 
 
+_are_applied = False
+
+
 def apply() -> None:
-    """Put the patches in place; doing it twice does no harm."""
+    """Put the patches in place; doing it twice does no harm. Exits if nbgrader has changed what they replace."""
+    global _are_applied
+    if not _are_applied:
+        private_names.require(private_names.NAMES)
+    _are_applied = True
     CourseDirectory.get_existing_timestamp = get_existing_timestamp
     Autograde.init_notebooks = GenerateFeedback.init_notebooks = init_notebooks
     GenerateAssignment.init_notebooks = init_source_notebooks
@@ -103,6 +120,8 @@ def init_notebooks(self: Any) -> None:
         with _in_one_sentence(self), _in_the_course(self):
             directory: Any = self.coursedir
             preprocessors.require_gate(directory.assignment_id, self.config, directory)
+    else:
+        Rounds(Store(self.coursedir.root), self.coursedir.assignment_id).give_out()
 
 
 def init_source_notebooks(self: Any) -> None:
@@ -111,6 +130,8 @@ def init_source_notebooks(self: Any) -> None:
     with _in_one_sentence(self), _in_the_course(self):
         course.forget()  # a server may have read it long ago
         assignment = course.assignments().get(self.coursedir.assignment_id)
+        if assignment is not None:
+            for_students.require_publishable(assignment.path)
         if assignment is None or getattr(self, "no_database", False):
             return
         with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
@@ -195,6 +216,8 @@ def copy_files(self: Any, assignment_id: str, student_id: str) -> None:
     kept = [tuple(os.path.relpath(path, source).split(os.sep)) for path in _find_all_files(source, exclude)]
     folder, target = self._format_source(assignment_id, student_id), self._format_dest(assignment_id, student_id)
     files.copy(folder, target, exclude, kept)
+    if said := files.left_out(folder):
+        self.log.warning("%s: %s", ascii(student_id)[1:-1], said)
 
 
 def get_existing_timestamp(self: CourseDirectory, dest_path: str) -> datetime | None:

@@ -15,24 +15,27 @@ from nbconvert.exporters import NotebookExporter
 from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
-from nbgrader.utils import is_solution
+from nbgrader.utils import compute_checksum, is_grade, is_solution
 from traitlets import Bool, Enum, Unicode
 
 from .. import course, verdict
 from ..errors import CourseError, UsageError
 from ..grading import gate, start, store
+from ..grading.rounds import Rounds
 from ..report import outcome_text
 from ..submission import files, read
 from ..submission.answers import answers_of, unchanged
 from ..submission.restore import ADDED, RestoredCell, restore
-from . import changing, points
+from ..submission.written import unanswered
+from . import changing, options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from nbformat import NotebookNode
 
     from ..grading.grader import Grader
+    from ..grading.trials import Trial
 
     Metadata = dict[str, dict[str, Any]]  # nbgrader's, by the name of a cell
 
@@ -157,12 +160,13 @@ class GradeInSandbox(NbGraderPreprocessor):
         about = nb.metadata.pop("autograder")
         assignment = course.assignments()[where["notebook"]]
         results = store.Store(course.root())
-        seed = results.seed(assignment.name)
+        rounds = Rounds(results, assignment.name)
         if about["problem"]:
-            problem, level = about["problem"], level_of(self)
+            problem, level, seed = about["problem"], level_of(self), rounds.seed()
             rejected = verdict.rejected("", assignment.exercises, problem, seed, assignment.name, level)
             graded = verdict.Graded(rejected)
         else:
+            seed = rounds.take({where["student"]: about["digest"]})[where["student"]]
             key = results.key(about["digest"], assignment.name, seed, self.device, level_of(self))
             graded = results.get(key) or (results.get_stopped(key) if self.settled else None)
             if graded is None or len(graded.cells) != len(cells):
@@ -170,6 +174,7 @@ class GradeInSandbox(NbGraderPreprocessor):
                 results.put(key, graded)
         resources["autograder"] = graded.verdict
         resources["autograder_answers"] = answers_of(cells)
+        resources["autograder_unanswered"] = unanswered(cells, assignment, results.released(assignment.name))
         write_outputs(nb.cells, cells, graded)
         return nb, resources
 
@@ -222,14 +227,16 @@ def require_gate(assignment: str, config: Any, directory: Any) -> None:
     device = settings.get("device", "cpu")
     level = verdict.UNSAFE if settings.get("unsafe", False) else settings.get("sandbox", verdict.FULL)
 
-    def grade_solution(found):
-        return warm_grader(level, device).grade_solution(found)
-
     look_again()
-    found = course.find_assignment(assignment)
+    found, results = course.find_assignment(assignment), store.Store(course.root())
+    seed = Rounds(results, found.name).first()
+
+    def judge(found: course.Assignment, trial: Trial) -> verdict.Verdict:
+        return warm_grader(level, device).grade_trial(found, trial, seed)
+
     with Gradebook(directory.db_url, directory.course_id) as gradebook:
         changing.require_build(gradebook, found)
-    gate.require(found, grade_solution, points.configured(config), store.Store(course.root()))
+    gate.require(found, judge, options.points_wanted(config), results, seed)
 
 
 def look_again() -> None:
@@ -263,11 +270,26 @@ def _warm_grader(sandbox: str, device: str, root: Path) -> Grader:
     return grader
 
 
-def score_of(outcome):
-    """The points of a graded cell; None if a person has to give them, because a check had a mistake of its own."""
+def score_of(cell: str, outcome: verdict.Outcome | None) -> float | None:
+    """The points of a graded cell of code; None if a person has to give them, because a check had a mistake of its own.
+
+    Raises CourseError if nothing was found out about it: what its visible check says is no grade.
+    """
     if outcome is None:
-        return 0.0
+        raise CourseError(f"The graded cell {cell!r} belongs to no exercise that was graded, so nothing is recorded.")
     return None if outcome.unjudged else outcome.score
+
+
+def is_by_code(cell: NotebookNode) -> bool:
+    """Whether a graded cell holds a check, and no answer that a person grades."""
+    return cell.cell_type == "code" and not is_solution(cell)
+
+
+def comment_on(cell: NotebookNode, unanswered: Collection[str]) -> str | None:
+    """nbgrader's comment on a solution cell in which nothing was written; None elsewhere."""
+    if is_grade(cell):
+        return "No response." if cell.metadata.nbgrader["grade_id"] in unanswered else None
+    return "No response." if cell.metadata.nbgrader.get("checksum") == compute_checksum(cell) else None
 
 
 def waits(auto: float | None, by_hand: float | None, waited: bool, same: bool) -> bool:
@@ -301,17 +323,24 @@ class SaveVerdict(SaveAutoGrades):
 
     def _add_score(self, cell: NotebookNode, resources: Any) -> None:
         name = cell.metadata.nbgrader["grade_id"]
-        exercise = {e.grade_id: e.name for e in course.exercises().values()}.get(name)
-        if exercise is None and cell.cell_type == "code" and not is_solution(cell):
-            raise CourseError(f"The graded cell {name!r} belongs to no exercise, so nothing is recorded.")
+        assignment = course.assignments()[self.notebook_id]
+        exercise = {e.grade_id: e.name for e in assignment.exercises}.get(name)
+        outcome = resources["autograder"].exercise(exercise)
+        score = score_of(name, outcome) if is_by_code(cell) or exercise else None
         grade: Any = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
         waited = grade.needs_manual_grade
-        if exercise is None:  # a written answer: graded by hand, or 0 if it is still the released text
-            super()._add_score(cell, resources)
+        if exercise is None:  # an answer for a person to grade, or 0 if there is none
+            grade.auto_score = 0.0 if name in resources["autograder_unanswered"] else None
         else:
-            grade.auto_score = score_of(resources["autograder"].exercise(exercise))
+            grade.auto_score = score
         same = unchanged(self.before, resources["autograder_answers"], name, exercise is not None)
         grade.needs_manual_grade = waits(grade.auto_score, grade.manual_score, waited, same)
+        self.gradebook.db.commit()
+
+    def _add_comment(self, cell: NotebookNode, resources: Any) -> None:
+        where = self.notebook_id, self.assignment_id, self.student_id
+        comment: Any = self.gradebook.find_comment(cell.metadata["nbgrader"]["grade_id"], *where)
+        comment.auto_comment = comment_on(cell, resources["autograder_unanswered"])
         self.gradebook.db.commit()
 
 

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution
+from traitlets import Unicode
 
 from .. import course
 from ..errors import CourseError
 from ..grading import gate
+from ..grading.store import Store
+from ..submission.written import released_cells
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -39,11 +42,17 @@ class MarkUnsolved(NbGraderPreprocessor):
 class ReleaseOriginals(ClearSolutions):
     """nbgrader's ClearSolutions, which also releases the buggy original of a fix exercise in place of a stub.
 
-    Raises CourseError for a notebook with a graded cell that has no checks.
+    Raises CourseError for a notebook with a cell that could not be graded.
     """
 
+    text_stub = Unicode(
+        course.PLACEHOLDER, help="What stands in the cell of a written answer: c.ClearSolutions.text_stub sets it, too."
+    ).tag(config=True)
+
     def preprocess(self, nb, resources):
-        gate.require_graders(course.parse(nb, f"{resources['nbgrader']['notebook']}.ipynb"))
+        assignment = course.parse(nb, f"{resources['nbgrader']['notebook']}.ipynb")
+        gate.require_cells(assignment, nb["cells"])
+        Store(course.root()).put_released(assignment.name, released_cells(assignment))
         return super().preprocess(nb, resources)
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:

@@ -15,9 +15,9 @@ from nbgrader.converters import Autograde, GenerateAssignment, GenerateSolution
 from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SAWarning
-from traitlets.config.loader import PyFileConfigLoader
+from traitlets.config.loader import Config, PyFileConfigLoader
 
-from ..errors import DISK, NbgraderError, NotRecorded
+from ..errors import DISK, CourseError, NbgraderError, NotRecorded
 from .feedback import Feedback
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class NbgraderCourse:
         # where a configuration has none of the patches, nbgrader runs `alembic` from the PATH to make a gradebook
         os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
         with self._in_root():
-            self.config = PyFileConfigLoader("nbgrader_config.py", path=self.root).load_config()
+            self.config = _config_in(self.root)
         for name, value in options.items():
             self.config.GradeInSandbox[name] = value
         self.directory = CourseDirectory(config=self.config, root=self.root)
@@ -124,6 +124,15 @@ class NbgraderCourse:
             yield
         finally:
             os.chdir(before)
+
+
+def _config_in(root: str) -> Config:
+    """What nbgrader_config.py sets, which is Python. Raises CourseError."""
+    try:
+        return PyFileConfigLoader("nbgrader_config.py", path=root).load_config()
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise CourseError(f"nbgrader_config.py cannot be read: {said}") from error
 
 
 def _of_database(error: BaseException | None) -> DBAPIError | None:

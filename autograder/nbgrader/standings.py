@@ -93,6 +93,15 @@ def roster_of(runs: NbgraderCourse, assignment: course.Assignment, dropped: Coll
     return Roster(sorted(members, key=lambda one: one.order), worth, by_hand)
 
 
+def enrolled(runs: NbgraderCourse) -> set[str]:
+    """The ids of the students of whom a roster said more than the id; none if there is no roster."""
+    named = Student.first_name, Student.last_name, Student.email, Student.lms_user_id
+    with runs.gradebook() as gradebook:
+        rows = gradebook.db.execute(select(Student.id, *named)).all()
+        gradebook.db.rollback()
+    return {id for id, *about in rows if any(about)}
+
+
 def _pages(gradebook: Gradebook, assignment: str) -> dict[str, str]:
     """By student: the number by which Formgrader knows the notebook."""
     submission, notebook = SubmittedAssignment.__table__, SubmittedNotebook.__table__

@@ -1,0 +1,302 @@
+"""A written answer is never 0 unseen: wherever it was written, it waits for a person, who is shown it."""
+
+import copy
+import json
+import shutil
+
+import one_process
+import pytest
+import small_course
+from conftest import cell_of, load
+from small_course import NAME, add_question, edit
+from test_silence import formgrader, marks
+
+from autograder import course
+
+TEXT = "It is the number that is nearest to all of them."
+WAITS = (None, None, True)
+NOTHING = (0.0, None, False)
+
+
+def text(source, kind="markdown", **more):
+    return {"cell_type": kind, "id": "own", "metadata": {}, "source": source, **more}
+
+
+def code(source):
+    return text(source, "code", outputs=[], execution_count=None)
+
+
+def at(notebook):
+    return notebook["cells"].index(cell_of(notebook, "why"))
+
+
+def put(offset, cell):
+    """Put a cell of the student's own beside the answer's: above it (0), or below it (1)."""
+    return lambda notebook: notebook["cells"].insert(at(notebook) + offset, copy.deepcopy(cell))
+
+
+def end(cell):
+    return lambda notebook: notebook["cells"].append(copy.deepcopy(cell))
+
+
+def start(cell):
+    return lambda notebook: notebook["cells"].insert(1, copy.deepcopy(cell))
+
+
+def answered(source, cell_type="markdown"):
+    def change(notebook):
+        cell = cell_of(notebook, "why")
+        cell.update(cell_type=cell_type, source=source)
+        if cell_type == "code":
+            cell.update(outputs=[], execution_count=None)
+
+    return change
+
+
+def delete(notebook):
+    notebook["cells"].remove(cell_of(notebook, "why"))
+
+
+def lose(notebook):
+    for cell in notebook["cells"]:
+        cell["metadata"] = {}
+        cell.pop("id")
+
+
+def edit_the_question(notebook):
+    cell = notebook["cells"][at(notebook) - 1]
+    cell["source"] = "".join(cell["source"]) + f"\n\n**My answer:** {TEXT}"
+
+
+def split(notebook):
+    """As JupyterLab does it: both halves have the metadata, and the second one has the answer."""
+    cell = copy.deepcopy(cell_of(notebook, "why"))
+    cell.update(source=TEXT, id="second")
+    notebook["cells"].insert(at(notebook) + 1, cell)
+
+
+def merge(notebook):
+    """The question's text and its answer become one cell, which has the text's metadata."""
+    cell = notebook["cells"][at(notebook) - 1]
+    cell["source"] = "".join(cell["source"]) + "\n\n" + TEXT
+    delete(notebook)
+
+
+def quote(notebook):
+    """The answer is a line of the lesson, copied."""
+    line = next(line for line in "".join(notebook["cells"][0]["source"]).splitlines() if len(line) > 20)
+    notebook["cells"].append(text(line))
+
+
+def turn(notebook):
+    """A cell of the lesson's own check, copied, turned into text, with the answer in it."""
+    notebook["cells"].append({**text(TEXT), "metadata": copy.deepcopy(cell_of(notebook, "normalise")["metadata"])})
+
+
+def add(name, line):
+    """Write a line of one's own into a cell of code of the course's."""
+
+    def change(notebook):
+        cell = cell_of(notebook, name)
+        cell["source"] = "".join(cell["source"]) + "\n" + line
+
+    return change
+
+
+def saved_from_colab(notebook):
+    page, picture = (
+        "https://colab.research.google.com/github/a/b.ipynb",
+        "https://colab.research.google.com/assets/b.svg",
+    )
+    badge = f'<a href="{page}" target="_parent"><img src="{picture}" alt="Open In Colab"/></a>'
+    notebook["cells"].insert(0, {**text(badge), "metadata": {"id": "view-in-github", "colab_type": "text"}})
+
+
+def both(*changes):
+    def change(notebook):
+        for one in changes:
+            one(notebook)
+
+    return change
+
+
+ANSWERED = {
+    "below": put(1, text(TEXT)),
+    "above": put(0, text(TEXT)),
+    "deleted": both(put(1, text(TEXT)), delete),
+    "lost": both(answered(TEXT), lose),
+    "lost-below": both(put(1, text(TEXT)), lose),
+    "split": split,
+    "merged": merge,
+    "question": edit_the_question,
+    "code-cell": put(1, code("answer = 'the nearest'")),
+    "prose-as-code": end(code("It is the nearest, you see")),
+    "comment": end(code(f"# {TEXT}\nx = 1")),
+    "comment-in-exercise": lambda notebook: cell_of(notebook, "normalise-solution").update(
+        source=f"# Why? {TEXT}\n" + "".join(cell_of(notebook, "normalise-solution")["source"])
+    ),
+    "short-comment": end(code("# the nearest")),
+    "printed": start(code("print('the nearest')")),
+    "string": start(code(f'"""\n{TEXT}\n"""')),
+    "as-code": answered(TEXT, "code"),
+    "raw": put(1, text(TEXT, "raw")),
+    "picture": put(1, text("![image.png](attachment:image.png)")),
+    "picture-in-cell": answered("![a.png](attachment:a.png)"),
+    "chinese": put(1, text("因为它最近")),
+    "html-comment": answered("<!-- the nearest -->"),
+    "end": end(text(TEXT)),
+    "start": start(text("Yes.")),
+    "emoji": put(1, text("🤷")),
+    "quote": quote,
+    "turned": turn,
+    "in-check": add("normalise", f"# {TEXT}"),
+    "in-setup": add("setup", f'"""{TEXT}"""'),
+    "over-check": lambda notebook: cell_of(notebook, "moving_average").update(source="It is the nearest, you see"),
+    "copied-check": lambda notebook: notebook["cells"].append(
+        {**code(f"# {TEXT}"), "metadata": copy.deepcopy(cell_of(notebook, "normalise")["metadata"])}
+    ),
+    "f-string": start(code("print(f'the nearest')")),
+    "displayed": start(code("display(Markdown(r'the nearest'))")),
+    "magic": start(code("%%markdown\nnearest")),
+    "behind-badge": answered(f"{course.BADGE}x)](y) {TEXT}"),
+    "one-line": answered("YOUR ANSWER\n\nYOUR ANSWER HERE: the nearest"),
+}
+UNANSWERED = {
+    "untouched": lambda notebook: None,
+    "emptied": answered(""),
+    "blanks": both(answered(" \n\t\u00a0\u200b\n"), put(1, text(" \n\u200b"))),
+    "old-placeholder": answered("YOUR ANSWER\n\nYOUR ANSWER HERE"),
+    "no-placeholder": answered("YOUR ANSWER\n"),
+    "deleted-alone": delete,
+    "lost-alone": lose,
+    "scratch": start(code("x = 3\nprint('x is', x)  # look")),
+    "looked-into-check": add("normalise", "print(got)"),
+    "colab": saved_from_colab,
+    "moved": lambda notebook: notebook["cells"].insert(1, notebook["cells"].pop(at(notebook))),
+}
+
+
+@pytest.fixture(scope="module")
+def kit_in(grader):
+    with one_process.kit(grader) as run:
+        yield run
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, kit_in):
+    """A course with a written question, and a student for each way to answer it or not."""
+    place = small_course.copy(tmp_path_factory.mktemp("written") / "course")
+    edit(place, add_question)
+    assert kit_in(place, "build") == 0
+    for student, change in {**ANSWERED, **UNANSWERED}.items():
+        path = small_course.submit(place, student, {}, "solutions")
+        notebook, released = load(path), load(place / "release" / NAME / f"{NAME}.ipynb")
+        cell_of(notebook, "why")["source"] = cell_of(released, "why")["source"]
+        change(notebook)
+        path.write_text(json.dumps(notebook))
+    return place
+
+
+@pytest.fixture
+def kit(place, kit_in, monkeypatch, capsys):
+    monkeypatch.chdir("/")
+
+    def run(*arguments):
+        capsys.readouterr()
+        return kit_in(place, *arguments), *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def graded(built, kit_in):
+    assert kit_in(built, "grade", "01") == 0
+    return built
+
+
+@pytest.fixture
+def place(graded, tmp_path):
+    return shutil.copytree(graded, tmp_path / "course")
+
+
+def test_the_placeholder_says_what_to_do(graded):
+    released = cell_of(load(graded / "release" / NAME / f"{NAME}.ipynb"), "why")
+    assert course.PLACEHOLDER in "".join(released["source"])
+
+
+@pytest.mark.parametrize("student", ANSWERED)
+def test_whatever_may_be_an_answer_waits(graded, student):
+    assert marks(graded)[student, "why"] == WAITS
+
+
+@pytest.mark.parametrize("student", UNANSWERED)
+def test_nothing_is_nothing(graded, student):
+    assert marks(graded)[student, "why"] == NOTHING
+
+
+@pytest.mark.parametrize(
+    "student", ["below", "deleted", "lost", "code-cell", "turned", "in-check", "untouched", "old-placeholder"]
+)
+def test_nbgraders_own_autograde_agrees(place, student):
+    before = marks(place)
+    assert formgrader(place, student)["success"]
+    assert marks(place) == before
+
+
+def test_pages_show_the_answers_and_never_say_that_there_is_none(place, kit):
+    code, out, _ = kit("grade", "01", "--dry-run")
+    assert code == 0
+    code, out, _ = kit("report", "01", "--jobs", "1")
+    assert code == 0 and f"{len(ANSWERED)} answers wait" in out
+    by_hand = (place / "reports" / f"{NAME}-by-hand.html").read_text()
+    waiting, done = by_hand.split("graded already")
+    for student in ANSWERED:
+        page = (place / "feedback" / student / NAME / f"{NAME}.html").read_text()
+        assert "no answer" not in page and "not graded yet, 4 points" in page and "points so far" in page, student
+        assert f"<bdi>{student}</bdi>" in waiting and f"<bdi>{student}</bdi>" not in done, student
+    for student in UNANSWERED:
+        assert "no answer" in (place / "feedback" / student / NAME / f"{NAME}.html").read_text()
+    shown = {part.split("</bdi>")[0]: part for part in waiting.split("<bdi>")[1:]}
+    for student, part in shown.items():
+        words = {"chinese": "因为", "emoji": "🤷", "start": "Yes.", "quote": ""}.get(student, "nearest")
+        assert ("image.png" if student == "picture" else "a.png" if "picture" in student else words) in part, student
+    code, out, _ = kit("export", "01", "csv")
+    assert code == 0, out
+
+
+def test_answers_to_two_questions_may_be_merged_into_one_cell(tmp_path, kit_in):
+    """The second question's cell is gone then; where only the first one was answered, the second has 0 points."""
+    place = small_course.copy(tmp_path / "course")
+    edit(place, add_question)
+    edit(place, lambda notebook: add_question(notebook, "whence", 2))
+    assert kit_in(place, "build") == 0
+    for student in ("merged", "first"):
+        path = small_course.submit(place, student, {}, "solutions")
+        notebook = load(path)
+        first, asked, second = (cell_of(notebook, "why"), notebook["cells"][-2], cell_of(notebook, "whence"))
+        first["source"], second["source"] = "It is the nearest.", "" if student == "first" else "From a hat."
+        if student == "merged":
+            first["source"] += "\n\n" + "".join(asked["source"]) + "\n\n" + second["source"]
+            del notebook["cells"][-2:]
+        path.write_text(json.dumps(notebook))
+    assert kit_in(place, "grade", "01") == 0
+    assert marks(place)["merged", "whence"] == WAITS and marks(place)["first", "whence"] == NOTHING
+    assert marks(place)["merged", "why"] == marks(place)["first", "why"] == WAITS
+
+
+def test_a_lesson_that_was_changed_after_its_release_is_no_answer(place, kit):
+    """Nor is the placeholder of an earlier release."""
+
+    def change(notebook):
+        notebook["cells"][0]["source"] = ["# Another title\n", *notebook["cells"][0]["source"][1:]]
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = "".join(cell["source"]).replace("Why the mean?", "Why is it the mean?")
+        cell_of(notebook, "why")["source"] = "MINE\n\n### BEGIN SOLUTION\nIt is.\n### END SOLUTION"
+
+    shutil.rmtree(place / "submitted" / "quote")  # of a line that stands in both releases
+    before = marks(place)
+    edit(place, change)
+    assert kit("build", "01")[0] == 0
+    assert kit("grade", "01")[0] == 0
+    assert marks(place) == before
