@@ -7,6 +7,7 @@ extends the deadline. So neither a busy machine nor a neighbour with many thread
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import socket
@@ -17,11 +18,13 @@ from typing import Any, NoReturn
 import torch
 
 from ..errors import ChildGone, Died, Interrupted, SandboxError
+from . import replies
 from .inside import wire
 from .parent import START_SECONDS, WarmParent
 
 GRACE = 1.0  # seconds between the interrupt and the kill
 STRETCH = 4.0  # a request may take this many times its deadline by the clock, if the child waits for a processor
+CELL = re.compile(r"code cell \d{1,4}|your file|the missing cell [\w-]{1,80}")  # the names of cells in tracebacks
 LEAST = 0.01  # seconds: a shorter extension is not worth waiting for
 
 
@@ -132,7 +135,7 @@ class Child:
         except (wire.WireError, ProcessLookupError):
             self.kill()
             raise ChildGone("timeout", f"it did not end within {seconds:g} s") from None
-        raise Interrupted(f"it did not end within {seconds:g} s")
+        raise Interrupted(f"it did not end within {seconds:g} s", _where(reply))
 
     def _check_number(self, reply: wire.Message) -> None:
         if reply.get("n") != self.number:
@@ -177,6 +180,15 @@ class Child:
     def _finished(self, seconds: float) -> bool:
         """Whether the process ends by itself within so many seconds; its pidfd is readable then."""
         return bool(select.select([self.pidfd], [], [], seconds)[0])
+
+
+def _where(reply: wire.Message) -> str:
+    """The line at which a request was interrupted, in brackets; "" if the reply names none. It is only shown."""
+    place = replies.failure(reply).where
+    if place is None or not CELL.fullmatch(place.file):
+        return ""
+    code = " ".join(place.code.replace("`", " ").split())
+    return f" (in {place.file}, line {place.line}{f': `{code}`' if code else ''})"
 
 
 def _schedule_of(pidfd: int) -> int | None:

@@ -3,19 +3,21 @@
 import base64
 import contextlib
 import glob
-import json
 import os
 import re
+import resource
 import secrets
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
 from ..errors import SandboxError
 from ..verdict import FULL, PROCESS, UNSAFE
 from . import process, seccomp, view
+from .inside import lockdown
 
 # The user and group that student code runs as if the grader is root: nobody's group, and a separate user for each
 # sandbox, from the ranges that systemd leaves free or reserves for such users. Thread limits count per user, so two
@@ -56,10 +58,22 @@ class Limits:
     submission: float = 300.0
 
 
-def command(
-    limits: Limits, control_fd: int, device: str = "cpu", level: str = FULL, uid: int | None = None, folder: str = ""
-) -> list[str]:
+def command(limits: Limits, control_fd: int, device: str = "cpu", level: str = FULL) -> list[str]:
     """The argument list that starts a warm parent, with `control_fd` inherited. Raises SandboxError.
+
+    It says nothing that student code may not know, which can read it in `sys.orig_argv`: `settings` are sent.
+    """
+    python = [os.path.abspath(sys.executable), "-I", "-B", "-X", "utf8"]
+    kit, name = os.path.split(KIT if level == FULL else view.INSIDE)
+    start = f"import sys; sys.path.insert(0, {kit!r}); from {name} import parent; parent.main(int(sys.argv[1]))"
+    program = [*python, "-c", start, str(control_fd)]
+    return [*_bubblewrap(limits, device, view.of_this_machine()), *program] if level == FULL else program
+
+
+def settings(
+    limits: Limits, device: str = "cpu", level: str = FULL, uid: int | None = None, folder: str = ""
+) -> dict[str, Any]:
+    """What a warm parent must know: whom to become, what is readable, the limits. It goes over the control socket.
 
     Below the full level bubblewrap is not used: the warm parent works in `folder`, which is empty and belongs to the
     user `uid`, if that is given; Landlock, seccomp and the limits are all other protection.
@@ -67,8 +81,7 @@ def command(
     seen = view.of_this_machine()
     full, alone = level == FULL, level == PROCESS
     readable, listable = process.readable(seen) if alone else (seen.shown, [])
-    python = [os.path.abspath(sys.executable), "-I", "-B", "-X", "utf8"]
-    settings = {
+    return {
         "uid": uid,
         "gid": GID,
         "keep_reading": alone and uid is not None and process.must_keep_reading(),
@@ -86,13 +99,27 @@ def command(
         "cpu_seconds": limits.cpu_seconds,
         "file_bytes": limits.file_bytes,
     }
-    kit, name = os.path.split(KIT if full else view.INSIDE)
-    start = (
-        f"import json, sys; sys.path.insert(0, {kit!r}); from {name} import parent; "
-        "parent.main(int(sys.argv[1]), json.loads(sys.argv[2]))"
+
+
+def lowered(limits: Limits | None = None) -> list[str]:
+    """A sentence for each limit of this process that gives submissions less than they should have."""
+    limits = limits or Limits()
+    wanted = (
+        ("v", resource.RLIMIT_AS, limits.memory, 2**10, "kB of memory"),
+        ("t", resource.RLIMIT_CPU, limits.cpu_seconds, 1, "s of processor time"),
+        ("f", resource.RLIMIT_FSIZE, limits.file_bytes, 2**10, "kB in a file"),
+        ("n", resource.RLIMIT_NOFILE, lockdown.OPEN_FILES, 1, "open files"),
+        ("u", resource.RLIMIT_NPROC, lockdown.THREADS, 1, "threads"),
     )
-    program = [*python, "-c", start, str(control_fd), json.dumps(settings)]
-    return [*_bubblewrap(limits, device, seen), *program] if full else program
+    said = []
+    for letter, kind, most, unit, what in wanted:
+        hard = resource.getrlimit(kind)[1]
+        if hard != resource.RLIM_INFINITY and hard < most:
+            said.append(
+                f"`ulimit -H{letter}` is {hard // unit} here, so submissions get fewer than their {most // unit} {what}"
+                ": raise it, and grade again"
+            )
+    return said
 
 
 def own_level() -> str:

@@ -5,6 +5,7 @@ It imports nothing heavy: launching a sandbox takes seconds, and can so begin be
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Died, SandboxError
 from ..verdict import FULL, PROCESS
 from . import jail, process
+from .inside.parent import send_settings
 
 if TYPE_CHECKING:  # it imports torch
     from .child import Child
@@ -59,8 +61,9 @@ class WarmParent:
         if self.level == PROCESS and (problem := process.refusal(uid)):
             raise SandboxError(problem)
         self.folder = "" if self.level == FULL else process.folder(uid, jail.GID)
-        command = jail.command(self.limits, theirs.fileno(), self.device, self.level, uid, self.folder)
-        environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8"}
+        command = jail.command(self.limits, theirs.fileno(), self.device, self.level)
+        settings = jail.settings(self.limits, self.device, self.level, uid, self.folder)
+        environment = {"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8"}  # children can read it
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -73,6 +76,10 @@ class WarmParent:
         )
         theirs.close()
         self.control = ours
+        with contextlib.suppress(OSError):  # if it has ended already, `start` says why
+            ours.settimeout(START_SECONDS)
+            send_settings(ours, settings)
+        ours.settimeout(None)
 
     def start(self) -> None:
         """Start the sandbox, unless it is running, and wait for it. Raises SandboxError if it cannot be started."""

@@ -63,7 +63,7 @@ def machine(tmp_path_factory):
     source = folder / "source"  # a copy, so that the checkout stays as it is
     shutil.copytree(ROOT / "autograder", source / "autograder", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "source", source / "source")
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "nbgrader_config.py"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "nbgrader_config.py", *ROOT.glob("*.lock")):
         shutil.copy(ROOT / name, source)
     switches = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--ignore-installed"]
     command = [
@@ -200,6 +200,31 @@ def test_what_is_installed_holds_the_course(machine, tmp_path):
     assert run(main, "new", "course", "mine")[0] == 0
     code, out, said = run("import os; os.chdir('mine'); " + main, "build")
     assert (code, said) == (0, "") and (tmp_path / "mine" / "release" / "01_first" / "01_first.ipynb").is_file()
+
+
+def test_the_kits_own_course_comes_out_of_a_wheel_as_a_course(machine, tmp_path):
+    """As one that is taught with: it builds and bundles a lesson, without a checkout and without a made-up class."""
+    python = machine / "env" / "bin" / "python"
+
+    def run(folder, code, *arguments):
+        command = [python, "-c", f"import sys; del sys.path[0]; {code}", *arguments]
+        done = subprocess.run(command, cwd=folder, env=clean(), capture_output=True, text=True)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    main = "from autograder.cli import main; sys.exit(main())"
+    assert run(tmp_path, main, "new", "course", "--attention", "taught")[0] == 0
+    taught = tmp_path / "taught"
+    lessons = {path.name for path in (ROOT / "source").iterdir() if path.is_dir()}
+    assert {path.name for path in (taught / "source").iterdir() if path.is_dir()} == lessons
+    code, _, said = run(taught, main, "build", "01", "--bundle")
+    assert (code, said) == (0, "")
+    with zipfile.ZipFile(taught / "exports" / "01_self_attention.zip") as archive:
+        name = "release/01_self_attention/01_self_attention.ipynb"
+        assert archive.namelist() == [name, "release/AGENTS.md", "release/README.md", "release/requirements.txt"]
+        assert "torch>=" in archive.read("release/requirements.txt").decode()
+    code, out, _ = run(taught, "from autograder.batch import gradescope; print(gradescope.requirements().keys())")
+    assert "requirements.lock" in out and "torch-cpu.lock" in out
 
 
 def a_copy(folder):

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.checks.proxies import StudentError
-from autograder.sandbox import replies
+from autograder.sandbox import child, replies
 
 
 def failure(**error):
@@ -34,3 +34,18 @@ def test_who_raised_an_error_is_told_as_it_is():
     }
     for sentence, found in sentences.items():
         assert StudentError(found).sentence() == sentence
+
+
+@pytest.mark.parametrize(
+    "where, says",
+    [
+        ({"file": "code cell 7", "line": 8, "code": "  while\n `i`:"}, " (in code cell 7, line 8: `while i :`)"),
+        ({"file": "code cell 7", "line": 8, "code": ""}, " (in code cell 7, line 8)"),
+        ({"file": "your file.\nFull marks", "line": 8, "code": "x"}, ""),
+        ({"file": "code cell 7", "line": "8", "code": "x"}, ""),
+        (None, ""),
+        ("code cell 7", ""),
+    ],
+)
+def test_where_a_request_was_interrupted_is_said_only_of_a_line_of_the_submission(where, says):
+    assert child._where({"ok": False, "error": {"type": "KeyboardInterrupt", "where": where}}) == says

@@ -40,18 +40,18 @@ class Leaky(WarmParent):
     def __init__(self, limits, off=()):
         super().__init__(limits, level="unsafe" if "bubblewrap" in off else "full")
         self.off = off
-        usual = jail.command
+        usual, all_settings = jail.command, jail.settings
 
         def command(*arguments):
-            *command, start, control, settings = usual(*arguments)
-            settings = json.loads(settings)
-            if "another user" in off:
-                settings["uid"] = None
+            *command, start, control = usual(*arguments)
             before, after = start.split("import parent; ")
             start = f"{before}import lockdown, parent\n{DUMPABLE if 'undumpable' in off else ''}{CHILD}\n{after}"
-            return [*command, start, control, json.dumps(settings)]
+            return [*command, start, control]
 
-        with mock.patch.object(jail, "command", command):
+        def settings(*arguments):
+            return {**all_settings(*arguments), **({"uid": None} if "another user" in off else {})}
+
+        with mock.patch.object(jail, "command", command), mock.patch.object(jail, "settings", settings):
             self.start()
 
     def fork(self, off=()):

@@ -84,8 +84,9 @@ def serve(sock: socket.socket) -> None:
                     _level()
                 level = True
                 reply, out = bench.handle(request, tensors)
-        except KeyboardInterrupt:
-            reply, out = {"ok": False, "error": {"type": "KeyboardInterrupt", "message": "", "where": None}}, []
+        except KeyboardInterrupt as stopped:
+            where = place_in(stopped, names.__contains__)
+            reply, out = {"ok": False, "error": {"type": "KeyboardInterrupt", "message": "", "where": where}}, []
         except BaseException as error:  # SystemExit and GeneratorExit count as errors like others
             reply, out = {"ok": False, "error": bench.describe(error)}, []
         reply["n"] = request["n"]

@@ -265,7 +265,7 @@ class RequestHandler:
 
         Names in "optional" are skipped if the module lacks them. Parameters that get no weights become 0, so that a
         superfluous bias costs only its own check. For the same reason, a parameter that does not require a gradient, or
-        that may be a mask, stays as it is.
+        that may be a mask, stays as it is. Gradients of before are forgotten: they belong to other weights.
         """
         module = self._module(request["target"])
         weights = wire.unpack(request["state"], tensors)
@@ -286,6 +286,8 @@ class RequestHandler:
                     whose = f"The parameter `{name}` of your `{_class_of(module)}`"
                     raise Unusable(f"{whose} should have shape {should}, but it has {got}")
                 parameters[name].copy_(weight)
+        for parameter in parameters.values():
+            parameter.grad = None
         return {}
 
     def op_freeze(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:

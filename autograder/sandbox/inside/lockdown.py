@@ -23,6 +23,8 @@ _libc.prctl.restype = ctypes.c_int
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 8, 22, 38
 CAP_DAC_READ_SEARCH = 2
 SECCOMP_MODE_FILTER = 2
+OPEN_FILES = 256
+THREADS = 10  # see Lockdown
 NICENESS = 5  # each thread gets a third of the processor time of an ordinary competing thread
 SECCOMP_ALLOW, SECCOMP_ERRNO, EPERM = 0x7FFF0000, 0x00050000, 1
 
@@ -140,8 +142,8 @@ class Lockdown:
         memory: int | None,
         cpu_seconds: int,
         file_bytes: int,
-        open_files: int = 256,
-        threads: int = 10,
+        open_files: int = OPEN_FILES,
+        threads: int = THREADS,
     ) -> None:
         self.bpf = bpf
         self.tgkill = tgkill
@@ -172,10 +174,17 @@ class Lockdown:
             (resource.RLIMIT_MSGQUEUE, 0),
         ):
             if limit is not None:
-                resource.setrlimit(kind, (limit, limit))
+                _limit(kind, limit)
         landlock(self.readable, [folder, "/dev/null"], self.listable)
         load_filter(only_own_signals(os.getpid(), self.tgkill))
         load_filter(self.bpf)
+
+
+def _limit(kind: int, limit: int) -> None:
+    """Set a limit for good; where this process may not have as much, to what it may have."""
+    most = resource.getrlimit(kind)[1]
+    limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
+    resource.setrlimit(kind, (limit, limit))
 
 
 def _let_others_go_first() -> None:

@@ -30,26 +30,16 @@ LOOK = 0.1  # seconds between two looks at what a child has written
 MOST_ENTRIES = 10_000  # files and folders that a child may have, where its file system is not its own
 RESERVE = 2**30  # bytes that a child leaves free on such a file system, unless less than twice as much was free
 SPARE_THREADS = 8  # for a child whose user has other processes
+PACKET, END = 2**15, b"\n"  # bytes that are sent at once at most, and what comes last; JSON here has no line break
 SOCKET = 3  # the only descriptor that a child keeps, apart from /dev/null as 0, 1 and 2
 
 
-def main(control_fd: int, settings: dict[str, Any]) -> None:
-    """Serve `control_fd` until it closes. `settings`: the dict that `jail.py` wrote on the command line."""
-    if settings["alone"]:
-        lockdown.be_killed_first()
-    if settings["uid"] is not None:
-        lockdown.drop_user(settings["uid"], settings["gid"], settings["keep_reading"])
-    elif settings["alone"]:
-        lockdown.keep_capabilities([])
-    lockdown.not_dumpable()  # after the change of user, which resets it
+def main(control_fd: int) -> None:
+    """Serve `control_fd` until it closes. The first that comes there are the settings that `jail.py` makes."""
     control = socket.socket(fileno=control_fd)
-    if lockdown.landlock_version() < 1:
-        _send(control, {"ok": False, "message": lockdown.NO_LANDLOCK})
-        return
-    hidden = set(map(tuple, settings["secret"] or ()))
-    if found := next((f for root in settings["scanned"] if (f := exposed.find(hidden, root))), None):
-        message = f"student code could read {found}, which is part of the kit or of a course: move it or remove it"
-        _send(control, {"ok": False, "message": message})
+    settings = receive_settings(control)
+    if problem := _begin(settings):
+        _send(control, {"ok": False, "message": problem})
         return
     gc.disable()  # nothing that is imported here will ever be garbage
     from . import child  # torch, IPython, matplotlib: this takes seconds, but only once
@@ -69,15 +59,17 @@ def main(control_fd: int, settings: dict[str, Any]) -> None:
     _send(control, {"ok": True})
     if settings["room"] is not None:
         lock.memory = min(lock.memory or settings["memory"], _address_space() + settings["room"])
-    pid, work, filled = 0, settings["work"], False
+    pid, work, disk, filled = 0, settings["work"], settings["disk"], False
+    counts_threads = settings["alone"] and settings["uid"] is None
+    settings.clear()  # children inherit what this process knows
     while True:
-        if pid and settings["disk"]:
-            filled = _watch(control, pid, work, settings["disk"])
+        if pid and disk:
+            filled = _watch(control, pid, work, disk)
         message, descriptors = _receive(control)
         if message is None:
             return
         if message["op"] == "fork":
-            if settings["alone"] and settings["uid"] is None:
+            if counts_threads:
                 lock.threads = _processes_of_this_user() + SPARE_THREADS
             pid = _fork(control, descriptors[0], lock, child, work)
         elif message["op"] == "reap":
@@ -95,6 +87,22 @@ def main(control_fd: int, settings: dict[str, Any]) -> None:
                     "filled": filled,
                 },
             )
+
+
+def _begin(settings: dict[str, Any]) -> str | None:
+    """Give up what this process must not have; returns a sentence saying why no student code may run here, or None."""
+    if settings["alone"]:
+        lockdown.be_killed_first()
+    if settings["uid"] is not None:
+        lockdown.drop_user(settings["uid"], settings["gid"], settings["keep_reading"])
+    elif settings["alone"]:
+        lockdown.keep_capabilities([])
+    lockdown.not_dumpable()  # after the change of user, which resets it
+    if lockdown.landlock_version() < 1:
+        return lockdown.NO_LANDLOCK
+    hidden = set(map(tuple, settings.pop("secret") or ()))
+    found = next((f for root in settings["scanned"] if (f := exposed.find(hidden, root))), None)
+    return found and f"student code could read {found}, which is part of the kit or of a course: move it or remove it"
 
 
 def _fork(control: socket.socket, descriptor: int, lock: lockdown.Lockdown, child: types.ModuleType, work: str) -> int:
@@ -138,6 +146,7 @@ def _settle(lock: lockdown.Lockdown, work: str) -> None:
     os.environ.clear()
     os.environ.update(HOME=work, TMPDIR=work, PATH="/usr/bin:/bin", LANG="C.UTF-8", OMP_NUM_THREADS="1")
     lock.apply(work)
+    vars(lock).clear()  # what runs here from now on may look through all objects
 
 
 def _watch(control: socket.socket, pid: int, work: str, disk: int) -> bool:
@@ -234,6 +243,24 @@ def clear(folder: str) -> None:
             else:
                 os.unlink(entry.path)
         os.rmdir(emptied)
+
+
+def send_settings(control: socket.socket, settings: dict[str, Any]) -> None:
+    """Send a warm parent its settings, in as many packets as they need; the last one is empty of all but an end."""
+    data = json.dumps(settings).encode()
+    for start in range(0, len(data), PACKET):
+        control.send(data[start : start + PACKET])
+    control.send(END)
+
+
+def receive_settings(control: socket.socket) -> dict[str, Any]:
+    """What `send_settings` has sent. Raises EOFError if the other end is gone."""
+    data = b""
+    while (packet := control.recv(PACKET)) != END:
+        if not packet:
+            raise EOFError("no settings came")
+        data += packet
+    return json.loads(data)
 
 
 def _send(control: socket.socket, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:

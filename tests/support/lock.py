@@ -1,0 +1,45 @@
+"""Writes the lock files for `make lock`: versions that pyproject.toml allows; those already pinned are kept.
+
+    requirements.lock       what the kit needs, with its extras for clusters and PostgreSQL, but torch
+    requirements-dev.lock   what its tests need beyond that
+    torch-cuda.lock         PyPI's torch, of the version in torch-cpu.lock, and NVIDIA's libraries, which it needs
+
+Each has the hashes of all files of a version, for each Python from 3.11 on. torch-cpu.lock is kept by hand: its files
+are in PyTorch's index. To take newer versions, remove a file, or lines of it, first.
+"""
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from autograder.batch import pins
+
+ROOT = Path(__file__).resolve().parents[2]
+UV = ["uv", "pip", "compile", "--universal", "--generate-hashes", "--python-version", "3.11", "--quiet"]
+EXTRAS = ["--extra", "cluster", "--extra", "postgresql"]
+
+
+def write(name: str, *arguments: str, without: set[str]) -> set[str]:
+    """Write a lock file of what pyproject.toml needs, without some packages; returns the names of those in it."""
+    left_out = [f"--no-emit-package={package}" for package in sorted(without)]
+    command = [*UV, *arguments, *left_out, "--custom-compile-command", "make lock", "--output-file", name]
+    subprocess.run([*command, "pyproject.toml"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    return {pin.name for pin in pins.read((ROOT / name).read_text(encoding="utf-8"))}
+
+
+def main() -> None:
+    """Write the three files, each without what those before it have."""
+    torch = re.findall(r"^torch==[\d.]+", (ROOT / "torch-cpu.lock").read_text(encoding="utf-8"), re.MULTILINE)
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as constraint:
+        print(*torch, file=constraint, flush=True)
+        options = [*EXTRAS, "--constraint", constraint.name]
+        everything = write("requirements.lock", *options, without=set())
+        for_cuda = {name for name in everything if name.startswith(("nvidia-", "cuda-"))} | {"torch", "triton"}
+        write("torch-cuda.lock", *options, without=everything - for_cuda)
+        write("requirements.lock", *options, without=for_cuda)
+        write("requirements-dev.lock", *options, "--extra", "dev", without=everything)
+
+
+if __name__ == "__main__":
+    main()
