@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import errno
 import os
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -46,7 +47,7 @@ def sentence(error):
     """The message for an error that the user can do something about; None for a mistake of the kit."""
     if isinstance(error, UserError):
         return str(error)
-    go_on = "What is done is kept: mend that and run the same command again."
+    go_on = f"What is done is kept: {_file_limit() or 'fix that'} and run the same command again."
     if isinstance(error, OSError) and error.errno in UNUSABLE:
         return f"{error.strerror}{f' ({error.filename})' if error.filename else ''}. {go_on}"
     if isinstance(error, ModuleNotFoundError) and error.name in DRIVERS:
@@ -57,6 +58,15 @@ def sentence(error):
             return f"Another program keeps the gradebook (Formgrader, or a shell of the database). {go_on}"
         return f"The gradebook cannot be used: {said}. {go_on}"
     return None
+
+
+def _file_limit() -> str:
+    """What to do about a limit on the size of files, which may be behind an error that does not say so; or ""."""
+    limit, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if limit == resource.RLIM_INFINITY:
+        return ""
+    letter = "-Hf" if limit == most else "-f"
+    return f"files may have at most {limit // 1024:,} kB here (`ulimit {letter}`): raise that"
 
 
 def parser():
@@ -72,7 +82,9 @@ def parser():
     build_ = commands.add_parser("build", help="make release/ and solutions/ from source/")
     build_.add_argument("assignments", nargs="*", metavar="NN", help="numbers or names, such as 02 (default: all)")
     build_.add_argument(
-        "--bundle", action="store_true", help="also write exports/release.zip: release/, and nothing else"
+        "--bundle",
+        action="store_true",
+        help="also write exports/release.zip, or exports/NAME.zip for each NN: what was built, and nothing else",
     )
     build_.set_defaults(run=build)
 
@@ -169,6 +181,13 @@ def parser():
         "--pattern", metavar="REGEX", help="for the names of folders or files, with a group such as (?P<student_id>...)"
     )
     collect_.add_argument("--timezone", metavar="ZONE", help="of the worksheet's times (default: this machine's)")
+    collect_.add_argument(
+        "--forget",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="this student's address, id or number has changed: forget what was noted of it",
+    )
     collect_.set_defaults(run=collect)
 
     roster_ = commands.add_parser(
@@ -242,6 +261,7 @@ def parser():
         description="Makes a course of one small exercise and one question, which builds and grades at once.",
     )
     course_.add_argument("folder", metavar="DIR", help="a folder that is empty or not there yet")
+    course_.add_argument("--attention", action="store_true", help="the course on attention that comes with the kit")
     course_.set_defaults(run=new_course)
     exercise_ = kinds.add_parser(
         "exercise",
@@ -319,19 +339,24 @@ def build(options):
     root = course.root()
     runs = NbgraderCourse(root)
     runs.gradebook().close()  # raises now if it cannot be used
+    made = {}  # the files that students may get
     with contextlib.ExitStack() as locks:
         for assignment in wanted:
             locks.enter_context(locked(root, assignment.name))
         names = [assignment.name for assignment in wanted]
-        for done in (bar := progress("building", build(root, names, runs), len(wanted))):
+        for done in (bar := progress("building", build(root, names, runs, made), len(wanted))):
             if isinstance(done, str):
                 bar.write(done, file=sys.stdout)
     for name in names:
         print(f"release/{name} and solutions/{name} are up to date")
-    if options.bundle:
-        from .lms.commands import bundle
+    from .lms import bundle
 
-        print(f"{bundle(root).relative_to(root)} may be published: it holds release/ alone")
+    for path in bundle.strays(root, made):
+        left_out = " and is left out" if options.bundle else ": don't publish it unseen"
+        print(f"autograder: {path!a} was not made by this build{left_out}.", file=sys.stderr)
+    if options.bundle:
+        for path in bundle.write(root, made, names if options.assignments else None):
+            print(f"{path.relative_to(root)} may be published: it holds what was built, and nothing else")
     return 0
 
 
@@ -391,6 +416,7 @@ def grade(options):
     from . import course
     from .batch import run
     from .grading.store import Store
+    from .report.outcome_text import name_of
 
     root = course.root()
     if options.sandbox == UNSAFE or not options.scheduler:  # with a cluster, its workers need the sandbox
@@ -406,7 +432,8 @@ def grade(options):
         if strangers:
             raise UsageError(f"Nothing was handed in for {assignment.name} by {', '.join(strangers)}.")
         if not who:
-            raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.")
+            nobodys = "".join(f" {name_of(remark)}." for remark in [*run.remarks(root, assignment.name, ())][:3])
+            raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.{nobodys}")
         classes.append((assignment, who))
     with engine_for(options.scheduler, options.jobs, device(options), options.sandbox) as engine:
         settings = engine, device(options), options.sandbox, options.regrade, options.new_inputs
@@ -465,7 +492,7 @@ def collect(options):
     from .lms import commands
 
     assignment = course.find_assignment(options.assignment)
-    how = options.system, options.pattern, options.timezone
+    how = options.system, options.pattern, options.timezone, options.forget
     return commands.collect(course.root(), assignment, options.paths, *how)
 
 
@@ -523,7 +550,7 @@ def gradescope(options):
     path = Path(options.output or course.root() / "gradescope" / f"{assignment.name}.zip")
     grading.require_room(path)
     with start.started_grader("cpu", jail.own_level()) as grader:
-        grading.require_solution(assignment, grader)
+        grading.require_gate(assignment, grader)
     grading.bundle(assignment, path)
     print(f"{path} is written: for Gradescope alone, since it holds the solutions and the hidden checks")
     return 0
@@ -533,7 +560,7 @@ def new_course(options):
     """Make a folder that is a small course."""
     from . import new
 
-    print(new.course(options.folder))
+    print(new.course(options.folder, options.attention))
     return 0
 
 
@@ -611,7 +638,7 @@ def tell_which_course(options):
     ):
         raise UsageError(
             "There is no course here: no folder with nbgrader_config.py and source/ at or above this one. `autograder"
-            " new course DIR` makes one, and `autograder demo` a copy of the kit's own."
+            " new course DIR` makes one, and `autograder new course --attention DIR` a copy of the kit's own."
         )
     print(f"autograder: there is no course here; this is the kit's own, {course.kits_own()}", file=sys.stderr)
 

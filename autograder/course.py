@@ -25,8 +25,11 @@ PACKED = PACKAGE / "course_files"  # the kit's own course inside a wheel, see se
 ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n(.*?)\n### END ORIGINAL", re.DOTALL)
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.MULTILINE | re.DOTALL)
 UNSOLVED = r"\1raise NotImplementedError()"  # nbgrader's own, without its comment
+PLACEHOLDER = "*Double-click here and replace this line*"  # in a release, stands where a written answer belongs
+BADGE = "[![Open in Colab]("  # the beginning of the line that a release may have on its top, see nbgrader/colab.py
 SOLUTION_MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
 HINT = re.compile(r"<details>\s*<summary>\s*(Hint\b.*?)</summary>(.*?)</details>", re.DOTALL)
+HIDDEN = "### BEGIN HIDDEN TESTS"
 EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
 
 
@@ -61,11 +64,21 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A cell of a source notebook, as it is there; `grade_id` is "" if nbgrader does not know it."""
+
+    grade_id: str
+    cell_type: str
+    source: str
+    solution: bool
+
+
+@dataclass(frozen=True)
 class Assignment:
     """One notebook of the course.
 
     `lesson_ids` and `lesson_texts` belong to the code cells that only demonstrate something. `bases` are the names that
-    students carry over from earlier assignments, in solution cells without points.
+    students carry over from earlier assignments, in solution cells without points. `outline` is the whole notebook.
     """
 
     name: str
@@ -75,6 +88,7 @@ class Assignment:
     lesson_ids: frozenset[str]
     lesson_texts: frozenset[str]
     bases: tuple[str, ...] = ()
+    outline: tuple[Part, ...] = ()
 
     @property
     def points(self) -> float:
@@ -125,9 +139,14 @@ def exercises(course: str | Path | None = None) -> dict[str, Exercise]:
     return {e.name: e for a in assignments(course).values() for e in a.exercises}
 
 
+def exercise_folders(course: str | Path | None = None) -> tuple[Path, Path]:
+    """The folders in which an exercise is looked for: the course's own, then the kit's."""
+    return Path(course or root()) / "exercises", EXERCISES
+
+
 def folder_of(exercise: str, course: str | Path | None = None) -> Path:
     """The folder of an exercise: exercises/NAME in the course, else in the kit. Raises CourseError."""
-    for folders in (Path(course or root()) / "exercises", EXERCISES):
+    for folders in exercise_folders(course):
         if (folders / exercise / "checks.py").is_file():
             return folders / exercise
     raise CourseError(
@@ -282,9 +301,11 @@ def _read(path: Path) -> Assignment:
 def parse(notebook: Mapping[str, Any], path: str | Path) -> Assignment:
     """The Assignment of a parsed source notebook."""
     name = Path(path).stem
-    found, cells, lesson_ids, lesson_texts = [], [], set(), set()
+    found, cells, lesson_ids, lesson_texts, outline = [], [], set(), set(), []
     for cell in notebook["cells"]:
         source = source_of(cell)
+        about = cell["metadata"].get("nbgrader") or {}
+        outline.append(Part(about.get("grade_id", ""), cell["cell_type"], source, about.get("solution", False)))
         if "lesson" in cell["metadata"].get("tags", []) and cell["cell_type"] == "code":
             lesson_ids.add(cell["id"])
             lesson_texts.add(source.strip())
@@ -307,4 +328,4 @@ def parse(notebook: Mapping[str, Any], path: str | Path) -> Assignment:
     defined = {n for c in cells if c.solution for n in defined_in(c.source)}
     bases = tuple(sorted(defined - {e.name for e in found}))
     lessons = frozenset(lesson_ids), frozenset(lesson_texts)
-    return Assignment(name, Path(path), tuple(found), tuple(cells), *lessons, bases)
+    return Assignment(name, Path(path), tuple(found), tuple(cells), *lessons, bases, tuple(outline))

@@ -60,4 +60,11 @@ class Died(KitError):
 
 
 class Interrupted(KitError):
-    """A request ran past its deadline and was interrupted; the child is still alive."""
+    """A request ran past its deadline and was interrupted; the child is still alive.
+
+    `where` says which line of the submission it was at, as the child tells it; "" if that is not known.
+    """
+
+    def __init__(self, message: str, where: str = "") -> None:
+        super().__init__(message + where)
+        self.where = where

@@ -1,5 +1,6 @@
 """Finds what a course lacks, and what is wrong with it."""
 
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -8,7 +9,8 @@ from pathlib import Path
 from .. import course
 from ..course import Assignment, cells_in, original_of, source_of
 from ..errors import CourseError, KitError
-from ..mistakes.bank import BankError, bank
+from ..grading import faults
+from ..mistakes.bank import bank
 from .finding import Finding
 
 HINTS, ANSWERS = 3, 2  # how many an exercise should have
@@ -23,12 +25,16 @@ def findings(assignments: list[Assignment]) -> Iterator[Finding]:
     if not exercises:
         yield Finding(False, "no exercise: `autograder new exercise NAME` adds one")
         return
-    yield from _all_or_each(assignments, _what_is_graded, "every graded code cell belongs to an exercise with checks")
+    yield from _all_or_each([course.root() / "source"], faults.of_source, "each notebook is an assignment of its own")
+    yield from _all_or_each([None], _settings, "every option in nbgrader_config.py exists")
+    yield from _all_or_each(assignments, faults.of_cells, "every graded code cell belongs to an exercise with checks")
+    yield from _all_or_each(exercises, _files, "checks and mistakes can be used")
     yield from _all_or_each(assignments, _hints, f"each exercise has {HINTS} hints")
     yield from _all_or_each(exercises, _answers, f"each exercise has {ANSWERS} or more right answers in its folder")
     yield from _all_or_each(exercises, _mistakes, "each exercise has mistakes that can be named")
     yield from _all_or_each(assignments, _todo, "nothing is left to do: no TODO")
     yield from _all_or_each(assignments, _release, "the release is up to date and gives nothing away")
+    yield from _all_or_each([assignments], _submitted, "everything in submitted/ belongs to a student")
     yield from _graded(assignments)
 
 
@@ -38,7 +44,7 @@ def _all_or_each(items: list, look: Callable, well: str) -> Iterator[Finding]:
     for item in items:
         try:
             lacking += look(item)
-        except (KitError, BankError) as error:
+        except KitError as error:
             lacking.append(str(error))
         except Exception as error:  # raised by a module of the course's own
             lacking.append(f"{getattr(item, 'name', item)}: {type(error).__name__}: {error}")
@@ -48,13 +54,31 @@ def _all_or_each(items: list, look: Callable, well: str) -> Iterator[Finding]:
 # --- what is there --------------------------------------------------------------------------------
 
 
-def _what_is_graded(assignment):
-    from ..grading import gate
+def _settings(_):
+    from ..nbgrader import options
+    from ..nbgrader.runs import NbgraderCourse
 
-    try:
-        gate.require_graders(assignment)
-    except CourseError as error:
-        yield str(error)
+    yield from options.faults(NbgraderCourse(course.root()).config)
+
+
+def _files(exercise):
+    if course.file_of(exercise, "checks") is not None:  # else a cell's fault
+        yield from faults.of_files(exercise)
+
+
+def _submitted(assignments):
+    from ..grading.store import Store
+    from ..nbgrader.runs import NbgraderCourse
+    from ..nbgrader.standings import enrolled
+    from ..report.outcome_text import name_of
+    from ..submission import belonging
+
+    root = course.root()
+    folder = root / "submitted"
+    if folder.is_dir():
+        known, wanted = [*course.assignments(root)], {a.name for a in assignments}
+        found = belonging.strays(folder, known, wanted, enrolled(NbgraderCourse(root)), Store(root).dropped())
+        yield from map(name_of, found)
 
 
 def _hints(assignment):
@@ -193,12 +217,9 @@ def _graded(assignments):
         return
     with grader:
         yield from _all_or_each(
-            assignments, lambda a: _solution(grader, a), "each solution gets full marks, and points add up"
-        )
-        yield from _all_or_each(
             assignments,
-            lambda a: _stubs(grader, a),
-            "a stub gets no points, and an original not all",
+            lambda a: _trials(grader, a),
+            "each solution gets full marks and passes its visible checks, a stub gets no points, an original not all",
         )
         own = [e.name for a in assignments for e in a.exercises if _is_own(e.name)]
         if own:  # for the kit's own exercises, its tests check this
@@ -207,33 +228,14 @@ def _graded(assignments):
             )
 
 
-def _solution(grader, assignment):
-    from ..grading import gate
+def _trials(grader, assignment):
+    from ..grading.start import new_seed
     from ..nbgrader import points
     from ..nbgrader.runs import NbgraderCourse
 
     wanted = points.configured(NbgraderCourse(course.root()).config)
-    try:
-        verdict = grader.grade_solution(assignment)
-        gate.require_full_marks(verdict)
-        gate.require_points(assignment, verdict, wanted)
-    except CourseError as error:
-        yield str(error)
-
-
-def _stubs(grader, assignment):
-    """A released stub must score nothing; an original that is to be fixed may score some points, but not all."""
-    if not release_of(assignment).is_file():
-        return
-    verdict = grader.grade_file(release_of(assignment))
-    for outcome in verdict.verdict.exercises:
-        source = course.solution_of(outcome.exercise).source
-        if outcome.score >= outcome.max_score or outcome.score > 0 and original_of(source) is None:
-            passed = ", ".join(check.name for check in outcome.checks if check.passed)
-            yield (
-                f"{outcome.exercise} as it is released gets {outcome.score:g} of {outcome.max_score:g} points: {passed}"
-                " should have an answer that nothing gives by chance"
-            )
+    judge = functools.partial(grader.grade_trial, seed=new_seed())
+    yield from faults.of_grading(assignment, judge, wanted)
 
 
 def _is_own(exercise):
@@ -250,11 +252,14 @@ def _own_answers(grader, exercise):
     for path in answers_of(exercise):
         run = grader.graders.run(exercise, Local(runpy.run_path(str(path))), 1)
         for check in run.failed():
-            yield f"the right answer {path.stem} of {exercise} fails {check.name}: {check.message}"
+            why = run.unjudged.get(check.name, check.message)
+            yield f"the right answer {path.stem} of {exercise} fails {check.name}: {why}"
     for id, mistake in bank(exercise).items():
         run = grader.graders.run(exercise, mistake.local(), 1)
         named = [diagnosis.id for diagnosis in grader.diagnostician.diagnose(run)]
-        if not run.failed():
+        if run.unjudged:
+            yield f"the mistake {id} of {exercise} cannot be judged: {'; '.join(run.unjudged.values())}"
+        elif not run.failed():
             yield f"the mistake {id} of {exercise} gets full marks: a check is missing"
         elif id not in named:
             yield f"the mistake {id} of {exercise} is not named: {named[0] if named else 'nothing'} is"

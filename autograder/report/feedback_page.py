@@ -87,7 +87,7 @@ class Part:
         """What to do next about it, as a verb."""
         if NOT_STARTED in self.notes:
             return "begin with"
-        return "mend" if self.is_exercise else "answer" if NOT_ANSWERED in self.notes else "read again"
+        return "fix" if self.is_exercise else "answer" if NOT_ANSWERED in self.notes else "read again"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from ..verdict import Check, Outcome, Verdict
@@ -28,6 +28,7 @@ class Change:
     """An exercise for which a student gets other points than before, for the same work.
 
     `why` says what the `checks` do not: that the exercise is worth something else, was stopped, or is left to a person.
+    `by_inputs`: on the earlier inputs the same code still gets other points than on the new ones.
     """
 
     student: str
@@ -38,6 +39,7 @@ class Change:
     max_after: float
     checks: tuple[CheckChange, ...]
     why: str = ""
+    by_inputs: bool = False
 
     @property
     def gain(self) -> float:
@@ -90,21 +92,39 @@ def as_json(found: Sequence[Change]) -> str:
     return "\n".join(json.dumps({**asdict(change), "gain": change.gain}) for change in found)
 
 
-def as_text(found: Sequence[Change], many: int, standings: Mapping[str, Standing], is_draft: bool = False) -> str:
+def as_text(
+    found: Sequence[Change],
+    many: int,
+    standings: Mapping[str, Standing],
+    is_draft: bool = False,
+    with_new_work: Collection[str] = (),
+) -> str:
     """Who gains and who loses of `many` students, as lines for a terminal: the largest losses first, up to MOST.
 
-    `standings` say where a person has given points, which stay. A draft says what would change.
+    `standings` say where a person has given points, which stay. A draft says what would change. Those `with_new_work`
+    are counted apart: what they had before was for other work.
     """
     lose = {c.student for c in found if c.gain < 0}
     gain = {c.student for c in found if c.gain > 0}
-    concerned = {c.student for c in found}
-    said = [f"{len(gain)} gain", f"{len(lose)} lose", f"{many - len(concerned)} stay as they are"]
+    new = set(with_new_work) - gain - lose
+    others = many - len({c.student for c in found} | new)
+    said = [f"{len(gain)} gain", f"{len(lose)} lose", f"{others} stay as they are"]
+    said += [f"{len(new)} with new work"] if new else []
     lines = [f"{'Nothing is written. It would be: ' if is_draft else 'For the same work: '}{', '.join(said)}."]
     shown = sorted(found, key=lambda c: (c.gain, c.student))
     lines += [_line(change, standings.get(change.student)) for change in shown[:MOST]]
     if len(shown) > MOST:
         lines.append(f"  … and {len(shown) - MOST} more")
-    return "\n".join([*lines, *_legend(found)])
+    return "\n".join([*lines, *_legend(found), *_by_inputs(found)])
+
+
+def _by_inputs(found: Sequence[Change]) -> list[str]:
+    """One sentence on changes that the inputs alone have made."""
+    them = sorted({f"{name_of(c.student)} ({c.exercise})" for c in found if c.by_inputs})
+    if not them:
+        return []
+    shown = ", ".join(them[:MOST]) + (f" and {len(them) - MOST} more" if len(them) > MOST else "")
+    return [f"The inputs alone changed the points of unchanged code, so a check depends on luck: {shown}."]
 
 
 def _line(change: Change, standing: Standing | None) -> str:

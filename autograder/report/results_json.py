@@ -5,10 +5,11 @@ Neither holds anything of the checks but what students read anyway.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from ..verdict import Check, Outcome, Verdict
-from .outcome_text import NOT_STARTED, STATUS, points
+from .outcome_text import NOT_STARTED, STATUS, as_text, points
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,29 +21,28 @@ WHOLE = "The whole exercise"  # the name of the one test of an exercise that was
 def gradescope(verdict: Verdict, visibility: str = "visible") -> dict[str, Any]:
     """What Gradescope reads, by https://gradescope-autograders.readthedocs.io/en/latest/specs/ ("Output format").
 
-    `visibility` is one of visible, hidden, after_due_date and after_published. All text is plain, so that what a
-    student wrote is never read as HTML. The scores of the tests sum up to the whole score.
+    A test is an exercise. `visibility` is one of visible, hidden, after_due_date and after_published. All text is
+    plain, so that what a student wrote is never read as HTML. The scores of the tests sum up to the whole score.
     """
-    tests = [
+    tests: list[dict[str, Any]] = [
         {
-            "name": f"{outcome.exercise}: {name}",
+            "name": outcome.exercise,
             "name_format": "text",
-            "number": f"{number}.{position}",
-            "score": score,
-            "max_score": most,
-            "status": "passed" if passed else "failed",
-            "output": text,
+            "number": str(number),
+            "score": outcome.score,
+            "max_score": outcome.max_score,
+            "status": "passed" if outcome.full else "failed",
+            "output": _told(outcome),
             "output_format": "text",
             "tags": [outcome.exercise],
             "visibility": visibility,
         }
         for number, outcome in enumerate(verdict.exercises, start=1)
-        for position, (name, passed, score, most, text) in enumerate(_parts(outcome), start=1)
     ]
     tests += [_to_be_given(outcome) for outcome in verdict.exercises if outcome.unjudged]
     return {
         "score": round(sum(test["score"] for test in tests), 6),
-        "output": f"{points(verdict.score)} of {points(verdict.max_score)} points",
+        "output": _summary(verdict),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
@@ -51,6 +51,34 @@ def gradescope(verdict: Verdict, visibility: str = "visible") -> dict[str, Any]:
         "extra_data": {"schema": verdict.schema, "assignment": verdict.assignment, "sandbox": verdict.sandbox},
         "tests": tests,
     }
+
+
+def _told(outcome: Outcome) -> str:
+    """All that a student reads of an exercise, but its name and score, which Gradescope shows above."""
+    heading, _, rest = as_text(outcome).partition("\n")
+    return re.sub("^  ", "", rest, flags=re.MULTILINE) or heading.rpartition(", ")[2]
+
+
+def _summary(verdict: Verdict) -> str:
+    """What a student reads first: the points, what is wrong where, by its name if it has one, and what to do next."""
+    lines = [f"{points(verdict.score)} of {points(verdict.max_score)} points"]
+    wrong = [outcome for outcome in verdict.exercises if not outcome.full]
+    if wrong and all(outcome.status == "rejected" for outcome in verdict.exercises):
+        return "\n\n".join([*lines, wrong[0].message])
+    lines += ["", *(f"{outcome.exercise}: {said}" for outcome in wrong for said in _said(outcome))]
+    if wrong:
+        what = "begin with" if wrong[0].not_started else "fix"
+        lines += ["", f"Next step: {what} {wrong[0].exercise}. Its test below says more."]
+    return "\n".join(lines).strip()
+
+
+def _said(outcome: Outcome) -> list[str]:
+    """What is wrong with an exercise, in short: its named mistakes, else why it was not graded, or what it fails."""
+    if outcome.not_started:
+        return [NOT_STARTED]
+    failed = [check for check in outcome.checks if not check.passed]
+    several = f"{len(failed)} of {len(outcome.checks)} checks failed"
+    return _named(outcome) or [outcome.message or (failed[0].message if len(failed) == 1 else several)]
 
 
 def _to_be_given(outcome: Outcome) -> dict[str, Any]:

@@ -388,3 +388,11 @@ def test_write(tmp_path, hostile):
     assert path.read_text(encoding="utf-8") != text
     assert [p.name for p in path.parent.iterdir()] == [path.name]
     assert Path(path).stat().st_mode & 0o044
+
+
+def test_students_come_before_the_exercises_and_the_checks_are_folded():
+    verdicts = {"ada": verdict(graded("one", ["a"], {"b": "No."}))}
+    page = class_report.render(assignment(one=2.0), sorted(verdicts.items()))
+    assert page.index('id="students-title"') < page.index('id="exercise-title-1"')
+    shown = re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL)
+    assert 'class="checks"' in page and 'class="checks"' not in shown

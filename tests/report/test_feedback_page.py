@@ -72,7 +72,7 @@ def test_the_first_words_are_the_points_and_the_next_step():
     )
     text = page(outcome("SelfAttention", passed()), wrong, name="Ada Lovelace")
     said = words(text)
-    order = ["02 Queries", "Ada Lovelace", "2 of 3 points", "Next step: mend attention (Exercise 3)", "Exercise 2"]
+    order = ["02 Queries", "Ada Lovelace", "2 of 3 points", "Next step: fix attention (Exercise 3)", "Exercise 2"]
     order += [
         "1 of 1",
         "Exercise 3: attention",
@@ -101,7 +101,7 @@ def test_a_crash_is_told_once():
 def test_a_file_that_cannot_be_read_is_told_once_and_not_shown():
     verdict = rejected("", LESSON.exercises, "It is no notebook: its text is not JSON.", 0, LESSON.name)
     text = page(verdict=verdict, marks={e.name: mark(e.name, e.points, 0.0) for e in LESSON.exercises})
-    assert text.count("It is no notebook") == 1 and 'id="notebook"' not in text and "mend" not in words(text)
+    assert text.count("It is no notebook") == 1 and 'id="notebook"' not in text and "fix" not in words(text)
 
 
 def test_an_absent_module_comes_first():

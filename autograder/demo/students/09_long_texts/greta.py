@@ -1,5 +1,5 @@
-# caches keys before they are turned, hides nothing among the last queries, and lets tiles of scores look ahead
-# expect: KVCache = partial cached-before-rotation
+# caches keys before they are turned and turns the new ones alone, hides nothing among the last queries, and lets tiles of scores look ahead
+# expect: KVCache = partial old-keys-not-rotated
 # expect: cached_attention = partial no-mask
 # expect: sliding_window_mask = partial both-directions
 # expect: alibi_bias = full
@@ -88,7 +88,7 @@ class GroupedQueryAttention(nn.Module):
             cache.append(keys, values)
             keys, values = cache.all()
         if self.rope_base is not None:
-            keys = apply_rope(keys, torch.arange(before + t, device=x.device), self.rope_base)
+            keys = torch.cat([keys[:, :, :before], apply_rope(keys[:, :, before:], positions, self.rope_base)], dim=2)
         times = self.num_heads // self.num_kv_heads
         keys, values = keys.repeat_interleave(times, dim=1), values.repeat_interleave(times, dim=1)
         scores = (queries * self.head_dim**-0.5) @ keys.transpose(-2, -1)
