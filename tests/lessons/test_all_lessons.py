@@ -4,6 +4,7 @@ import re
 
 import pytest
 from conftest import ROOT, load
+from lessons import run_all
 
 from autograder import course
 
@@ -54,3 +55,39 @@ def test_no_running_text_speaks_of_a_notebook_that_students_do_not_have(name):
         and re.search(r"\b[Nn]otebooks? 00\d|(?<![,.\d])00[0-4]\b", "".join(cell["source"]))
     ]
     assert spoken == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_torch_keeps_to_one_thread_from_the_start(name):
+    """A second thread is no help with tensors this small, and on a busy machine it makes a cell many times slower."""
+    settings = [id for id, text in texts(name).items() if "set_num_threads" in text]
+    assert settings == ["setup"] and "torch.set_num_threads(1)" in texts(name)["setup"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_text_sends_students_to_a_page_that_they_do_not_have(name):
+    """They have the notebooks, and none of the course's docs; where a link leads is somebody else's."""
+    assert [id for id, text in texts(name).items() if re.search(r"(?<![/\w.])docs/|originals\.md", text)] == []
+
+
+HAVE_NO_NAMES = (
+    "The public notebooks that the exercises grew out of have no names here; this course numbers them 000 to 004: "
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_reads_the_number_of_a_notebook_reads_what_it_is(name):
+    before, found, after = texts(name)["credits"].partition(HAVE_NO_NAMES)
+    assert not re.search(r"(?<![,.\d])00[0-4]\b", before)
+    assert not found or re.match(r"00[0-4] \w+ \w+", after)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("half", [False, True], ids=["untouched", "half-solved"])
+def test_run_all_before_all_is_solved_draws_nothing_strange(name, half):
+    """No cell of the lesson's own stops, warns, or draws what is wider than a screen or half empty."""
+    number = name[:2]
+    ran = run_all(number, len(course.assignments(ROOT)[name].exercises) // 2 if half else 0)
+    own = course.assignments(ROOT)[name].lesson_ids
+    assert ran.pictures and ran.strange() == []
+    assert {id: said for id, said in (ran.raised | ran.warned).items() if id in own} == {}

@@ -94,9 +94,43 @@ def test_long_vectors_win(ran):
     assert cosine > 0.99  # nearly the same direction
 
 
+def test_one_layer_cannot_tell_the_animal_from_the_street_and_two_can(ran):
+    """The riddle of the first page: in one layer *it* weighs animal against street whatever word comes last."""
+    animal, street, it, tired, wide = torch.randn(5, 8, generator=torch.Generator().manual_seed(0)).double()
+    layer = ran.values["scaled_self_attention"]
+
+    def leaning(last, layers):
+        """By how much the last of some layers lets *it* prefer the animal to the street: the logarithm of a ratio."""
+        x = torch.stack([animal, street, it, last])[None]
+        for _ in range(layers - 1):
+            x = x + layer(x)
+        tagged = torch.cat([x, 1e-6 * torch.eye(4, dtype=torch.float64)[None]], dim=2)  # as in the lesson, faint tags
+        weights = layer(tagged)[0, 2, -4:]
+        return (weights[0] / weights[1]).log().item()
+
+    assert leaning(tired, 1) == pytest.approx(leaning(wide, 1))
+    assert abs(leaning(tired, 2) - leaning(wide, 2)) > 0.1
+    assert ran.says(
+        "This riddle takes two layers: in the first, *it* finds *tired* or *wide*; in the second, it can choose"
+    )
+
+
+@pytest.mark.parametrize(
+    "number, written", [(1.0, "1.0"), (0.9996, "1.0"), (0.25, ".25"), (-0.25, "-.25"), (-0.001, ".00"), (1.25, "1.2")]
+)
+def test_equal_numbers_look_alike_in_a_heat_map(ran, number, written):
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots()
+    ran.values["show_weights"](torch.tensor([[number, 0.5]]), ["row"], columns=["a", "b"], ax=ax)
+    assert ax.texts[0].get_text() == written
+    plt.close("all")
+
+
 def test_read_backwards_nothing_changes(ran):
     assert float(re.search(r"at most (\S+)", ran.printed["self-attention-look"]).group(1)) < 1e-6
 
 
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
+    assert not ran.with_cut_bars() and not ran.on_several_scales()

@@ -72,6 +72,8 @@ def test_what_is_said_of_the_learnt_head_is_true(ran, seed):
 
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
+    assert not ran.with_cut_bars()
+    assert ran.on_several_scales() == {"roles-demo", "learning-picture"}  # scores by hand; weights beside scores
 
 
 def test_a_head_of_gpt2_is_as_large_as_it_is_said_to_be(ran):

@@ -93,6 +93,7 @@ def _looks(ran, model, step, places, causal):
 
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
+    assert not ran.with_cut_bars() and not ran.on_several_scales()
 
 
 def test_the_mask_of_gpt2_is_ours_in_float32_and_nan_in_float16(ran):

@@ -334,3 +334,4 @@ class Fused(nn.Module):
 
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
+    assert not ran.with_cut_bars() and not ran.on_several_scales()

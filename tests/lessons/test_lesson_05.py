@@ -121,3 +121,4 @@ def test_the_layers_agree_with_torch(ran):
 
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
+    assert not ran.with_cut_bars() and not ran.on_several_scales()

@@ -113,5 +113,9 @@ def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
 
 
+def test_heat_maps_that_are_compared_have_one_scale(ran):
+    assert not ran.with_cut_bars() and not ran.on_several_scales()
+
+
 def test_two_streams_keep_a_width_of_their_own(ran):
     assert ran.printed["two-widths-look"].strip() == "after three exchanges: cells (1, 16, 18), words (1, 6, 14)"

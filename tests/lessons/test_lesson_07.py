@@ -237,6 +237,10 @@ def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
 
 
+def test_heat_maps_that_are_compared_have_one_scale(ran):
+    assert not ran.with_cut_bars() and not ran.on_several_scales()
+
+
 # --- what training costs --------------------------------------------------------------------------
 
 

@@ -213,10 +213,39 @@ def test_what_is_turned_by_hand(ran):
 def test_minutes_add_up(ran):
     """The minutes in the headings are those of the overview, and these add up to what it says."""
     rows = re.findall(r"^\| (?!exercise|-|\*\*)(.+?) \|.*\| (\d+) \|$", ran.texts["intro"], re.M)
-    assert sum(int(minutes) for _, minutes in rows) == 150 and "**150**" in ran.texts["intro"]
+    assert sum(int(minutes) for _, minutes in rows) == 185 and "**185**" in ran.texts["intro"]
     headings = [re.search(r"· (\d+) minutes ·", text) for text in ran.texts.values()]
     assert [found[1] for found in headings if found] == [minutes for name, minutes in rows if name[0].isdigit()]
 
 
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
+
+
+def test_heat_maps_that_are_compared_have_one_scale(ran):
+    assert not ran.with_cut_bars() and ran.on_several_scales() == {
+        "halves-look",
+        "rope-look",
+    }  # two kinds of numbers in each
+    (scales,) = [picture.scales for picture in ran.pictures if picture.cell == "halves-look"]
+    assert len(scales) == 2  # the right scores, which have signs, and three times how far off
+
+
+def test_the_slips_named_for_a_rotation_by_hand_are_computed_right(ran):
+    """The numbers in the visible check: neighbours, backwards, another exponent, growing frequencies."""
+    c, s, x = math.cos, math.sin, (1, 2, 3, 4)
+
+    def turned(pairs, angles):
+        y = [0.0] * 4
+        for (i, j), a in zip(pairs, angles, strict=True):
+            y[i], y[j] = x[i] * c(a) - x[j] * s(a), x[i] * s(a) + x[j] * c(a)
+        return y
+
+    halves, neighbours = ((0, 2), (1, 3)), ((0, 1), (2, 3))
+    slips = [
+        turned(neighbours, (1, 0.01)),
+        turned(halves, (-1, -0.01)),
+        turned(halves, (1, 0.1)),
+        turned(halves, (1, 100)),
+    ]
+    assert list(ran.values["slips"].values()) == [pytest.approx(slip, abs=1e-4) for slip in slips]

@@ -1,9 +1,11 @@
-"""Runs a lesson's solution from top to bottom, once, for the tests that hold its sentences against what it prints."""
+"""Runs a lesson from top to bottom: its solution once, for all tests of what it says, and what students have so far."""
 
+import collections
 import contextlib
 import functools
 import io
 import unittest.mock
+import warnings
 from dataclasses import dataclass, field
 
 from conftest import ROOT, load
@@ -15,11 +17,20 @@ NAMES = {name[:2]: name for name in sorted(course.assignments(ROOT))}
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that a cell showed: its width in inches, and its smallest writing in points."""
+    """A figure that a cell showed.
+
+    Its width in inches, and in pixels once drawn; its smallest writing in points; and whether a part of it is empty.
+    `scales` are the lowest and the highest number of the colours of its heat maps, and `cut` says whether it has bars
+    that do not begin at 0, which show differences larger than they are.
+    """
 
     cell: str
     width: float
+    pixels: float
     smallest: float
+    unfinished: bool
+    scales: frozenset[tuple[float, float]] = frozenset()
+    cut: bool = False
 
 
 @dataclass
@@ -30,10 +41,24 @@ class Lesson:
     printed: dict[str, str] = field(default_factory=dict)  # cell id -> what it wrote to stdout
     values: dict[str, object] = field(default_factory=dict)  # the notebook's names at the end
     pictures: list[Picture] = field(default_factory=list)
+    raised: dict[str, str] = field(default_factory=dict)  # cell id -> the error that it stopped with
+    warned: dict[str, str] = field(default_factory=dict)  # cell id -> what it wrote to stderr, progress bars left out
 
     def hard_to_read(self) -> list[Picture]:
-        """Pictures that shrink in a narrow window, wider than 12 inches, or with writing below 8 points."""
-        return [picture for picture in self.pictures if picture.width > 12 or picture.smallest < 8]
+        """Pictures that shrink in a narrow window, wider than 12 inches, or with writing below 8 points, or strange."""
+        return self.strange() + [picture for picture in self.pictures if picture.width > 12 or picture.smallest < 8]
+
+    def strange(self) -> list[Picture]:
+        """Pictures that are drawn wider than 1,500 pixels, whatever their figure's size, or with a part left empty."""
+        return [picture for picture in self.pictures if picture.pixels > 1500 or picture.unfinished]
+
+    def on_several_scales(self) -> set[str]:
+        """The cells that show heat maps side by side in which the same colour is not the same number."""
+        return {picture.cell for picture in self.pictures if len(picture.scales) > 1}
+
+    def with_cut_bars(self) -> set[str]:
+        """The cells that show bars which do not begin at 0."""
+        return {picture.cell for picture in self.pictures if picture.cut}
 
     def says(self, *parts: str) -> bool:
         """Whether some text cell holds all of these parts, whatever its line breaks."""
@@ -47,30 +72,88 @@ def run(number: str) -> Lesson:
     So is an AssertionError for a graded cell that writes to stderr: Validate takes that for a failure (nbgrader's
     `utils.determine_grade`), and would fail a right notebook for a progress bar or a warning.
     """
+    lesson = _started()
+    notebook = load(ROOT / "solutions" / NAMES[number] / f"{NAMES[number]}.ipynb")
+    for cell in notebook["cells"]:
+        err = _step(lesson, NAMES[number], cell)
+        graded = cell["metadata"].get("nbgrader", {}).get("grade")
+        assert not (graded and err), f"Validate would fail {cell['id']} for {err!r}"
+    return lesson
+
+
+def run_all(number: str, solved: int) -> Lesson:
+    """What Run All makes of the lesson for a student who has solved its first exercises: as many as `solved`.
+
+    Errors are allowed, as in Jupyter. So that no test waits for a model to learn, every optimiser stops at its third
+    step with an error, like one of the student's own.
+    """
+    from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+    lesson = _started()
+    name = NAMES[number]
+    exercises = [exercise.name for exercise in course.assignments(ROOT)[name].exercises]
+    left = {f"{exercise}-solution" for exercise in exercises[solved:]}
+    right = {cell["id"]: cell for cell in load(ROOT / "solutions" / name / f"{name}.ipynb")["cells"]}
+    steps, at_work = collections.Counter(), solved > 0
+
+    def stop(optimiser, *_):
+        steps[id(optimiser)] += 1
+        if steps[id(optimiser)] == 3:
+            raise RuntimeError("no test waits for a model to learn")
+
+    hook = register_optimizer_step_pre_hook(stop)
+    try:
+        for cell in load(ROOT / "release" / name / f"{name}.ipynb")["cells"]:
+            at_work = at_work and cell["metadata"].get("nbgrader", {}).get("grade_id") not in left
+            try:
+                err = _step(lesson, name, right[cell["id"]] if at_work else cell)
+            except Exception as error:
+                lesson.raised[cell["id"]] = repr(error)
+                continue
+            if warned := _without_bars(err).strip():
+                lesson.warned[cell["id"]] = warned
+    finally:
+        hook.remove()
+    return lesson
+
+
+def _started():
+    """A lesson of which no cell has run yet, in a kernel that draws without a window."""
     import matplotlib
 
     matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
     import torch
 
     torch.manual_seed(0)
-    no_network = unittest.mock.patch("urllib.request.urlopen", side_effect=OSError("tests have no network"))
     lesson = Lesson()
     lesson.values["__name__"] = "__main__"
-    notebook = load(ROOT / "solutions" / NAMES[number] / f"{NAMES[number]}.ipynb")
-    for cell in notebook["cells"]:
-        text = lesson.texts[cell["id"]] = "".join(cell["source"])
-        if cell["cell_type"] != "code":
-            continue
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), no_network:
-            exec(compile(text, f"{NAMES[number]}/{cell['id']}", "exec"), lesson.values)
-        graded = cell["metadata"].get("nbgrader", {}).get("grade")
-        assert not (graded and err.getvalue()), f"Validate would fail {cell['id']} for {err.getvalue()!r}"
-        lesson.printed[cell["id"]] = _without_bars(out.getvalue())
-        lesson.pictures += [_picture(cell["id"], plt.figure(number)) for number in plt.get_fignums()]
-        plt.close("all")
     return lesson
+
+
+def _step(lesson, name, cell):
+    """Run a cell of a lesson without a network, note what comes of it, and return what it wrote to stderr."""
+    import matplotlib.pyplot as plt
+
+    text = lesson.texts[cell["id"]] = "".join(cell["source"])
+    if cell["cell_type"] != "code":
+        return ""
+    no_network = unittest.mock.patch("urllib.request.urlopen", side_effect=OSError("tests have no network"))
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        warnings.catch_warnings(record=True) as warned,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        no_network,
+    ):
+        warnings.simplefilter("always", UserWarning)
+        try:
+            exec(compile(text, f"{name}/{cell['id']}", "exec"), lesson.values)
+        finally:
+            lesson.printed[cell["id"]] = _without_bars(out.getvalue())
+            lesson.pictures += [_picture(cell["id"], plt.figure(number)) for number in plt.get_fignums()]
+            plt.close("all")
+    told = [str(warning.message) for warning in warned if issubclass(warning.category, UserWarning)]
+    return "\n".join([err.getvalue(), *told]).strip("\n")
 
 
 def _without_bars(text):
@@ -79,8 +162,25 @@ def _without_bars(text):
 
 
 def _picture(cell, figure):
+    """What a notebook would show of a figure: all that is drawn and a margin around it, also beyond its edges."""
+    import matplotlib
     import matplotlib.text
 
     figure.canvas.draw()
     written = figure.findobj(lambda artist: isinstance(artist, matplotlib.text.Text) and artist.get_text().strip())
-    return Picture(cell, figure.get_figwidth(), min((text.get_fontsize() for text in written), default=8.0))
+    smallest = min((text.get_fontsize() for text in written), default=8.0)
+    drawn = figure.get_tightbbox(figure.canvas.get_renderer()).width + 2 * matplotlib.rcParams["savefig.pad_inches"]
+    scales = frozenset(heat.get_clim() for ax in figure.axes for heat in ax.images)
+    empty = any(not (ax.lines or ax.images or ax.patches or ax.collections) for ax in figure.axes)
+    cut = any(map(_has_cut_bars, figure.axes))
+    return Picture(cell, figure.get_figwidth(), drawn * figure.dpi, smallest, empty, scales, cut)
+
+
+def _has_cut_bars(ax):
+    from matplotlib.container import BarContainer
+
+    for bars in ax.containers:
+        low, high = ax.get_xlim() if getattr(bars, "orientation", "") == "horizontal" else ax.get_ylim()
+        if isinstance(bars, BarContainer) and not low <= 0 <= high:
+            return True
+    return False
