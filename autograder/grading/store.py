@@ -172,9 +172,9 @@ class Store:
 
     def put_released(self, assignment: str, cells: Iterable[ReleasedCell]) -> None:
         """Remember what students get, who may still hand it in after the next release."""
-        known = self.released(assignment)
-        if not known.issuperset(cells := set(cells)):
-            text = json.dumps({"cells": sorted(known | cells)}, ensure_ascii=False)
+        known, new = self.released(assignment), set(cells)
+        if not known.issuperset(new):
+            text = json.dumps({"cells": sorted(known | new)}, ensure_ascii=False)
             write(self.root / "released" / f"{assignment}.json", text)
 
     def each(self, assignment: str) -> Iterator[tuple[str, Verdict]]:

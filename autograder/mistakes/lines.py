@@ -16,9 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy
-import torch
-
 if TYPE_CHECKING:
     from ..sandbox.replies import Place
 
@@ -32,7 +29,6 @@ KINDS = {  # calls that are other ways to write an operator, or each other
     **dict.fromkeys(("masked_fill", "masked_fill_", "where", "masked_scatter"), "masked_fill"),
 }
 TURNING = frozenset({"transpose", "permute", "swapaxes", "swapdims", "movedim", "adjoint", "t", "T", "mT", "H", "mH"})
-LIBRARIES = (builtins, math, numpy, torch, torch.Tensor, torch.nn, torch.nn.Module, torch.nn.functional)
 OWN = "a call"  # of what the student named: the name says nothing
 LEAST = 6  # nodes of a statement that is compared: shorter ones may stand anywhere
 LONGEST = 160  # characters of a line that is shown
@@ -97,7 +93,11 @@ def operations(line: str) -> set[str]:
 @functools.cache
 def _is_of_a_library(name: str) -> bool:
     """Whether a called name means the same in everybody's code."""
-    return any(callable(getattr(library, name, None)) for library in LIBRARIES)
+    import numpy  # here, since pages are written without either
+    import torch
+
+    libraries = (builtins, math, numpy, torch, torch.Tensor, torch.nn, torch.nn.Module, torch.nn.functional)
+    return any(callable(getattr(library, name, None)) for library in libraries)
 
 
 @functools.lru_cache(maxsize=512)

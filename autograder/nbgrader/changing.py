@@ -167,7 +167,8 @@ def notes(there: Known | None, assignment: Assignment) -> list[str]:
         if before is None:
             said.append(
                 f"{name}: {cell.grade_id!r} is new, and {_handed_in(there.students)} without it: who did has 0 of its"
-                f" {cell.points:g} points until they hand in again"
+                f" {cell.points:g} points, or waits for a look where it may be answered elsewhere, until they hand in"
+                " again"
             )
         elif before != cell.points:
             many = there.by_hand.get(cell.grade_id, 0)

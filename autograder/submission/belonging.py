@@ -98,7 +98,8 @@ def _alike(students: Sequence[str]) -> Iterator[str]:
     """A sentence for each group of students whose names look alike."""
     groups: dict[str, list[str]] = {}
     for student in students:
-        groups.setdefault(_look(student), []).append(student)
+        if not files.problem_of(student):
+            groups.setdefault(_look(student), []).append(student)
     for group in groups.values():
         if len(group) > 1:
             names = ", ".join(group)

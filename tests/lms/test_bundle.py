@@ -64,7 +64,7 @@ def test_a_solution_in_release_is_not_published(place):
     # and not by way of source/, from which nbgrader would copy it
     shutil.copy(place / "solutions" / NAME / f"{NAME}.ipynb", place / "source" / NAME / "answers.ipynb")
     code, _, said = autograder(place, "build", "--bundle")
-    assert code == 2 and said.count("\n") == 1 and f"source/{NAME}/answers.ipynb would be released" in said
+    assert code == 2 and said.count("\n") == 1 and f"source/{NAME} holds answers.ipynb beside {NAME}.ipynb" in said
     generate = [sys.executable, "-m", "nbgrader", "generate_assignment", NAME, "--force"]
     done = subprocess.run(generate, cwd=place, capture_output=True, text=True)
     assert done.returncode and "answers.ipynb would be released" in done.stderr

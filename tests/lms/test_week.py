@@ -183,7 +183,7 @@ def test_a_week(place, run, monkeypatch):
     (left / f"{NAME}.ipynb").write_bytes(answers(place, 0))
     run("grade", "01")
     waiting = run("export", "01", "csv")
-    assert "28 students have answers that wait" in waiting.err
+    assert "28 students have answers still to be graded by hand" in waiting.err
     with Gradebook(f"sqlite:///{place}/gradebook.db") as book:
         assert "s07" in {s.id for s in book.students} and not book.student_submissions("s07")
         for submission in book.assignment_submissions(NAME):
@@ -284,7 +284,7 @@ def every_number_is_that_of_the_gradebook(place, run, numbers):
         assert pills == [f"{points(marks[student, cell])} of {most} points" for cell, most in cells]
 
     said = run("export", "01", "moodle", "csv", "gradescope", "exercism", "--fill", "worksheet.csv")
-    assert "wait" not in said.err and "and with no grade (--zeros gives 0): s12, s20, s21" in said.err
+    assert "by hand" not in said.err and "and with no grade (--zeros gives 0): s12, s20, s21" in said.err
     folder = place / "exports" / NAME
     sheet = list(csv.DictReader(io.StringIO((folder / "moodle_grades.csv").read_text())))
     given = {row["Email address"]: row for row in sheet}

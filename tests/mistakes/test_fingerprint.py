@@ -129,7 +129,7 @@ def test_what_chance_did_is_not_compared():
         transcripts = {"a": Transcript([("noted", Counts(torch.tensor([1, 2])))])}
         places = {}
 
-        def failed(self):
+        def rejected(self):
             return [type("Check", (), {"name": "a", "reason": ""})]
 
     assert fingerprint(Run(), None) == ""

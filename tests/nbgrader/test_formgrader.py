@@ -267,6 +267,28 @@ def test_no_page_of_formgrader_runs_a_name(place, server, browser):
         assert not browser.execute_script("return document.querySelectorAll('img').length"), page
 
 
+@pytest.mark.parametrize("mathjax", ["never comes", "is loaded"])
+def test_the_links_of_the_page_by_hand_lead_to_the_answer(place, server, browser, monkeypatch, mathjax):
+    """Formgrader itself scrolls to a field once MathJax is there; without it, the browser does."""
+    monkeypatch.chdir(place)
+    subprocess.run(
+        [sys.executable, "-m", "autograder", "report", "02", "--by-hand", "--formgrader", server.url],
+        cwd=place,
+        check=True,
+        timeout=300,
+    )
+    text = (place / "reports" / f"{ASSIGNMENT}-by-hand.html").read_text()
+    first, *links = re.findall(r'href="([^"]*/formgrader/[^"]*)"', text)
+    assert server.get(first.removeprefix(server.url))[0] == 200
+    signal = formgrader.MATHJAX
+    if mathjax == "is loaded":
+        signal = signal.replace("Interest: () => {}", "Interest: (heard) => setTimeout(() => heard('End'), 500)")
+    monkeypatch.setattr(formgrader, "MATHJAX", signal)
+    for link in links:
+        opened(browser, server, html.unescape(link).removeprefix(server.url))
+        until(lambda: browser.execute_script(IN_VIEW, QUESTION))
+
+
 LINKS = "return Array.from(document.querySelectorAll('a')).filter((a) => a.href.includes('path='))"
 
 
@@ -292,25 +314,3 @@ def test_the_links_of_a_students_name_run_nothing(place, server, browser):
 def test_a_file_that_was_handed_in_runs_nothing(place, server, browser):
     browser.get(f"{server.url}{address(place, 'mallory')}page.html")
     assert "document.title" in browser.page_source and browser.title != "ran"
-
-
-@pytest.mark.parametrize("mathjax", ["never comes", "is loaded"])
-def test_the_links_of_the_page_by_hand_lead_to_the_answer(place, server, browser, monkeypatch, mathjax):
-    """Formgrader itself scrolls to a field once MathJax is there; without it, the browser does."""
-    monkeypatch.chdir(place)
-    subprocess.run(
-        [sys.executable, "-m", "autograder", "report", "02", "--by-hand", "--formgrader", server.url],
-        cwd=place,
-        check=True,
-        timeout=300,
-    )
-    text = (place / "reports" / f"{ASSIGNMENT}-by-hand.html").read_text()
-    first, *links = re.findall(r'href="([^"]*/formgrader/[^"]*)"', text)
-    assert server.get(first.removeprefix(server.url))[0] == 200
-    signal = formgrader.MATHJAX
-    if mathjax == "is loaded":
-        signal = signal.replace("Interest: () => {}", "Interest: (heard) => setTimeout(() => heard('End'), 500)")
-    monkeypatch.setattr(formgrader, "MATHJAX", signal)
-    for link in links:
-        opened(browser, server, html.unescape(link).removeprefix(server.url))
-        until(lambda: browser.execute_script(IN_VIEW, QUESTION))

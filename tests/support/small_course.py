@@ -59,7 +59,7 @@ def graded_cell(id: str, source: str, points: float, is_answer: bool = False) ->
 
 def add_question(notebook: dict, id: str = "why", points: float = 4) -> None:
     """Add a written question to the end of a source notebook, with its heading and its row in the table."""
-    text = f"## Why?\n\n**{points:g} points · 5 minutes · easy**\n\nWhy the mean?"
+    text = f"## {id.title()}?\n\n**{points:g} points · 5 minutes · easy**\n\n{id.title()} the mean?"
     notebook["cells"].append({"cell_type": "markdown", "id": f"{id}-text", "metadata": {}, "source": text})
     answer = "YOUR ANSWER\n\n### BEGIN SOLUTION\nIt is the best guess.\n### END SOLUTION"
     notebook["cells"].append(graded_cell(id, answer, points, is_answer=True))
