@@ -262,13 +262,14 @@ def compiled(source: str, file: str) -> CodeType:
 def namespace_of(name: str, *sources: str) -> dict[str, object]:
     """The namespace after running some cells; it starts with what the notebooks' setup cell imports.
 
-    It is made anew each time, since a mistake may keep something in a class or in a default argument.
+    It is made anew each time, since a mistake may keep something in a class or in a default argument. `name` stands in
+    the places of errors; the module is called as in a notebook, since a dataclass looks its module up.
     """
     import torch
 
     from ..checks.proxies import BESIDE, CELL
 
-    namespace = {"__name__": name, "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
+    namespace = {"__name__": "__main__", "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
     for number, source in enumerate(sources, start=1):
         exec(compiled(source, f"{CELL if number == len(sources) else BESIDE}{name}>"), namespace)
     return namespace
