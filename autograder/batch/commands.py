@@ -76,7 +76,8 @@ def grade_class(
                 without += [student] if all(e.status == "missing" for e in verdict.exercises) else []
         standings = standings_of(runs, assignment, results.dropped())
         _print_class(root, assignment, batch, table, standings, is_draft, as_json)
-    found = [*jail.lowered(), *mistaken(root, assignment.name, without)]
+    found = [*jail.lowered(), *(f"{student}: {why}" for student, why in batch.unreadable.items())]
+    found += mistaken(root, assignment.name, without)
     found += remarks(root, assignment.name, who, enrolled(runs))
     for remark in found[:MOST_REMARKS]:
         print(f"autograder: {outcome_text.name_of(remark)}", file=sys.stderr)

@@ -161,12 +161,12 @@ class Doubt:
 class Batch:
     """One run over the submissions of the students `who`. The constructor looks at each submission once.
 
-    Afterwards `unreadable` lists students, and `known` lists pairs (student, key of the stored result). `pending` maps
-    the keys of results still to be found to lists of students: equal submissions are graded once. `stopped` does the
-    same for submissions whose last grading was stopped by a deadline or a kill: each run grades them once more, alone,
-    before that counts. With `renew`, nothing counts as known; with `new_inputs`, everybody also gets new inputs.
-    `seeds` are those of the inputs, by student (grading/rounds.py). `results` is the course's store, `sandbox` the
-    level at which the engine grades.
+    Afterwards `unreadable` holds reasons by student, and `known` lists pairs (student, key of the stored result).
+    `pending` maps the keys of results still to be found to lists of students: equal submissions are graded once.
+    `stopped` does the same for submissions whose last grading was stopped by a deadline or a kill: each run grades them
+    once more, alone, before that counts. With `renew`, nothing counts as known; with `new_inputs`, everybody also gets
+    new inputs. `seeds` are those of the inputs, by student (grading/rounds.py). `results` is the course's store,
+    `sandbox` the level at which the engine grades.
 
     While running, it keeps `graded` (a count), `statuses` (the statuses of exercises that could not be graded, and how
     many submissions have each), `problems` (student, why there is no row), `unjudged` (checks that ended by a mistake
@@ -195,7 +195,7 @@ class Batch:
         self.rounds = Rounds(results, assignment.name)
         if new_inputs:
             self.rounds.renew()
-        self.unreadable: list[str] = []
+        self.unreadable: dict[str, str] = {}  # the reason by student
         self.known: list[tuple[str, str]] = []
         self.pending: dict[str, list[str]] = {}
         self.stopped: dict[str, list[str]] = {}
@@ -222,7 +222,7 @@ class Batch:
                 read.read_notebook(data)
             return digest
         except Unreadable:
-            self.unreadable.append(student)
+            self.unreadable[student] = files.read_submission(self._path(student))[1] or "It could not be read."
             return None
 
     def _sort(self, student: str, key: str) -> None:
@@ -249,8 +249,7 @@ class Batch:
 
     def run(self, engine: Engine, writer: Recorder) -> Iterator[tuple[str, Verdict]]:
         """Have all submissions graded and recorded; yields (student, Verdict) for each without a problem, when done."""
-        for student in self.unreadable:
-            problem = files.read_submission(self._path(student))[1] or "It could not be read."
+        for student, problem in self.unreadable.items():
             seed = self.rounds.seed()  # nothing was drawn
             verdict = rejected("", self.assignment.exercises, problem, seed, self.assignment.name, self.sandbox)
             yield from self._record(writer, student, [], Graded(verdict), "")

@@ -81,6 +81,8 @@ def _of_cell(where: str, cell: Mapping[str, Any], meta: Mapping[str, Any]) -> It
             yield f"{where} has hidden tests and is not graded, so nobody would get its points: {HOW_TO_GRADE}."
         elif points:
             yield f"{where} has points and is not graded, so nobody would get them: {HOW_TO_GRADE}, or set 0 points."
+    elif not meta.get("solution") and cell["cell_type"] != "code":
+        yield f"{where} is graded and is text that students cannot change: make it a Manually graded answer."
     elif not is_number or not 0 <= points < math.inf:
         yield f"{where} is worth {points!r} points: give it a number from 0 up."
     elif len(named := EXERCISE.findall(source)) > 1:

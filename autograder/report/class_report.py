@@ -401,9 +401,7 @@ def student_row(
         "link": f"../feedback/{folder}/{page}/{page}.html",
         "cells": cells,
         "by_hand": [hand_cell(one.mark(cell)) for cell in roster.by_hand],
-        "score": one.score,
-        "max": roster.max_score,
-        "waits": len(one.waiting),
+        "total": one.standing.total() if one.standing else f"0 / {points(roster.max_score)}",
         "late": standing.duration(one.late) if one.late else "",
         "penalty": one.penalty,
     }

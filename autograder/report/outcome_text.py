@@ -254,7 +254,7 @@ class Batch(Protocol):
 
     graded: int
     known: list[tuple[str, str]]
-    unreadable: list[str]
+    unreadable: dict[str, str]
     statuses: Counter[str]
     sandbox: str
     slowest: list[tuple[float, str, str, float]]

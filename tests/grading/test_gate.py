@@ -114,6 +114,10 @@ CELLS = {
         "'normalise' names 2 exercises .normalise, moving_average.",
     ),
     "same id": (cell("normalise-check", {"grade_id": "setup"}), "two cells have the id 'setup'"),
+    "text that is graded": (
+        lambda cells: cells["normalise-check"].update(cell_type="markdown"),
+        "'normalise' is graded and is text that students cannot change: make it a Manually graded answer",
+    ),
     "answer and check": (
         cell("normalise-check", {"solution": True}),
         "'normalise' is an answer and names the exercise",

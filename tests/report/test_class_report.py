@@ -256,7 +256,7 @@ def test_who_has_not_handed_in_and_what_waits():
     words = Page(roster_page(waits, empty, Member("carl", last="Gauss"), by_hand=["essay"])).words
     assert "1 answer waits to be graded by hand: essay (1)" in words and "Scores so far" in words
     assert "1 has not handed in Gauss" in words and "handed in, of 3 2" in words
-    assert "so far" in words and "no answer" in words
+    assert "2 of 2 so far" in words and "no answer" in words
     assert "not handed in" in words[words.index("Students") :]
 
 
