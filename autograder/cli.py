@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .batch.commands import engine_for, grade_class, locked, progress, report_class
 from .errors import DISK, UsageError, UserError
+from .lms.systems import FORMATS, SYSTEMS
 from .verdict import FULL, LEVELS, PROCESS, UNSAFE
 
 # errors of a full disk, a folder that is not writable, a machine at its limits
@@ -174,9 +175,7 @@ def parser():
     collect_.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH", help="a zip or a folder; also Moodle's grading worksheet (.csv)"
     )
-    collect_.add_argument(
-        "--from", dest="system", choices=("moodle", "canvas", "gradescope", "mail"), help="(default: by their names)"
-    )
+    collect_.add_argument("--from", dest="system", choices=SYSTEMS, help="(default: by their names)")
     collect_.add_argument(
         "--pattern", metavar="REGEX", help="for the names of folders or files, with a group such as (?P<student_id>...)"
     )
@@ -209,7 +208,7 @@ def parser():
         description="Writes exports/NN_name/: tables of grades, zips of feedback, results.json.",
     )
     export_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
-    export_.add_argument("formats", nargs="+", choices=("moodle", "canvas", "csv", "gradescope", "exercism"))
+    export_.add_argument("formats", nargs="+", choices=FORMATS)
     export_.add_argument("--fill", type=Path, metavar="FILE", help="the table that the system gave, to be filled in")
     export_.add_argument("--column", metavar="NAME", help="the table's column for the grades")
     export_.add_argument("--scale", action="store_true", help="convert to the highest grade that the table has")

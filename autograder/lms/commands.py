@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..course import Assignment
     from .roster import Roster
 
-FORMATS = ("moodle", "canvas", "csv", "gradescope", "exercism")
 MESSAGE = 2_000  # characters of a sentence that is printed
 
 

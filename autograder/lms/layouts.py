@@ -42,7 +42,6 @@ Place: TypeAlias = tuple[str, ...]  # the parts of a path
 METADATA = "submission_metadata.yml"
 EXPORT = re.compile(r"assignment_\d+_export")  # the folder in Gradescope's archive
 MAX_METADATA = 64 * 2**20  # bytes: it holds the results of Gradescope's own autograder, too
-SYSTEMS = ("moodle", "canvas", "gradescope", "mail")
 GROUPS = ("student_id", "name", "email", "lms_id", "participant", "late", "time")  # that a pattern may name
 
 NUMBER = r"(?:0|[1-9][0-9]{0,17})"  # as databases count; a number that a person has typed may begin with 0

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from ..nbgrader.identity import ADDRESS, Noted, address
 from . import roster as rosters
+from .systems import WITH_IDS
 
 if TYPE_CHECKING:
     from .layouts import Owner
     from .roster import Roster
 
-LMS = ("moodle", "canvas")  # the systems whose ids `lms_user_id` holds; others have addresses
 TYPED = ("moodle id", "gradescope id")  # unlike Canvas's, students may type these into their profile
 KEY, NAME, BEGINNING = "key", "name", "beginning"
 
@@ -113,7 +113,7 @@ class Matcher:
         if known is not None and known.email and owner.email:
             if address(known.email) != address(owner.email):
                 differs = f"{ADDRESS} {owner.email}, and on the roster it is {known.email}"
-        elif known is not None and known.lms_user_id and owner.lms_id and owner.system in LMS:
+        elif known is not None and known.lms_user_id and owner.lms_id and owner.system in WITH_IDS:
             if known.lms_user_id != owner.lms_id:
                 differs = f"{owner.system} id {owner.lms_id}, and on the roster it is {known.lms_user_id}"
         if differs:
