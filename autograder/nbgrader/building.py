@@ -13,7 +13,7 @@ from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
-from . import changing, colab, for_students, options, points
+from . import changing, colab, for_students, options, points, readme
 from .runs import NbgraderCourse
 
 
@@ -51,7 +51,7 @@ def build(
             _note(root, (Path(root) / "release" / name).rglob("*"), made)
             yield course.assignments(root)[name]
     _note(root, for_students.release(Path(root)), made)
-    points.write_readme(Path(root) / "README.md", {n: a.points for n, a in course.assignments(root).items()})
+    readme.write(Path(root) / "README.md", course.assignments(root).values())
 
 
 def _note(root: Path, paths: Iterable[Path], made: dict[str, str] | None) -> None:

@@ -1,4 +1,4 @@
-"""Writes the points of exercises into the course's metadata, headings, tables and totals, and into its README.
+"""Writes the points of exercises into the course's metadata, headings, tables and totals.
 
 An exercise is worth the total of its checks, unless the course's configuration gives it other points:
 
@@ -87,18 +87,6 @@ def disagreement(name: str, cell: str, exercise: str, before: float, now: float)
         f' {before:g}, write c.Exercises.points = {{"{exercise}": {before:g}}} into nbgrader_config.py; otherwise give'
         f" the cell {now:g} points again."
     )
-
-
-def write_readme(path: Path, totals: Mapping[str, float]) -> None:
-    """Bring a README's table of assignments up to date: rows such as | `02_name` | what students do | 28 |."""
-    if not path.is_file():
-        return
-    text = new = path.read_text(encoding="utf-8")
-    for name, total in totals.items():
-        row = re.compile(rf"^(\| `{re.escape(name)}` \|.*\| *)[\d.]+( *\|)$", re.MULTILINE)
-        new = row.sub(lambda m, total=total: f"{m[1]}{total:g}{m[2]}", new)
-    if new != text:
-        path.write_text(new, encoding="utf-8")
 
 
 def _write_numbers(cells, pattern, numbers, made, name=None):

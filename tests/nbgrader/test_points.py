@@ -8,7 +8,7 @@ from conftest import ROOT
 
 from autograder import course
 from autograder.errors import CourseError
-from autograder.nbgrader import points
+from autograder.nbgrader import points, readme
 
 WORTH = {"normalise": 2.0, "moving_average": 3.0}
 NAME = "01_averages"
@@ -80,14 +80,17 @@ def test_a_notebook_without_headings_is_written_too(source):
     ]
 
 
-def test_the_readme_follows(tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text(
-        "| Assignment | What | Points |\n|---|---|---|\n| `01_averages` | means | 5 |\n| `02_x` | y | 5 |\n"
+def test_the_readme_follows(source, tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text(
+        "| Assignment | What | Hours | Points |\n|---|---|---|---|\n| `01_averages` | means | 9 h 99, and more | 9 |\n"
+        "| `02_x` | y | 9 h 99 | 9 |\n\nThere, 1 of the 9\npoints are given by hand.\n"
     )
-    points.write_readme(readme, {NAME: 5.5})
-    assert "| `01_averages` | means | 5.5 |" in readme.read_text() and "| `02_x` | y | 5 |" in readme.read_text()
-    points.write_readme(tmp_path / "none.md", {NAME: 5.5})
+    (assignment,) = course.assignments(source.parents[2]).values()
+    readme.write(path, [assignment])
+    assert "| `01_averages` | means | 0 h 15, and more | 5 |\n| `02_x` | y | 9 h 99 | 9 |" in path.read_text()
+    assert "There, 0 of the 5\npoints" in path.read_text()
+    readme.write(tmp_path / "none.md", [assignment])
 
 
 @pytest.mark.parametrize("value", [{"normalise": 0}, {"normalise": "6"}, {"normalise": True}, 7])
@@ -103,6 +106,10 @@ def test_the_course_is_up_to_date(grader):
         before = json.dumps(notebook)
         assert points.renew(notebook, assignment.name, grader.worth(), {}) == []
         assert json.dumps(notebook) == before, f"run `autograder build {assignment.name}`"
-        assert f"| {assignment.points:g} |" in next(
-            line for line in (ROOT / "README.md").read_text().splitlines() if f"`{assignment.name}`" in line
-        )
+
+
+def test_the_readme_of_the_course_is_up_to_date(tmp_path):
+    before = (ROOT / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "README.md").write_text(before, encoding="utf-8")
+    readme.write(tmp_path / "README.md", course.assignments(ROOT).values())
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == before
