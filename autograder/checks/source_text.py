@@ -123,6 +123,12 @@ def names_defined_in(text: str) -> set[str]:
     return set(_defined(_parse(text)))
 
 
+def definitions_in(text: str) -> dict[str, ast.AST] | None:
+    """What a cell defines outside functions and classes: by name the last node that does; None if unparsable."""
+    tree = _parse(text)
+    return _defined(tree) if tree.body or only_defines(text) else None
+
+
 def only_defines(text: str) -> bool:
     """Whether a cell holds nothing but definitions, imports, assignments and comments; False if it can't be parsed."""
     body = _parse(text).body

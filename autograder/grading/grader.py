@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from .. import course
 from ..checks.proxies import StudentError
@@ -26,6 +26,8 @@ from . import trials
 from .start import new_seed
 from .watchdog import Endless
 from .workspace import Deadline, Workspace
+
+T = TypeVar("T")
 
 # the diagnosis of an exercise whose checks came out like this, if it is known already, else None
 Known: TypeAlias = Callable[[str, list[Check]], list[Diagnosis] | None]
@@ -55,6 +57,16 @@ class Program:
     assignment: str
     wanted: list[course.Exercise] | None
     candidates: list[course.Exercise]
+
+
+@dataclass(frozen=True)
+class Shaky:
+    """A graded exercise that stands on wrong ones, its `bases`: its mistakes are named once all is graded."""
+
+    exercise: str
+    outcome: Outcome
+    run: ExerciseRun
+    bases: list[str]
 
 
 class Grader:
@@ -206,7 +218,13 @@ class Grader:
                 kinds = workspace.kinds([e.name for e in candidates])
                 wanted = [e for e in candidates if kinds[e.name] != "missing"]
             wanted = wanted or list(candidates)  # the submission defines none, so all of them are missing
-            return [self._timed(workspace, e, seed, known) for e in wanted]
+            shaky: list[Shaky] = []
+            outcomes = [self._timed(workspace, e, seed, known, shaky) for e in wanted]
+            for one in shaky:  # last, since the child then sees solutions, and what it is graded on must not
+                with workspace.clock(f"the checks of `{one.exercise}`"):
+                    one.outcome.diagnosis = self._safely(workspace, functools.partial(self._blamed, workspace, one))
+                    one.outcome.fingerprint = one.run.fingerprint
+            return outcomes
         except ChildGone as problem:  # even a fresh child could not help
             stopped = problem.status, f"It could not be graded: {problem}."
             return [without_grade(e.name, e.points, *stopped) for e in wanted or candidates]
@@ -218,16 +236,21 @@ class Grader:
         finally:
             workspace.close()
 
-    def _timed(self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None) -> Outcome:
+    def _timed(
+        self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None, shaky: list[Shaky]
+    ) -> Outcome:
         with workspace.clock(f"the checks of `{exercise.name}`"):
-            return self._grade_exercise(workspace, exercise, seed, known)
+            return self._grade_exercise(workspace, exercise, seed, known, shaky)
 
     def _grade_exercise(
-        self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None
+        self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None, shaky: list[Shaky]
     ) -> Outcome:
+        """The outcome of one exercise. If it stands on wrong ones, it is added to `shaky`, and not yet diagnosed."""
+
         def without(status: str, message: str) -> Outcome:
             return without_grade(exercise.name, exercise.points, status, message)
 
+        bases: list[str] = []
         try:
             workspace.begin_exercise()
             kind = workspace.kinds([exercise.name])[exercise.name]
@@ -237,22 +260,25 @@ class Grader:
                 return without("error", f"`{exercise.name}` should be a function or class, but it is something else.")
             with workspace.watched():
                 run = self.graders.run(exercise.name, workspace, seed)
+            _note_whether_shaky(workspace, run)
             if run.stopped:
                 return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
             checks, score = scaled(run.checks, exercise.points)
             diagnosis = known(exercise.name, checks) if known else None
             if run.failed() and (earlier := workspace.shadowed(exercise.name)):
                 diagnosis = [Diagnosis("defined-twice", TWICE.format(exercise.name, earlier))]
+            if diagnosis is None and (not run.rejected() or workspace.is_stub(exercise.name)):
+                diagnosis = []
             if diagnosis is None:
-                nameless = not run.rejected() or workspace.is_stub(exercise.name)
-                diagnosis = [] if nameless else self._diagnose(workspace, exercise, run)
+                bases = self._safely(workspace, lambda: self._shaky_bases(workspace, exercise, seed))
+                diagnosis = [] if bases else self._safely(workspace, lambda: self.diagnostician.diagnose(run))
         except ChildGone as problem:
             return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
         except Endless as mistake:
             return without("error", internal_error(mistake))
         finally:
             workspace.end_exercise()
-        return Outcome(
+        outcome = Outcome(
             exercise.name,
             score,
             exercise.points,
@@ -264,36 +290,38 @@ class Grader:
             unjudged="; ".join(run.unjudged.values()),
             fingerprint=run.fingerprint,
         )
+        if bases:
+            shaky.append(Shaky(exercise.name, outcome, run, bases))
+        return outcome
 
-    def _diagnose(self, workspace: Workspace, exercise: course.Exercise, run: ExerciseRun) -> list[Diagnosis]:
-        """The diagnosis of a run that failed. If the diagnosis itself goes wrong, the points stay as they are."""
+    def _safely(self, workspace: Workspace, find: Callable[[], list[T]]) -> list[T]:
+        """What `find` finds for a diagnosis; nothing if that goes wrong, since the points then stay as they are."""
         try:
             with workspace.watched():
-                return self._diagnosis(workspace, exercise, run)
+                return find()
         except (ChildGone, Stopped):
             return []
         except (Endless, Exception) as mistake:
             internal_error(mistake)
             return []
 
-    def _diagnosis(self, workspace: Workspace, exercise: course.Exercise, run: ExerciseRun) -> list[Diagnosis]:
-        """The diagnosis of a run that failed, headed by the exercises it builds on whose mistakes made it fail.
+    def _blamed(self, workspace: Workspace, shaky: Shaky) -> list[Diagnosis]:
+        """The diagnosis of an exercise, headed by those of its wrong bases whose mistakes made it fail.
 
         If something still fails with right ones in their place, the mistakes that are named are the ones behind that.
         """
-        shaky = self._shaky_bases(workspace, exercise, run.seed)
-        to_blame = [base for base in shaky if self._mends(base, workspace, run)]
+        run = shaky.run
+        to_blame = [base for base in shaky.bases if self._mends(base, workspace, run)]
         says = "This uses `{}`, which is also wrong: fix that first."
         found = [Diagnosis(f"stands-on-{base}", says.format(base)) for base in to_blame]
         if to_blame:
-            with workspace.with_right(to_blame) as mended:
+            with workspace.with_right(to_blame, run.exercise) as mended:
                 rest = self.graders.run(run.exercise, mended, run.seed)
                 if rest.rejected():
                     found += self.diagnostician.diagnose(rest)
                     run.fingerprint = rest.fingerprint
                     return found
-        if shaky:  # then its child had to give way
-            workspace.run()
+        workspace.begin_diagnosis()
         return found + self.diagnostician.diagnose(run)
 
     def _shaky_bases(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> list[str]:
@@ -312,7 +340,7 @@ class Grader:
 
     def _mends(self, base: str, workspace: Workspace, run: ExerciseRun) -> bool:
         """Whether some of the checks that failed pass with a right `base`, and no others fail."""
-        with workspace.with_right([base]) as mended:
+        with workspace.with_right([base], run.exercise) as mended:
             tried = self.graders.run(run.exercise, mended, run.seed)
         failed = {check.name for check in run.rejected()}
         return not tried.stopped and {check.name for check in tried.rejected()} < failed
@@ -323,11 +351,14 @@ class Grader:
             if not workspace.child or workspace.kinds([base])[base] == "missing":
                 return False
             workspace.begin_exercise()  # the base gets a clock of its own
-            under = self.graders.run(base, workspace, seed)
-            if workspace.deadline.is_over():  # a failure then says nothing about the base
-                return False
-            workspace.shaky[base] = bool(under.stopped or under.rejected())
-        return workspace.shaky[base]
+            _note_whether_shaky(workspace, self.graders.run(base, workspace, seed))
+        return workspace.shaky.get(base, False)
+
+
+def _note_whether_shaky(workspace: Workspace, run: ExerciseRun) -> None:
+    """Note whether an exercise is wrong, for those that stand on it."""
+    if not workspace.deadline.is_over():  # else a failure says nothing about it
+        workspace.shaky[run.exercise] = bool(run.stopped or run.rejected())
 
 
 def scaled(checks: list[Check], points: float) -> tuple[list[Check], float]:

@@ -8,10 +8,11 @@ import json
 import re
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import course
+from ..checks.late import looks_up_late
 from ..checks.proxies import Answer, StudentError
 from ..checks.runner import Stopped
 from ..checks.source_text import Source, is_stub, names_in, same_code
@@ -79,6 +80,7 @@ class Workspace:
         self.left_out: dict[int, str] = {}  # cells that ended their child, and how
         self.answered = 0  # bytes of tensors in the answers of the current exercise
         self.shaky: dict[str, bool] = {}  # whether a base is wrong, for each base that was looked at
+        self.has_solutions = False  # whether the child could read a solution: then nothing may be graded in it
         self.restarts = 0
         self.foresees = foresees  # whether several requests may be sent together
         self.unexplained = False  # whether a child was ended for no known reason
@@ -174,6 +176,7 @@ class Workspace:
             self.used["cpu"] += ended.get("cpu", 0.0)
             self.used["memory"] = max(self.used["memory"], ended.get("memory", 0))
             self.child = None
+            self.has_solutions = False
 
     def close(self) -> None:
         self._lose()
@@ -203,24 +206,57 @@ class Workspace:
             self.spent[what] += time.monotonic() - started
 
     @contextlib.contextmanager
-    def with_right(self, exercises: Collection[str]) -> Iterator[Workspace]:
-        """A workspace with the same cells in which these exercises are replaced by the course's own solutions.
+    def with_right(self, exercises: Collection[str], of: str) -> Iterator[Workspace]:
+        """A workspace with the same cells, but with the course's own solutions in place of these exercises.
 
-        Only one child can run at a time, so this one's ends; `run` starts it again. Raises ChildGone.
+        It is there to ask for the exercise `of`, which uses them, and only to name mistakes: the student's code can
+        read the solutions. It has this one's child, if that is as good as a fresh one; only one child can run at a
+        time, so otherwise this one's ends, and `run` starts it again. Raises ChildGone.
         """
-        self._lose()
         cells, left_out = list(self.cells), dict(self.left_out)
-        for name in exercises:
+        right = {name: RestoredCell("code", self._right_code(name), "") for name in exercises}
+        for name, solution in right.items():
             place = max((i + 1 for i, cell in enumerate(cells) if cell.runs and _defines(cell, name)), default=0)
-            cells.insert(place, RestoredCell("code", self._right_code(name), ""))
+            cells.insert(place, solution)
             left_out = {index + (index >= place): why for index, why in left_out.items()}
-        workspace = Workspace(self.parent, cells, self.deadline, self.foresees)
-        workspace.left_out = left_out
+        mended = Workspace(self.parent, cells, self.deadline, self.foresees)
+        mended.left_out = left_out
+        uses = set[str]().union(*(names_in(solution.source) for solution in right.values()))
+        lent = self.child if looks_up_late(self.source(of), right.keys(), uses) else None
         try:
-            workspace.begin_exercise()
-            yield workspace
+            if lent is None:
+                self._lose()
+            else:
+                self.child = None
+                mended._borrow(lent, right)
+            mended.begin_exercise()
+            yield mended
+            if lent is not None and mended.child is lent:
+                mended.child = None
+                self._take_back(lent)
         finally:
-            workspace.close()
+            mended.close()
+
+    def _borrow(self, child: Child, right: Mapping[str, RestoredCell]) -> None:
+        """Take a child in which all cells have run but those with the `right` solutions, and run these, too."""
+        self.child = child
+        try:
+            self._request(child, {"op": "remember"}, seconds=self.parent.limits.call)
+        except (Interrupted, ChildGone):
+            self._lose()
+        for index, cell in enumerate(self.cells):
+            is_new = cell.exercise in right or any(cell is solution for solution in right.values())
+            if self.child is None or (is_new and not self._run_cell(child, index, cell)):
+                return  # `run` starts another one
+
+    def _take_back(self, child: Child) -> None:
+        """Take the child back from the workspace that has borrowed it; every name means what it meant before."""
+        self.child = child
+        self.has_solutions = True
+        try:
+            self._request(child, {"op": "restore"}, seconds=self.parent.limits.call)
+        except (Interrupted, ChildGone):
+            self._lose()
 
     def _right_code(self, name: str) -> str:
         """The course's solution of an exercise, after those that it stands on and that no cell defines."""
@@ -232,7 +268,13 @@ class Workspace:
     # --- exercises --------------------------------------------------------------------------------
 
     def begin_exercise(self) -> None:
-        """Make sure that there is a child, and reset the exercise's clock."""
+        """Make sure that there is a child, one that has seen no solutions, and reset the exercise's clock."""
+        if self.has_solutions:
+            self._lose()
+        self.begin_diagnosis()
+
+    def begin_diagnosis(self) -> None:
+        """Make sure that there is a child to be asked for the mistakes of what is graded, and reset the clock."""
         self.run()
         self.of_exercise = 0.0
         self.answered = 0

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, cell_of, hand_in, load
 
+from autograder.grading.grader import read_cells
+from autograder.grading.workspace import Workspace
+
 HONEST = sorted((ROOT / "autograder" / "exercises").glob("*/answers/*.py"))
 
 
@@ -76,3 +79,86 @@ def test_an_answer_above_the_released_stub_is_told_that_the_last_definition_coun
     assert outcome.score == 0 and named.id == "defined-twice"
     assert "You define `attention` twice, and the last definition counts" in named.message
     assert f"code cell {sum(c['cell_type'] == 'code' for c in release['cells'][: at + 1])}" in named.message
+
+
+LESSON = "03_causal_attention"
+INVERTED = "def causal_mask(t, device=None):\n    return torch.ones(t, t, dtype=torch.bool, device=device).triu(1)\n"
+SPY = """def masked_weights(query, key):
+    open("seen.txt", "a").write(str(causal_mask.__doc__))
+    hidden = (query @ key.transpose(-2, -1)).masked_fill(~causal_mask(query.shape[1]), float("-inf"))
+    return F.softmax(hidden, dim=-1)
+"""
+
+
+@pytest.fixture
+def forks(grader, monkeypatch):
+    """The children that the grader asks for, as they come."""
+    made, fork = [], grader.parent.fork
+
+    def noted():
+        made.append(fork())
+        return made[-1]
+
+    monkeypatch.setattr(grader.parent, "fork", noted)
+    return made
+
+
+@pytest.fixture
+def inverted():
+    """The solution of lesson 03 with a mask that hides what it should show."""
+    notebook = load(ROOT / "solutions" / LESSON / f"{LESSON}.ipynb")
+    cell_of(notebook, "causal_mask-solution")["source"] = INVERTED
+    return notebook
+
+
+def named(verdict):
+    return {outcome.exercise: [d.id for d in outcome.diagnosis] for outcome in verdict.exercises if outcome.diagnosis}
+
+
+def test_what_an_exercise_stands_on_is_found_by_one_child(grader, inverted, forks, tmp_path):
+    found = named(grader.grade_file(hand_in(inverted, tmp_path, f"{LESSON}.ipynb"), None, 7).verdict)
+    assert found["masked_weights"][0] == found["CausalAttention"][0] == "stands-on-causal_mask"
+    assert len(forks) == 1
+
+
+def test_a_fresh_child_finds_the_same_where_something_may_be_kept(grader, inverted, forks, tmp_path):
+    """A cached mask would still be the wrong one."""
+    cell = cell_of(inverted, "masked_weights-solution")
+    cached = "import functools\n\n@functools.lru_cache\ndef mask_of(t):\n    return causal_mask(t)\n\n\n"
+    cell["source"] = cached + "".join(cell["source"]).replace(
+        "causal_mask(query.shape[1], device=query.device)", "mask_of(query.shape[1])"
+    )
+    assert "mask_of(query" in cell["source"]
+    found = named(grader.grade_file(hand_in(inverted, tmp_path, f"{LESSON}.ipynb"), "masked_weights", 7).verdict)
+    assert found["masked_weights"][0] == "stands-on-causal_mask" and len(forks) > 1
+
+
+def test_nothing_is_graded_where_a_solution_can_be_read(grader, inverted, tmp_path):
+    """What a spy has written down is shown by no exercise, neither in the first child nor in another one."""
+    cell_of(inverted, "masked_weights-solution")["source"] = SPY
+    cell_of(inverted, "Head-solution")["source"] = (
+        "class Head(nn.Module):\n"
+        "    def __init__(self, *sizes):\n"
+        "        raise ValueError(open('seen.txt').read()[-200:])\n"
+    )
+    verdict = grader.grade_file(hand_in(inverted, tmp_path, f"{LESSON}.ipynb"), None, 7).verdict
+    assert "stands-on-causal_mask" in named(verdict)["masked_weights"]
+    told = " ".join(check.message for check in verdict.exercise("Head").checks)
+    assert "NoneNone" in told and "attend" not in told
+
+
+def test_a_child_that_has_seen_a_solution_grades_nothing_more(grader, inverted, tmp_path):
+    cells = read_cells(hand_in(inverted, tmp_path, f"{LESSON}.ipynb"))
+    workspace = Workspace(grader.parent, cells)
+    try:
+        workspace.begin_exercise()
+        first = workspace.child
+        with workspace.with_right(["causal_mask"], "masked_weights") as mended:
+            assert mended.child is first and not grader.graders.run("causal_mask", mended, 7).failed()
+        assert workspace.child is first
+        workspace.begin_diagnosis()
+        assert workspace.child is first and grader.graders.run("causal_mask", workspace, 7).failed()
+        workspace.begin_exercise()
+        assert workspace.child is not first
+    finally:
+        workspace.close()

@@ -106,10 +106,10 @@ class RequestHandler:
     its message; `level` is called after each request.
 
     Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `attribute`, `state`,
-    `load`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`. Their "target" is a name, the number of an
-    object that was built (the "handle" in that request), or `[target, name]` for an attribute or method. The list
-    "before" holds requests to serve first, whose replies are not needed. `all` holds several "requests", see
-    `_handle_all`.
+    `load`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`, `remember`, `restore`. Their "target" is a
+    name, the number of an object that was built (the "handle" in that request), or `[target, name]` for an attribute
+    or method. The list "before" holds requests to serve first, whose replies are not needed. `all` holds several
+    "requests", see `_handle_all`.
 
     A reply is `{"ok": True, ...}`, or `{"ok": False, "error": …}` if there was an exception, see `describe`; "failed"
     is then the index of the failed request in "before", or None.
@@ -125,6 +125,7 @@ class RequestHandler:
         self.namespace = namespace
         self.bound: dict[str, Any] = {}
         self.objects: dict[int, Any] = {}
+        self.remembered: tuple[dict[str, Any], dict[str, Any]] = {}, {}
         self.locate = locate or (lambda error: None)
         self.explain = explain or (lambda error: None)
         self.level = level or (lambda: None)
@@ -222,6 +223,18 @@ class RequestHandler:
     # --- the requests -----------------------------------------------------------------------------
 
     def op_nothing(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
+        return {}
+
+    def op_remember(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
+        """Remember what all names mean, for `restore`."""
+        self.remembered = dict(self.namespace), dict(self.bound)
+        return {}
+
+    def op_restore(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
+        """Let all names mean again what they meant at `remember`."""
+        for names, before in zip((self.namespace, self.bound), self.remembered, strict=True):
+            names.clear()
+            names.update(before)
         return {}
 
     def op_kind(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:

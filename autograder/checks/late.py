@@ -1,0 +1,101 @@
+"""Finds out, from the text of a submission alone, whether one of its definitions can be replaced after its cells ran.
+
+It can where the others look it up when they are called, as functions do with names, and keep nothing from one call to
+the next. What is not certain counts as no.
+"""
+
+import ast
+import symtable
+from collections.abc import Collection, Iterator
+
+from .source_text import Source, definitions_in
+
+DECORATORS = {"staticmethod", "classmethod", "property"}  # those of which it is known that they keep nothing
+UNSEEN = {"setattr", "delattr", "globals", "vars", "exec", "eval", "__import__"}  # may keep something where none looks
+CONSTANT = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.unaryop, ast.Load)
+
+
+def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[str] = ()) -> bool:
+    """Whether the definition of an exercise, and all that it uses, looks up the names `replaced` when it is called.
+
+    `uses` are the names that the new definitions use.
+    """
+    known: dict[str, list[ast.AST]] = {}
+    for cell in source.cells:
+        found = definitions_in(cell)
+        if found is None:
+            return False
+        for name, node in found.items():
+            known.setdefault(name, []).append(node)
+    seen, waiting = set(replaced), {source.name, *uses}
+    try:
+        while waiting := waiting - seen:
+            seen |= waiting
+            nodes = [node for name in waiting for node in known.get(name, ())]
+            if not all(_is_late(node, replaced) for node in nodes):
+                return False
+            waiting = set[str]().union(*map(_globals_of, nodes))
+    except (RecursionError, MemoryError, ValueError, SyntaxError):
+        return False
+    return source.name in known
+
+
+def _is_late(node: ast.AST, replaced: Collection[str]) -> bool:
+    """Whether a definition computes nothing when it is made, and keeps nothing when it is called."""
+    if isinstance(node, ast.FunctionDef):
+        defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+        decorators = {ast.unparse(decorator) for decorator in node.decorator_list}
+        return decorators <= DECORATORS and all(map(_is_constant, defaults)) and _keeps_nothing(node)
+    if isinstance(node, ast.ClassDef):
+        bases = {ast.unparse(base) for base in node.bases}
+        are_named = all(isinstance(base, ast.Name | ast.Attribute) for base in node.bases)
+        is_plain = are_named and bases.isdisjoint(replaced) and not node.decorator_list and not node.keywords
+        return is_plain and all(_is_text(part) or _is_late(part, replaced) for part in node.body)
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        return node.value is None or _is_constant(node.value)
+    return isinstance(node, ast.Import | ast.ImportFrom | ast.Pass)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_constant(value: ast.expr) -> bool:
+    """Whether an expression is a number, a text or the like, or a tuple of such: nothing that can be changed."""
+    return all(isinstance(part, CONSTANT) for part in ast.walk(value))
+
+
+def _keeps_nothing(function: ast.FunctionDef) -> bool:
+    """Whether a function changes nothing but its own variables, its arguments among them, and what they hold."""
+    own = {part.arg for part in ast.walk(function) if isinstance(part, ast.arg)}
+    own |= {part.id for part in ast.walk(function) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    return all(_is_harmless(part, own) for part in ast.walk(function))
+
+
+def _is_harmless(part: ast.AST, own: Collection[str]) -> bool:
+    if isinstance(part, ast.Name):
+        return part.id not in UNSEEN
+    if isinstance(part, ast.Attribute) and part.attr.startswith("__") and part.attr != "__init__":
+        return False
+    if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
+        root: ast.expr = part
+        while isinstance(root, ast.Attribute | ast.Subscript):
+            root = root.value
+        return isinstance(root, ast.Name) and root.id in own
+    return not isinstance(part, ast.Global)
+
+
+def _globals_of(node: ast.AST) -> set[str]:
+    """The global names that a definition reads, when it is made or when it is called. Raises SyntaxError."""
+    top = symtable.symtable(ast.unparse(node), "<cell>", "exec")
+    reads = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}
+    for table in _inner(top):
+        reads |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+    return reads
+
+
+def _inner(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    """The scopes in a scope, and those in these."""
+    for inner in table.get_children():
+        yield inner
+        yield from _inner(inner)
