@@ -164,8 +164,15 @@ def file_of(exercise: str, kind: str) -> Path | None:
 
 
 def module_of(exercise: str, kind: str) -> types.ModuleType:
-    """Import the module `kind` from an exercise's folder. Raises CourseError."""
-    return importlib.import_module(f"{_package(folder_of(exercise).parent)}.{exercise}.{kind}")
+    """Import the module `kind` from an exercise's folder. Raises CourseError, which names the file."""
+    name = f"{_package(folder_of(exercise).parent)}.{exercise}.{kind}"
+    try:
+        return importlib.import_module(name)
+    except CourseError:
+        raise
+    except Exception as error:
+        said = f"exercises/{exercise}/{kind}.py cannot be imported: {type(error).__name__}: {error}"
+        raise CourseError(said) from error
 
 
 def _package(folder: Path) -> str:

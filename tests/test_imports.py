@@ -6,7 +6,7 @@ import re
 from conftest import ROOT
 
 KIT = ROOT / "autograder"
-ORDER = """errors course verdict submission sandbox checks mistakes exercises grading report nbgrader batch lms
+ORDER = """errors lazily course verdict submission sandbox checks mistakes exercises grading report nbgrader batch lms
 templates watch new doctor demo notebooks cli __main__""".split()
 EXCEPT = {
     ("exercises/conftest.py", "grading"),  # serves `pytest autograder/exercises`, which grades by hand

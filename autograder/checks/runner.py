@@ -16,7 +16,8 @@ import pytest
 import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first check on meta would have to wait for this import
 
 from .. import course
-from ..errors import GraderError
+from ..errors import CourseError, GraderError
+from ..lazily import Lazily
 from ..sandbox.inside import no_dynamo, wire
 from ..sandbox.replies import Place
 from ..verdict import NOT_TRIED, Check
@@ -106,13 +107,13 @@ class Graders:
     def __init__(self, modules: Mapping[str, ModuleType] | None = None) -> None:
         """`modules` maps exercises to the modules with their checks; by default, those of the course.
 
-        Raises GraderError.
+        The checks of an exercise are collected when they are first asked for, which may raise GraderError.
         """
         no_dynamo.put()
         self.foresight = RequestLog()
-        modules = modules or _of_the_course()
-        self.checks = {exercise: collected(exercise, module) for exercise, module in modules.items()}
-        self.step_finders = {exercise: _step_finder(module) for exercise, module in modules.items()}
+        modules = modules or Lazily(_of_the_course(), checks_of)
+        self.checks = Lazily(modules, lambda exercise: collected(exercise, modules[exercise]))
+        self.step_finders = Lazily(modules, lambda exercise: _step_finder(modules[exercise]))
 
     def run(
         self,
@@ -127,7 +128,7 @@ class Graders:
 
         `transport` serves the requests. With `learning`, the requests of the checks are remembered and sent as one from
         then on: use it for the course's own solutions only. `gates` are the gates asked before of the same answer, with
-        the same seed; those asked now are added.
+        the same seed; those asked now are added. Raises GraderError.
         """
         if exercise not in self.checks:
             raise LookupError(f"there is no grader for {exercise}")
@@ -177,18 +178,17 @@ class Graders:
         return judge(check, outcome)
 
 
-def _of_the_course() -> dict[str, ModuleType]:
-    """The modules with the course's checks by exercise; one without checks is left out, as grading/gate.py reports."""
-    return {name: checks_of(name) for name in course.exercises() if course.file_of(name, "checks") is not None}
+def _of_the_course() -> list[str]:
+    """The course's exercises; one without checks is left out, as grading/gate.py reports."""
+    return [name for name in course.exercises() if course.file_of(name, "checks") is not None]
 
 
 def checks_of(exercise: str) -> ModuleType:
     """The module with the checks of an exercise. Raises GraderError."""
     try:
         return course.module_of(exercise, "checks")
-    except Exception as error:
-        said = f"exercises/{exercise}/checks.py cannot be imported: {type(error).__name__}: {error}"
-        raise GraderError(said) from error
+    except CourseError as error:
+        raise GraderError(str(error)) from error
 
 
 def collected(exercise: str, module: ModuleType) -> list[GradedCheck]:

@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 from .. import course
 from ..checks.proxies import StudentError
 from ..checks.runner import ExerciseRun, Graders, Stopped
-from ..errors import ChildGone, SandboxError, Unreadable
+from ..errors import ChildGone, CourseError, SandboxError, Unreadable
 from ..mistakes.diagnosis import Diagnostician
 from ..sandbox.parent import WarmParent
 from ..submission import read
@@ -151,12 +151,15 @@ class Grader:
 
     def worth(self) -> dict[str, float]:
         """The total points of each exercise's checks."""
-        return {name: sum(check.points for check in checks) for name, checks in self.graders.checks.items()}
+        return {name: self._worth_of(name) for name in self.graders.checks}
+
+    def _worth_of(self, exercise: str) -> float:
+        return sum(check.points for check in self.graders.checks[exercise])
 
     def grade_trial(self, assignment: course.Assignment, trial: trials.Trial, seed: int) -> Verdict:
         """The Verdict on an assignment's own notebook, in which every exercise is worth the total of its checks."""
-        worth = self.worth()
-        wanted = [replace(e, points=worth.get(e.name, e.points)) for e in assignment.exercises]
+        has_checks = self.graders.checks.__contains__
+        wanted = [replace(e, points=self._worth_of(e.name)) if has_checks(e.name) else e for e in assignment.exercises]
         cells = trials.cells_of(assignment, trial)
         if trial == trials.VISIBLE:
             outcomes = self._run_visible_checks(cells, wanted)
@@ -228,7 +231,7 @@ class Grader:
         except ChildGone as problem:  # even a fresh child could not help
             stopped = problem.status, f"It could not be graded: {problem}."
             return [without_grade(e.name, e.points, *stopped) for e in wanted or candidates]
-        except SandboxError:
+        except (SandboxError, CourseError):
             raise
         except Exception as mistake:
             problem = internal_error(mistake)
@@ -300,6 +303,9 @@ class Grader:
             with workspace.watched():
                 return find()
         except (ChildGone, Stopped):
+            return []
+        except CourseError as problem:
+            log.error("no mistakes are named: %s", problem)
             return []
         except (Endless, Exception) as mistake:
             internal_error(mistake)

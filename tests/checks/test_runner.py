@@ -2,8 +2,11 @@
 
 import importlib.util
 import json
+import subprocess
+import sys
 
 import pytest
+from conftest import ROOT
 
 from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders
@@ -38,7 +41,9 @@ def collect(tmp_path):
         spec = importlib.util.spec_from_file_location(path.stem, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        return Graders({"times": module})
+        graders = Graders({"times": module})
+        assert graders.checks["times"]
+        return graders
 
     return collect
 
@@ -119,5 +124,16 @@ def test_what_cannot_be_imported_is_told(tmp_path, monkeypatch):
     (tmp_path / "source" / "01").mkdir(parents=True)
     (tmp_path / "source" / "01" / "01.ipynb").write_text(json.dumps(notebook))
     monkeypatch.chdir(tmp_path)
+    graders = Graders()
+    assert list(graders.checks) == ["times"] and "other" not in graders.checks
     with pytest.raises(GraderError, match="exercises/times/checks.py cannot be imported.*'no_such_module'"):
-        Graders()
+        graders.run("times", Local({}), 1)
+
+
+def test_one_exercise_needs_its_own_modules_alone():
+    asks = (
+        "import sys; from autograder.checks.runner import Graders; graders = Graders(); graders.checks['softmax'];"
+        "print(*[name for name in sys.modules if name.endswith(('.checks', '.mistakes')) and '.exercises.' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", asks], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["autograder.exercises.softmax.checks"]

@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, cell_of, hand_in, load
 
+from autograder import course
+from autograder.errors import GraderError
 from autograder.grading.grader import read_cells
 from autograder.grading.workspace import Workspace
+from autograder.lazily import Lazily
 
 HONEST = sorted((ROOT / "autograder" / "exercises").glob("*/answers/*.py"))
 
@@ -115,8 +118,15 @@ def named(verdict):
     return {outcome.exercise: [d.id for d in outcome.diagnosis] for outcome in verdict.exercises if outcome.diagnosis}
 
 
+def graded_alone(grader, notebook, folder, *exercises):
+    """The verdict on a notebook of lesson 03, for which no child is forked but those that it needs itself."""
+    cells = read_cells(hand_in(notebook, folder, f"{LESSON}.ipynb"))
+    wanted = [course.exercises(ROOT)[name] for name in exercises]
+    return grader.grade_cells(cells, wanted, 7, alone=True).verdict
+
+
 def test_what_an_exercise_stands_on_is_found_by_one_child(grader, inverted, forks, tmp_path):
-    found = named(grader.grade_file(hand_in(inverted, tmp_path, f"{LESSON}.ipynb"), None, 7).verdict)
+    found = named(graded_alone(grader, inverted, tmp_path, "causal_mask", "masked_weights", "Head", "CausalAttention"))
     assert found["masked_weights"][0] == found["CausalAttention"][0] == "stands-on-causal_mask"
     assert len(forks) == 1
 
@@ -129,7 +139,7 @@ def test_a_fresh_child_finds_the_same_where_something_may_be_kept(grader, invert
         "causal_mask(query.shape[1], device=query.device)", "mask_of(query.shape[1])"
     )
     assert "mask_of(query" in cell["source"]
-    found = named(grader.grade_file(hand_in(inverted, tmp_path, f"{LESSON}.ipynb"), "masked_weights", 7).verdict)
+    found = named(graded_alone(grader, inverted, tmp_path, "masked_weights"))
     assert found["masked_weights"][0] == "stands-on-causal_mask" and len(forks) > 1
 
 
@@ -162,3 +172,22 @@ def test_a_child_that_has_seen_a_solution_grades_nothing_more(grader, inverted, 
         assert workspace.child is not first
     finally:
         workspace.close()
+
+
+def fails(*_):
+    raise GraderError("exercises/attention/checks.py cannot be imported: ValueError: no")
+
+
+def test_checks_that_cannot_be_imported_are_an_error_of_the_course(grader, monkeypatch):
+    """Not a grade, and not "a mistake of the kit": the sentence says which file is to be mended."""
+    monkeypatch.setattr(grader.graders, "checks", Lazily(["attention"], fails))
+    with pytest.raises(GraderError, match="exercises/attention/checks.py"):
+        grader.grade_file(next(path for path in HONEST if path.parent.parent.name == "attention"), "attention")
+
+
+def test_mistakes_that_cannot_be_imported_cost_only_their_names(grader, inverted, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(grader.diagnostician, "diagnose", fails)
+    verdict = grader.grade_file(hand_in(inverted, tmp_path, f"{LESSON}.ipynb"), "causal_mask", 7).verdict
+    (outcome,) = verdict.exercises
+    assert outcome.status == "graded" and outcome.checks and not outcome.diagnosis
+    assert caplog.messages == [f"no mistakes are named: {pytest.raises(GraderError, fails).value}"]
