@@ -111,6 +111,7 @@ class Graders:
         """
         no_dynamo.put()
         self.foresight = RequestLog()
+        self.before_each: Callable[[], None] = lambda: None  # called before each check; what it raises ends the run
         modules = modules or Lazily(_of_the_course(), checks_of)
         self.checks = Lazily(modules, lambda exercise: collected(exercise, modules[exercise]))
         self.step_finders = Lazily(modules, lambda exercise: _step_finder(modules[exercise]))
@@ -140,6 +141,7 @@ class Graders:
         for check in self.checks[exercise]:
             if only not in (None, check.name):
                 continue
+            self.before_each()
             outcome, run.transcripts[check.name] = self._made(check, foreseen.get(check.name), run, asked)
             if isinstance(outcome, Stopped):
                 run.stopped = Stopped(outcome.status, f"{outcome}, in the check “{check.sentence}”")

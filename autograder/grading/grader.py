@@ -104,11 +104,24 @@ class Grader:
         return self.grade_program(program, program.wanted, seed)
 
     def grade_program(
-        self, program: Program, wanted: Sequence[course.Exercise] | None, seed: int, known: Known | None = None
+        self,
+        program: Program,
+        wanted: Sequence[course.Exercise] | None,
+        seed: int,
+        known: Known | None = None,
+        before_each: Callable[[], None] = lambda: None,
     ) -> Graded:
-        """Grade what was read from a file on the exercises `wanted`, as `grade_cells` does."""
+        """Grade what was read from a file on the exercises `wanted`, as `grade_cells` does.
+
+        `before_each` is called before each check, those of a diagnosis among them. To end the grading, it raises a
+        BaseException that is no Exception.
+        """
         settings = program.path, program.assignment, program.candidates
-        return self.grade_cells(program.cells, wanted, seed, *settings, known=known)
+        self.graders.before_each, before = before_each, self.graders.before_each
+        try:
+            return self.grade_cells(program.cells, wanted, seed, *settings, known=known)
+        finally:
+            self.graders.before_each = before
 
     def grade_cells(
         self,

@@ -47,7 +47,7 @@ def run(path: str, exercise: str | None, seed: int | None, device: str, sandbox:
         grader = stack.enter_context(start.started_grader(device, sandbox))
         service = stack.enter_context(Service(device, sandbox))
         stack.enter_context(terminal)
-        watch = Watch(grader, path, exercise, seed, terminal.say_busy)
+        watch = Watch(grader, path, exercise, seed, terminal.say_busy, terminal.has_key)
         try:
             while True:
                 if watch.look():
@@ -63,6 +63,10 @@ def run(path: str, exercise: str | None, seed: int | None, device: str, sandbox:
     return 0 if watch.state.verdict is not None and watch.state.verdict.full else 1
 
 
+class Wanted(BaseException):
+    """The user has saved the file or pressed a key. A BaseException, so that no check catches it as its own."""
+
+
 class Watch:
     """What is known of a watched file. `look` grades what a save concerns, and `settle`, after that, all of it.
 
@@ -71,11 +75,18 @@ class Watch:
     """
 
     def __init__(
-        self, grader: Grader, path: str, exercise: str | None, seed: int, busy: Callable[[], None] = lambda: None
+        self,
+        grader: Grader,
+        path: str,
+        exercise: str | None,
+        seed: int,
+        busy: Callable[[], None] = lambda: None,
+        has_key: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`busy` is called before a grading, which may take a while."""
+        """`busy` is called before a grading, which may take a while; `has_key` says whether a key was pressed."""
         self.grader = grader
         self.busy = busy
+        self.has_key = has_key
         self.exercise = exercise
         self.seed = seed
         self.file = changes.WatchedFile(path)
@@ -147,23 +158,34 @@ class Watch:
 
         What a change concerns is judged by the text of the program. It does not tell everything, and `check` grades
         all of it. The mistakes of an exercise that was not concerned keep their names if its checks come out as before.
-        An exercise that ran too long is not tried again before the next change of what it stands on.
+        An exercise that ran too long is not tried again before the next change of what it stands on. A save or a key
+        ends this, and it begins anew once there is nothing else to do.
         """
         if not self.is_read or self.program is None or self.state.verdict is None:
             return False
         if self.settled:
             self._learn()
             return False
-        self.settled = True
         known, shown = self.state.verdict, screen.as_text(self.state)
         again = [course.exercises()[e.exercise] for e in known.exercises if e.status not in STOPPED]
         if again:
-            verdict = self.grader.grade_program(self.program, again, self.seed, self._known).verdict
+            try:
+                verdict = self.grader.grade_program(self.program, again, self.seed, self._known, self._listen).verdict
+            except Wanted:
+                return False
             outcomes = {outcome.exercise: outcome for outcome in verdict.exercises}
             self.named |= outcomes
             known = replace(known, exercises=[outcomes.get(e.exercise, e) for e in known.exercises])
+        self.settled = True
         self._put(known, set(), self.state.note)
         return screen.as_text(self.state) != shown
+
+    def _listen(self) -> None:
+        """Raises Wanted if the file was saved, or a key pressed."""
+        if self.file.has_changed():
+            self.is_read = False
+        if not self.is_read or self.has_key():
+            raise Wanted
 
     def _known(self, exercise: str, checks: list[Check]) -> list[Diagnosis] | None:
         before = self.named.get(exercise)
@@ -267,6 +289,10 @@ class Terminal:
         self.shown = state = replace(state, keys=self.saved is not None)
         text = screen.as_text(state, min(shutil.get_terminal_size().columns, WIDEST), self.colours)
         print(f"{CLEAR}{text}" if self.is_one else f"{text}\n", flush=True)
+
+    def has_key(self) -> bool:
+        """Whether a key was pressed that `wait` has not returned yet."""
+        return self.saved is not None and bool(select.select([sys.stdin.fileno()], [], [], 0)[0])
 
     def wait(self, seconds: float, service: Service, grader: Grader) -> str:
         """Wait for so long, serving those that ask meanwhile; returns the keys that were pressed."""

@@ -17,6 +17,7 @@ import pytest
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in
 
 from autograder import cli
+from autograder.checks.proxies import Local
 from autograder.course import hints_of, original_of, solution_of
 from autograder.grading import start
 from autograder.watch import changes
@@ -34,9 +35,9 @@ class Counting:
     def __init__(self, grader):
         self.grader, self.asked, self.stops = grader, [], None
 
-    def grade_program(self, program, wanted, seed, known):
+    def grade_program(self, program, wanted, seed, known, *more):
         self.asked.append([exercise.name for exercise in wanted])
-        graded = self.grader.grade_program(program, wanted, seed, known)
+        graded = self.grader.grade_program(program, wanted, seed, known, *more)
         for outcome in graded.verdict.exercises:
             if outcome.exercise == self.stops:
                 outcome.status, outcome.score, outcome.checks = "timeout", 0.0, []
@@ -72,6 +73,51 @@ def test_a_save_grades_what_it_concerns_and_then_all_as_check_does(watched, grad
     assert [e.full for e in watch.state.verdict.exercises] == [True, False, True]
     assert watch.settle() and len(watch.grader.asked[1]) == 3 and watch.state.settled
     assert watch.state.verdict == grader.grade_file(watch.state.path, None, SEED).verdict
+    assert [named.id for named in watch.state.verdict.exercise("SelfAttention").diagnosis] == ["original-004"]
+
+
+@pytest.fixture
+def searching(grader, monkeypatch):
+    """A list of what happens one after another while the mistakes are searched for, in searches without an end."""
+    happens, diagnose = [], grader.diagnostician.diagnose
+
+    def search(run):
+        if not happens:
+            return diagnose(run)
+        happens.pop(0)()
+        for _ in range(1000):
+            grader.graders.run(run.exercise, Local({}), SEED)
+        raise AssertionError("nobody was heard")
+
+    monkeypatch.setattr(grader.diagnostician, "diagnose", search)
+    return happens
+
+
+def test_a_save_ends_a_search(watched, grader, searching):
+    watch, notebook, save = watched
+    right = cell_of(notebook, "SelfAttention-solution")["source"]
+    cell_of(notebook, "SelfAttention-solution")["source"] = BEGUN
+    save()
+    assert watch.look() and watch.state.next == "SelfAttention"
+    cell_of(notebook, "SelfAttention-solution")["source"] = right
+    searching.append(save)
+    assert not watch.settle() and not searching and not watch.state.settled
+    assert watch.look() and watch.state.verdict.full
+    assert not watch.settle() and watch.state.settled
+    grader.graders.before_each()
+
+
+def test_a_key_ends_a_search_which_begins_anew(watched, searching):
+    watch, notebook, save = watched
+    cell_of(notebook, "SelfAttention-solution")["source"] = BEGUN
+    save()
+    assert watch.look()
+    keys = []
+    watch.has_key = lambda: bool(keys)
+    searching.append(lambda: keys.append("h"))
+    assert not watch.settle() and not watch.state.settled and watch.show_a_hint()
+    keys.clear()
+    assert not watch.look() and watch.settle() and watch.state.settled
     assert [named.id for named in watch.state.verdict.exercise("SelfAttention").diagnosis] == ["original-004"]
 
 
