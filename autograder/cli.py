@@ -17,6 +17,7 @@ from .verdict import FULL, LEVELS, PROCESS, UNSAFE
 # errors of a full disk, a folder that is not writable, a machine at its limits
 UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
 DRIVERS = {"psycopg": "psycopg[binary]", "psycopg2": "psycopg2-binary"}  # PostgreSQL drivers: module and package
+DISTRIBUTION = "attention-course"  # the kit's name in pyproject.toml
 EXIT = "exit code: 0 full marks for every file, 1 less, 2 the kit itself could not work"
 
 
@@ -78,6 +79,7 @@ def parser():
         "one on attention that comes with the kit.",
         epilog="`autograder COMMAND --help` says more about each command.",
     )
+    top.add_argument("--version", action=_Version, nargs=0, help="print the kit's version")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     build_ = commands.add_parser("build", help="make release/ and solutions/ from source/")
@@ -297,6 +299,20 @@ def parser():
     _sandbox_options(name_check_)
     name_check_.set_defaults(run=name_check)
     return top
+
+
+class _Version(argparse.Action):
+    """Prints the kit's version, which is looked up only if it is asked for."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        from importlib import metadata
+
+        try:
+            found = metadata.version(DISTRIBUTION)
+        except metadata.PackageNotFoundError:
+            found = "(not installed as a package)"
+        print(f"autograder {found}")
+        parser.exit()
 
 
 def _address(text):

@@ -3,10 +3,12 @@
 import json
 import subprocess
 import sys
+import tomllib
 
 import pytest
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in
 
+from autograder.cli import DISTRIBUTION
 from autograder.grading.workspace import near_name
 
 RELEASE = ROOT / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
@@ -228,3 +230,9 @@ def test_a_notebook_checks_only_the_exercise_asked_for(solution, tmp_path):
     code, out, _ = autograder("check", path, "--exercise", "attention", "--format", "json")
     outcome = json.loads(out)["exercises"][0]
     assert code == 1 and outcome["status"] == "error" and "SyntaxError" in outcome["message"]
+
+
+def test_the_version_is_that_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert DISTRIBUTION == project["name"]
+    assert autograder("--version") == (0, f"autograder {project['version']}\n", "")
