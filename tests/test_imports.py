@@ -12,6 +12,12 @@ EXCEPT = {
     ("exercises/conftest.py", "grading"),  # serves `pytest autograder/exercises`, which grades by hand
     ("verdict.py", "submission"),  # names the type of the cells that a Graded carries along, and imports nothing
 }
+LATE = {  # files of which one imports the other inside a function
+    ("grading.grader", "grading.start"),  # the sandbox starts while torch is imported
+    ("nbgrader.messages", "nbgrader.unpacking"),
+    ("nbgrader.options", "nbgrader.preprocessors"),
+    ("sandbox.child", "sandbox.parent"),  # the sandbox starts while torch is imported
+}
 
 
 def parts():
@@ -20,10 +26,55 @@ def parts():
     return folders | {path.stem for path in KIT.glob("*.py") if path.stem != "__init__"}
 
 
-def imported(path):
+def statements(tree, late):
+    """The nodes of a file that run when it is imported; if `late`, those inside functions, too."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        yield node
+        if late or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from statements(node, late)
+
+
+def files_imported(late):
+    """{file: the files that it imports}, as dotted names, of all files of the kit that are run as its modules."""
+    paths = [path for path in KIT.rglob("*.py") if not {"students", "templates"} & set(path.parts)]
+    files = {".".join(path.relative_to(KIT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
+    return {
+        name: {_file_of(other, files) for other in imported(path, statements(tree(path), late))} - {name, ""}
+        for name, path in files.items()
+    }
+
+
+def _file_of(name, files):
+    """The file that an imported name lies in: `errors` for `errors.KitError`; "" for the kit itself."""
+    while name and name not in files:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def circles(imports):
+    """The files that import each other, in a roundabout way or at once, as sorted lists."""
+
+    def reached(start):
+        found, waiting = set(), set(imports[start])
+        while waiting := waiting - found:
+            found |= waiting
+            waiting = set().union(*(imports[name] for name in waiting))
+        return found
+
+    reach = {name: reached(name) for name in imports}
+    return {tuple(sorted({other for other in reach[name] if name in reach[other]})) for name in imports} - {()}
+
+
+def tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported(path, nodes=None):
     """The dotted names that a file of the kit imports from it, wherever in the file, as `sandbox.jail`."""
     package = path.relative_to(ROOT).parent.parts
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes or ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -47,6 +98,19 @@ def test_imports_go_one_way():
             allowed = other == part or (place.as_posix(), other) in EXCEPT
             if part in ORDER and other in ORDER:
                 assert allowed or ORDER.index(other) < ORDER.index(part), f"{place} imports {name}"
+
+
+def test_no_files_import_each_other():
+    assert circles(files_imported(late=False)) == set()
+
+
+def test_files_import_each_other_late_only_to_start_sooner():
+    assert circles(files_imported(late=True)) == LATE
+
+
+def test_circles_are_found():
+    around = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"e", "a"}}
+    assert circles(around) == {("a", "b", "c"), ("e",)}
 
 
 def test_what_is_bound_into_the_sandbox_imports_nothing_else():
