@@ -450,7 +450,8 @@ def grade(options):
             nobodys = "".join(f" {name_of(remark)}." for remark in [*run.remarks(root, assignment.name, ())][:3])
             raise UsageError(f"Nothing was handed in: there is no submitted/STUDENT/{assignment.name}.{nobodys}")
         classes.append((assignment, who))
-    with engine_for(options.scheduler, options.jobs, device(options), options.sandbox) as engine:
+    learnt = None if options.dry_run else Store(root).learnt
+    with engine_for(options.scheduler, options.jobs, device(options), options.sandbox, learnt) as engine:
         settings = engine, device(options), options.sandbox, options.regrade, options.new_inputs
         how = {"is_draft": options.dry_run, "as_json": options.format == "json"}
         return max(grade_class(root, assignment, who, *settings, **how) for assignment, who in classes)

@@ -170,12 +170,15 @@ def _writer(runs: NbgraderCourse, assignment: Assignment, results: Store) -> Rec
     )
 
 
-def engine_for(scheduler: str | None, jobs: int, device: str, sandbox: str) -> Engine:
-    """The Engine that grades tasks: local processes, or a Dask cluster. Use it in a `with`. Raises UsageError."""
+def engine_for(scheduler: str | None, jobs: int, device: str, sandbox: str, learnt: Path | None = None) -> Engine:
+    """The Engine that grades tasks: local processes, which share what is `learnt` in that folder, or a Dask cluster.
+
+    Use it in a `with`. Raises UsageError.
+    """
     if scheduler is None:
         from .pool import Pool
 
-        return Pool(jobs, device, sandbox)
+        return Pool(jobs, device, sandbox, learnt)
     try:
         from .cluster import Cluster
     except ImportError as missing:

@@ -8,6 +8,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from multiprocessing import connection, get_context
+from pathlib import Path
 from typing import cast
 
 from ..errors import SandboxError, UserError
@@ -21,11 +22,14 @@ READY = "ready"
 
 
 class Pool:
-    """The Engine of this machine: `jobs` processes, all of which have ended when it exits."""
+    """The Engine of this machine: `jobs` processes, all of which have ended when it exits.
 
-    def __init__(self, jobs: int, device: str = "cpu", sandbox: str = FULL) -> None:
+    They share what they learn of mistakes in the folder `learnt`, if there is one.
+    """
+
+    def __init__(self, jobs: int, device: str = "cpu", sandbox: str = FULL, learnt: Path | None = None) -> None:
         self.jobs = jobs
-        self.settings = device, sandbox
+        self.settings = device, sandbox, learnt
         self.workers: list[_Worker] = []
 
     def __enter__(self) -> Pool:
@@ -105,14 +109,14 @@ class _Worker:
     others.
     """
 
-    def __init__(self, device: str, sandbox: str) -> None:
+    def __init__(self, device: str, sandbox: str, learnt: Path | None) -> None:
         self.task: Task | None = None
         self.asked = True  # an answer is due: READY, or the Graded of its task
         self.silent = False  # whether that answer did not come in time
         self.until = time.monotonic() + PATIENCE
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, os.getpid(), device, sandbox), daemon=True)
+        self.process = context.Process(target=_work, args=(theirs, os.getpid(), device, sandbox, learnt), daemon=True)
         with without_interrupts():  # the head handles Ctrl-C and ends its processes
             self.process.start()
         theirs.close()
@@ -146,13 +150,13 @@ class _Worker:
         self.process.join()
 
 
-def _work(pipe: connection.Connection, head: int, device: str, sandbox: str) -> None:
+def _work(pipe: connection.Connection, head: int, device: str, sandbox: str, learnt: Path | None) -> None:
     """The worker's main loop: grade tasks until the head closes the pipe or ends."""
     die_with(head)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with contextlib.suppress(EOFError, ConnectionError):
         try:
-            grader = start.started_grader(device, sandbox)
+            grader = start.started_grader(device, sandbox, learnt)
         except UserError as error:  # the checks cannot be used
             pipe.send(error)
             return

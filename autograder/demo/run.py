@@ -125,7 +125,7 @@ def run(
         ticker.say(f"Built: release/ for students, solutions/ for afterwards.\n\n{headings()}")
         handed_in = {a: read_class(a) for a in course.assignments().values() if a.name in names}
         surprises = []
-        engine = _Pool(ticker, jobs, device, sandbox)
+        engine = _Pool(ticker, jobs, device, sandbox, Store(here).learnt)
         with engine:
             for assignment, students in handed_in.items():
                 surprises += run_assignment(here, assignment, students, engine, device, sandbox, verbose)
@@ -139,8 +139,8 @@ def run(
 class _Pool(Pool):
     """The Engine that tells how many submissions it has graded, and when it ends its processes."""
 
-    def __init__(self, ticker: Ticker, jobs: int, device: str, sandbox: str) -> None:
-        super().__init__(jobs, device, sandbox)
+    def __init__(self, ticker: Ticker, jobs: int, device: str, sandbox: str, learnt: Path | None = None) -> None:
+        super().__init__(jobs, device, sandbox, learnt)
         self.ticker = ticker
 
     def __exit__(self, *exc: object) -> None:

@@ -17,6 +17,7 @@ from ..checks.proxies import StudentError
 from ..checks.runner import ExerciseRun, Graders, Stopped
 from ..errors import ChildGone, CourseError, SandboxError, Unreadable
 from ..mistakes.diagnosis import Diagnostician
+from ..mistakes.learnt import Shelf
 from ..sandbox.parent import WarmParent
 from ..submission import read
 from ..submission.read import StrPath, SubmittedCell
@@ -24,6 +25,7 @@ from ..submission.restore import RestoredCell, restore
 from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
 from . import trials
 from .start import new_seed
+from .store import course_version
 from .watchdog import Endless
 from .workspace import Deadline, Workspace
 
@@ -73,13 +75,14 @@ class Grader:
     """Grades submissions one after another with one warm sandbox, which starts when it is first needed.
 
     Use it as a context manager, or call `close()`. `parent` is its sandbox, if not the usual one; see
-    `start.started_grader`. Raises SandboxError if there is no sandbox.
+    `start.started_grader`. `learnt` is a folder for what mistakes do under the checks, see mistakes/learnt.py; without
+    it, each process finds that out anew. Raises SandboxError if there is no sandbox.
     """
 
-    def __init__(self, parent: WarmParent | None = None) -> None:
+    def __init__(self, parent: WarmParent | None = None, learnt: Path | None = None) -> None:
         self.parent = parent or WarmParent()
         self.graders = Graders()
-        self.diagnostician = Diagnostician(self.graders)
+        self.diagnostician = Diagnostician(self.graders, Shelf(learnt, course_version) if learnt else None)
         self.met: Counter[tuple[str, int]] = Counter()  # submissions graded so far, by (assignment, seed)
         self.learnt: set[tuple[str, int]] = set()  # (assignment, seed)
 

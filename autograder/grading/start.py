@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import secrets
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import SandboxError
@@ -20,8 +21,8 @@ def new_seed() -> int:
     return secrets.randbits(48)
 
 
-def started_grader(device: str = "cpu", sandbox: str = FULL) -> Grader:
-    """A Grader whose sandbox, of that level, is already starting.
+def started_grader(device: str = "cpu", sandbox: str = FULL, learnt: Path | None = None) -> Grader:
+    """A Grader whose sandbox, of that level, is already starting. `learnt` is as for a Grader.
 
     Imported modules stay in memory, so the garbage collector is off during the imports and never scans them later:
     it would take a sixth of the time.
@@ -34,7 +35,7 @@ def started_grader(device: str = "cpu", sandbox: str = FULL) -> Grader:
     try:
         from .grader import Grader
 
-        made = Grader(parent)
+        made = Grader(parent, learnt)
         gc.freeze()
     finally:
         if enabled:

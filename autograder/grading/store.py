@@ -39,6 +39,11 @@ class Store:
     def _write(self, path: Path, text: str) -> None:
         write(path, text)
 
+    @property
+    def learnt(self) -> Path:
+        """The folder of what mistakes do under the checks, see mistakes/learnt.py."""
+        return self.root / "learnt"
+
     def rounds(self, assignment: str) -> dict[str, Any]:
         """What rounds.py keeps of an assignment: the secret that its inputs are drawn from, and who got which."""
         return read(self.root / "seeds" / f"{assignment}.json")

@@ -43,6 +43,7 @@ from .places import PREFIX, place
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, Graders
+    from .learnt import Shelf
 
 Comparison: TypeAlias = Callable[[Behaviour, str], bool]  # whether the student is like it in that check
 
@@ -56,10 +57,14 @@ DOUBTS = 2  # failed checks that two mistakes may explain only by what the one d
 
 
 class Diagnostician:
-    """Diagnoses runs of `graders`. Keeps the behaviour of the mistakes, per exercise and seed, for later runs."""
+    """Diagnoses runs of `graders`. Keeps the behaviour of the mistakes, per exercise and seed, for later runs.
 
-    def __init__(self, graders: Graders) -> None:
+    With a `shelf`, other processes and later ones have what is learnt of single mistakes as well.
+    """
+
+    def __init__(self, graders: Graders, shelf: Shelf | None = None) -> None:
         self.graders = graders
+        self.shelf = shelf
         self.known: LRUCache[tuple[str, int], Behaviours] = LRUCache(KEPT)
         self.odds = Odds()
 
@@ -72,6 +77,13 @@ class Diagnostician:
         if run.stopped or not run.rejected():
             return []
         behaviours = self._behaviours(run.exercise, run.seed)
+        try:
+            return self._diagnosis(run, behaviours)
+        finally:
+            if behaviours and behaviours.learnt:
+                behaviours.learnt.save()
+
+    def _diagnosis(self, run: ExerciseRun, behaviours: Behaviours | None) -> list[Diagnosis]:
         search = behaviours and Search(run, behaviours, self.odds)
         named = [Diagnosis(m.id, m.says, search.line_of(m)) for m in search.mistakes()] if search else []
         if named:
@@ -91,7 +103,8 @@ class Diagnostician:
             of = bank(exercise)
             if not isinstance(of, Bank):
                 return None
-            self.known[exercise, seed] = Behaviours(of, self.graders, seed)
+            learnt = self.shelf.of(exercise, seed) if self.shelf else None
+            self.known[exercise, seed] = Behaviours(of, self.graders, seed, learnt)
         return self.known[exercise, seed]
 
 

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import torch
 from cachetools import LRUCache
 
+from ..checks.api import Draw
 from ..checks.gates import Gates, Passage
 from ..checks.proxies import Answer, Local, Submission, Transcript, told
 from ..checks.replay import RecordingTransport
@@ -20,6 +22,7 @@ from .evidence import likeness
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, GradedCheck, Graders
+    from .learnt import Learnt
 
 
 Keys: TypeAlias = tuple[tuple[str, int], ...]  # of mistakes
@@ -142,10 +145,19 @@ class Behaviour:
 
     def at(self, check: str) -> Observation:
         """What this check finds out."""
+        if check not in self.found and (known := self.behaviours.learnt_of(self.hypothesis, check)):
+            self.found[check] = known
         if check not in self.found:
-            run, seed = self.behaviours.graders.run, self.behaviours.seed
-            self.note(run(self.hypothesis.exercise, self.hypothesis.local(), seed, only=check, gates=self.gates))
+            self._run(check)
+            self.behaviours.learn(self.hypothesis, check, self.found[check])
         return self.found[check]
+
+    def _run(self, check: str) -> None:
+        """Run this check. What it draws without a seed is the same in each process: names shall not come by luck."""
+        exercise, seed = self.hypothesis.exercise, self.behaviours.seed
+        torch.default_generator.manual_seed(Draw(seed, f"{exercise}/{check}/by chance").generator.initial_seed())
+        run = self.behaviours.graders.run
+        self.note(run(exercise, self.hypothesis.local(), seed, only=check, gates=self.gates))
 
     def is_idle(self, check: str) -> bool:
         """Whether this check sees no difference from a right answer."""
@@ -172,11 +184,15 @@ class Behaviour:
 
 
 class Behaviours:
-    """The behaviour of all answers that one may think of, on the inputs of one seed: right, wrong once, wrong twice."""
+    """The behaviour of all answers that one may think of, on the inputs of one seed: right, wrong once, wrong twice.
 
-    def __init__(self, bank: Bank, graders: Graders, seed: int) -> None:
+    What is `learnt` of single mistakes is read, and added to; there are too many combinations to keep them.
+    """
+
+    def __init__(self, bank: Bank, graders: Graders, seed: int, learnt: Learnt | None = None) -> None:
         self.graders = graders
         self.seed = seed
+        self.learnt = learnt
         self.checks = {check.name: check for check in graders.checks[bank.exercise]}
         self.asked: dict[str, Questions] = {}
         self.right = Behaviour(right(bank), self)
@@ -192,6 +208,15 @@ class Behaviours:
             hypothesis = composed(self.right.hypothesis, *mistakes)
             known[keys] = Behaviour(hypothesis, self) if hypothesis and makes_sense(hypothesis) else None
         return known[keys]
+
+    def learnt_of(self, hypothesis: Hypothesis, check: str) -> Observation | None:
+        """What was found out before about a right answer, or about one with a single mistake."""
+        return self.learnt.get(hypothesis, check) if self.learnt and len(hypothesis.mistakes) < 2 else None
+
+    def learn(self, hypothesis: Hypothesis, check: str, seen: Observation) -> None:
+        """Remember what was found out about such an answer."""
+        if self.learnt and len(hypothesis.mistakes) < 2:
+            self.learnt.put(hypothesis, check, seen)
 
     def questions(self, check: str) -> Questions:
         """What this check asks of a right answer."""

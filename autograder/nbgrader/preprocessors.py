@@ -265,7 +265,7 @@ def warm_grader(sandbox: str, device: str) -> Grader:
 
 @functools.lru_cache(maxsize=4)
 def _warm_grader(sandbox: str, device: str, root: Path) -> Grader:
-    grader = start.started_grader(device, sandbox)
+    grader = start.started_grader(device, sandbox, store.Store(root).learnt)
     atexit.register(grader.close)
     return grader
 
