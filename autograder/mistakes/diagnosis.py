@@ -37,7 +37,7 @@ from ..verdict import NOT_TRIED, Check, Diagnosis
 from .bank import Bank, Mistake, bank
 from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness
 from .fingerprint import fingerprint
-from .hypotheses import PAIRS, TRIPLES, Behaviour, Behaviours, contradict, without_numbers
+from .hypotheses import PAIRS, TRIED, TRIPLES, Behaviour, Behaviours, contradict, without_numbers
 from .lines import akin, line_of, raised_at, share_of
 from .places import PREFIX, place
 
@@ -53,6 +53,7 @@ LITTLE = 0.001  # seconds that any check takes, as far as nothing is known
 KEPT = 32  # banks, each with the behaviour of its mistakes on the inputs of one seed
 ORIGINAL = 0.75  # the share of a notebook's statements that stand in an answer that is called the notebook's
 NOT_READ = (NoDefinition, OSError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError)  # as Python text
+MISSING = ("NotImplementedError", "NameError")  # errors of what is not written
 DOUBTS = 2  # failed checks that two mistakes may explain only by what the one does to the other
 
 
@@ -155,6 +156,10 @@ class Explanation:
     loosely: bool  # whether in some of them it is alike only in what it accepts
 
 
+class Exhausted(Exception):
+    """A search has tried as many combinations as it may."""
+
+
 class Effect(NamedTuple):
     """What a mistake does in the failed checks, one bit for each of them."""
 
@@ -177,6 +182,7 @@ class Search:
         self.run = run
         self.behaviours = behaviours
         self.odds = odds
+        self.together = Odds()  # of combinations: which check tells them from this answer
         self.checks = run.judged()
         self.failed = {check.name: check for check in run.rejected()}
         self.passed = [check for check in self.checks if check.passed]
@@ -186,6 +192,7 @@ class Search:
         self.singles = [one for one in behaviours.singles if self._may_be_meant(one.mistake)]
         self.seen: dict[tuple[Behaviour, str], Likeness] = {}
         self.same: dict[tuple[Behaviour, str], bool] = {}
+        self.tried: set[frozenset[tuple[str, int]]] = set()  # combinations, by the keys of their mistakes
         self.answers: dict[str, Transcript] | None = {}  # by check, as far as they are known; None: there are none
 
     def mistakes(self) -> list[Mistake]:
@@ -223,17 +230,30 @@ class Search:
         whole = sorted((e for e in alone if e.checks == self.failed.keys()), key=lambda e: e.loosely)
         if whole:
             first = whole[0].behaviour
-            return self._beside(first) or [first.mistake]
-        together = [] if self._stops_everywhere() else self._together_by_all_means()
-        return together or self._best([*alone, *self._partly()])
+            return self._as_far(lambda: self._beside(first)) or [first.mistake]
+        if self._stops_everywhere():
+            return self._best(alone)
+        return self._as_far(self._together_by_all_means) or self._best([*alone, *self._partly()])
+
+    def _as_far(self, search: Callable[[], list[Mistake]]) -> list[Mistake]:
+        """What a search for combinations finds; nothing if it would have to go on after TRIED of them."""
+        try:
+            return search()
+        except Exhausted:
+            return []
 
     def _stops_everywhere(self) -> bool:
-        """Whether one line of the student's ends each check with an error: what is behind it cannot be seen."""
+        """Whether one line of the student's ends each check that failed with an error: what is behind it is not seen.
+
+        If others passed, that line may be the work of several mistakes, but not where it says that nothing is there.
+        """
         places = self.run.places
         errors = [name for name in self.failed if name in places]
         untried = [name for name, check in self.failed.items() if check.reason.startswith(NOT_TRIED)]
         at_one_line = bool(raised_at(places[name] for name in errors))
-        return not self.passed and at_one_line and len(errors) + len(untried) == len(self.failed)
+        if not at_one_line or len(errors) + len(untried) < len(self.failed):
+            return False
+        return not self.passed or all(self.run.transcripts[name].entries[-1][1] in MISSING for name in errors)
 
     def _together_by_all_means(self) -> list[Mistake]:
         """Several mistakes that explain everything: by the student's answers, else by what the checks saw."""
@@ -340,9 +360,9 @@ class Search:
         loosely = any(self._likeness(one, name).loosely for name in explained)
         return Explanation(one, frozenset(explained), loosely) if explained else None
 
-    def _promise(self, one: Behaviour, check: Check) -> tuple[bool, float]:
+    def _promise(self, one: Behaviour, check: Check, odds: Odds | None = None) -> tuple[bool, float]:
         """Sort key for trying checks: first those already run, then those that rule out most per second."""
-        return check.name not in one.found, -self.odds(self.run.exercise, check)
+        return check.name not in one.found, -(odds or self.odds)(self.run.exercise, check)
 
     def _best(self, found: Iterable[Explanation]) -> list[Mistake]:
         """Choose greedily what explains most failed checks; each must explain one that no earlier choice does.
@@ -536,16 +556,25 @@ class Search:
         return len(self.failed) - (more | alike | apart).bit_count()
 
     def _explain_everything(self, group: Sequence[Behaviour], is_alike: Comparison) -> bool:
-        """Whether an answer with all these mistakes can be made, and does what the student's does."""
+        """Whether an answer with all these mistakes can be made, and does what the student's does. Raises Exhausted."""
         together = self.behaviours.of([one.mistake for one in group])
-        return together is not None and self._explains_everything(together, is_alike)
+        if together is None:
+            return False
+        self.tried.add(frozenset(one.mistake.key for one in group))
+        if len(self.tried) > TRIED:
+            raise Exhausted
+        return self._explains_everything(together, is_alike)
 
     def _explains_everything(self, one: Behaviour, is_alike: Comparison) -> bool:
         """Whether it fails exactly what the student failed, each check in the same way."""
-        for check in sorted(self.checks, key=lambda check: (check.passed, self._promise(one, check))):
+        for check in sorted(self.checks, key=lambda check: (check.passed, self._promise(one, check, self.together))):
+            is_new, began = check.name not in one.found, time.process_time()
             if check.passed:
-                if self._is_ruled_out_by(check, one):
-                    return False
-            elif not one.at(check.name).failed or not is_alike(one, check.name):
+                ruled_out = self._is_ruled_out_by(check, one)
+            else:
+                ruled_out = not one.at(check.name).failed or not is_alike(one, check.name)
+            if is_new:
+                self.together.note(self.run.exercise, check, ruled_out, time.process_time() - began)
+            if ruled_out:
                 return False
         return True

@@ -29,7 +29,11 @@ Keys: TypeAlias = tuple[tuple[str, int], ...]  # of mistakes
 
 PAIRS = 500  # combinations of two that a search tries before it gives up
 TRIPLES = 60
-KEPT = PAIRS + TRIPLES  # combinations whose behaviour is cached, for each exercise: fewer, and no repeated search hits
+# The budget of a search: combinations that it makes and runs for one answer. It counts these and not seconds, so that a
+# class that is graded twice gets the same names, however busy the machine is; singles, which are learnt once for all
+# answers, do not count. All pairs may be tried, and one of them be compared with what could stand in its place.
+TRIED = 750
+KEPT = TRIED  # combinations whose behaviour is cached, for each exercise: fewer, and no repeated search hits
 
 
 @dataclass(frozen=True)

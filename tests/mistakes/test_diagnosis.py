@@ -17,6 +17,7 @@ from autograder.mistakes import pairs
 from autograder.mistakes.bank import bank, namespace_of
 from autograder.mistakes.diagnosis import Diagnostician, Effect, Search
 from autograder.mistakes.hypotheses import right
+from autograder.sandbox.replies import Place
 
 PAIRS = {"attention": 12, "softmax": 12, "Head": 8}  # how many are tried: `make matrix` tries more
 
@@ -145,11 +146,53 @@ STOPS = """def attention(query, key, value, mask=None):
 """
 
 
-def test_no_combinations_are_tried_where_one_line_stops_everything(graders, diagnostician, monkeypatch):
-    def never(self, is_alike):
+def without_a_search(monkeypatch):
+    def never(*_):
         raise AssertionError("nothing behind that line can be seen")
 
     monkeypatch.setattr(Search, "_together", never)
+    monkeypatch.setattr(Search, "_partly", never)
+
+
+def test_nothing_is_searched_for_where_something_is_not_written_though_other_checks_pass(
+    graders, diagnostician, monkeypatch
+):
+    def answer(query, key, value, mask=None):
+        if mask is not None:
+            return softmaxx(query @ key.mT) @ value  # noqa: F821
+        return attention(query, key, value)
+
+    without_a_search(monkeypatch)
+    run = graders.run("attention", Local({"attention": answer}), 1)
+    run.places = {
+        check.name: Place("the answer", 4, "return softmaxx(query @ key.mT) @ value") for check in run.failed()
+    }
+    assert any(check.passed for check in run.checks)
+    assert [found.id for found in diagnostician.diagnose(run)] == ["place-line"]
+
+
+def test_a_search_ends_after_so_many_combinations_and_then_names_none(graders, diagnostician, monkeypatch):
+    """However many of them are known already: the same class gets the same names when it is graded again."""
+
+    def answer(query, key, value, mask=None):
+        return attention(query, key, value, mask=mask, scale=False, rank=False)
+
+    run = graders.run("attention", Local({"attention": answer}), 1)
+    behaviours = diagnostician._behaviours("attention", 1)
+    search = Search(run, behaviours, diagnostician.odds)
+    assert [mistake.id for mistake in search.mistakes()] == ["no-scale", "rank-not-checked"]
+    for most in (len(search.tried) - 1, 3):
+        monkeypatch.setattr("autograder.mistakes.diagnosis.TRIED", most)
+        again = Search(run, behaviours, diagnostician.odds)
+        assert "rank-not-checked" not in [mistake.id for mistake in again.mistakes()]
+        assert len(again.tried) == most + 1
+    monkeypatch.setattr("autograder.mistakes.diagnosis.TRIED", len(search.tried))
+    again = Search(run, behaviours, diagnostician.odds)
+    assert [mistake.id for mistake in again.mistakes()] == ["no-scale", "rank-not-checked"]
+
+
+def test_no_combinations_are_tried_where_one_line_stops_everything(graders, diagnostician, monkeypatch):
+    without_a_search(monkeypatch)
     run = graders.run("attention", Local(namespace_of("answer", STOPS), STOPS), 1)
     (place,) = diagnostician.diagnose(run)
     assert (place.id, place.line) == ("place-line", "return query.no_such_method(key, value)")

@@ -15,6 +15,8 @@ from small_course import NAME, add_question, copy, edit, graded_cell, submit
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import course
+from autograder.batch.pool import Pool
+from autograder.batch.tasks import Task
 from autograder.grading.store import Store
 from autograder.nbgrader import swapping
 from autograder.nbgrader.runs import NbgraderCourse
@@ -313,6 +315,18 @@ def test_a_regrade_says_first_and_afterwards_who_loses_for_which_check(place, ki
     assert code == 0 and "1 graded" in out and " lose" not in out, "another answer is no regrade"
     code, out, _ = kit("grade", "01", "--regrade", "--format", "json")
     assert (code, out) == (0, "")
+
+
+def test_what_mistakes_do_is_kept_beside_the_results(place, monkeypatch):
+    """By `grade`, and by the processes of a pool, if they are told where; the dry run above has written nothing."""
+    folder = Store(place).learnt
+    assert list(folder.glob("*.sqlite"))
+    shutil.rmtree(folder)
+    monkeypatch.chdir(place)
+    task = Task("dora", "", (place / "submitted" / "dora" / NAME / f"{NAME}.ipynb").read_bytes(), NAME, 1)
+    with Pool(1, learnt=folder) as engine:
+        ((_, graded),) = engine.graded(iter([task]), 1)
+    assert not graded.verdict.full and list(folder.glob("*.sqlite"))
 
 
 def test_other_work_than_before_is_no_regrade_and_does_not_count_as_unchanged(place, kit):
