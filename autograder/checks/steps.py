@@ -22,16 +22,20 @@ NEAR = 1e-3  # how near to a number a weight has to be that is read off an outpu
 HIDDEN = 1e-9  # a right weight below this is 0
 SAYS = {
     "nothing": "Every token gets 0: look at what becomes of the values, and of the weights that average them.",
+    "size": "With equal scores each token gets {:.3g} times the average of the values that it may see: look at what"
+    " multiplies the weights, the values or the output.",
     "values": "With equal scores each token should get the average of the values that it may see, and it gets something"
     " else: look at how the values are made, averaged and put together.",
     "mask": "A token gets something of tokens that it must not see: look at the mask.",
+    "unseen": "With equal scores a token gets nothing of another one that it may see: look at the mask, or at what else"
+    " leaves tokens out.",
     "softmax": "The weights of a token do not sum to 1, or some are below 0: look at how scores become weights.",
     "scale": "The weights are those of scores {:.3g} times as large as they should be: look at the scale.",
     "order": "Each value gets the weight of another token's key: keys and values do not come in the same order.",
     "scores": "The weights do not fit the scores: look at how queries and keys are made and multiplied, and at what"
     " becomes of their products.",
-    "heads": "With a single head the output is right, with several it is not: look at how heads are cut and put"
-    " together.",
+    "heads": "With a single head the output is right, with several it is not: look at how heads are cut, scaled"
+    " and put together.",
     "projection": "Without the last projection the output would be right: look at that one.",
 }
 
@@ -52,9 +56,9 @@ class Case(NamedTuple):
         return True
 
     @property
-    def is_finite(self) -> bool:
-        """Whether there is no NaN and no infinity in what came."""
-        return not isinstance(self.got, torch.Tensor) or bool(self.got.isfinite().all())
+    def has_numbers(self) -> bool:
+        """Whether a tensor came, without NaN and infinity."""
+        return isinstance(self.got, torch.Tensor) and bool(self.got.isfinite().all())
 
     @property
     def got_any(self) -> bool:
@@ -71,14 +75,13 @@ class Case(NamedTuple):
         weights = got @ torch.linalg.pinv(values)
         return weights if torch.allclose(weights @ values, got, atol=NEAR * largest(got)) else None
 
-    @property
-    def is_of_another_size(self) -> bool:
-        """Whether all weights are too large by the same factor: then it need not be the weights that are wrong."""
+    def factor(self) -> float | None:
+        """How many times too large all weights are; None if that differs: then it need not be the weights' fault."""
         weights, right = self.weights(), self.right_weights()
         if weights is None:
-            return False
+            return None
         times = (weights * right).sum() / (right * right).sum()
-        return torch.allclose(weights, times * right, atol=NEAR)
+        return times.item() if torch.allclose(weights, times * right, atol=NEAR * max(1.0, abs(times.item()))) else None
 
     def right_weights(self) -> torch.Tensor:
         return self.right.double() @ torch.linalg.pinv(self.values.double())
@@ -97,18 +100,11 @@ def first_wrong(
     """The first step that is wrong; None if none is, or if a case ends with an error.
 
     `even` makes a case with equal scores, `usual` one with different ones. `later` are steps by name, each with a case
-    in which it counts. Of numbers that are not finite nothing is said.
+    in which it counts. Of numbers that are not finite, and of what is no tensor, nothing is said.
     """
     try:
         if not (case := even()).is_right:
-            if not case.is_finite:
-                return None
-            if not case.got_any and not usual().got_any:
-                return _step("nothing")
-            found = None if case.is_of_another_size else _of_weights(case)
-            if found and found.name == "scale":  # scores that are nearly equal have no size
-                return _step("scores")
-            return found or _step("values")
+            return _of_average(case, usual) if case.has_numbers else None
         if not (case := usual()).is_right:
             found = _of_weights(case)
             # what looks like a factor may be one of this case alone
@@ -118,7 +114,7 @@ def first_wrong(
                 found = _of_weights(case) if name == "mask" else None
                 return found if found and found.name == "softmax" else _step(name)
         return None
-    except (StudentError, wire.WireError):
+    except (CheckFailed, StudentError, wire.WireError):
         return None
 
 
@@ -135,6 +131,29 @@ def _step(name: str, *numbers: float) -> Step:
     return Step(name, SAYS[name].format(*numbers))
 
 
+def _of_average(case: Case, usual: Callable[[], Case]) -> Step:
+    """What is wrong in a case with equal scores."""
+    if not case.got_any and not usual().got_any:
+        return _step("nothing")
+    times = case.factor()
+    if times is not None:
+        return _step("values") if abs(times) < NEAR else _step("softmax" if _sums_differ(usual()) else "size", times)
+    found = _of_weights(case)
+    if found and found.name in ("scale", "scores"):  # scores that are nearly equal have no size
+        weights, right = case.weights(), case.right_weights()
+        left_out = weights is not None and ((weights.abs() < NEAR) & (right > 10 * NEAR)).any()
+        return _step("unseen" if left_out else "scores")
+    return found or _step("values")
+
+
+def _sums_differ(case: Case) -> bool:
+    """Whether the weights sum to more in one row than in another: a factor of values or output leaves them equal."""
+    if (weights := case.weights()) is None:
+        return False
+    sums = weights.sum(-1)
+    return largest(sums - sums.mean()) > NEAR * largest(sums)
+
+
 def _of_weights(case: Case) -> Step | None:
     """What is wrong with the weights of a case; None if its values are not mixed by any weights."""
     weights = case.weights()
@@ -144,9 +163,11 @@ def _of_weights(case: Case) -> Step | None:
     seen = right > HIDDEN
     if _is_rearranged(weights, right):
         return _step("order")
+    if (weights < -NEAR).any():
+        return _step("softmax")
     if (weights[~seen].abs() > NEAR).any():
         return _step("mask")
-    if ((weights.sum(-1) - 1).abs() > NEAR).any() or (weights < -NEAR).any():
+    if ((weights.sum(-1) - 1).abs() > NEAR).any():
         return _step("softmax")
     scores, expected = (_centred(one.clamp(min=HIDDEN).log(), seen) for one in (weights, right))
     times = ((scores * expected).sum() / (expected * expected).sum()).item()

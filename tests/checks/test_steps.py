@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from autograder import course
+from autograder.checks.api import CheckFailed
 from autograder.checks.runner import ExerciseRun, Graders
 from autograder.checks.steps import Case, first_wrong
 from autograder.mistakes.bank import bank
@@ -38,6 +39,7 @@ SEEN = SCORES.masked_fill(~CAUSAL, -torch.inf).softmax(-1)
         (SCORES.softmax(-1).flip(-1), SCORES.softmax(-1), "order"),
         (SEEN.flip(-1), SEEN, "order"),
         (SCORES.softmax(-1).flip(-2), SCORES.softmax(-1), "scores"),
+        (SEEN.exp() - SEEN.exp().sum(-1, keepdim=True), SEEN, "softmax"),
     ],
 )
 def test_weights_are_read_off_the_output(weights, expected, step):
@@ -58,8 +60,36 @@ def test_steps_come_in_order():
     assert first_wrong(good, good, *later).name == "projection"
     assert first_wrong(good, good, *reversed(later)).name == "projection"
     assert first_wrong(good, good) is None
-    nothing = lambda: Case("no tensor", EVEN @ VALUES, VALUES)  # noqa: E731
-    assert first_wrong(nothing, good).name == "values"
+    nothing = lambda: Case(None, EVEN @ VALUES, VALUES)  # noqa: E731
+    assert first_wrong(nothing, good) is None
+
+
+def refused():
+    raise CheckFailed("it returned None")
+
+
+def test_what_a_case_refuses_has_no_place():
+    assert first_wrong(refused, refused) is None
+
+
+POWERS = SCORES.exp()
+
+
+@pytest.mark.parametrize(
+    "even, usual, step",
+    [
+        (0.9 * EVEN, 0.9 * SCORES.softmax(-1), "size"),
+        (0.9 * EVEN, 0.9 * (2 * SCORES).softmax(-1), "size"),
+        (-6 * EVEN, POWERS - POWERS.sum(-1, keepdim=True), "softmax"),
+        (3 * EVEN, POWERS, "softmax"),
+        (torch.ones(3, 3).tril(1) / torch.ones(3, 3).tril(1).sum(-1, keepdim=True) + EVEN * 0, SEEN, "unseen"),
+        (SCORES.softmax(-1), SCORES.softmax(-1), "scores"),
+    ],
+)
+def test_a_wrong_average_of_equal_scores(even, usual, step):
+    found = first_wrong(of(even, EVEN), of(usual, SCORES.softmax(-1)))
+    assert found.name == step
+    assert ("0.9 times" in found.says) == (step == "size")
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +121,10 @@ def test_a_right_answer_has_no_wrong_step(graders, exercise):
         ("attention", "scores.masked_fill(~mask", "scores.masked_fill(mask", "mask"),
         ("EncoderHead", "** -0.5", "** -0.6", "scale"),
         ("SelfAttentionWide", "return self.unifyheads(out)", "return self.unifyheads(out).tanh()", "values"),
-        ("MultiHeadAttention", "return self.out_proj(found)", "return self.out_proj(found) - found / 2", "values"),
+        ("MultiHeadAttention", "return self.out_proj(found)", "return self.out_proj(found) - found / 2", "size"),
+        ("MultiHeadAttention", "return self.out_proj(found)", "return self.out_proj(found).exp()", "values"),
+        ("attention", "    return weights", "        return weights", None),
+        ("cached_attention", ".tril(s - t)", ".tril()", "unseen"),
         ("MultiHeadAttention", "found.transpose(1, 2).flatten(2)", "found.reshape(b, n, -1)", "heads"),
         ("StackedHeads", "self.proj(torch.cat(found, dim=-1))", "torch.cat(found, dim=-1)", "projection"),
         ("CrossAttention", "self.W_value(context)", "self.W_key(context)", "values"),
