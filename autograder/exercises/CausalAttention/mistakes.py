@@ -166,6 +166,11 @@ BANK.share(
         "nan-patched-in-output": EMPTY | {"END": "torch.nan_to_num({END})"},
     },
 )
+BANK.variant(
+    "nan-in-empty-rows",
+    **EMPTY,
+    HIDE='scores = scores + torch.zeros_like(scores).masked_fill(~allowed, float("-inf"))',
+)
 mistake(
     "uniform-in-empty-rows",
     "A query with nothing left to attend to spreads its weights over all keys, as when hidden scores are filled with"
@@ -211,6 +216,7 @@ BANK.share(
     originals={"scale-by-input-width": "003"},
 )
 BANK.share(attention.CAUSAL_MASK | attention.DROPOUT)
+BANK.variant("mask-inverted", HIDE='scores = scores.masked_fill(allowed, float("-inf"))')
 BANK.share(attention.LENGTH, originals={"too-long-not-refused": "004"})
 BANK.share(
     attention.SHARED,

@@ -45,4 +45,6 @@ mistake(
 
 BANK.share(attention.IN_ANY_HEAD | attention.BIASES | cross.CONTEXT | cross.WRITTEN)
 BANK.share(cross.RETURNED | attention.CONSTRUCTOR)
+BANK.variant("nothing-left-is-nan", **cross.NAN_BY_ADDING)
+BANK.variant("context-mask-inverted", HIDE=cross.FILLED_INVERTED)
 mistake("input-added", attention.SHARED["input-added"].says, RETURN="return found + x")

@@ -95,7 +95,7 @@ BANK.share(attention.SHARED, "scale-by-input-width", originals={"scale-by-input-
 WRITTEN_OUT = family.WRITTEN_OUT | family.WITHOUT_DIM
 for id in ("no-softmax", "scale-multiplied"):  # above, under other names
     del WRITTEN_OUT[id]
-BANK.share(WRITTEN_OUT)
+BANK.share(WRITTEN_OUT | attention.SHIFTED)
 mistake(
     "mask-added-as-a-number",
     "A triangle of 0 and 1 is still added to the scores: take the mask out, and all that comes of it.",

@@ -218,11 +218,17 @@ mistake(
 )
 mistake(
     "norms-of-all-heads-together",
-    "The norms run over all heads together, so they are num_heads * head_dim wide: each head is normalised by itself,"
-    " by `RMSNorm(head_dim)` after the cut.",
+    "The norms run over all heads together: each head is normalised by itself, by `RMSNorm(head_dim)` after the cut.",
     NORMS="self.q_norm, self.k_norm = RMSNorm(num_heads * head_dim), RMSNorm(num_kv_heads * head_dim)",
     NORMALISED="""[
                 norm(z.transpose(1, 2).flatten(2)).unflatten(2, (-1, self.head_dim)).transpose(1, 2)
+                for norm, z in ((self.q_norm, queries), (self.k_norm, keys))
+            ]""",
+)
+BANK.variant(  # with the weights of a head
+    "norms-of-all-heads-together",
+    NORMALISED="""[
+                z * norm.weight / (z.square().mean((1, 3), keepdim=True) + norm.eps) ** 0.5
                 for norm, z in ((self.q_norm, queries), (self.k_norm, keys))
             ]""",
 )

@@ -424,6 +424,17 @@ mistake(
     PAST=".tril(start - 1 if start else 0)",
 )
 mistake(
+    "one-step-ahead",
+    "Each token also sees the next one, with a cache and without: the triangle is shifted by one too many.",
+    PAST=".tril(start + 1)",
+)
+mistake(
+    "not-itself",
+    "A token does not see itself, with a cache or without, and the first one sees nothing (NaN): the triangle is"
+    " shifted by one too few.",
+    PAST=".tril(start - 1)",
+)
+mistake(
     "one-token-at-a-time",
     "Once the cache holds something, several tokens at once are refused: parts of any length may follow.",
     START="""{START}

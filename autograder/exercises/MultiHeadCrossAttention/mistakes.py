@@ -46,3 +46,5 @@ mistake(
 )
 
 BANK.share(cross.OF_HEADS | cross.RETURNED | attention.CONSTRUCTOR)
+BANK.variant("nothing-left-is-nan", **cross.NAN_BY_ADDING)
+BANK.variant("context-mask-inverted", HIDE=cross.FILLED_INVERTED)

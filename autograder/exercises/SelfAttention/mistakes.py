@@ -86,7 +86,11 @@ BANK.share(
 # --- what students of other courses wrote ---------------------------------------------------------
 
 BANK.share(
-    attention.SOFTMAX_BY_HAND | attention.PRODUCT_BY_HAND | attention.MIX_BY_HAND | attention.RETURNED,
+    attention.SOFTMAX_BY_HAND
+    | attention.SHIFTED
+    | attention.PRODUCT_BY_HAND
+    | attention.MIX_BY_HAND
+    | attention.RETURNED,
 )
 BANK.share(attention.SHARED, "one-max-for-all-rows")
 RANK = "An input of the wrong rank stops with another error than a `ValueError`, or is accepted: look at `x.dim()`."

@@ -101,7 +101,7 @@ BANK.share(attention.SHARED, "input-added", "weights-detached", "float32-comes-o
 HALF_MENDED = "The constructor's first line should be `super().__init__()`: call `super`, then the parent's `__init__`."
 mistake("super-without-call", HALF_MENDED, {"super().__init__()": "super.__init__()"}, original="001")
 mistake("init-without-underscores", HALF_MENDED, {"super().__init__()": "super().init()"}, original="001")
-BANK.share(attention.SOFTMAX_BY_HAND | attention.MIX_BY_HAND)
+BANK.share(attention.SOFTMAX_BY_HAND | attention.SHIFTED | attention.MIX_BY_HAND)
 BANK.share(attention.SHARED, "one-max-for-all-rows")
 BANK.share(
     attention.PRODUCT_BY_HAND, "scale-in-float32", "root-of-an-int", "scale-multiplied", "reshaped-for-transposed"

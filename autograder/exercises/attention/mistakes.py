@@ -131,6 +131,7 @@ mistake(
     ANY="(~mask).any(dim=-1, keepdim=True)",
     HIDE='scores.masked_fill(mask, float("-inf"))',
 )
+BANK.variant("mask-inverted", HIDE='scores.masked_fill(mask, float("-inf"))')
 mistake(
     "mask-ignored",
     "These are the values you get when the mask plays no part.",
@@ -175,6 +176,11 @@ BANK.share(
         "zero-times-infinity": {"HIDE": 'scores + (~mask) * float("-inf")'},
         "asks-what-the-mask-holds": {"CHECK": "{CHECK}\n    if mask is not None and mask.all():\n        mask = None"},
     },
+)
+BANK.variant(  # the sum passes NaN back to all scores of the row
+    "nan-in-empty-rows",
+    FILL='scores = scores + torch.zeros_like(scores).masked_fill(~mask, float("-inf"))',
+    CLEAR="",
 )
 mistake(
     "mask-as-padding",
@@ -287,6 +293,7 @@ BANK.share(
     "softmax-over-everything",
     "max-is-a-pair",
     "sum-subtracted",
+    "not-divided",
     "softmax-in-float32",
     "softmax-left-in-float32",
     "softmax-left-in-float64",
@@ -304,13 +311,7 @@ mistake(
     SOFTMAX="F.softmax(scores)",
     **MASK_CLEARS,
 )
-mistake(
-    "shifted-by-the-sum",
-    "The sum of a row's scores is subtracted before `exp`, which keeps no large score in range: subtract the row's"
-    " largest.",
-    SOFTMAX="torch.exp(scores - scores.sum(dim=-1, keepdim=True))\n"
-    "    weights = weights / weights.sum(dim=-1, keepdim=True)",
-)
+BANK.share(attention.SHIFTED)
 for words, epsilon in {
     "a-hundred-thousandth": "1e-5",
     "a-ten-millionth": "1e-7",

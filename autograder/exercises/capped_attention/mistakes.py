@@ -8,6 +8,8 @@ HIDDEN = """if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf)"""
 CLEARED = """if mask is not None:
         weights = weights.masked_fill(~mask, 0.0)"""
+ADDED = "scores + torch.zeros_like(scores).masked_fill(~mask, -torch.inf)"
+BY_INDEX = {"scores = scores.masked_fill(~mask, -torch.inf)": "scores[~mask] = -torch.inf"}
 
 BANK = Bank(
     "capped_attention",
@@ -172,6 +174,7 @@ BANK.share(
     "mask-fills-with-zero",
     "mask-fills-with-billion",
     "nan-in-empty-rows",
+    "nan-patched-in-weights",
     "nan-patched-in-output",
     "asks-what-the-mask-holds",
     "weights-detached",
@@ -183,6 +186,7 @@ BANK.share(
         "mask-fills-with-zero": {"FILL": "0.0"},
         "mask-fills-with-billion": {"FILL": "-1e9", "CLEARED": ""},
         "nan-in-empty-rows": {"CLEARED": ""},
+        "nan-patched-in-weights": {"HIDE": ADDED},
         "nan-patched-in-output": {
             "CLEARED": "",
             "RETURN": "return torch.nan_to_num(weights @ value), weights",
@@ -196,6 +200,8 @@ BANK.share(
         },
     },
 )
+BANK.variant("nan-in-empty-rows", HIDE=ADDED, CLEARED="")
+BANK.share(attention.MASK_BY_HAND, "mask-by-indexing", edits={"mask-by-indexing": BY_INDEX})
 mistake(
     "largest-of-no-keys",
     "The largest score of a row is asked for where there are no keys at all: with s = 0 there is none, and the output"
@@ -209,6 +215,7 @@ mistake(
     HIDE="scores.masked_fill(mask, -torch.inf)",
     KEPT="weights.masked_fill(mask, 0.0)",
 )
+BANK.variant("mask-inverted", HIDE="scores.masked_fill(mask, -torch.inf)")
 mistake(
     "mask-ignored",
     "These are the values you get when the mask plays no part.",

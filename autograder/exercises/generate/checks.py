@@ -140,7 +140,16 @@ def test_context(submission, draw):
     """The model sees the last `model.block_size` tokens, no more and no fewer, whatever the length of the prompt."""
     function = ready(submission, draw)
     cases, errors = [], []
-    for block_size, t, new in [(4, 2, 9), (4, 4, 6), (4, 9, 5), (1, 3, 4), (6, 5, 8), (33, 40, 2), (40, 36, 6)]:
+    for block_size, t, new in [
+        (4, 2, 9),
+        (4, 4, 6),
+        (4, 9, 5),
+        (4, 7, 1),
+        (1, 3, 4),
+        (6, 5, 8),
+        (33, 40, 2),
+        (40, 36, 6),
+    ]:
         model, weights = model_of(submission, draw, block_size=block_size)
         idx = prompts(draw, 1, t)
         try:

@@ -71,6 +71,11 @@ mistake(
     CONTEXT="idx[:, -8:]",
 )
 mistake(
+    "one-token-too-many",
+    "The model gets one token more than `model.block_size` allows: cut off all but the last `block_size` ones.",
+    CONTEXT="idx[:, -model.block_size - 1 :]",
+)
+mistake(
     "cropped-for-good",
     "The text itself is cut to `block_size` tokens, so its beginning is lost: cut only what goes into the model, under"
     " another name.",

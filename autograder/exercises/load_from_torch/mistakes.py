@@ -108,9 +108,10 @@ mistake(
 )
 mistake(
     "sum-of-biases-looked-at",
-    "Only biases with a positive sum are refused: look whether any is not 0.",
+    "The sum of the biases is looked at, and it can be 0 or below where they are not: look whether any is not 0.",
     NOT_ZERO="bias.sum() > 0",
 )
+BANK.variant("sum-of-biases-looked-at", NOT_ZERO="bias.sum() != 0")
 
 mistake(
     "error-of-another-type",

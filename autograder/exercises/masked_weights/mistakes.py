@@ -159,6 +159,7 @@ BANK.share(
     "softmax-over-everything",
     "max-is-a-pair",
     "sum-subtracted",
+    "not-divided",
     "epsilon-in-the-sum",
     "epsilon-of-a-millionth",
     "epsilon-of-a-billionth",

@@ -291,6 +291,11 @@ mistake(
     " is False, at `~mask`.",
     HIDE="scores.masked_fill(mask, -torch.inf)",
 )
+BANK.share(
+    attention.MASK_BY_HAND,
+    "mask-by-indexing",
+    edits={"mask-by-indexing": {"scores = {HIDE}": "scores[~mask] = -torch.inf"}},
+)
 mistake(
     "mask-ignored",
     "These are the values you get when the mask plays no part.",

@@ -82,6 +82,11 @@ mistake(
     PAST="distance > -window",
 )
 mistake(
+    "one-step-ahead",
+    "Each token also sees the next one, the very one that it should guess: the window begins at distance 0.",
+    PAST="distance >= -1",
+)
+mistake(
     "forward",
     "The window reaches forward, from each token to those after it: rows are queries, so the distance is row minus"
     " column.",
@@ -110,6 +115,12 @@ mistake(
     "inverted",
     "True stands where a token must not be seen: here True means may attend, so turn it round.",
     BAND="~({BAND})",
+)
+mistake(
+    "nothing-seen",
+    "No token sees any other, and not itself: what `triu` leaves and what `tril` leaves have nothing in common here."
+    " Look at the sign of the diagonal.",
+    BAND="({PAST}) & (distance <= -window)",
 )
 mistake(
     "far-hidden-only",

@@ -175,6 +175,11 @@ mistake(
     STARTS="range(0, k.shape[-2] // block_size * block_size, block_size)",
 )
 mistake(
+    "last-block-dropped",
+    "The last block is left out, also where it is a whole one: the loop goes on to the last key.",
+    STARTS="range(0, k.shape[-2] - block_size, block_size)",
+)
+mistake(
     "rest-refused",
     "A number of keys that the blocks don't divide is refused: the last block may be shorter.",
     REFUSAL="""if block_size < 1 or k.shape[-2] % block_size:

@@ -54,6 +54,7 @@ mistake(
     " rest.",
     BACK="torch.empty_like(logits).scatter(-1, order, ordered).log_softmax(dim=-1)",
 )
+BANK.variant("renormalised", SORT="logits.log_softmax(dim=-1).sort(dim=-1, descending=True)")
 mistake(
     "cut-out",
     "What goes is cut out of the row, so the places no longer belong to their tokens: keep the shape.",

@@ -59,7 +59,7 @@ mistake(
     "No gradients are computed, so the weights never move: call `loss.backward()` before `optimizer.step()`.",
     {"loss.backward()\n        ": ""},
 )
-BANK.share(training.SHARED, "gradients-pile-up", "sgd", "adam")
+BANK.share(training.SHARED, "gradients-pile-up", "sgd", "adam", "amsgrad", "label-smoothing")
 mistake(
     "no-decay",
     "The weight decay of AdamW is switched off or changed: leave its settings but `lr` as torch has them.",
@@ -212,11 +212,8 @@ mistake(
     "More than the losses comes back: return the list of them alone.",
     END="return model, losses",
 )
-mistake(
-    "running-average",
-    "The losses are smoothed, each a mean over the steps so far: return each step's own.",
-    END="return [sum(losses[: i + 1]) / (i + 1) for i in range(steps)]",
-)
+BANK.share(training.SHARED, "running-average")
+BANK.variant("running-average", NOTED="losses.append(0.9 * losses[-1] + 0.1 * loss.item() if losses else loss.item())")
 mistake(
     "loss-after-the-step",
     "The losses are measured after the step: a step's loss is the one that its gradients come from.",

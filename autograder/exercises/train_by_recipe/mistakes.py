@@ -143,7 +143,7 @@ mistake(
     CLEAR="",
     STEP="optimizer.zero_grad()\n        {STEP}",
 )
-BANK.share(training.SHARED, "gradients-pile-up", "sgd", "adam")
+BANK.share(training.SHARED, "gradients-pile-up", "sgd", "adam", "amsgrad", "label-smoothing")
 mistake(
     "no-backward",
     "No gradients are computed, so the weights never move: call `loss.backward()` first.",
@@ -195,5 +195,6 @@ mistake(
     "More than the losses comes back: return the list of them alone.",
     END="return losses, optimizer.param_groups[0]['lr']",
 )
-BANK.share(training.SHARED, "tensors-kept")
+BANK.share(training.SHARED, "tensors-kept", "running-average")
+BANK.variant("running-average", NOTED="losses.append(0.9 * losses[-1] + 0.1 * loss.item() if losses else loss.item())")
 mistake("nothing-returned", "Nothing comes back: return the list of losses.", {"\n    {END}": ""})

@@ -473,8 +473,8 @@ MASKS = {
         " harmless scores before the softmax, and weights of 0 after it."
     ),
     "nan-patched-in-weights": shared(
-        "-inf is added to masked scores and `nan_to_num` hides the NaN of a query with nothing left to attend to, but"
-        " its gradient stays NaN: give that row harmless scores before the softmax."
+        "-inf is added to masked scores, and the NaN of a query with nothing left to attend to is hidden afterwards, as"
+        " by `nan_to_num`, but its gradient stays NaN: give that row harmless scores before the softmax."
     ),
     "nan-patched-in-output": shared(
         "`nan_to_num` on the output hides the NaN of a query with nothing left to attend to, but its weights are still"
@@ -677,6 +677,10 @@ SOFTMAX_BY_HAND = {
         "`max` with a `dim` gives a pair, the largest values and where they are: take its `.values`, or use `amax`.",
         SOFTMAX="F.softmax({SCORES} - {SCORES}.max(dim=-1, keepdim=True), dim=-1)",
     ),
+    "not-divided": shared(
+        "The exponentials of the scores serve as weights as they are: divide those of each row by their sum.",
+        SOFTMAX="{SCORES}.exp()",
+    ),
     "sum-without-keepdim": shared(
         "The sum of each row loses its dimension, so it divides columns: take it with `dim=-1, keepdim=True`.",
         SOFTMAX="torch.exp({SCORES} - {SCORES}.amax(dim=-1, keepdim=True))"
@@ -702,6 +706,13 @@ SOFTMAX_BY_HAND = {
         "The weights are float64 whatever comes in, and do not fit to values of another dtype: leave the dtype of the"
         " scores as it is.",
         SOFTMAX="F.softmax({SCORES}.double(), dim=-1)",
+    ),
+}
+SHIFTED = {  # where no score is -inf
+    "shifted-by-the-sum": shared(
+        "The sum of a row's scores is subtracted before `exp`, which keeps no large score in range: subtract the row's"
+        " largest.",
+        SOFTMAX="F.normalize(({SCORES} - {SCORES}.sum(dim=-1, keepdim=True)).exp(), p=1, dim=-1)",
     ),
 }
 PRODUCT_BY_HAND = {
@@ -766,6 +777,14 @@ MASK_BY_HAND = {
         " call.",
         LENGTH="{LENGTH}\n        self.kept = self.kept if hasattr(self, 'kept') else {MASK_IN_USE}",
         MASK_IN_USE="self.kept[:{N}, :{N}].to(x.device)",
+    ),
+    "masked-in-training-only": shared(
+        "The mask is applied in train mode only, so that in eval mode each token sees the future: it belongs to both.",
+        HIDE="if self.training:\n            {HIDE}",
+    ),
+    "masked-in-eval-only": shared(
+        "The mask is applied in eval mode only, so that the future is seen while learning: it belongs to both modes.",
+        HIDE="if not self.training:\n            {HIDE}",
     ),
     "length-from-a-global": shared(
         "The length is compared with a global that `forward` does not know: what the constructor gets has to be kept,"

@@ -284,6 +284,11 @@ NONE_USED = (
     "Without a mask `context_mask` is None, which is used here as if it were a tensor: look whether it is None before"
     " anything is done with it."
 )
+NAN_BY_ADDING = {  # another way to `nothing-left-is-nan`: the sum passes NaN back to all scores of the row
+    "HIDE": "scores = scores + torch.zeros_like(scores).masked_fill(~allowed, -torch.inf)",
+    "CLEAR_IF_MASKED": "",
+}
+FILLED_INVERTED = "scores = scores.masked_fill(allowed, -torch.inf).masked_fill(empty, 0.0)"
 WRITTEN = {
     # a mask that is None
     "mask-none-indexed": shared(NONE_USED, IF_MASKED="if True:\n            allowed"),

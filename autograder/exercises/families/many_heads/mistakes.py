@@ -150,14 +150,6 @@ CAUSAL = (
 CAUSAL_WRITTEN_OUT = {
     "polarity-inverted": attention.SHARED["mask-inverted"],
     **{id: one for id, one in attention.MASK_BY_HAND.items() if id != "dropout-on-masked-scores"},
-    "masked-in-training-only": shared(
-        "The mask is applied in train mode only, so that in eval mode each token sees the future: it belongs to both.",
-        HIDE="if self.training:\n            {HIDE}",
-    ),
-    "masked-in-eval-only": shared(
-        "The mask is applied in eval mode only, so that the future is seen while learning: it belongs to both modes.",
-        HIDE="if not self.training:\n            {HIDE}",
-    ),
     "renormalised-after-dropout": shared(
         "The weights are divided by their sum after dropout, where nothing may be left of a row: `nn.Dropout` scales"
         " what is kept already.",

@@ -62,6 +62,8 @@ WEIGHTS = {
         SOFTMAX="{SCORES} / {SCORES}.sum(-1, keepdim=True)",
     ),
     **attention.some("log-softmax", "sigmoid-weights"),
+    **{id: attention.SOFTMAX_BY_HAND[id] for id in ("sum-subtracted", "not-divided")},
+    **attention.SHIFTED,
 }
 
 AVERAGE = {
