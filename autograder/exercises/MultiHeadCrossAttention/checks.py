@@ -23,7 +23,10 @@ class TestMultiHeadCrossAttention(CrossChecks):
             Sizes(d_in=24, width=12, heads=3, d_out=36, n=33, d_context=20, s=70),
             Sizes(d_in=20, width=16, heads=2, d_out=32, n=33, d_context=24, s=130),
         ),
-        many=(Sizes(d_in=20, width=2, heads=16, d_out=32, b=9, n=3, d_context=24, s=5),),
+        many=(
+            Sizes(d_in=20, width=2, heads=16, d_out=32, b=9, n=3, d_context=24, s=5),
+            Sizes(d_in=6, width=4, heads=1, d_out=4, n=3, d_context=5, s=4),  # and a single head
+        ),
     )
 
     @check("arguments", points=0.5)

@@ -203,6 +203,9 @@ def test_mask_forms(submission, draw):
     ]
     cases = [(given, form and draw.mask(*form)) for given, some in forms for form in some]
     got = [attention(*given, mask) for given, mask in cases]
+    given, mask = three, draw.mask(B, T, S)
+    got.append(attention(*given, mask=mask))
+    cases.append((given, mask))
     for one, (given, mask) in zip(got, cases, strict=True):
         form = " without a mask" if mask is None else f" with a mask of shape {tuple(mask.shape)}"
         both(one, given, mask, form)

@@ -16,6 +16,7 @@ BANK = Bank(
     "attention",
     places={
         "CHECK": CHECK,
+        "SIGNATURE": "mask=None):",
         "SCALE": " / key.shape[-1] ** 0.5",
         "PRODUCT": "scaled_query @ key.transpose(-2, -1)",
         "MASKED": f"if mask is not None:\n        {FILL}",
@@ -372,11 +373,11 @@ mistake(
     "The mask's last two dimensions are swapped, as if its rows were keys: they are queries already.",
     FILL="mask = mask.transpose(-2, -1)\n        {FILL}",
 )
-mistake(
-    "masks-along-the-queries",
-    "A mask of one dimension is turned into a column, so that it hides queries: its entries are keys, as those of a"
-    " row of scores.",
-    FILL="mask = mask[:, None] if mask.dim() == 1 else mask\n        {FILL}",
+BANK.share(
+    attention.MASK_AS_AN_ARGUMENT,
+    edits={
+        "masks-along-the-queries": {"FILL": "mask = mask[:, None] if mask.dim() == 1 else mask\n        {FILL}"},
+    },
 )
 BANK.share(
     attention.CAUSAL_MASK,

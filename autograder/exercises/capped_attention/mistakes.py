@@ -22,6 +22,8 @@ BANK = Bank(
         "HIDDEN": HIDDEN,
         "HIDE": "scores.masked_fill(~mask, -torch.inf)",
         "FILL": "-torch.inf",
+        "SIGNATURE": "mask=None):",
+        "HIDING": "scores = scores.masked_fill",
         "SOFTMAX": "scores.softmax(dim=-1)",
         "CLEARED": CLEARED,
         "KEPT": "weights.masked_fill(~mask, 0.0)",
@@ -216,6 +218,7 @@ mistake(
     KEPT="weights.masked_fill(mask, 0.0)",
 )
 BANK.variant("mask-inverted", HIDE="scores.masked_fill(mask, -torch.inf)")
+BANK.share(attention.MASK_AS_AN_ARGUMENT)
 mistake(
     "mask-ignored",
     "These are the values you get when the mask plays no part.",

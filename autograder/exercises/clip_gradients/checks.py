@@ -8,6 +8,7 @@ from ...checks.api import (
     close,
     does_without,
     kind_of,
+    name_of,
     on_cuda,
     shape,
     stayed_on_cuda,
@@ -102,6 +103,10 @@ def test_as_they_came(submission, draw):
     for dtype, scale in ((torch.bfloat16, 1.0), (torch.float16, 100.0)):
         gradient = gradients_of(draw, dtype, scale)[0]
         right_for(submission, [gradient], 0.4 * length_of([gradient]), dtype=dtype)
+    mixed = [gradients_of(draw)[0].to(dtype) for dtype in (torch.float32, torch.float64, torch.float16)]
+    for one, came in zip(shortens(submission, mixed), mixed, strict=False):
+        if one.dtype != came.dtype:
+            raise CheckFailed(f"A gradient in {name_of(came.dtype)} came back in {name_of(one.dtype)}.")
     exact = gradients_of(draw, torch.float64, 1e-3)[0]  # so short that a millionth added to the length shows
     right_for(submission, [exact], 3 * length_of([exact]), dtype=torch.float64)
     right_for(submission, [exact], 0.4 * length_of([exact]), dtype=torch.float64, tolerance=IN_FLOAT32)

@@ -147,6 +147,11 @@ mistake(
     ONE="None if gradient is None else gradient.mul_(factor)",
 )
 mistake(
+    "dtype-of-the-first",
+    "All gradients come back in the dtype of the first one: keep that of each gradient.",
+    ONE="None if gradient is None else (gradient * factor).to(next(g for g in gradients if g is not None).dtype)",
+)
+mistake(
     "other-dtype",
     "The gradients come back in another dtype: keep that of each gradient.",
     ONE="None if gradient is None else gradient.double() * factor",

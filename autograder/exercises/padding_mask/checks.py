@@ -69,6 +69,8 @@ def test_max_len(submission, draw):
     padding_mask, lengths, many = submission.function("padding_mask"), some_lengths(draw), some_lengths(draw, 60, b=33)
     cases = [(lengths, 11), (lengths, 8), (lengths, None), (lengths[:1], 9), (many, draw.integer(65, 130)), (many, 60)]
     got = [padding_mask(given, max_len) for given, max_len in cases]
+    cases.append((lengths, 10))
+    got.append(padding_mask(lengths, max_len=10))
     for one, (given, max_len) in zip(got, cases, strict=True):
         pattern(one, causal.padding_mask(given, max_len), f"the mask for max_len = {max_len}")
 

@@ -23,6 +23,13 @@ BANK = Bank(
 )
 mistake = BANK.mistake
 
+mistake(
+    "max-len-renamed",
+    "The parameter is not called `max_len`, so a call with `max_len=…` is a TypeError: name it as it is asked for.",
+    {"lengths, max_len=None):": "lengths, width=None):"},
+    WIDTH="max_len = longest if width is None else width\n    ",
+)
+
 # --- the mask -------------------------------------------------------------------------------------
 
 mistake(

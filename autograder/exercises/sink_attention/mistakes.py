@@ -12,6 +12,8 @@ BANK = Bank(
         "SCALE": " / query.shape[-1] ** 0.5",
         "HIDE": "scores.masked_fill(~mask, -torch.inf)",
         "FILL": "-torch.inf",
+        "SIGNATURE": "mask=None):",
+        "HIDING": "scores = scores.masked_fill",
         "COLUMN": "sink[:, None, None].expand(*scores.shape[:-1], 1)",
         "WEIGH": WEIGH,
         "LOGITS": "torch.cat([scores, column], dim=-1)",
@@ -296,6 +298,7 @@ BANK.share(
     "mask-by-indexing",
     edits={"mask-by-indexing": {"scores = {HIDE}": "scores[~mask] = -torch.inf"}},
 )
+BANK.share(attention.MASK_AS_AN_ARGUMENT)
 mistake(
     "mask-ignored",
     "These are the values you get when the mask plays no part.",

@@ -17,6 +17,7 @@ from ...checks.api import (
 )
 from ..reference import language
 
+MILD = torch.tensor([0.5, -0.25, 0.0, 0.25])  # all of them stay for p = 1, whatever is rounded
 NEAR = 0.01  # a p this near to a sum of probabilities is not tried, since rounding could decide
 
 
@@ -114,10 +115,11 @@ def test_dtypes(submission, draw):
 
 @check("arguments", points=0.5)
 def test_refused(submission, draw):
-    """A p of 0 or less, or above 1, is refused with a `ValueError`."""
+    """A p of 0 or less, or above 1, is refused with a `ValueError`, and one of 1 is not."""
     logits, p = drawn(draw, 9)
     cut(submission, logits, p)
     top_p = submission.function("top_p")
+    close(top_p(MILD, 1.0), MILD, "what stays for p = 1")
     for bad in (0.0, -0.3, 1.2):
         refuses(top_p.error(logits, bad), f"p = {bad}")
 

@@ -185,6 +185,11 @@ mistake(
     {"if not 0 < p <= 1": "if p <= 0"},
 )
 mistake(
+    "one-refused",
+    "A p of 1 is refused, with which all tokens stay: only what is above 1 is no probability.",
+    {"if not 0 < p <= 1": "if not 0 < p < 1"},
+)
+mistake(
     "likeliest-alone",
     "The likeliest token alone stays, whatever p is: as many should stay as have p together.",
     GOES="likelier > 0",

@@ -14,6 +14,7 @@ Places:
     END, RETURN                             the value returned, and the line that returns it
     BUFFER, TRIANGLE, MASK_IN_USE           the line that stores the causal mask, its value, and the part in use
     HIDE, FILL                              the line that fills hidden scores, and the number it fills in
+    SIGNATURE, HIDING                       the end of a function's signature, `mask=None):`; how that line begins
     DROPOUT, DROP                           the dropout layer, and its call
     LENGTH, TOO_LONG, LONGER, MESSAGE       the line that takes the length; the refusal, its condition, its text
     DIVIDES                                 the lines that refuse heads that don't divide the width
@@ -172,6 +173,10 @@ OUTPUT = {
         " bias.",
         OUT_LAYER="",
         END="{MERGED}",
+    ),
+    "single-head-not-projected": shared(
+        "A single head does not go through `{PROJECTION}`: the output projection belongs to any number of heads.",
+        END="{END} if {HEADS} > 1 else {MERGED}",
     ),
     "projection-never-used": shared(
         "`{PROJECTION}` is made and never used: apply it to what the heads have found.", END="{MERGED}"
@@ -741,6 +746,17 @@ PRODUCT_BY_HAND = {
         "`.T` turns all dimensions of a batch around, the batch too: swap the last two alone, `transpose(-2, -1)` or"
         " `.mT`.",
         PRODUCT="{Q} @ {K}.T",
+    ),
+}
+MASK_AS_AN_ARGUMENT = {
+    "mask-renamed": shared(
+        "The parameter for the mask is not called `mask`, so that a call with `mask=…` ends in a TypeError: rename it.",
+        SIGNATURE="attn_mask=None):\n    mask = attn_mask",
+    ),
+    "masks-along-the-queries": shared(
+        "A mask of one dimension is turned into a column, so that it hides queries: its entries are keys, as those of a"
+        " row of scores.",
+        HIDING="mask = mask[:, None] if mask.dim() == 1 else mask\n        {HIDING}",
     ),
 }
 MIX_BY_HAND = {

@@ -92,6 +92,11 @@ class Layout:
     per_head: bool = False
     unbatched: bool = False
 
+    @property
+    def one_head(self) -> Sizes:
+        """Sizes of a single head that is as wide as input and output."""
+        return replace(self.sizes, d_in=4, width=4, heads=1, d_out=4, n=3, context=3)
+
     def rename(self, state, heads):
         """The weights under the module's own names."""
         renamed = {}
@@ -265,8 +270,7 @@ class HeadChecks:
 
     def wrong_step(self, submission, draw):
         """The first step at which a module goes wrong, in small cases."""
-        layout = self.layout
-        one = replace(layout.sizes, d_in=4, width=4, heads=1, d_out=4, n=3, context=3)
+        layout, one = self.layout, self.layout.one_head
 
         def case(state, sizes=one):
             x = tokens(draw, sizes)
@@ -318,17 +322,18 @@ class HeadChecks:
 
     @check("values", points=0.5)
     def test_sizes_that_are_equal(self, submission, draw):
-        """The values are right also when many sizes are equal, where a mix-up of dimensions does not crash, or when
-        sizes are large."""
+        """The values are right also when many sizes are equal, where a mix-up of dimensions does not crash, when sizes
+        are large, and for a single head."""
         self.before_values(submission, draw)
-        self.right_values(submission, draw, self.layout.square, *self.layout.large)
+        self.right_values(submission, draw, self.layout.square, *self.layout.large, self.layout.one_head)
 
     def right_values(self, submission, draw, *many_sizes):
         """Raises CheckFailed unless the values are right for these sizes, in train mode without dropout."""
         layout, cases = self.layout, []
         for sizes in many_sizes:
             state, x = plain(draw, sizes), tokens(draw, sizes)
-            if sizes.projected and sizes.d_out < sizes.heads * sizes.width:  # an average would hide which head is which
+            # an average would hide which head is which, and the identity whether a single one is projected
+            if sizes.projected and (sizes.d_out < sizes.heads * sizes.width or sizes.heads == 1):
                 state["out.weight"] = weights(draw, sizes)["out.weight"]
             cases.append((layout.module(submission, state, sizes).train()(x), layout.right(x, state, sizes)))
         for got, expected in cases:

@@ -157,6 +157,8 @@ class ScoredChecks:
         given = *inputs(draw, B, H), self.mild()
         masks = [draw.mask(*form) for form in [(T, S), (B, 1, 1, S), (B, H, T, S), (H, 1, S)]]
         got = [attention(*given, mask) for mask in masks]
+        masks.append(draw.mask(S))
+        got.append(attention(*given, mask=masks[-1]))
         for one, mask in zip(got, masks, strict=True):
             self.both(one, given, mask, f" with a mask of shape {tuple(mask.shape)}")
             _, weights = parts(one, given)
