@@ -15,10 +15,12 @@ if TYPE_CHECKING:  # reading a stored verdict needs none of these
 T = TypeVar("T", bound="DataclassInstance")
 
 SCHEMA = 1
+CHECKS, PRICES = CREDITS = ("checks", "prices")  # what a score may be by, see mistakes/prices.py
 FULL, PROCESS, UNSAFE = LEVELS = ("full", "process", "unsafe")  # of the sandbox: docs/security.md says what each is
 STATUSES = ("graded", "missing", "error", "timeout", "killed", "rejected")
 STOPPED = ("timeout", "killed")  # the statuses that a busy machine may have caused
 CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "mode", "arguments")  # in this order
+NOT_RECORDED = -1.0  # in place of points
 # how the reasons of failed checks begin, by which `report` words what several checks have in common
 NOT_TRIED = "Not tried, since an easier case is wrong already: "
 RAISED = "Your code raised "
@@ -92,11 +94,15 @@ class Check:
 
 @dataclass
 class Diagnosis:
-    """A named mistake that gives the same values as the student's code. `line` is the student's, if it is certain."""
+    """A named mistake that gives the same values as the student's code. `line` is the student's, if it is certain.
+
+    `price` is the share of the exercise's points that it costs; all of them where more than what is named may be wrong.
+    """
 
     id: str
     message: str
     line: str = ""
+    price: float = 1.0
 
     def __post_init__(self) -> None:  # it quotes the submission
         self.line = printable(self.line)
@@ -112,7 +118,11 @@ class Skipped:
 
 @dataclass
 class Outcome:
-    """The outcome of one exercise. `message` says why, where the status is not "graded"."""
+    """The outcome of one exercise. `message` says why, where the status is not "graded".
+
+    The `score` is `by_checks`, the points of the checks that passed, or where it is more and the course has it so,
+    `by_prices`: all points less what the mistakes cost. Older records have the score alone, which is by checks.
+    """
 
     exercise: str
     score: float
@@ -125,14 +135,27 @@ class Outcome:
     not_started: bool = False  # whether the student has left the exercise as it was released
     unjudged: str = ""  # for the instructor: the checks with errors of their own, whose points are given by hand
     fingerprint: str = ""  # of a wrong answer that has no name, by which to find its like: mistakes/fingerprint.py
+    by_checks: float = NOT_RECORDED
+    by_prices: float = 0.0
 
     def __post_init__(self) -> None:
         self.message = printable(self.message)
+        if self.by_checks == NOT_RECORDED:
+            self.by_checks = self.score
 
     @property
     def full(self) -> bool:
         """Whether it got all its points."""
         return self.status == "graded" and self.score == self.max_score
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether it got more than the checks give, by the prices of its mistakes."""
+        return self.score > self.by_checks
+
+    def credited(self, credit: str) -> "Outcome":
+        """The same with the score that `credit`, one of CREDITS, gives it."""
+        return replace(self, score=max(self.by_checks, self.by_prices) if credit == PRICES else self.by_checks)
 
 
 @dataclass
@@ -161,6 +184,10 @@ class Verdict:
     def full(self) -> bool:
         """Whether every exercise got all its points; False if there are no exercises."""
         return bool(self.exercises) and all(e.full for e in self.exercises)
+
+    def credited(self, credit: str) -> "Verdict":
+        """The same with the scores that `credit`, one of CREDITS, gives."""
+        return replace(self, exercises=[e.credited(credit) for e in self.exercises])
 
     def exercise(self, name: str | None) -> Outcome | None:
         return next((e for e in self.exercises if e.exercise == name), None)

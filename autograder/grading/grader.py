@@ -16,6 +16,7 @@ from .. import course
 from ..checks.proxies import StudentError
 from ..checks.runner import ExerciseRun, Graders, Stopped
 from ..errors import ChildGone, CourseError, SandboxError, Unreadable
+from ..mistakes import prices
 from ..mistakes.diagnosis import Diagnostician
 from ..mistakes.learnt import Shelf
 from ..sandbox.parent import WarmParent
@@ -242,6 +243,7 @@ class Grader:
             for one in shaky:  # last, since the child then sees solutions, and what it is graded on must not
                 with workspace.clock(f"the checks of `{one.exercise}`"):
                     one.outcome.diagnosis = self._safely(workspace, functools.partial(self._blamed, workspace, one))
+                    one.outcome.by_prices = _by_prices(one.run, one.outcome)
                     one.outcome.fingerprint = one.run.fingerprint
             return outcomes
         except ChildGone as problem:  # even a fresh child could not help
@@ -309,6 +311,7 @@ class Grader:
             unjudged="; ".join(run.unjudged.values()),
             fingerprint=run.fingerprint,
         )
+        outcome.by_prices = _by_prices(run, outcome)
         if bases:
             shaky.append(Shaky(exercise.name, outcome, run, bases))
         return outcome
@@ -331,20 +334,26 @@ class Grader:
         """The diagnosis of an exercise, headed by those of its wrong bases whose mistakes made it fail.
 
         If something still fails with right ones in their place, the mistakes that are named are the ones behind that.
+        They are paid for here, and those of the exercises below are paid for there, unless they are not written at all.
         """
         run = shaky.run
         to_blame = [base for base in shaky.bases if self._mends(base, workspace, run)]
         says = "This uses `{}`, which is also wrong: fix that first."
-        found = [Diagnosis(f"stands-on-{base}", says.format(base)) for base in to_blame]
+        found, free = list[Diagnosis](), False
         if to_blame:
             with workspace.with_right(to_blame, run.exercise) as mended:
                 rest = self.graders.run(run.exercise, mended, run.seed)
+                own = self.diagnostician.diagnose(rest)
+                is_known = (own or not rest.failed()) and not rest.stopped
+                free = is_known and not any(map(workspace.is_stub, to_blame))
+                paid = 0.0 if free else prices.ALL
+                found = [Diagnosis(f"stands-on-{base}", says.format(base), price=paid) for base in to_blame]
                 if rest.rejected():
-                    found += self.diagnostician.diagnose(rest)
                     run.fingerprint = rest.fingerprint
-                    return found
+                    return found + own
         workspace.begin_diagnosis()
-        return found + self.diagnostician.diagnose(run)
+        named = self.diagnostician.diagnose(run)
+        return found + [replace(one, price=0.0) if free else one for one in named]
 
     def _shaky_bases(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> list[str]:
         """The exercises that this one uses, itself or by way of another, and that are not right.
@@ -375,6 +384,13 @@ class Grader:
             workspace.begin_exercise()  # the base gets a clock of its own
             _note_whether_shaky(workspace, self.graders.run(base, workspace, seed))
         return workspace.shaky.get(base, False)
+
+
+def _by_prices(run: ExerciseRun, outcome: Outcome) -> float:
+    """What the prices of the named mistakes leave of an exercise's points."""
+    if not run.rejected():
+        return outcome.score
+    return round(outcome.max_score * prices.left(outcome.diagnosis), 4)
 
 
 def _note_whether_shaky(workspace: Workspace, run: ExerciseRun) -> None:

@@ -43,6 +43,7 @@ class Mistake:
     `source` is the whole text that a student would have typed. `edits` maps old texts of the right answer to new ones,
     or is None if the mistake is written out in full. `beside` is the text of what else such a notebook defines.
     `variant` counts the other ways to make the same mistake. `as_given`: it is the whole of a notebook's answer.
+    `price` is the share of the points that the author has it cost, see prices.py.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Mistake:
     beside: str = ""
     variant: int = 0
     as_given: bool = False
+    price: float | None = None
 
     def namespace(self) -> dict[str, object]:
         """The namespace of a notebook with this mistake."""
@@ -73,15 +75,16 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Shared:
-    """A mistake that several exercises have in common: a sentence with `{WORD}`s, and new texts by place."""
+    """A mistake that several exercises have in common: a sentence with `{WORD}`s, new texts by place, and a price."""
 
     says: str
     changes: Mapping[str, str]
+    price: float | None = None
 
 
-def shared(says: str, **changes: str) -> Shared:
-    """Make an entry of a family's list: the sentence, and the new text for each place."""
-    return Shared(says, changes)
+def shared(says: str, *, price: float | None = None, **changes: str) -> Shared:
+    """Make an entry of a family's list: the sentence, the new text for each place, and its price if it has its own."""
+    return Shared(says, changes, price)
 
 
 @dataclass
@@ -121,16 +124,28 @@ class Bank(Mapping[str, Mistake]):
     def __len__(self) -> int:
         return len(self.mistakes)
 
-    def mistake(self, id: str, says: str, edits: Mapping[str, str] | None = None, /, original=None, **changes: str):
+    def mistake(
+        self,
+        id: str,
+        says: str,
+        edits: Mapping[str, str] | None = None,
+        /,
+        original: str | None = None,
+        price: float | None = None,
+        **changes: str,
+    ) -> None:
         """Add a mistake that replaces texts of the answer: at places (`SCALE=""`), or the keys of `edits`.
 
         `{SCALE}` stands for the text at that place and `{WIDTH}` for that word, both in `says` and in the new texts.
-        Raises BankError.
+        `price` is the share of the points that it costs, if that is not to follow from what it does: `prices.ALL` for
+        what computes next to nothing. Raises BankError.
         """
+        if price is not None and not 0 < price <= 1:
+            raise BankError(f"{self.exercise}: the price of {id} is {price:g}, and should be above 0 and at most 1")
         where = self._where(id, edits, changes)
         if not where:
             raise BankError(f"{self.exercise}: {id} has no edit")
-        self._add(id, says, edited(self.right, where, f"{self.exercise}: {id}"), where, original)
+        self._add(id, says, edited(self.right, where, f"{self.exercise}: {id}"), where, original, price)
 
     def variant(self, id: str, edits: Mapping[str, str] | None = None, /, **changes: str) -> None:
         """Add another way to make the mistake `id`, which behaves differently; the arguments are those of `mistake`.
@@ -180,7 +195,7 @@ class Bank(Mapping[str, Mistake]):
                 says = f"In your `{within}`: {says[0].lower()}{says[1:]}"
             changes = (edits or {}).get(id, family[id].changes)
             changes = {self.places.get(place, place): new for place, new in changes.items()}
-            self.mistake(id, says, changes, original=(originals or {}).get(id))
+            self.mistake(id, says, changes, original=(originals or {}).get(id), price=family[id].price)
 
     def fill(self, text: str) -> str:
         """Replace the names of places and words in a text by what they stand for; a word may contain such names."""
@@ -212,7 +227,15 @@ class Bank(Mapping[str, Mistake]):
         name = found[1]
         return self.fill(self.words[name]) if name in self.words else self.places.get(name, found[0])
 
-    def _add(self, id: str, says: str, source: str, edits: Mapping[str, str] | None, original: str | None) -> None:
+    def _add(
+        self,
+        id: str,
+        says: str,
+        source: str,
+        edits: Mapping[str, str] | None,
+        original: str | None,
+        price: float | None = None,
+    ) -> None:
         if id in self.mistakes:
             raise BankError(f"{self.exercise} has two mistakes called {id}")
         self._require_change(id, source)
@@ -221,7 +244,8 @@ class Bank(Mapping[str, Mistake]):
             raise BankError(
                 f"{self.exercise}: what {id} says holds {unknown[0]}, which is none of its places and words"
             )
-        self.mistakes[id] = Mistake(id, self.exercise, says, source, edits, original, self.around)
+        made = Mistake(id, self.exercise, says, source, edits, original, self.around, price=price)
+        self.mistakes[id] = made
 
     def _once(self, text: str, what: str) -> None:
         many = self.right.count(text)

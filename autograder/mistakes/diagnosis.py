@@ -34,6 +34,7 @@ from ..checks.runner import Stopped
 from ..checks.source_text import NoDefinition, Source, definition
 from ..sandbox.inside import wire
 from ..verdict import NOT_TRIED, Check, Diagnosis
+from . import prices
 from .bank import Bank, Mistake, bank
 from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness
 from .fingerprint import fingerprint
@@ -86,7 +87,7 @@ class Diagnostician:
 
     def _diagnosis(self, run: ExerciseRun, behaviours: Behaviours | None) -> list[Diagnosis]:
         search = behaviours and Search(run, behaviours, self.odds)
-        named = [Diagnosis(m.id, m.says, search.line_of(m)) for m in search.mistakes()] if search else []
+        named = search.diagnosis() if search else []
         if named:
             return named
         run.fingerprint = fingerprint(run, search.all_answers() if search else None)
@@ -195,9 +196,27 @@ class Search:
         self.tried: set[frozenset[tuple[str, int]]] = set()  # combinations, by the keys of their mistakes
         self.answers: dict[str, Transcript] | None = {}  # by check, as far as they are known; None: there are none
 
-    def mistakes(self) -> list[Mistake]:
-        """The mistakes to name, in the order in which to mend them."""
-        return sorted(self._found(), key=self._urgency)[:MOST]
+    def diagnosis(self) -> list[Diagnosis]:
+        """The mistakes to name, in the order in which to mend them, with their prices if they explain everything."""
+        named = sorted(self._found(), key=self._urgency)[:MOST]
+        whole = self._are_all_there_is(named)
+        return [Diagnosis(m.id, m.says, self.line_of(m), self._price(m) if whole else prices.ALL) for m in named]
+
+    def _are_all_there_is(self, named: Sequence[Mistake]) -> bool:
+        """Whether a right answer with just these edits does all that the student's code does, as far as was asked."""
+        together = self.behaviours.of(named) if named and self._has_answers() else None
+        if together is None or not self._explains_everything(together, self._answers_alike_in):
+            return False
+        return not any(self._likeness(together, name).loosely for name in self.failed)
+
+    def _price(self, mistake: Mistake) -> float:
+        """What the mistake costs; of those that no check can tell from it, what the dearest of them costs."""
+        bank, categories = self.behaviours.bank, {check.name: check.category for check in self.checks}
+        alike = [bank[id] for id, other in bank.alike.items() if other == mistake.id]
+        costs = []
+        for one in filter(None, (self.behaviours.of([each]) for each in (mistake, *alike))):
+            costs.append(prices.price(one.mistake, {name: one.at(name) for name in categories}, categories))
+        return max(costs)
 
     def _urgency(self, mistake: Mistake) -> int:
         """The rank of the first category in which the mistake acts."""

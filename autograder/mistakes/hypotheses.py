@@ -194,6 +194,7 @@ class Behaviours:
     """
 
     def __init__(self, bank: Bank, graders: Graders, seed: int, learnt: Learnt | None = None) -> None:
+        self.bank = bank
         self.graders = graders
         self.seed = seed
         self.learnt = learnt

@@ -1,0 +1,50 @@
+"""What a mistake costs: you pay for what you did wrong, once, and not for every check that it fails.
+
+A price is a share of an exercise's points. It is that of the dearest kind of check that an answer with this mistake
+alone fails, unless the mistake's author gives it another. Prices count where the mistakes that are named explain all
+that a student's code does. Then the smallest repair is known, and the score is what they leave of the points, if the
+checks that pass give less. Else the checks decide, as they do for a mistake that costs ALL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from ..verdict import NOT_TRIED, Diagnosis
+
+if TYPE_CHECKING:
+    from .bank import Mistake
+    from .hypotheses import Observation
+
+ALL = 1.0  # of what computes next to nothing, and where more may be wrong than what is named
+PRICES = {  # by the category of a check
+    "shape": 0.4,  # nothing that builds on it can use it: as dear as wrong values
+    "values": 0.4,  # the formula is wrong in the usual case: two such slips leave little, and three nothing
+    "masking": 0.3,  # the formula is right, and meets what it must not see
+    "gradients": 0.3,  # what is computed is right, and cannot be learnt
+    "numerics": 0.2,  # right but for numbers and dtypes that are out of the ordinary
+    "mode": 0.2,  # right, but a call leaves something behind, or train and eval are taken for each other
+    "device": 0.1,  # right on the CPU
+    "arguments": 0.1,  # right for whoever calls it rightly
+}
+
+
+def price(mistake: Mistake, alone: Mapping[str, Observation], categories: Mapping[str, str]) -> float:
+    """The price of a mistake: what the checks find of an answer with it `alone`, and their `categories`, by name.
+
+    A check that was not tried says nothing of what is wrong. What stops with an error at every turn was never run.
+    """
+    if mistake.price is not None:
+        return mistake.price
+    if mistake.edits is None:  # a whole answer, and no edit of a right one
+        return ALL
+    failed = {name: seen for name, seen in alone.items() if seen.failed and not seen.reason.startswith(NOT_TRIED)}
+    runs = any(not seen.failed for seen in alone.values()) or any(not seen.line for seen in failed.values())
+    return max((PRICES[categories[name]] for name in failed), default=ALL) if runs else ALL
+
+
+def left(found: Iterable[Diagnosis]) -> float:
+    """The share of the points that the mistakes of a diagnosis leave; 0 without any, since then nothing is known."""
+    prices = [diagnosis.price for diagnosis in found]
+    return max(0.0, 1 - sum(prices)) if prices else 0.0
