@@ -67,6 +67,7 @@ def grade_class(
         seed = batch.rounds.first()
         judge = functools.partial(_judged, engine, seed)
         gate.require(assignment, judge, options.points_wanted(runs.config), results, seed)
+        batch.credit = options.credit(runs.config)
         with Nobody() if is_draft else _writer(runs, assignment, results) as writer:
             seeds = {*batch.seeds.values(), *batch.rounds.in_use()}
             naming.grade_examples(engine, results, assignment, seeds, device, sandbox)

@@ -19,7 +19,7 @@ from ..submission import belonging, files, read
 from ..submission.answers import answers_of, is_same
 from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import restore
-from ..verdict import FULL, Graded, Verdict, rejected, settled
+from ..verdict import CHECKS, FULL, Graded, Verdict, rejected, settled
 from .tasks import Task
 
 if TYPE_CHECKING:
@@ -166,7 +166,8 @@ class Batch:
     `stopped` does the same for submissions whose last grading was stopped by a deadline or a kill: each run grades them
     once more, alone, before that counts. With `renew`, nothing counts as known; with `new_inputs`, everybody also gets
     new inputs. `seeds` are those of the inputs, by student (grading/rounds.py). `results` is the course's store,
-    `sandbox` the level at which the engine grades.
+    `sandbox` the level at which the engine grades, `credit` what scores are by (verdict.CREDITS); it may be set until
+    `run`.
 
     While running, it keeps `graded` (a count), `statuses` (the statuses of exercises that could not be graded, and how
     many submissions have each), `problems` (student, why there is no row), `unjudged` (checks that ended by a mistake
@@ -191,6 +192,7 @@ class Batch:
         self.results = results
         self.device = device
         self.sandbox = sandbox
+        self.credit = CHECKS
         self.renew = renew or new_inputs
         self.rounds = Rounds(results, assignment.name)
         if new_inputs:
@@ -255,7 +257,7 @@ class Batch:
             yield from self._record(writer, student, [], Graded(verdict), "")
         for student, key in list(self.known):
             verdict = writer.held(student, key)
-            if verdict is not None:
+            if verdict is not None and verdict == verdict.credited(self.credit):
                 self._count_statuses(verdict)
                 yield student, verdict
             elif (graded := self.results.get(key)) is not None:
@@ -315,6 +317,7 @@ class Batch:
     def _record(
         self, writer: Recorder, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str
     ) -> Iterator[tuple[str, Verdict]]:
+        graded = replace(graded, verdict=graded.verdict.credited(self.credit))
         changes, doubts = self._changes(student, submitted, graded.verdict)
         try:
             writer.add(student, submitted, graded, key)
@@ -362,8 +365,8 @@ class Batch:
             self.results.put(task.key, graded)
             there[task.key] = graded
         for doubt in self.doubts:
-            change = doubt.change
-            then = there[doubt.key].verdict.exercise(change.exercise) if doubt.key in there else None
+            change, graded = doubt.change, there.get(doubt.key)
+            then = graded.verdict.credited(self.credit).exercise(change.exercise) if graded else None
             if then and then.status == "graded" and abs(then.score - change.after) > 1e-6:
                 others = [one for one in self.changes if one != change]
                 self.changes = [*others, replace(change, by_inputs=True)]

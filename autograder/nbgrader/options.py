@@ -14,9 +14,10 @@ from traitlets.utils.importstring import import_item
 from .. import course
 from ..errors import CourseError
 from ..grading.faults import meant
+from ..verdict import CHECKS, CREDITS
 from . import points
 
-OURS = {"Exercises": ("points",), "Release": ("colab",)}  # options of this kit that are no class's
+OURS = {"Exercises": ("points", "credit"), "Release": ("colab",)}  # options of this kit that are no class's
 NEAR = 0.85  # how alike two names of sections are, as difflib has it, if one is a slip for the other
 
 
@@ -25,6 +26,14 @@ def points_wanted(config: Config) -> dict[str, float]:
     for fault in faults(config):
         raise CourseError(fault)
     return points.configured(config)
+
+
+def credit(config: Config) -> str:
+    """What scores are by, one of CREDITS. Raises CourseError if the configuration says something else."""
+    given = config["Exercises"].get("credit", CHECKS) if "Exercises" in config else CHECKS
+    for fault in _of_credit(given):
+        raise CourseError(fault)
+    return given
 
 
 def faults(config: Config) -> Iterator[str]:
@@ -47,6 +56,7 @@ def faults(config: Config) -> Iterator[str]:
             yield f"c.{section} in nbgrader_config.py sets nothing: did you mean c.{near[0]}?"
     yield from _of_autograde(config.get("Autograde", {}))
     yield from _of_points(points.configured(config))
+    yield from _of_credit(config.get("Exercises", {}).get("credit", CHECKS))
 
 
 def _classes() -> dict[str, type[Configurable]]:
@@ -66,7 +76,8 @@ def _is_for_grading(kind: type[Configurable]) -> bool:
 def _of_ours(section: str, given: Mapping[str, Any]) -> Iterator[str]:
     for name in given:
         if name not in OURS[section]:
-            yield f"c.{section}.{name} in nbgrader_config.py sets nothing: did you mean c.{section}.{OURS[section][0]}?"
+            near = difflib.get_close_matches(name, OURS[section], n=1, cutoff=0) or OURS[section]
+            yield f"c.{section}.{name} in nbgrader_config.py sets nothing: did you mean c.{section}.{near[0]}?"
 
 
 def _of_class(kind: type[Configurable], given: Mapping[str, Any]) -> Iterator[str]:
@@ -109,6 +120,12 @@ def _imported(given: Any) -> Any:
         return import_item(given) if isinstance(given, str) else given
     except ImportError:
         return None
+
+
+def _of_credit(given: object) -> Iterator[str]:
+    if given not in CREDITS:
+        known = " or ".join(f'"{one}"' for one in CREDITS)
+        yield f"c.Exercises.credit in nbgrader_config.py is {given!r}, and should be {known}."
 
 
 def _of_points(wanted: Mapping[str, float]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +173,7 @@ class GradeInSandbox(NbGraderPreprocessor):
             if graded is None or len(graded.cells) != len(cells):
                 graded = self._graded(cells, assignment, seed)
                 results.put(key, graded)
+        graded = replace(graded, verdict=graded.verdict.credited(options.credit(self.config)))
         resources["autograder"] = graded.verdict
         resources["autograder_answers"] = answers_of(cells)
         resources["autograder_unanswered"] = unanswered(cells, assignment, results.released(assignment.name))

@@ -20,7 +20,7 @@ from .. import course
 from ..mistakes.places import PREFIX
 from ..verdict import CATEGORIES, Check, Outcome, Verdict
 from . import lesson as lessons
-from .outcome_text import NOT_STARTED, code_spans, failures, name_of, points
+from .outcome_text import NOT_STARTED, by_checks_alone, code_spans, failures, name_of, points, said_of
 from .pages import environment
 from .standing import GradedNotebook, Mark, duration
 
@@ -238,12 +238,13 @@ def _tell_marks(part: Part, outcome: Outcome | None, is_unread: bool) -> None:
 def _tell_outcome(part: Part, outcome: Outcome) -> None:
     if outcome.not_started:
         return
-    part.mistakes = [(named.message, named.line) for named in outcome.diagnosis]
+    part.mistakes = [(said_of(named, outcome), named.line) for named in outcome.diagnosis]
+    part.notes += filter(None, [by_checks_alone(outcome)])
     part.reason = outcome.message
     failed = failures(outcome.checks)
     if len(failed) == 1 and failed[0].heading and len(failed[0].checks) == len(outcome.checks):
         part.reason = f"All {len(outcome.checks)} checks stop here: {failed[0].shared}"
-        part.mistakes = [(n.message, n.line) for n in outcome.diagnosis if not n.id.startswith(PREFIX)]
+        part.mistakes = [(said_of(n, outcome), n.line) for n in outcome.diagnosis if not n.id.startswith(PREFIX)]
         return
     if not outcome.checks:
         return

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Protocol
 
 from .. import course
-from ..verdict import CATEGORIES, FULL, NOT_TRIED, RAISED, STOPPED_WITH, Check, Outcome, Verdict, printable
+from ..verdict import CATEGORIES, FULL, NOT_TRIED, RAISED, STOPPED_WITH, Check, Diagnosis, Outcome, Verdict, printable
 
 if TYPE_CHECKING:
     from .standing import Mark, Standing
@@ -33,16 +33,28 @@ def points(value: float) -> str:
     return f"{value:g}"
 
 
+def said_of(mistake: Diagnosis, outcome: Outcome) -> str:
+    """What is said of a named mistake, after what it costs if that has decided: "−2 of 10: The softmax runs …"."""
+    lost = points(round(mistake.price * outcome.max_score, 2))
+    is_paid = outcome.is_priced and mistake.price > 0
+    return f"−{lost} of {points(outcome.max_score)}: {mistake.message}" if is_paid else mistake.message
+
+
+def by_checks_alone(outcome: Outcome) -> str:
+    """What the checks alone would give, in words, if that is not what was given; else ""."""
+    return f"the checks alone give {points(round(outcome.by_checks, 2))}" if outcome.is_priced else ""
+
+
 def as_text(outcome: Outcome) -> str:
     """The outcome as lines of plain text: the score, the named mistakes, what went wrong, then what is right."""
     heading = f"{outcome.exercise or 'submission'}: {points(outcome.score)} of {points(outcome.max_score)} points"
     if outcome.not_started:
         return f"{heading}, {NOT_STARTED}"
-    lines = [heading]
+    lines = [", ".join(filter(None, [heading, by_checks_alone(outcome)]))]
     if outcome.message:
         lines.append(f"  {STATUS[outcome.status]}: {outcome.message}")
     for named in outcome.diagnosis:
-        lines.append(f"  What went wrong: {named.message}")
+        lines.append(f"  What went wrong: {said_of(named, outcome)}")
         lines += [f"    in your line: {named.line}"] if named.line else []
     for failure in failures(outcome.checks):
         if failure.heading:
@@ -64,6 +76,8 @@ def as_html(outcome: Outcome) -> str:
     heading = f"{points(outcome.score)} of {points(outcome.max_score)} points"
     if outcome.not_started:
         heading += f", {NOT_STARTED}"
+    if alone := by_checks_alone(outcome):
+        heading += f", {alone}"
     parts = [f"<div><strong>{escape(outcome.exercise)}: {heading}</strong></div>"]
     if outcome.not_started:
         return parts[0]
@@ -71,7 +85,7 @@ def as_html(outcome: Outcome) -> str:
         parts.append(f"<div><strong>It {STATUS[outcome.status]}.</strong> {code_spans(outcome.message)}</div>")
     for named in outcome.diagnosis:
         line = f"<br>In your line: <code>{escape(named.line)}</code>" if named.line else ""
-        parts.append(f"<div><strong>What went wrong:</strong> {code_spans(named.message)}{line}</div>")
+        parts.append(f"<div><strong>What went wrong:</strong> {code_spans(said_of(named, outcome))}{line}</div>")
     if outcome.checks:
         parts.append("<div><strong>Points, check by check:</strong></div>")
     for failure in failures(outcome.checks):

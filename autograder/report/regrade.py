@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from ..verdict import Check, Outcome, Verdict
+from ..verdict import CHECKS, PRICES, Check, Outcome, Verdict
 from .outcome_text import STATUS, name_of, points
 from .standing import Standing
 
@@ -27,7 +27,8 @@ class CheckChange:
 class Change:
     """An exercise for which a student gets other points than before, for the same work.
 
-    `why` says what the `checks` do not: that the exercise is worth something else, was stopped, or is left to a person.
+    `why` says what the `checks` do not: that the exercise is worth something else, was stopped, is left to a person, or
+    has its score by prices.
     `by_inputs`: on the earlier inputs the same code still gets other points than on the new ones.
     """
 
@@ -67,6 +68,8 @@ def _why(was: Outcome, now: Outcome) -> str:
         said.append(f"it {STATUS[now.status]}" if STATUS[now.status] else "it could be graded now")
     if now.unjudged:
         said.append("it is left to a person, since a check has a mistake of its own")
+    if now.is_priced != was.is_priced:
+        said.append(f"by {PRICES if now.is_priced else CHECKS} now")
     return "; ".join(said)
 
 

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..verdict import Check, Outcome, Verdict
-from .outcome_text import NOT_STARTED, STATUS, as_text, points
+from .outcome_text import NOT_STARTED, STATUS, as_text, points, said_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,7 +141,7 @@ def _parts(outcome: Outcome) -> Iterator[tuple[str, bool, float, float, str]]:
 
 
 def _named(outcome: Outcome) -> list[str]:
-    return [f"{d.message}{f' In your line: {d.line}' if d.line else ''}" for d in outcome.diagnosis]
+    return [f"{said_of(d, outcome)}{f' In your line: {d.line}' if d.line else ''}" for d in outcome.diagnosis]
 
 
 def _why(check: Check) -> str:

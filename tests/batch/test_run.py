@@ -1,6 +1,7 @@
 """A batch: who is graded, who is known, what is told at the end. Graded and recorded by stand-ins, so nothing runs."""
 
 import types
+from dataclasses import replace
 
 import pytest
 from conftest import ASSIGNMENT, hand_in
@@ -10,10 +11,11 @@ from autograder import course
 from autograder.batch import commands
 from autograder.batch import run as batch
 from autograder.grading import gate
+from autograder.grading.store import Store
 from autograder.nbgrader import options, standings
 from autograder.report import outcome_text
 from autograder.submission import files
-from autograder.verdict import Graded
+from autograder.verdict import Diagnosis, Graded, Outcome, Verdict
 
 
 def test_equal_submissions_are_graded_once_and_known_ones_not_again(tmp_path, submit):
@@ -166,3 +168,30 @@ def test_what_is_too_much_to_be_copied_is_a_remark(tmp_path, submit, monkeypatch
         (folder / f"{number}.txt").write_text("")
     (said,) = batch.remarks(tmp_path, ASSIGNMENT, iter(["ada", "bela"]))
     assert said.startswith("bela: ") and "more than 20 files and folders, of which the first are copied" in said
+
+
+def test_scores_are_by_what_the_course_has_and_who_gains_is_said(tmp_path, submit):
+    """The result on disk holds both, so that nothing is graded again when the course has the other."""
+    submit("ada")
+    exercise = course.find_assignment("02").exercises[0]
+
+    class Half(Engine):
+        def graded(self, coming, total, alone=False):
+            for task in coming:
+                self.tasks.append(task.student)
+                wrong = Outcome(exercise.name, 1.0, 5.0, "graded", diagnosis=[Diagnosis("x", "It is.", price=0.4)])
+                yield task, Graded(Verdict("", [replace(wrong, by_prices=3.0)], task.seed, ASSIGNMENT))
+
+    engine, writer = Half(), Writer()
+    for credit, score, why in (
+        ("checks", 1.0, []),
+        ("prices", 3.0, ["by prices now"]),
+        ("checks", 1.0, ["by checks now"]),
+    ):
+        made = batch.Batch(tmp_path, course.find_assignment("02"), ["ada"], Store(tmp_path))
+        made.credit = credit
+        ((_, found),) = made.run(engine, writer)
+        assert found.score == writer.recorded["ada"][1].score == score
+        assert [change.why for change in made.changes] == why
+        Store(tmp_path).put_latest(ASSIGNMENT, "ada", found, {})
+    assert engine.tasks == ["ada"]

@@ -16,6 +16,8 @@ from conftest import ROOT
 from autograder import course
 from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders
+from autograder.mistakes.diagnosis import Diagnostician
+from autograder.mistakes.prices import left
 
 HONEST = ROOT / "autograder" / "exercises"
 EXERCISES = sorted(path.parent.name for path in HONEST.glob("*/answers"))
@@ -24,6 +26,11 @@ EXERCISES = sorted(path.parent.name for path in HONEST.glob("*/answers"))
 @pytest.fixture(scope="module")
 def graders():
     return Graders()
+
+
+@pytest.fixture(scope="module")
+def diagnostician(graders):
+    return Diagnostician(graders)
 
 
 def points(graders, exercise, namespace):
@@ -497,12 +504,27 @@ LEFT_BY_LAZY = {
 
 @pytest.mark.parametrize("exercise, number", [(exercise, i) for exercise in LAZY for i in range(len(LAZY[exercise]))])
 def test_lazy_answers_get_little(graders, exercise, number):
+    assert points(graders, exercise, a_lazy(exercise, number)) <= LEFT_BY_LAZY.get(exercise, 0)
+
+
+def a_lazy(exercise, number):
+    """What the file of an honest answer defines, with a lazy one in its place."""
     namespace = an_honest(exercise)
     lazy, right = LAZY[exercise][number], namespace[exercise]
     if isinstance(right, type) and not isinstance(lazy, type):
         lazy = type(exercise, (right,), {"forward": lazy})
-    namespace[exercise] = lazy
-    assert points(graders, exercise, namespace) <= LEFT_BY_LAZY.get(exercise, 0)
+    return {**namespace, exercise: lazy}
+
+
+NAMED = ("causal_mask", "interleaved_to_halves", "clip_gradients", "constant_vector_length", "sliding_window_mask")
+
+
+@pytest.mark.parametrize("exercise, number", [(exercise, i) for exercise in NAMED for i in range(len(LAZY[exercise]))])
+def test_no_lazy_answer_gets_more_by_prices_than_by_checks(graders, diagnostician, exercise, number):
+    """A mistake that is no more than a lazy answer has no price: these exercises have one in their banks."""
+    run = graders.run(exercise, Local(a_lazy(exercise, number)), 0)
+    share = sum(check.points for check in run.checks if check.passed) / sum(check.points for check in run.checks)
+    assert left(diagnostician.diagnose(run)) <= share
 
 
 def test_all_exercises_are_tried():

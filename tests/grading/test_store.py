@@ -15,7 +15,7 @@ from autograder.grading.store import LARGEST, Store
 from autograder.nbgrader.preprocessors import notebook_cells, write_outputs
 from autograder.report import class_report, outcome_text
 from autograder.submission.restore import RestoredCell
-from autograder.verdict import FULL, LEVELS, Check, Diagnosis, Graded, Verdict, VerdictError
+from autograder.verdict import FULL, LEVELS, Check, Diagnosis, Graded, Outcome, Verdict, VerdictError
 
 WRONG = [None, [], {}, [[]], {"a": 1}, "", "x", True, -1, 10**30, 1.5, float("nan"), float("inf"), "10", ["x"]]
 OUTPUTS = [
@@ -203,3 +203,22 @@ def test_reports_name_a_level_that_is_not_the_full_one():
     made.sandbox = "process"
     page = class_report.render(assignment, [("ada", made), ("eva", verdict("graded"))])
     assert "1 of 2 submissions were graded with <code>--sandbox process</code>" in page
+
+
+def test_an_older_record_has_one_score_which_is_by_checks():
+    outcome = Outcome("one", 2.0, 4.0, "graded", diagnosis=[Diagnosis("x", "It is wrong.")])
+    data = Verdict("", [outcome], 1).to_dict()
+    del (
+        data["exercises"][0]["by_checks"],
+        data["exercises"][0]["by_prices"],
+        data["exercises"][0]["diagnosis"][0]["price"],
+    )
+    found = Verdict.from_dict(data)
+    assert found.exercises == [outcome] and found == found.credited("prices") == found.credited("checks")
+
+
+@pytest.mark.parametrize("by_prices, score", [(3.0, 3.0), (1.0, 2.0)])
+def test_a_score_is_the_larger_of_two_where_prices_count(by_prices, score):
+    verdict = Verdict("", [Outcome("one", 2.0, 4.0, "graded", by_prices=by_prices)], 1)
+    priced = Verdict.from_dict(verdict.credited("prices").to_dict())
+    assert priced.score == score and priced.credited("checks") == verdict

@@ -190,6 +190,8 @@ SLIPS = {
     "misspelt points": (in_the_config('c.Exercises.points = {"normalize": 2}'), "Did you mean 'normalise'?"),
     "misspelt section": (in_the_config('c.Exercise.points = {"normalise": 2}'), "did you mean c.Exercises?"),
     "misspelt option": (in_the_config('c.Exercises.point = {"normalise": 2}'), "did you mean c.Exercises.points?"),
+    "misspelt credit": (in_the_config('c.Exercises.credits = "prices"'), "did you mean c.Exercises.credit?"),
+    "no such credit": (in_the_config('c.Exercises.credit = "price"'), '\'price\', and should be "checks" or "prices"'),
     "misspelt penalty": (
         in_the_config('c.LateSubmissionPlugin.penalty_methd = "zero"'),
         "did you mean penalty_method?",

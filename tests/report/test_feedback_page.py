@@ -156,3 +156,14 @@ def test_whatever_is_quoted_is_escaped(hostile):
     text = page(one, name=hostile, shown=[ShownCell("code", 1, absent=[hostile])])
     assert not re.search(r"<img|<script|<b>|<a [^>]*>(?=[^<]*['\"]>)", text)
     assert "default-src 'none'" in text and "script-src" not in text
+
+
+def test_what_a_mistake_costs_is_said_where_prices_decide_and_there_alone():
+    checks = passed("shape", 1.0), failed("It is not.", points=9.0)
+    named = Diagnosis("x", "The softmax runs over the queries.", price=0.4)
+    wrong = outcome("attention", *checks, diagnosis=[named], by_prices=6.0)
+    said = words(page(wrong.credited("prices")))
+    assert "6 of 10 points" in said and "\N{MINUS SIGN}4 of 10: The softmax runs over the queries." in said
+    assert "the checks alone give 1" in said
+    before = words(page(wrong))
+    assert "1 of 10 points" in before and "of 10: The" not in before and "alone" not in before

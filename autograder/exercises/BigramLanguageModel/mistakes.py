@@ -4,6 +4,7 @@ They are edits of an answer that holds its own `Head` and `StackedHeads`, since 
 """
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
 
 BANK = Bank(
@@ -229,6 +230,7 @@ mistake(
 mistake(
     "a-bigram-after-all",
     "The heads are never asked: the logits come from the token and its place alone, which is a bigram model.",
+    price=ALL,
     ATTENDED="x",
 )
 mistake(

@@ -4,6 +4,7 @@ The mistakes are edits of the course's own answer, with right versions of its pa
 """
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
 
@@ -96,6 +97,7 @@ mistake(
 mistake(
     "attention-left-out",
     "These are the values you get when `attention` is made and never used.",
+    price=ALL,
     FIRST="",
 )
 mistake(
@@ -349,7 +351,10 @@ mistake(
     FIRST="x = x.cpu() if x.device.type != 'cpu' else x\n        {FIRST}",
 )
 mistake(
-    "returns-nothing", attention.RETURNED["returns-nothing"].says.replace("mixed values", "last sum"), RETURN="{END}"
+    "returns-nothing",
+    attention.RETURNED["returns-nothing"].says.replace("mixed values", "last sum"),
+    price=ALL,
+    RETURN="{END}",
 )
 mistake(
     "returns-a-pair",

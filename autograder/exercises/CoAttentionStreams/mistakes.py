@@ -1,6 +1,7 @@
 """What goes wrong in `CoAttentionStreams(d, num_heads)`, and in the `MultiHeadCrossAttention` that it is made of."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 from ..families.cross import mistakes as cross
 
 BANK = Bank(
@@ -59,8 +60,15 @@ mistake(
         new_v = self.v_to_q(v, both, seen)""",
     NEW_Q="self.q_to_v(q, both, seen)",
 )
-mistake("question-left-as-it-is", "The question is returned as it came in: `q_to_v` makes a new q of it.", NEW_Q="q")
-mistake("image-left-as-it-is", "The image is returned as it came in: `v_to_q` makes a new v of it.", NEW_V="v")
+mistake(
+    "question-left-as-it-is",
+    "The question is returned as it came in: `q_to_v` makes a new q of it.",
+    price=ALL,
+    NEW_Q="q",
+)
+mistake(
+    "image-left-as-it-is", "The image is returned as it came in: `v_to_q` makes a new v of it.", price=ALL, NEW_V="v"
+)
 mistake(
     "residual-added",
     "These are the values you get when the inputs are added to what attention returns: there is no residual here.",
@@ -79,6 +87,7 @@ mistake(
 mistake(
     "nothing-returned",
     "It returns nothing, which is None: `forward` ends with `return new_v, new_q`.",
+    price=ALL,
     RETURN="new_v, new_q",
 )
 mistake(

@@ -1,6 +1,7 @@
 """What goes wrong in `EncoderHead(n_embd, head_size)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
 
@@ -37,6 +38,7 @@ BANK.released(
 mistake(
     "mask-left-in",
     "The scale is right, but the causal mask is still there: take it out, so that each token sees those after it too.",
+    price=ALL,
     WEIGH="tril = torch.tril(torch.ones_like(wei))\n        {HIDE}\n        {WEIGH}",
     original="003",
 )

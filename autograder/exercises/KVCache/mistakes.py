@@ -1,6 +1,7 @@
 """What goes wrong in `KVCache` and in a `forward` that uses it, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 BANK = Bank(
     "KVCache",
@@ -138,6 +139,7 @@ mistake(
     "cache-ignored",
     "The cache plays no part, so each part of a text sees only itself: attend to the keys and values of all tokens so"
     " far.",
+    price=ALL,
     EXTEND="cache.extend(keys, values)",
     PAST=".tril()",
 )

@@ -1,6 +1,7 @@
 """What goes wrong in `RMSNorm(d, eps=1e-6)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 BANK = Bank(
     "RMSNorm",
@@ -347,6 +348,7 @@ mistake(
 mistake(
     "returns-nothing",
     "There is no `return` in `forward`, so it gives None.",
+    price=ALL,
     RETURN="normed.to(x.dtype) * self.weight",
 )
 mistake(

@@ -1,6 +1,7 @@
 """What goes wrong in `SwiGLU(d, hidden)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 BANK = Bank(
     "SwiGLU",
@@ -295,6 +296,7 @@ mistake(
 mistake(
     "returns-nothing",
     "There is no `return` in `forward`, so it gives None.",
+    price=ALL,
     RETURN="self.W_down({PRODUCT})",
 )
 mistake(

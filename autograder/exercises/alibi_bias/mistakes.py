@@ -1,6 +1,7 @@
 """What goes wrong in `alibi_bias(num_heads, t)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 BANK = Bank(
     "alibi_bias",
@@ -204,6 +205,7 @@ variant("half-precision", BIAS="({BIAS}).half()")
 mistake(
     "returns-nothing",
     "There is no `return`, so it gives None: return the bias.",
+    price=ALL,
     RETURN="-",
 )
 mistake(

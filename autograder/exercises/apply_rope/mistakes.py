@@ -1,6 +1,7 @@
 """What goes wrong in `apply_rope(x, positions, base=10000.0)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 BANK = Bank(
     "apply_rope",
@@ -434,6 +435,7 @@ BANK.variant(
 mistake(
     "returns-nothing",
     "There is no `return`, so it gives None.",
+    price=ALL,
     RETURN="turned.to(x.dtype)",
 )
 mistake(

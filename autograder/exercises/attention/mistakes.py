@@ -1,6 +1,7 @@
 """What goes wrong in `attention(query, key, value, mask=None)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
 
 CHECK = """for name, tensor in (("query", query), ("key", key), ("value", value)):
@@ -436,5 +437,6 @@ mistake(
 mistake(
     "returns-nothing",
     "There is no `return`, so it gives None: return the pair `(output, weights)`.",
+    price=ALL,
     RETURN="weights @ value, weights",
 )

@@ -1,6 +1,7 @@
 """What goes wrong in `cached_attention(query, key, value)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 BANK = Bank(
     "cached_attention",
@@ -206,6 +207,7 @@ mistake(
 mistake(
     "returns-nothing",
     "There is no `return`, so it gives None: return the output.",
+    price=ALL,
     RETURN="",
 )
 mistake(

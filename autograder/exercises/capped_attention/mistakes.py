@@ -1,6 +1,7 @@
 """What goes wrong in `capped_attention(query, key, value, cap, mask=None)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
 
 CAPPED = "scores = cap * torch.tanh(scores / cap)"
@@ -115,6 +116,7 @@ mistake(
     "tanh-forgotten",
     "Dividing by `cap` and multiplying by it again changes nothing: the tanh belongs in between.",
     {"cap * torch.tanh(scores / cap)": "cap * torch.sigmoid(scores / cap)"},
+    price=ALL,
 )
 mistake(
     "arctan-for-tanh",

@@ -1,6 +1,7 @@
 """What goes wrong in `causal_mask(t, device=None)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 BANK = Bank(
     "causal_mask",
@@ -40,6 +41,7 @@ mistake(
 mistake(
     "nothing-hidden",
     "Everything is True, so nothing is hidden: keep the lower triangle only.",
+    price=ALL,
     TRIANGLE="everything",
 )
 mistake(
@@ -96,6 +98,7 @@ mistake(
 mistake(
     "itself-alone",
     "Each token may attend to itself alone: the past is to be seen as well.",
+    price=ALL,
     TRIANGLE="torch.eye(t, dtype=torch.bool, device=device)",
 )
 mistake(
@@ -103,11 +106,7 @@ mistake(
     "The mask has two dimensions too many, as if for a batch and heads: its shape should be (t, t), which broadcasts.",
     TRIANGLE="{TRIANGLE}[None, None]",
 )
-mistake(
-    "returns-nothing",
-    "There is no `return`, so it gives None: return the mask.",
-    {"return ": ""},
-)
+mistake("returns-nothing", "There is no `return`, so it gives None: return the mask.", {"return ": ""}, price=ALL)
 mistake(
     "list-of-lists",
     "The mask is a list of lists: make it a tensor, `torch.tensor(...)`.",

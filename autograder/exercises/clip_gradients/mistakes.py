@@ -1,6 +1,7 @@
 """What goes wrong in `clip_gradients(gradients, max_norm)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 BANK = Bank(
     "clip_gradients",
@@ -91,6 +92,7 @@ mistake(
 mistake(
     "never-shortened",
     "Nothing is shortened: where the length is above `max_norm`, multiply by `max_norm` / length.",
+    price=ALL,
     FACTOR="1.0",
 )
 mistake(

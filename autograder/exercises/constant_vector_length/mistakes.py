@@ -1,6 +1,7 @@
 """What goes wrong in `constant_vector_length(c, k)`, the length of a vector of k entries c: |c|√k."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 BANK = Bank("constant_vector_length", places={"LENGTH": "abs(c) * k ** 0.5"})
 mistake = BANK.mistake
@@ -27,11 +28,17 @@ mistake(
 mistake(
     "entries-added-up",
     "This adds up the entries, |c|·k: the length is the root of the sum of their squares.",
+    price=ALL,
     LENGTH="abs(c) * k",
 )
 mistake("root-forgotten", "This is the square of the length, c²·k: take its root.", LENGTH="c * c * k")
 mistake("root-of-both", "This is the root of |c|·k: under the root stands c², not c.", LENGTH="(abs(c) * k) ** 0.5")
-mistake("one-entry", "This is the length of a single entry, |c|: k of them make the vector longer.", LENGTH="abs(c)")
+mistake(
+    "one-entry",
+    "This is the length of a single entry, |c|: k of them make the vector longer.",
+    price=ALL,
+    LENGTH="abs(c)",
+)
 mistake(
     "negative-refused",
     "A negative c stops with an error, but a vector may well have negative entries, and it has a length.",
@@ -68,4 +75,5 @@ mistake(
     "printed",
     "Nothing is returned, so what comes back is None: end with `return`, printing the length is not enough.",
     {"return ": "length = "},
+    price=ALL,
 )

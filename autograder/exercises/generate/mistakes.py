@@ -1,6 +1,7 @@
 """What goes wrong in `generate(model, idx, max_new_tokens, generator=None)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 from ..families.drawing import mistakes as family
 
 BANK = Bank(
@@ -128,6 +129,7 @@ mistake(
 mistake(
     "uniform",
     "All tokens are equally likely, whatever the logits say.",
+    price=ALL,
     SOFTMAX="torch.ones_like(logits[:, -1])",
 )
 mistake(

@@ -1,6 +1,7 @@
 """What goes wrong in `get_batch(data, block_size, batch_size, generator=None)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 from ..families.drawing import mistakes as family
 
 BANK = Bank(
@@ -147,6 +148,7 @@ mistake(
 mistake(
     "always-the-beginning",
     "Nothing is drawn: the blocks follow one another from the text's beginning.",
+    price=ALL,
     STARTS="torch.arange(batch_size) % possible",
 )
 mistake(

@@ -1,6 +1,7 @@
 """What goes wrong in `interleaved_to_halves(weight, num_heads)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 BANK = Bank(
     "interleaved_to_halves",
@@ -45,6 +46,7 @@ mistake(
 mistake(
     "not-reordered",
     "Nothing has moved: cut the rows of each head into pairs, and swap the two dimensions.",
+    price=ALL,
     RETURN="return pairs.flatten(0, 2)",
 )
 mistake(
@@ -247,6 +249,7 @@ mistake(
 mistake(
     "returns-nothing",
     "There is no `return`, so it gives None.",
+    price=ALL,
     RETURN="pairs.transpose(1, 2).flatten(0, 2)",
 )
 mistake(

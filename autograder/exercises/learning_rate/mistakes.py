@@ -1,6 +1,7 @@
 """What goes wrong in `learning_rate(step, steps, peak, warm_up)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 BANK = Bank(
     "learning_rate",
@@ -175,6 +176,7 @@ mistake(
     "returns-nothing",
     "Nothing is returned after the warm-up, so None comes back: `return` it.",
     {"return peak * (1 + math": "rate = peak * (1 + math"},
+    price=ALL,
 )
 mistake(
     "tensor-after-the-warm-up",

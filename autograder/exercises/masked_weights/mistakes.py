@@ -1,6 +1,7 @@
 """What goes wrong in `masked_weights(query, key)`, as edits of an answer that makes its own mask (answers/)."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
 
 BANK = Bank(
@@ -197,6 +198,7 @@ mistake(
     "returns-nothing",
     "There is no `return`, so it gives None: return the weights.",
     {"return F.softmax": "wei = F.softmax"},
+    price=ALL,
 )
 mistake(
     "float64-comes-out",

@@ -1,6 +1,7 @@
 """What goes wrong in `merge(output_a, lse_a, output_b, lse_b)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 NOTHING = "nothing = (lse_a == -torch.inf) & (lse_b == -torch.inf)"
 LSE = "lse = torch.logaddexp(lse_a.masked_fill(nothing, 0.0), lse_b.masked_fill(nothing, 0.0))"
@@ -29,6 +30,7 @@ mistake = BANK.mistake
 mistake(
     "plain-average",
     "The two outputs are averaged: each counts by exp(lse), the sum of its exponentials.",
+    price=ALL,
     SHARES="share_a, share_b = 0.5 * (lse_a > -torch.inf), 0.5 * (lse_b > -torch.inf)",
 )
 BANK.variant("plain-average", SHARES="share_a = share_b = torch.full_like(lse, 0.5)")
@@ -57,6 +59,7 @@ mistake(
 mistake(
     "winner-takes-all",
     "The side with the larger lse takes everything: each output counts by its share of the exponentials.",
+    price=ALL,
     SHARES="share_a = (lse_a > lse_b).to(lse.dtype) + 0.5 * (lse_a == lse_b)\n"
     "    share_a, share_b = share_a.masked_fill(nothing, 0.0), (1 - share_a).masked_fill(nothing, 0.0)",
 )

@@ -1,6 +1,7 @@
 """What goes wrong in `padding_mask(lengths, max_len=None)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 BANK = Bank(
     "padding_mask",
@@ -182,6 +183,7 @@ mistake(
     "returns-nothing",
     "There is no `return`, so it gives None: return the mask.",
     {"return places": "places"},
+    price=ALL,
 )
 mistake(
     "rank-asserted",

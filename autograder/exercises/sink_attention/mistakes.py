@@ -1,6 +1,7 @@
 """What goes wrong in `sink_attention(query, key, value, sink, mask=None)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
 
 WEIGH = "weights = torch.cat([scores, column], dim=-1).softmax(dim=-1)[..., :-1]"
@@ -89,6 +90,7 @@ mistake(
 mistake(
     "sink-ignored",
     "These are the values you get without the sink: its logit takes part in the softmax, beside the scores.",
+    price=ALL,
     LOGITS="scores",
     DROP="",
 )

@@ -1,6 +1,7 @@
 """What goes wrong in `sliding_window_mask(t, window)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 REFUSAL = 'if window < 1:\n        raise ValueError(f"a window of {window} holds no token: it must be 1 at least")'
 
@@ -162,6 +163,7 @@ mistake(
 mistake(
     "returns-nothing",
     "There is no `return`, so it gives None: return the mask.",
+    price=ALL,
     RETURN="",
 )
 

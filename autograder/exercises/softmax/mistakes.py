@@ -1,6 +1,7 @@
 """What goes wrong in `softmax(scores, dim=-1)`, as edits of a right answer with one line for each step (answers/)."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
 
 BANK = Bank(
@@ -182,10 +183,12 @@ mistake(
     "nothing-returned",
     "Nothing is returned, so what comes back is None: end with `return`.",
     {"return ": "weights = "},
+    price=ALL,
 )
 mistake(
     "no-exponential",
     "The scores themselves are divided by their sum: softmax takes `exp` of them first, which makes them positive.",
+    price=ALL,
     POWERS="powers = scores",
 )
 mistake(

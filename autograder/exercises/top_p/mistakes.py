@@ -1,6 +1,7 @@
 """What goes wrong in `top_p(logits, p)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 
 BANK = Bank(
     "top_p",
@@ -197,5 +198,6 @@ mistake(
 mistake(
     "nothing-cut",
     "Nothing is cut off: minus infinity belongs to all tokens that are not needed for p.",
+    price=ALL,
     CUT="ordered",
 )

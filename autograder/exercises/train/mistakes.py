@@ -4,6 +4,7 @@ The answer has its own `get_batch`: wrong batches may be the fault of either fun
 """
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 from ..families.drawing import mistakes as family
 from ..families.training import mistakes as training
 
@@ -46,7 +47,7 @@ mistake(
 
 # --- steps ----------------------------------------------------------------------------------------
 
-mistake("no-step", "The weights never move: call `optimizer.step()` after `loss.backward()`.", STEP="")
+mistake("no-step", "The weights never move: call `optimizer.step()` after `loss.backward()`.", price=ALL, STEP="")
 mistake(
     "cleared-before-the-step",
     "`optimizer.zero_grad()` stands between `loss.backward()` and `optimizer.step()`, so the step finds no gradients"
@@ -58,6 +59,7 @@ mistake(
     "no-backward",
     "No gradients are computed, so the weights never move: call `loss.backward()` before `optimizer.step()`.",
     {"loss.backward()\n        ": ""},
+    price=ALL,
 )
 BANK.share(training.SHARED, "gradients-pile-up", "sgd", "adam", "amsgrad", "label-smoothing")
 mistake(
@@ -140,6 +142,7 @@ mistake(
 mistake(
     "always-the-beginning",
     "Every batch holds the text's beginning: draw starts from all of the text.",
+    price=ALL,
     STARTS="torch.zeros(batch_size, dtype=torch.long)",
 )
 mistake(
@@ -206,7 +209,7 @@ mistake(
     "A single loss comes back, such as the last one or a mean: return those of all steps, in a list.",
     END="return losses[-1]",
 )
-mistake("nothing-returned", "Nothing comes back: return the list of losses.", {"\n    {END}": ""})
+mistake("nothing-returned", "Nothing comes back: return the list of losses.", {"\n    {END}": ""}, price=ALL)
 mistake(
     "model-returned",
     "More than the losses comes back: return the list of them alone.",

@@ -5,6 +5,7 @@ is their own exercises'.
 """
 
 from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
 from ..families.drawing import mistakes as family
 from ..families.training import mistakes as training
 
@@ -135,7 +136,7 @@ BANK.variant(  # an iterator, of which the optimiser leaves nothing
 
 # --- steps ----------------------------------------------------------------------------------------
 
-mistake("no-step", "The weights never move: call `optimizer.step()` after the clipping.", STEP="")
+mistake("no-step", "The weights never move: call `optimizer.step()` after the clipping.", price=ALL, STEP="")
 mistake(
     "cleared-before-the-step",
     "`optimizer.zero_grad()` stands between `loss.backward()` and `optimizer.step()`, so the step finds no gradients"
@@ -147,6 +148,7 @@ BANK.share(training.SHARED, "gradients-pile-up", "sgd", "adam", "amsgrad", "labe
 mistake(
     "no-backward",
     "No gradients are computed, so the weights never move: call `loss.backward()` first.",
+    price=ALL,
     BACKWARD="",
     CLIP="",
 )
@@ -197,4 +199,4 @@ mistake(
 )
 BANK.share(training.SHARED, "tensors-kept", "running-average")
 BANK.variant("running-average", NOTED="losses.append(0.9 * losses[-1] + 0.1 * loss.item() if losses else loss.item())")
-mistake("nothing-returned", "Nothing comes back: return the list of losses.", {"\n    {END}": ""})
+mistake("nothing-returned", "Nothing comes back: return the list of losses.", {"\n    {END}": ""}, price=ALL)

@@ -35,6 +35,7 @@ Words in sentences:
 """
 
 from ....mistakes.bank import Shared, shared
+from ....mistakes.prices import ALL
 
 WORDS = {  # the values in most exercises
     "X": "x",
@@ -373,6 +374,7 @@ NUMBER_OF_HEADS = {
 CAUSAL_MASK = {
     "mask-missing": shared(
         "These are the values you get without a causal mask: every token sees the future.",
+        price=ALL,
         TRIANGLE="{ONES}",
     ),
     "mask-after-softmax": shared(
@@ -825,7 +827,9 @@ MASK_BY_HAND = {
     ),
 }
 RETURNED = {
-    "returns-nothing": shared("`forward` has no `return`, so it gives None: return the mixed values.", RETURN="{END}"),
+    "returns-nothing": shared(
+        "`forward` has no `return`, so it gives None: return the mixed values.", price=ALL, RETURN="{END}"
+    ),
     "returns-a-pair": shared(
         "`forward` returns the weights as well: here the contract is the output alone.",
         RETURN="return {END}, {WEIGHTS}",

@@ -6,6 +6,7 @@ with biases.
 """
 
 from ....mistakes.bank import shared
+from ....mistakes.prices import ALL
 from ..attention import mistakes as attention
 
 PLACES = {
@@ -44,6 +45,7 @@ SHARED = {
     "softmax-over-one": shared(
         "Every weight is 1: the softmax runs over the last dimension of logits of shape (b, n, 1), which has one entry."
         " Let it run over the tokens.",
+        price=ALL,
         WEIGH="a = F.softmax(logits, dim=-1).squeeze(-1)",
     ),
     "softmax-over-everything": shared(
@@ -127,6 +129,7 @@ SHARED = {
     ),
     "mean-pooling": shared(
         "The summaries are plain averages of the tokens: each token counts as much as its weight says.",
+        price=ALL,
         POOL="x.mean(1)",
     ),
     "weighted-mean": shared(
@@ -135,6 +138,7 @@ SHARED = {
     ),
     "most-attended-token": shared(
         "The summaries are the single token with the largest weight: all tokens belong into the sum, by their weights.",
+        price=ALL,
         POOL="x[torch.arange(len(x), device=x.device), a.argmax(1)]",
     ),
     "mean-added": shared(
@@ -150,6 +154,7 @@ SHARED = {
     ),
     "nothing-returned": shared(
         "It returns nothing, which is None: `forward` ends with `return v_hat, q_hat, a_v, a_q`.",
+        price=ALL,
         RETURN="v_hat, q_hat, a_v, a_q",
     ),
     "weights-squeezed": shared(

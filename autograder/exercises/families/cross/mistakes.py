@@ -5,6 +5,7 @@ rows, which are the queries.
 """
 
 from ....mistakes.bank import shared
+from ....mistakes.prices import ALL
 from ..attention import mistakes as attention
 
 PLACES = (
@@ -92,6 +93,7 @@ CONTEXT = {
     ),
     "context-never-used": shared(
         "These are the values of self-attention: keys and values are made of x, and the context has no influence.",
+        price=ALL,
         KEYS="self.W_key(x)",
         VALUES="self.W_value(x)",
     ),
@@ -459,6 +461,7 @@ OF_HEADS |= CONTEXT | WRITTEN
 RETURNED = {
     "nothing-returned": shared(
         "It returns nothing, which is None: write `return` before the output, in `forward`'s last line.",
+        price=ALL,
         RETURN="{END}",
     ),
     "normalised": shared(

@@ -4,6 +4,7 @@ Tokens are queries, keys and values at once, so some mistakes are worded differe
 """
 
 from ....mistakes.bank import shared
+from ....mistakes.prices import ALL
 from ..attention import mistakes as attention
 
 WORDS = (
@@ -59,6 +60,7 @@ WEIGHTS = {
     ),
     "divided-by-the-sum": shared(
         "The scores are divided by their sum, without `exp`: that gives negative weights, and is no softmax.",
+        price=ALL,
         SOFTMAX="{SCORES} / {SCORES}.sum(-1, keepdim=True)",
     ),
     **attention.some("log-softmax", "sigmoid-weights"),
@@ -89,10 +91,11 @@ AVERAGE = {
         "Output and weights are returned as a pair: here the output alone is wanted.", MIX="({MIX}, {WEIGHTS})"
     ),
     "nothing-returned": shared(
-        "Nothing is returned, so what comes back is None: end with `return`.", RETURN="output = {END}"
+        "Nothing is returned, so what comes back is None: end with `return`.", price=ALL, RETURN="output = {END}"
     ),
     "own-vector": shared(
         "Every token gets its own vector back: under the sum belongs x_j, the token that is looked at, and not x_i.",
+        price=ALL,
         MIX="{WEIGHTS}.sum(-1, keepdim=True) * {X}",
     ),
     **attention.some("weights-applied-twice"),
@@ -118,6 +121,7 @@ AVERAGE = {
     ),
     "all-tokens-alike": shared(
         "Every token gets the plain mean of all tokens: the weights play no part.",
+        price=ALL,
         SOFTMAX="torch.full_like({SCORES}, 1 / {X}.shape[-2])",
     ),
 }

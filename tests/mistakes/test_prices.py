@@ -1,0 +1,114 @@
+"""What mistakes cost: by what they do, and only where those that are named explain all that is wrong."""
+
+import pytest
+import torch
+
+from autograder.checks.proxies import Local, Transcript
+from autograder.checks.runner import Graders
+from autograder.mistakes.bank import Bank, BankError, Mistake, bank
+from autograder.mistakes.diagnosis import Diagnostician
+from autograder.mistakes.hypotheses import Observation, composed, right
+from autograder.mistakes.prices import ALL, PRICES, left, price
+from autograder.verdict import NOT_TRIED, Diagnosis
+
+
+@pytest.fixture(scope="module")
+def graders():
+    return Graders()
+
+
+@pytest.fixture(scope="module")
+def costs(graders):
+    """The prices of what is named in an answer, by name."""
+    diagnostician = Diagnostician(graders)
+
+    def costs(exercise, local):
+        return {d.id: d.price for d in diagnostician.diagnose(graders.run(exercise, local, 1))}
+
+    return costs
+
+
+def seen(failed=True, reason="It is wrong.", line=""):
+    return Observation(failed, Transcript([]), reason if failed else "", line)
+
+
+EDIT = Mistake("x", "f", "It is wrong.", "", {"a": "b"})
+KINDS = {"usual": "values", "masks": "masking", "refuses": "arguments"}
+
+
+@pytest.mark.parametrize(
+    "alone, cost",
+    [
+        ({"refuses": seen()}, PRICES["arguments"]),
+        ({"usual": seen(), "refuses": seen()}, PRICES["values"]),
+        ({"masks": seen(), "usual": seen(reason=f"{NOT_TRIED}so.")}, PRICES["masking"]),
+        ({"usual": seen(line="x = y"), "masks": seen(line="x = y")}, ALL),
+        ({"usual": seen(line="x = y"), "masks": seen(False)}, PRICES["values"]),
+        ({"usual": seen(line="x = y"), "masks": seen()}, PRICES["values"]),
+    ],
+    ids=["one", "the dearest", "what was not tried", "always an error", "an error at times", "an error beside a value"],
+)
+def test_a_price_is_that_of_the_dearest_kind_of_check_that_fails(alone, cost):
+    assert price(EDIT, alone, KINDS) == cost
+
+
+def test_what_is_no_edit_has_no_price_and_an_authors_own_counts():
+    alone = {"refuses": seen()}
+    assert price(Mistake("x", "f", "It is wrong.", ""), alone, KINDS) == ALL
+    assert price(Mistake("x", "f", "It is wrong.", "", {"a": "b"}, price=0.5), alone, KINDS) == 0.5
+
+
+def test_what_is_left_is_never_below_nothing_and_nothing_without_a_name():
+    assert left([]) == left([Diagnosis("a", "")]) == 0
+    assert left([Diagnosis("a", "", price=0.3), Diagnosis("b", "", price=0.1)]) == pytest.approx(0.6)
+    assert left([Diagnosis(id, "", price=0.4) for id in "abc"]) == 0
+
+
+@pytest.mark.parametrize("wrong", [0, -0.1, 1.1])
+def test_a_price_that_is_no_share_is_refused(wrong):
+    with pytest.raises(BankError, match="the price of x is"):
+        Bank("constant_vector_length").mistake("x", "Take a root.", {"k ** 0.5": "k"}, price=wrong)
+
+
+def test_one_slip_is_paid_once(costs):
+    assert costs("softmax", bank("softmax")["divided-by-max"].local()) == {"divided-by-max": PRICES["values"]}
+    assert costs("softmax", bank("softmax")["exp-without-max"].local()) == {"exp-without-max": PRICES["numerics"]}
+
+
+def test_a_whole_answer_has_no_price(costs):
+    assert costs("softmax", bank("softmax")["textbook-formula"].local()) == {"textbook-formula": ALL}
+
+
+def test_what_never_ran_has_no_price(costs):
+    id = "max-and-its-place-subtracted"
+    assert costs("softmax", bank("softmax")[id].local()) == {id: ALL}
+
+
+def test_two_slips_are_paid_both(costs):
+    of = bank("softmax")
+    pair = composed(right(of), of["divided-by-max"], of["weights-detached"])
+    found = costs("softmax", pair.local())
+    assert found == {"divided-by-max": PRICES["values"], "weights-detached": PRICES["gradients"]}
+
+
+def test_beside_what_nobody_has_written_down_a_slip_has_no_price(costs):
+    """The name is true, and yet the repair is not known."""
+
+    def softmax(scores, dim=-1):
+        scores = scores - scores.amax(-1, keepdim=True)  # of the last dimension, whatever `dim` is
+        weights = torch.exp(scores) / torch.exp(scores).sum(dim, keepdim=True)
+        return weights if scores.dtype == torch.float32 else weights.double().cos().to(scores.dtype)
+
+    found = costs("softmax", Local({"softmax": softmax, "torch": torch}))
+    assert set(found.values()) <= {ALL}
+
+
+def test_of_mistakes_that_no_check_tells_apart_the_dearest_is_paid(costs, monkeypatch):
+    of = bank("softmax")
+    assert prices_of(costs, of) == PRICES["values"]
+    monkeypatch.setattr(of, "alike", {"nothing-returned": "divided-by-max"})
+    assert prices_of(costs, of) == ALL
+
+
+def prices_of(costs, of):
+    return costs("softmax", of["divided-by-max"].local())["divided-by-max"]
