@@ -28,6 +28,9 @@ c.CourseDirectory.solution_directory = "solutions"
 # where you publish release/: with it, each notebook begins with a badge that opens it in Colab
 # c.Release.colab = "https://colab.research.google.com/github/OWNER/REPOSITORY/blob/BRANCH/release"
 
+# points for all but what the named mistakes cost, where they explain everything: docs/instructors.md
+# c.Exercises.credit = "prices"
+
 c.GenerateAssignment.preprocessors = [
     LockCells,
     OpenInColab,

@@ -203,8 +203,8 @@ class Search:
         return [Diagnosis(m.id, m.says, self.line_of(m), self._price(m) if whole else prices.ALL) for m in named]
 
     def _are_all_there_is(self, named: Sequence[Mistake]) -> bool:
-        """Whether a right answer with just these edits does all that the student's code does, as far as was asked."""
-        together = self.behaviours.of(named) if named and self._has_answers() else None
+        """Whether a right answer with just these edits, one or two, does all that the student's code does."""
+        together = self.behaviours.of(named) if 0 < len(named) <= prices.MOST and self._has_answers() else None
         if together is None or not self._explains_everything(together, self._answers_alike_in):
             return False
         return not any(self._likeness(together, name).loosely for name in self.failed)

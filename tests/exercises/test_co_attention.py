@@ -26,6 +26,7 @@ def test_a_wrong_base_is_said_first(grader, tmp_path, solution):
     result = grader.grade_file(path, "CoAttentionStreams", seed=1).verdict.exercises[0]
     assert 0 < result.score < result.max_score
     assert [d.id for d in result.diagnosis] == ["stands-on-MultiHeadCrossAttention", "no-scale"]
+    assert result.by_prices == result.max_score, "the scale is paid for below"
 
 
 def test_the_first_guide_layer_may_be_missing_or_idle(grader, tmp_path, solution):

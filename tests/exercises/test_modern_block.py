@@ -29,6 +29,17 @@ def test_what_a_block_stands_on_is_said_first(grader, handed_in, part, mistake):
     outcome = grader.grade_file(handed_in(part, mistake), "Block", seed=1).verdict.exercises[0]
     assert 0 < outcome.score < outcome.max_score
     assert [d.id for d in outcome.diagnosis] == [f"stands-on-{part}"]
+    assert outcome.by_prices == outcome.max_score, "what is wrong with the part is paid for there"
+
+
+def test_a_part_that_is_not_written_is_no_excuse(grader, handed_in):
+    """The course's own in its place would give points for what nobody wrote."""
+    path = handed_in("apply_rope", "neighbours-turned")
+    text = path.read_text(encoding="utf-8")
+    stub = "def apply_rope(x, positions, base=10000.0):\n    raise NotImplementedError\n"
+    path.write_text(text.replace(bank("apply_rope")["neighbours-turned"].source, stub), encoding="utf-8")
+    outcome = grader.grade_file(path, "Block", seed=1).verdict.exercises[0]
+    assert outcome.diagnosis[0].id == "stands-on-apply_rope" and outcome.by_prices == 0 == outcome.score
 
 
 def test_two_wrong_parts_are_both_said(grader, handed_in):

@@ -517,6 +517,7 @@ def a_lazy(exercise, number):
 
 
 NAMED = ("causal_mask", "interleaved_to_halves", "clip_gradients", "constant_vector_length", "sliding_window_mask")
+NAMED += ("learning_rate",)  # of three edits: no warm-up, no fall, and what follows from it
 
 
 @pytest.mark.parametrize("exercise, number", [(exercise, i) for exercise in NAMED for i in range(len(LAZY[exercise]))])

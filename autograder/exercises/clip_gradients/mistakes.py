@@ -123,6 +123,7 @@ mistake(
 mistake(
     "too-long-thrown-away",
     "Where the gradients are too long they become 0, and the step is lost: shorten them.",
+    price=ALL,
     FACTOR="0.0 if length > max_norm else 1.0",
 )
 mistake(

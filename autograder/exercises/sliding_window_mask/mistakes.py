@@ -35,6 +35,7 @@ mistake(
 mistake(
     "window-ignored",
     "Each token sees all before it, however far back: the window has no effect.",
+    price=ALL,
     BAND="{PAST}",
 )
 mistake(
