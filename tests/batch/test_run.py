@@ -15,7 +15,7 @@ from autograder.grading.store import Store
 from autograder.nbgrader import options, standings
 from autograder.report import outcome_text
 from autograder.submission import files
-from autograder.verdict import Diagnosis, Graded, Outcome, Verdict
+from autograder.verdict import Diagnosis, Graded
 
 
 def test_equal_submissions_are_graded_once_and_known_ones_not_again(tmp_path, submit):
@@ -173,25 +173,23 @@ def test_what_is_too_much_to_be_copied_is_a_remark(tmp_path, submit, monkeypatch
 def test_scores_are_by_what_the_course_has_and_who_gains_is_said(tmp_path, submit):
     """The result on disk holds both, so that nothing is graded again when the course has the other."""
     submit("ada")
-    exercise = course.find_assignment("02").exercises[0]
 
     class Half(Engine):
         def graded(self, coming, total, alone=False):
             for task in coming:
                 self.tasks.append(task.student)
-                wrong = Outcome(exercise.name, 1.0, 5.0, "graded", diagnosis=[Diagnosis("x", "It is.", price=0.4)])
-                yield task, Graded(Verdict("", [replace(wrong, by_prices=3.0)], task.seed, ASSIGNMENT))
+                found = verdict("graded")
+                named = [Diagnosis("x", "It is.", price=0.4)]
+                wrong = replace(found.exercises[0], score=1.0, by_checks=1.0, by_prices=3.0, diagnosis=named)
+                yield task, Graded(replace(found, exercises=[wrong, *found.exercises[1:]]))
 
     engine, writer = Half(), Writer()
-    for credit, score, why in (
-        ("checks", 1.0, []),
-        ("prices", 3.0, ["by prices now"]),
-        ("checks", 1.0, ["by checks now"]),
-    ):
+    runs = ("checks", 1.0, []), ("prices", 3.0, ["by prices now"]), ("checks", 1.0, ["by checks now"])
+    for credit, score, why in runs:
         made = batch.Batch(tmp_path, course.find_assignment("02"), ["ada"], Store(tmp_path))
         made.credit = credit
         ((_, found),) = made.run(engine, writer)
-        assert found.score == writer.recorded["ada"][1].score == score
+        assert found.exercises[0].score == writer.recorded["ada"][1].exercises[0].score == score
         assert [change.why for change in made.changes] == why
         Store(tmp_path).put_latest(ASSIGNMENT, "ada", found, {})
     assert engine.tasks == ["ada"]
