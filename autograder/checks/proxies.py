@@ -73,6 +73,7 @@ class StudentError(Exception):
 
     def __init__(self, failure: replies.Failure) -> None:
         super().__init__(f"{failure.type}: {failure.message}")
+        self.failure = failure
         self.type = failure.type
         self.message = failure.message
         self.where = failure.where

@@ -19,7 +19,7 @@ from .. import course
 from ..errors import CourseError, GraderError
 from ..lazily import Lazily
 from ..sandbox.inside import no_dynamo, wire
-from ..sandbox.replies import Place
+from ..sandbox.replies import Failure, Place
 from ..verdict import NOT_TRIED, Check
 from .api import CheckFailed, Draw, GateFailed
 from .gates import Gates, Passage
@@ -56,6 +56,7 @@ class ExerciseRun:
     skipped: list[dict[str, str]] = field(default_factory=list)  # the fields of Skipped
     transcripts: dict[str, Transcript] = field(default_factory=dict)  # by the names of checks
     answers: dict[str, Sequence[Answer]] = field(default_factory=dict)  # those that were fetched ahead, by check
+    errors: dict[str, Failure] = field(default_factory=dict)  # of the submission's code, by the check that it ended
     places: dict[str, Place] = field(default_factory=dict)  # where in the submission's code an error ended a check
     unjudged: dict[str, str] = field(default_factory=dict)  # by check: the error of its own, for the instructor
     fingerprint: str = ""  # of an answer that no known mistake explains, see mistakes/fingerprint.py
@@ -173,8 +174,10 @@ class Graders:
         return self._judged(check, outcome, run), transcript
 
     def _judged(self, check: GradedCheck, outcome: BaseException | None, run: ExerciseRun) -> Outcome:
-        if isinstance(outcome, StudentError) and outcome.where:
-            run.places[check.name] = outcome.where
+        if isinstance(outcome, StudentError):
+            run.errors[check.name] = outcome.failure
+            if outcome.where:
+                run.places[check.name] = outcome.where
         if problem := mistake(check, outcome):
             run.unjudged[check.name] = problem
         return judge(check, outcome)

@@ -27,7 +27,7 @@ FILE = "names.json"
 LONGEST = 600  # characters of a sentence
 LARGEST = 8 * 2**20  # bytes of the file
 ID = re.compile(rf"(\w+)-([0-9a-f]{{{alike.SHORT}}})")
-PLACE = "place-"  # ids of a diagnosis that is no name begin with this, see mistakes/places.py
+NO_NAMES = ("place-", "fact-")  # how ids of a diagnosis that is no name begin, see mistakes/places.py and facts.py
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Name:
 
     def told(self, outcome: Outcome) -> Outcome:
         """The outcome with this name in place of what was said of it before."""
-        kept = [d for d in outcome.diagnosis if not d.id.startswith(PLACE)]
+        kept = [d for d in outcome.diagnosis if not d.id.startswith(NO_NAMES)]
         return replace(outcome, diagnosis=[*kept, Diagnosis(self.id, self.says)])
 
 
@@ -119,7 +119,7 @@ def is_unnamed(outcome: Outcome) -> bool:
     """Whether an answer is wrong in a way that nobody has put into words, and can be compared with others."""
     if not outcome.fingerprint or outcome.not_started:
         return False
-    return all(d.id.startswith((PLACE, "stands-on-")) for d in outcome.diagnosis)
+    return all(d.id.startswith((*NO_NAMES, "stands-on-")) for d in outcome.diagnosis)
 
 
 # --- the file -------------------------------------------------------------------------------------

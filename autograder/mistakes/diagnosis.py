@@ -21,9 +21,9 @@ import itertools
 import operator
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from cachetools import LRUCache
 
@@ -37,10 +37,12 @@ from ..verdict import NOT_TRIED, Check, Diagnosis
 from . import prices
 from .bank import Bank, Mistake, bank
 from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness
+from .facts import Fact, facts
 from .fingerprint import fingerprint
 from .hypotheses import PAIRS, TRIED, TRIPLES, Behaviour, Behaviours, contradict, without_numbers
 from .lines import akin, line_of, raised_at, share_of
 from .places import PREFIX, place
+from .text import Text
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, Graders
@@ -73,8 +75,9 @@ class Diagnostician:
     def diagnose(self, run: ExerciseRun) -> list[Diagnosis]:
         """The mistakes in a finished ExerciseRun, at most `MOST`, in the order in which to mend them.
 
-        If there is none that is known, it is said where the answer goes wrong, if that is certain; and `run` gets the
-        fingerprint by which to know others like it.
+        What known mistakes leave unexplained is explained by facts, as far as there are any. If there is neither, it is
+        said where the answer goes wrong, if that is certain. Without a known mistake, `run` gets the fingerprint by
+        which to know others like it.
         """
         if run.stopped or not run.rejected():
             return []
@@ -87,12 +90,26 @@ class Diagnostician:
 
     def _diagnosis(self, run: ExerciseRun, behaviours: Behaviours | None) -> list[Diagnosis]:
         search = behaviours and Search(run, behaviours, self.odds)
-        named = search.diagnosis() if search else []
-        if named:
-            return named
-        run.fingerprint = fingerprint(run, search.all_answers() if search else None)
-        where = place(run) or self._step(run)
-        return [where] if where else []
+        mistakes = search.mistakes() if search else []
+        left = search.unexplained(mistakes) if search else {check.name for check in run.rejected()}
+        found = [fact for fact in facts(run, Text(*_texts_of(run))) if fact.checks & left] if left else []
+        if search and found:
+            mistakes = self._beside(found, search, mistakes)
+        if not mistakes:
+            run.fingerprint = fingerprint(run, search.all_answers() if search else None)
+        named = search.diagnoses(mistakes, alone=not found) if search else []
+        told = [*named, *(fact.diagnosis for fact in found)][:MOST]
+        where = None if told else place(run) or self._step(run)
+        return [where] if where else told
+
+    def _beside(self, found: Sequence[Fact], search: Search, mistakes: list[Mistake]) -> list[Mistake]:
+        """The mistakes beside some facts: those already named, and others that explain what the facts leave open."""
+        rest = Search(search.run, search.behaviours, self.odds, found)
+        if not search.unexplained(mistakes) & rest.failed.keys():
+            return mistakes
+        others = rest.mistakes()
+        known = {mistake.id for mistake in mistakes}
+        return others if known <= {other.id for other in others} and rest.goes_along(others) else mistakes
 
     def _step(self, run: ExerciseRun) -> Diagnosis | None:
         """The first step of attention that is wrong, if it is known."""
@@ -148,6 +165,13 @@ def _texts_of(run: ExerciseRun) -> tuple[str, tuple[str, ...]]:
         return "", source.cells
 
 
+def _without(value: Any, names: Collection[str]) -> Any:
+    """A value without the parts of dicts in it that have one of these names."""
+    if isinstance(value, dict):
+        return {key: _without(part, names) for key, part in value.items() if key not in names}
+    return type(value)(_without(part, names) for part in value) if type(value) in (list, tuple) else value
+
+
 @dataclass(frozen=True)
 class Explanation:
     """An answer with a mistake, and the failed checks that it explains, by name."""
@@ -179,13 +203,20 @@ class Search:
     by its `answers` to all that the checks ask of a right one.
     """
 
-    def __init__(self, run: ExerciseRun, behaviours: Behaviours, odds: Odds) -> None:
+    def __init__(self, run: ExerciseRun, behaviours: Behaviours, odds: Odds, beside: Sequence[Fact] = ()) -> None:
+        """`beside` are facts: the search does without the checks that they explain, and the parameters they are about.
+
+        Such a parameter changes no value, since the checks set it to 0.
+        """
         self.run = run
         self.behaviours = behaviours
         self.odds = odds
         self.together = Odds()  # of combinations: which check tells them from this answer
-        self.checks = run.judged()
-        self.failed = {check.name: check for check in run.rejected()}
+        self.lifted = frozenset(name for fact in beside for name in fact.checks)
+        self.apart = frozenset(name for fact in beside for name in fact.parameters)
+        self.transcripts = {name: self._without_those_apart(seen) for name, seen in run.transcripts.items()}
+        self.checks = [check for check in run.judged() if check.name not in self.lifted]
+        self.failed = {check.name: check for check in run.rejected() if check.name not in self.lifted}
         self.passed = [check for check in self.checks if check.passed]
         self.ranks = {check.name: CATEGORIES.index(check.category) for check in run.checks}
         self.text, self.cells = _texts_of(run)
@@ -196,11 +227,14 @@ class Search:
         self.tried: set[frozenset[tuple[str, int]]] = set()  # combinations, by the keys of their mistakes
         self.answers: dict[str, Transcript] | None = {}  # by check, as far as they are known; None: there are none
 
-    def diagnosis(self) -> list[Diagnosis]:
-        """The mistakes to name, in the order in which to mend them, with their prices if they explain everything."""
-        named = sorted(self._found(), key=self._urgency)[:MOST]
-        whole = self._are_all_there_is(named)
-        return [Diagnosis(m.id, m.says, self.line_of(m), self._price(m) if whole else prices.ALL) for m in named]
+    def mistakes(self) -> list[Mistake]:
+        """The mistakes to name, in the order in which to mend them."""
+        return sorted(self._found(), key=self._urgency)[:MOST]
+
+    def diagnoses(self, mistakes: Sequence[Mistake], alone: bool) -> list[Diagnosis]:
+        """What to say of these mistakes, with their prices if they, `alone` as far as is known, explain everything."""
+        whole = alone and self._are_all_there_is(mistakes)
+        return [Diagnosis(m.id, m.says, self.line_of(m), self._price(m) if whole else prices.ALL) for m in mistakes]
 
     def _are_all_there_is(self, named: Sequence[Mistake]) -> bool:
         """Whether a right answer with just these edits, one or two, does all that the student's code does."""
@@ -223,6 +257,30 @@ class Search:
         found = self.behaviours.of([mistake])
         fails = [self.ranks[name] for name in self.failed if found and name in found.found and found.found[name].failed]
         return min(fails, default=len(CATEGORIES))
+
+    def unexplained(self, mistakes: Sequence[Mistake]) -> set[str]:
+        """The failed checks that none of these mistakes explains, neither alone nor with the others."""
+        answers = [self.behaviours.of(group) for group in [*([one] for one in mistakes), mistakes] if group]
+        alike = {
+            name for name in self.failed for one in answers if one and one.at(name).failed and self._is_alike(one, name)
+        }
+        return self.failed.keys() - alike
+
+    def goes_along(self, mistakes: Sequence[Mistake]) -> bool:
+        """Whether an answer with these mistakes does what the student's does in the checks that errors ended and that
+        facts explain, as far as these came.
+        """
+        one = self.behaviours.of(mistakes) if mistakes else None
+        ended = self.lifted & self.run.errors.keys()
+        return one is not None and all(self._is_alike_until_an_error(one, name) for name in ended)
+
+    def _is_alike_until_an_error(self, one: Behaviour, name: str) -> bool:
+        before = len(self.transcripts[name].entries) - 1
+        seen = (self.transcripts[name], one.at(name).transcript, self.behaviours.right.at(name).transcript)
+        return self._compared(*(Transcript(transcript.entries[:before]) for transcript in seen)).alike
+
+    def _without_those_apart(self, seen: Transcript) -> Transcript:
+        return Transcript([_without(entry, self.apart) for entry in seen.entries]) if self.apart else seen
 
     def line_of(self, mistake: Mistake) -> str:
         """The student's line that this mistake points to; empty if none is certain."""
@@ -285,7 +343,7 @@ class Search:
         """How what a failed check saw of the student compares with what it sees of this answer."""
         if (one, name) not in self.seen:
             seen, right = one.at(name), self.behaviours.right.at(name)
-            found = self._compared(self.run.transcripts[name], seen.transcript, right.transcript)
+            found = self._compared(self.transcripts[name], seen.transcript, right.transcript)
             if found.alike and not found.telling:  # nothing that it saw is wrong, so what counts is what it says
                 found = Likeness(without_numbers(self.failed[name].reason) == seen.reason, telling=False)
             if found.alike and not self._ends_alike(one, name):
@@ -323,7 +381,7 @@ class Search:
             known = self.run.answers.get(name)
             if known is None or len(known) != len(questions.kept):
                 known = [self.run.transport.ask(*request) for request in questions.asked.requests]
-            self.answers[name] = questions.compared(known)
+            self.answers[name] = self._without_those_apart(questions.compared(known))
         except (Stopped, wire.WireError):
             self.answers = None
             return None
@@ -515,7 +573,7 @@ class Search:
         if not one.at(check.name).failed:
             return False
         seen, right = one.at(check.name).transcript, self.behaviours.right.at(check.name).transcript
-        return not seen.by_chance or not self._compared(self.run.transcripts[check.name], seen, right).alike
+        return not seen.by_chance or not self._compared(self.transcripts[check.name], seen, right).alike
 
     def _effect(self, one: Behaviour, is_alike: Comparison) -> Effect:
         """In which failed checks it is not like a right answer, and in which of them the student is like it."""

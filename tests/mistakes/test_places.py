@@ -15,7 +15,7 @@ CLEARED = "weights = weights.masked_fill(~has_a_key, 0.0)"
     "old, new, places",
     [
         (CLEARED, CLEARED.replace("0.0", "0.7"), [("place-masking", "")]),
-        ("@ key.tr", "@ keys.tr", [("place-line", "scores = scaled_query @ keys.transpose(-2, -1)")]),
+        ("@ key.tr", "@ key.no.tr", [("place-line", "scores = scaled_query @ key.no.transpose(-2, -1)")]),
         ("@ value, weights", "@ (value * value.abs().log()), weights", [("place-values", "")]),
     ],
     ids=["masks", "one line", "values"],

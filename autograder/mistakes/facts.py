@@ -1,0 +1,129 @@
+"""Facts about a wrong answer: what can be read off its errors, its parameters and its text.
+
+No values are compared, and nothing is searched for. So a fact holds whatever else is wrong, and it need not be all
+that is wrong. Each one explains some failed checks: those that the error ended, or that ask for what is not so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+
+from ..verdict import Check, Diagnosis
+from .crashes import crash
+from .text import Text
+
+if TYPE_CHECKING:
+    from ..checks.runner import ExerciseRun
+
+PREFIX = "fact-"  # how the ids of facts begin
+
+BIASES = re.compile(r"The module should not have ([\w., ]+)\.")
+AT_FIRST = re.compile(r"(?:The shape of|There is \w+ in) the (\w{1,60}) of a new module\b(?! should)")
+SHAPE = re.compile(
+    r"The parameter `([\w.]{1,60})` of your `\w+` should have shape (\([\d, ]*\)), but it has (\([\d, ]*\))"
+)
+NONE = re.compile(r"\b(?:what came is|it returned) None\.")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What is wrong, in a sentence, with the student's line, if it is known, and the failed `checks` it explains.
+
+    `parameters` are the names of those that there should not be.
+    """
+
+    id: str
+    says: str
+    line: str
+    checks: frozenset[str]
+    parameters: tuple[str, ...] = ()
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        return Diagnosis(PREFIX + self.id, self.says, self.line)
+
+
+def facts(run: ExerciseRun, text: Text) -> list[Fact]:
+    """The facts about a run that failed: those that explain most first. `text` is what the student wrote."""
+    found: dict[tuple[str, str], Fact] = {}
+    for check in run.rejected():
+        for fact in _of_check(run, check, text):
+            same = found.get((fact.id, fact.line), fact)
+            found[fact.id, fact.line] = replace(same, checks=same.checks | fact.checks)
+    for (id, line), whole in list(found.items()):
+        if id == "index-not-whole" and (table := found.get(("beyond-the-last", line))):
+            del found[id, line]
+            says = f"{table.says} Nor can it look up numbers that are not whole."
+            found["beyond-the-last", line] = replace(table, says=says, checks=table.checks | whole.checks)
+    return sorted(found.values(), key=lambda fact: -len(fact.checks))
+
+
+def _of_check(run: ExerciseRun, check: Check, text: Text) -> Iterator[Fact]:
+    """The facts that explain why this check failed."""
+    only = frozenset([check.name])
+    error = run.errors.get(check.name)
+    if error is not None:
+        if shape := SHAPE.match(error.message) if error.by_kit else None:
+            yield Fact("shape-of-a-parameter", _of_shape(*shape.groups()), "", only)
+        elif found := crash(error, text):
+            yield Fact(*found, only)
+        return
+    if biases := BIASES.fullmatch(check.reason):
+        names = tuple(biases[1].split(", "))
+        if all(name.split(".")[-1] == "bias" for name in names):
+            yield Fact("biases", f"There are biases where there should be none: {_listed(names)}.", "", only, names)
+    if new := AT_FIRST.match(check.reason):
+        if says := _of_weights(run, check.name, new[1]):
+            yield Fact("weights-at-first", says, "", only)
+    if NONE.search(check.reason) and (passed := _of_returns(text)):
+        yield Fact("no-return", *passed, only)
+    if "dropout" in check.sentence and (line := text.dropout_by_default()):
+        yield Fact(
+            "dropout-by-default", "Without an argument, this dropout drops half, whatever is asked for.", line, only
+        )
+
+
+def _of_returns(text: Text) -> tuple[str, str] | None:
+    """The sentence about a function that may end without a `return`, and the student's line; None for any other."""
+    returns = text.passed_returns()
+    if returns is None:
+        return None
+    if not returns:
+        return "There is no `return`, so the function gives None, whatever it computed.", ""
+    if len(returns) > 1:
+        return "The function may end without any of its `return`s, and gives None then: look at what they stand in.", ""
+    says = (
+        "Where this `return` is passed over, the function ends without one and gives None: look at what it stands in."
+    )
+    return says, returns[0]
+
+
+def _of_shape(name: str, right: str, got: str) -> str:
+    """The sentence about a parameter that has another shape than it should."""
+    return f"The parameter `{name}` should have shape {right}, and it has {got}: look at where it is made."
+
+
+def _of_weights(run: ExerciseRun, check: str, name: str) -> str:
+    """The sentence about a parameter that does not start as it should; empty if it was not seen."""
+    entries = run.transcripts[check].entries
+    seen = [entry[1][name] for entry in entries if entry[0] == "parameters" and name in entry[1]]
+    weights = next((one for one in seen if isinstance(one, torch.Tensor) and one.numel() > 1), None)
+    if weights is None:
+        return ""
+    if len(weights.unique()) > 1:
+        return (
+            f"In a new module, the numbers in `{name}` differ from each other, as they do if they are drawn by chance"
+            " or are what lay in memory."
+        )
+    return f"In a new module, each number in `{name}` is {weights.flatten()[0].item():.3g}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Some names in a sentence."""
+    more = ", …" if len(names) > 3 else ""
+    return ", ".join(f"`{name[:60]}`" for name in names[:3]) + more

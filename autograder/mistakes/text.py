@@ -1,0 +1,209 @@
+"""What a student's text shows about their answer without being run: names, `return`s, changes in place."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from .lines import LONGEST
+
+Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+KEEPING = ("register_buffer", "register_parameter", "add_module", "register_module")
+DROPOUTS = ("F.dropout", "functional.dropout", "nn.functional.dropout", "torch.nn.functional.dropout")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A student's `definition` of an exercise, and all `cells` that were handed in; empty if they cannot be had."""
+
+    definition: str
+    cells: tuple[str, ...]
+
+    @functools.cached_property
+    def tree(self) -> ast.Module:
+        """The definition, parsed."""
+        return _parsed(self.definition)
+
+    @functools.cached_property
+    def own(self) -> ast.stmt | None:
+        """The function or the class that the exercise asks for."""
+        return next(iter(self.tree.body), None)
+
+    def line(self, node: ast.stmt | ast.expr) -> str:
+        """The line of the definition at which a node begins."""
+        return textwrap.dedent(self.definition).splitlines()[node.lineno - 1].strip()[:LONGEST]
+
+    # --- names ----------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """All names that anything in the cells gives a meaning to."""
+        return frozenset(name for cell in self.cells for name in _bound(_parsed(cell)))
+
+    @property
+    def module(self) -> str:
+        """The name of the class that the exercise asks for; empty if it is a function."""
+        return self.own.name if isinstance(self.own, ast.ClassDef) else ""
+
+    @functools.cached_property
+    def kept(self) -> frozenset[str]:
+        """The attributes that the class sets, and its methods."""
+        if not isinstance(self.own, ast.ClassDef):
+            return frozenset()
+        found = {node.name for node in self.own.body if isinstance(node, Function)}
+        for node in ast.walk(self.own):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                found.add(node.attr)
+            elif isinstance(node, ast.Call) and _called(node) in KEEPING and node.args:
+                found |= {str(node.args[0].value)} if isinstance(node.args[0], ast.Constant) else set()
+        return frozenset(found)
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether `kept` holds all that an object of the class may have: it is no subclass of another of theirs."""
+        if not isinstance(self.own, ast.ClassDef):
+            return False
+        in_the_class = [target for node in self.own.body for target in _targets(node)]
+        calls = {_called(node) for node in ast.walk(self.own) if isinstance(node, ast.Call)}
+        bases = {ast.unparse(base) for base in self.own.bases}
+        return bases <= {"nn.Module", "torch.nn.Module", "Module"} and not in_the_class and "setattr" not in calls
+
+    @property
+    def locals_of_init(self) -> frozenset[str]:
+        """The names that `__init__` sets without `self.`, but for its parameters."""
+        init = self._method("__init__")
+        nodes = ast.walk(init) if init else ()
+        return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+    def lacks_self(self, method: str) -> bool:
+        """Whether a method of the class has no parameter for the object itself."""
+        found = self._method(method)
+        if found is None or found.decorator_list or found.args.vararg:
+            return False
+        first = [*found.args.posonlyargs, *found.args.args][:1]
+        return not first or first[0].arg != "self"
+
+    def _method(self, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        body = self.own.body if isinstance(self.own, ast.ClassDef) else []
+        return next((node for node in body if isinstance(node, Function) and node.name == name), None)
+
+    # --- statements -----------------------------------------------------------------------------------
+
+    def trailing_comma(self, code: str) -> str:
+        """The only line that gives a tuple of one, by a comma at its end, to a name in the line `code`; else empty."""
+        used = {node.id for node in ast.walk(_parsed(code.removesuffix(":"))) if isinstance(node, ast.Name)}
+        found = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 1:
+                given = ast.get_source_segment(textwrap.dedent(self.definition), node.value) or ""
+                if given.endswith(",") and used.intersection(_targets(node)):
+                    found.append(self.line(node))
+        return found[0] if len(found) == 1 else ""
+
+    def change_in_place(self) -> str:
+        """The only line that may change a tensor in place; empty if there are several, or helpers may do it as well."""
+        helpers = {node.name for cell in self.cells for node in _parsed(cell).body if isinstance(node, Function)}
+        used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
+        found = {self.line(node) for node in ast.walk(self.tree) if _may_change(node)}
+        return found.pop() if len(found) == 1 and not helpers & used else ""
+
+    def passed_returns(self) -> list[str] | None:
+        """The lines with a `return` of a function that may end without one; None if it returns in any case.
+
+        It is the function that the exercise asks for, or the `forward` of the module.
+        """
+        function = self.own if isinstance(self.own, Function) else self._method("forward")
+        if function is None or _ends(function.body):
+            return None
+        inside = list(_without_inner(function.body))
+        if any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in inside):
+            return None
+        return [self.line(node) for node in inside if isinstance(node, ast.Return) and node.value is not None]
+
+    def dropout_by_default(self) -> str:
+        """The only line that makes a dropout and gives it no share, which is 0.5 then; empty if there is none."""
+        nodes = list(ast.walk(self.tree))
+        if any(isinstance(node, ast.Attribute) and node.attr == "p" and _is_set(node) for node in nodes):
+            return ""
+        if not any(isinstance(node, ast.arg) and "drop" in node.arg for node in nodes):  # nothing else is asked for
+            return ""
+        found = [self.line(node) for node in nodes if isinstance(node, ast.Call) and _has_no_share(node)]
+        return found[0] if len(found) == 1 else ""
+
+
+def _has_no_share(call: ast.Call) -> bool:
+    """Whether a call makes a dropout, or drops, without saying how much."""
+    if any(keyword.arg in ("p", None) for keyword in call.keywords):
+        return False
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return False
+    name = ast.unparse(call.func)
+    return not call.args if name in ("nn.Dropout", "torch.nn.Dropout") else name in DROPOUTS and len(call.args) == 1
+
+
+def _may_change(node: ast.AST) -> TypeGuard[ast.stmt | ast.expr]:
+    """Whether it may change a tensor in place."""
+    if isinstance(node, ast.AugAssign):
+        number = node.value.value if isinstance(node.value, ast.Constant) else None
+        return not (isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(number, int))  # as of what counts
+    if isinstance(node, ast.Assign):
+        return any(isinstance(target, ast.Subscript) for target in node.targets)
+    return isinstance(node, ast.Call) and _called(node).endswith("_") and not _called(node).endswith("__")
+
+
+def _ends(body: Sequence[ast.stmt]) -> bool:
+    """Whether nothing goes on behind these statements, as far as is certain; True where it is not."""
+    last = body[-1] if body else ast.Pass()
+    if isinstance(last, ast.If):
+        return _ends(last.body) and _ends(last.orelse)
+    if isinstance(last, (ast.With, ast.AsyncWith)):
+        return _ends(last.body)
+    simple = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Pass, ast.For)
+    return not isinstance(last, simple)
+
+
+def _without_inner(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes of some statements but those of functions and classes defined there."""
+    for node in body:
+        yield node
+        if not isinstance(node, (*Function, ast.ClassDef, ast.Lambda)):
+            yield from _without_inner(ast.iter_child_nodes(node))
+
+
+def _bound(tree: ast.AST) -> Iterator[str]:
+    """The names that a text gives a meaning to, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, (*Function, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).split(".")[0]
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    """The plain names that an assignment sets."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _is_set(node: ast.Attribute) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+def _called(call: ast.Call) -> str:
+    """The last name of what is called."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _parsed(text: str) -> ast.Module:
+    """A text, parsed; an empty one if it cannot be."""
+    try:
+        return ast.parse(textwrap.dedent(text))
+    except UNREADABLE:
+        return ast.Module(body=[], type_ignores=[])
