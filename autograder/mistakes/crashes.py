@@ -173,7 +173,8 @@ RULES = (
         "no-such-dimension",
         "IndexError",
         r"^Dimension out of range \(expected to be in range of \[-(\d+), \d+\], but got (-?\d+)\)",
-        "This line asks for dimension {1} of a tensor that has {0}: they are counted from 0, or from -1 at the end.",
+        "In this line, a tensor that has {0} dimensions is asked for dimension {1}: they are counted from 0, or from -1"
+        " at the end.",
     ),
     Rule(
         "no-such-dimension",

@@ -39,6 +39,7 @@ from .bank import Bank, Mistake, bank
 from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness
 from .facts import Fact, facts
 from .fingerprint import fingerprint
+from .fitted import factor
 from .hypotheses import PAIRS, TRIED, TRIPLES, Behaviour, Behaviours, contradict, without_numbers
 from .lines import akin, line_of, raised_at, share_of
 from .places import PREFIX, place
@@ -92,7 +93,7 @@ class Diagnostician:
         search = behaviours and Search(run, behaviours, self.odds)
         mistakes = search.mistakes() if search else []
         left = search.unexplained(mistakes) if search else {check.name for check in run.rejected()}
-        found = [fact for fact in facts(run, Text(*_texts_of(run))) if fact.checks & left] if left else []
+        found = [fact for fact in self._facts(run, search) if fact.checks & left] if left else []
         if search and found:
             mistakes = self._beside(found, search, mistakes)
         if not mistakes:
@@ -101,6 +102,12 @@ class Diagnostician:
         told = [*named, *(fact.diagnosis for fact in found)][:MOST]
         where = None if told else place(run) or self._step(run)
         return [where] if where else told
+
+    def _facts(self, run: ExerciseRun, search: Search | None) -> list[Fact]:
+        """What is certain without a search."""
+        answers = search.all_answers() if search else None
+        fitted = factor(run.rejected(), answers, search.behaviours.right) if search and answers else None
+        return [*facts(run, Text(*_texts_of(run))), *([fitted] if fitted else [])]
 
     def _beside(self, found: Sequence[Fact], search: Search, mistakes: list[Mistake]) -> list[Mistake]:
         """The mistakes beside some facts: those already named, and others that explain what the facts leave open."""

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from .. import course
 from ..grading import store
-from ..grading.names import PLACE, is_unnamed
+from ..grading.names import NO_NAMES, is_unnamed
 from ..submission.read import StrPath
 from ..verdict import FULL, LEVELS, Check, Outcome, Verdict
 from . import standing
@@ -214,10 +214,13 @@ class Mistakes:
 
 
 def named_in(outcome: Outcome) -> list[Any]:
-    """The mistakes that were named in an outcome. What is as it was released is no mistake, nor is a mere place."""
+    """The mistakes that were named in an outcome. What is as it was released is no mistake, nor is a mere place.
+
+    Nor are facts, which are told to each student in other words.
+    """
     if outcome.not_started:
         return []
-    return [d for d in outcome.diagnosis if not d.id.startswith((PLACE, STANDS_ON))]
+    return [d for d in outcome.diagnosis if not d.id.startswith((*NO_NAMES, STANDS_ON))]
 
 
 @dataclass(frozen=True)

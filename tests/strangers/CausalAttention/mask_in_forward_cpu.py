@@ -1,6 +1,6 @@
 # wrong: the mask is made on the CPU in every call and is no buffer; tril with diagonal 1 shows the next token
 # expect: mask-not-moved, one-step-ahead
-# also: rank-not-checked
+# also: rank-not-checked, fact-two-devices
 import torch
 from torch import nn
 

@@ -1,5 +1,6 @@
 # wrong: the layers have biases; the mask lets each token see the next one
 # expect: always-bias, one-step-ahead
+# also: fact-biases
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,5 +1,6 @@
 # wrong: only a batch works; scaled by the whole width; assert instead of ValueError
 # expect: only-batches, scale-by-all-heads, assert-instead-of-an-error
+# also: fact-fixed-rank
 import torch
 from torch import nn
 

@@ -1,6 +1,6 @@
 # wrong: a LayerNorm: subtracts the mean, divides by the standard deviation, and has a bias
 # expect: sample-layernorm, bias-added, eps-outside-the-root
-# also: mean-subtracted, sample-variance, variance-for-mean-square
+# also: mean-subtracted, sample-variance, variance-for-mean-square, fact-biases
 import torch
 from torch import nn
 

@@ -1,6 +1,6 @@
 # wrong: dim=2 and transpose(1, 2): only a batch works; the scale is by d_in, the input's width
 # expect: transpose-from-the-front, scale-by-input-width
-# also: rank-not-checked
+# also: rank-not-checked, fact-no-such-dimension
 import torch
 import torch.nn as nn
 

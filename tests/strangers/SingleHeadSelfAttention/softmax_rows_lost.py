@@ -1,6 +1,6 @@
 # wrong: softmax over dim 0, the queries; biases in the linear layers
 # expect: softmax-over-queries, with-bias
-# also: rank-not-checked
+# also: rank-not-checked, fact-biases
 import torch
 from torch import nn
 

@@ -1,6 +1,6 @@
 # wrong: only three dimensions work (bmm, transpose(1, 2)); the mask must be of the scores' shape
 # expect: only-three-dimensions
-# also: fixed-dimensions, rank-not-checked
+# also: fixed-dimensions, rank-not-checked, fact-no-such-dimension, fact-fixed-rank
 import torch
 import torch.nn.functional as F
 

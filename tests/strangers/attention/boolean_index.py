@@ -1,6 +1,6 @@
 # wrong: boolean indexing, which does not broadcast; no scale; NaN in empty rows
 # expect: no-scale, nan-in-empty-rows, ?
-# also: rank-not-checked
+# also: rank-not-checked, fact-boolean-index
 import torch
 
 

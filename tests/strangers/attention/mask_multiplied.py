@@ -1,6 +1,6 @@
 # wrong: the scores are multiplied by the mask, so hidden keys count with score 0; softmax over the queries
 # expect: mask-fills-with-zero, softmax-over-queries, scale-in-float32
-# also: rank-not-checked
+# also: rank-not-checked, fact-two-dtypes
 import torch
 
 

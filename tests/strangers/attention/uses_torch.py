@@ -1,6 +1,6 @@
 # wrong: torch's own function gives the output; the weights are made without the mask
 # expect: ?
-# also: rank-not-checked
+# also: rank-not-checked, fact-no-such-dimension
 import torch
 import torch.nn.functional as F
 

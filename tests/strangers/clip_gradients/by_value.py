@@ -1,5 +1,6 @@
 # wrong: each number is cut to between -max_norm and max_norm, as Keras' clipvalue does; no None is expected
 # expect: each-number-cut, none-not-expected
+# also: fact-is-none
 import torch
 
 

@@ -1,5 +1,6 @@
 # wrong: a millionth is added to the length, the tensors that come in are changed, squares are summed in their own dtype
 # expect: small-number-added, changed-in-place, squares-in-half-precision
+# also: fact-empty-list
 import torch
 
 

@@ -1,5 +1,6 @@
 # wrong: only the new tokens are returned; cropped to the first tokens instead of the last
 # expect: new-tokens-alone, first-tokens-kept
+# also: fact-empty-list
 import torch
 
 

@@ -1,6 +1,6 @@
 # wrong: drawn with numpy, so the generator has no effect; runs past the end
 # expect: chance-of-python, targets-past-the-end, too-short-not-refused
-# also: generator-ignored
+# also: generator-ignored, fact-unequal-parts
 import numpy as np
 import torch
 

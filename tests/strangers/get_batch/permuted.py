@@ -1,5 +1,6 @@
 # wrong: starts are drawn without replacement; targets are shifted by two
 # expect: without-replacement, shifted-twice
+# also: fact-unequal-parts
 import torch
 
 

@@ -1,6 +1,6 @@
 # wrong: causal though nothing asks for it; the input is added to the output
 # expect: input-added, always-causal, ?
-# also: rank-not-checked
+# also: rank-not-checked, fact-two-devices
 import torch
 
 

@@ -1,6 +1,6 @@
 # wrong: the gist that everybody copies: one row only, logits changed in place, any p taken
 # expect: ?, input-changed, p-not-checked
-# also: zero-accepted, above-1-accepted
+# also: zero-accepted, above-1-accepted, fact-beyond-the-last
 import torch
 import torch.nn.functional as F
 
