@@ -159,6 +159,7 @@ def outcome(score, status="graded", *mistakes):
         (outcome(4.0, "graded", "no-scale", "more"), "partial no-scale", True),
         (outcome(4.0, "graded", "more"), "partial no-scale", False),
         (outcome(4.0, "graded", "more"), "partial", False),
+        (outcome(4.0, "graded", "fact-times"), "partial", True),
     ],
 )
 def test_outcomes_are_compared(found, expected, fits):

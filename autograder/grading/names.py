@@ -27,7 +27,8 @@ FILE = "names.json"
 LONGEST = 600  # characters of a sentence
 LARGEST = 8 * 2**20  # bytes of the file
 ID = re.compile(rf"(\w+)-([0-9a-f]{{{alike.SHORT}}})")
-NO_NAMES = ("place-", "fact-")  # how ids of a diagnosis that is no name begin, see mistakes/places.py and facts.py
+FACT = "fact-"  # how the ids of facts begin, see mistakes/facts.py
+NO_NAMES = ("place-", FACT)  # and those of all that is no name, see mistakes/places.py
 
 
 @dataclass(frozen=True)

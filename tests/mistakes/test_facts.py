@@ -4,13 +4,15 @@ import pytest
 
 from autograder.checks.proxies import Local
 from autograder.checks.runner import ExerciseRun, Graders
+from autograder.grading.names import Name, is_unnamed
 from autograder.mistakes.bank import bank, namespace_of
 from autograder.mistakes.crashes import crash
 from autograder.mistakes.diagnosis import Diagnostician
 from autograder.mistakes.facts import PREFIX, facts
 from autograder.mistakes.text import Text
+from autograder.report.class_report import named_in
 from autograder.sandbox.replies import Failure, Place
-from autograder.verdict import Check
+from autograder.verdict import Check, Diagnosis, Outcome
 
 SETUP = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n\n"
 CUT = "self.tril[:t, :t]"
@@ -152,6 +154,15 @@ def test_an_answer_with_a_fact_alone_keeps_its_fingerprint(graders, diagnosticia
 def test_a_step_of_what_returns_nothing_is_not_told(graders):
     run = run_of(graders, "attention", "def attention(query, key, value, mask=None):\n    pass\n")
     assert graders.wrong_step(run) is None
+
+
+def test_an_answer_with_a_fact_alone_belongs_to_a_group_and_is_in_no_table_of_mistakes():
+    """Each student reads a fact in other words, and an instructor may say more of what a group did."""
+    fact = Diagnosis(f"{PREFIX}beyond-the-last", "It has 2048 places.")
+    outcome = Outcome("softmax", 1.0, 2.0, "graded", diagnosis=[fact], fingerprint="{}")
+    assert is_unnamed(outcome) and named_in(outcome) == []
+    told = Name("softmax-000000", "Its table ends.", ()).told(outcome)
+    assert [found.id for found in told.diagnosis] == ["softmax-000000"]
 
 
 # --- what an error says ---------------------------------------------------------------------------

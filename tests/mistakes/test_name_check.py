@@ -66,6 +66,11 @@ def test_an_answer_says_what_to_expect_of_it(tmp_path):
     assert answer.wanted == ["exp-without-max", "?"]
 
 
+def test_an_answer_may_expect_a_fact(tmp_path):
+    (answer,) = answers_in(write(tmp_path, "softmax/mine", "# expect: fact-times\n" + SOFTMAX))
+    assert answer.expected == {"fact-times"}
+
+
 @pytest.mark.parametrize(
     "name, text, problem",
     [

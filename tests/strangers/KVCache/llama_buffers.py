@@ -1,5 +1,6 @@
 # wrong: Llama's way: room for 32 tokens is made once, in float32 and on the CPU; the pair (output, cache) comes back
 # expect: room-too-small, room-in-float32, room-on-the-cpu, cache-always-returned
+# also: fact-two-dtypes
 import torch
 import torch.nn.functional as F
 from torch import nn
