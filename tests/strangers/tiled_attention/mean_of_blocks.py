@@ -1,5 +1,6 @@
 # wrong: a softmax in each block, and the mean of the blocks; causal is not looked at
 # expect: blocks-averaged, causal-ignored, ?
+# also: fact-empty-list
 import torch
 
 
