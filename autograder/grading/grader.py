@@ -16,7 +16,7 @@ from .. import course
 from ..checks.proxies import StudentError
 from ..checks.runner import ExerciseRun, Graders, Stopped
 from ..errors import ChildGone, CourseError, SandboxError, Unreadable
-from ..mistakes import prices
+from ..mistakes import facts, places, prices
 from ..mistakes.diagnosis import Diagnostician
 from ..mistakes.learnt import Shelf
 from ..sandbox.parent import WarmParent
@@ -350,7 +350,7 @@ class Grader:
                 found = [Diagnosis(f"stands-on-{base}", says.format(base), price=paid) for base in to_blame]
                 if rest.rejected():
                     run.fingerprint = rest.fingerprint
-                    return found + own
+                    return found + quoting(own, workspace.cells)
         workspace.begin_diagnosis()
         named = self.diagnostician.diagnose(run)
         return found + [replace(one, price=0.0) if free else one for one in named]
@@ -391,6 +391,21 @@ def _by_prices(run: ExerciseRun, outcome: Outcome) -> float:
     if not run.rejected():
         return outcome.score
     return round(outcome.max_score * prices.left(outcome.diagnosis), 4)
+
+
+def quoting(found: Iterable[Diagnosis], cells: Iterable[RestoredCell]) -> list[Diagnosis]:
+    """What was found, as far as it quotes these cells alone: a child that could read a solution may quote that as well.
+
+    So does an honest one, if a right helper that it called raised the error. The sentences of facts hold its words.
+    """
+    lines = [line.strip() for cell in cells for line in cell.source.splitlines()]
+    told = []
+    for one in found:
+        if any(line.startswith(one.line) for line in lines if one.line):
+            told.append(one)
+        elif not one.id.startswith(facts.PREFIX) and one.id != places.LINE:
+            told.append(replace(one, line=""))
+    return told
 
 
 def _note_whether_shaky(workspace: Workspace, run: ExerciseRun) -> None:

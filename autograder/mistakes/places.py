@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun
 
 PREFIX = "place-"  # ids of what is no named mistake begin with this
+LINE = f"{PREFIX}line"
 ABOUT = {
     "shape": "shapes and sizes: of other inputs, or of the parameters that there are",
     "masking": "what must not be seen: masks, other places, other items of a batch",
@@ -34,7 +35,7 @@ def place(run: ExerciseRun) -> Diagnosis | None:
     if line := raised_at(run.places.get(check.name) for check in failed):
         if BLANK in line:
             return None
-        return Diagnosis(f"{PREFIX}line", "Whatever fails stops at one and the same line.", line)
+        return Diagnosis(LINE, "Whatever fails stops at one and the same line.", line)
     kinds = [kind for kind in CATEGORIES if kind in {check.category for check in failed}]
     values = [check.passed for check in run.checks if check.category == "values"]
     if not kinds or len(kinds) > MOST or not values or not all(values):

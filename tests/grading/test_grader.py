@@ -191,3 +191,33 @@ def test_mistakes_that_cannot_be_imported_cost_only_their_names(grader, inverted
     (outcome,) = verdict.exercises
     assert outcome.status == "graded" and outcome.checks and not outcome.diagnosis
     assert caplog.messages == [f"no mistakes are named: {pytest.raises(GraderError, fails).value}"]
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "    if query.requires_grad:\n        causal_mask(2.5)\n",  # an honest error in a line of the solution
+        "    if query.requires_grad and seen[0, 0]:\n"
+        "        import linecache\n"
+        "        cell = masked_weights.__code__.co_filename\n"
+        "        linecache.cache[cell] = 9, None, ['SECRET = x.view(4)\\n'], cell\n"
+        "        text = 'raise RuntimeError(\"view size is not compatible with input tensor\\'s size and stride\")'\n"
+        "        exec(compile(text, cell, 'exec'))\n",
+    ],
+    ids=["honest", "forged"],
+)
+def test_no_line_of_a_solution_is_told_as_the_student_s_own(grader, inverted, tmp_path, last):
+    """Where the right helper stands in for theirs, an error may come from its text, or quote it."""
+    cell_of(inverted, "masked_weights-solution")["source"] = (
+        "def masked_weights(query, key):\n"
+        "    if query.dim() != 3 or key.dim() != 3:\n        raise ValueError\n"
+        "    seen = causal_mask(query.shape[1], device=query.device)\n"
+        f"{last}"
+        "    hidden = (query @ key.transpose(-2, -1)).masked_fill(~seen, float('-inf'))\n"
+        "    return F.softmax(hidden, dim=-1)\n"
+    )
+    verdict = grader.grade_file(hand_in(inverted, tmp_path, f"{LESSON}.ipynb"), "masked_weights", 7).verdict
+    (outcome,) = verdict.exercises
+    assert outcome.diagnosis[0].id == "stands-on-causal_mask"
+    written = "\n".join("".join(cell["source"]) for cell in inverted["cells"])
+    assert all(one.line in written for one in outcome.diagnosis), outcome.diagnosis
