@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from .lines import is_of_a_library
 from .text import Text
 
 if TYPE_CHECKING:
@@ -296,6 +297,8 @@ RULES = (
     ),
     Rule("too-deep", "RecursionError", r"", "Functions call themselves, or each other, deeper than Python allows."),
 )
+LONGEST = 60  # characters of a message that a sentence quotes at once
+KINDS = ("NoneType", "function", "method", "builtin_function_or_method")  # types that are no names
 BY_ITSELF = re.compile(r"\s*(?:raise|assert)\b")  # a line that raises what the student chose
 
 
@@ -310,9 +313,21 @@ def crash(error: Failure, text: Text) -> Crash | None:
         found = re.search(rule.message, error.message)
         if found and re.fullmatch(rule.types, error.type) and re.search(rule.line, code):
             groups = found.groups()
+            if rule.says is not _two_dtypes and not all(_may_be_quoted(part, code, text) for part in groups):
+                return None
             says = rule.says.format(*groups) if isinstance(rule.says, str) else rule.says(*groups)
             return Crash(rule.id, says, code)
     return _of_names(error, text, code)
+
+
+def _may_be_quoted(part: str, code: str, text: Text) -> bool:
+    """Whether a part of a message is short, and no word but one that libraries or the student's text have.
+
+    A submission's process may say anything in a message.
+    """
+    if len(part) > LONGEST:
+        return False
+    return not part.isidentifier() or part in KINDS or is_of_a_library(part) or part in code or part in text.definition
 
 
 def _of_the_whole(error: Failure, text: Text) -> Crash | None:
@@ -339,7 +354,7 @@ def _of_names(error: Failure, text: Text, code: str) -> Crash | None:
 def _not_defined(text: Text, code: str, name: str) -> Crash | None:
     if name in text.kept and code in text.definition:
         return Crash("without-self", f"This line uses `{name}`, and what the module keeps is `self.{name}`.", code)
-    if name in text.names:  # it may stand in a cell that stopped
+    if name in text.names or name not in code:  # it may stand in a cell that stopped, or nowhere
         return None
     return Crash("not-defined", f"This line uses `{name}`, and nothing that was handed in defines it.", code)
 
@@ -347,8 +362,9 @@ def _not_defined(text: Text, code: str, name: str) -> Crash | None:
 def _lacking(text: Text, code: str, owner: str, name: str) -> Crash | None:
     """About an attribute that an object lacks: a plain number, or one of a class of the student's."""
     if owner in ("int", "float"):
-        return Crash("no-tensor", f"In this line, a plain number stands for a tensor: it has no `{name}`.", code)
-    if owner != text.module or name in text.kept or not text.keeps_all:
+        lacks = f": it has no `{name}`" if name in code else ""  # or torch asked for something of its own
+        return Crash("no-tensor", f"In this line, a plain number stands for a tensor{lacks}.", code)
+    if name not in code or owner != text.module or name in text.kept or not text.keeps_all:
         return None
     why = "`__init__` sets a name of its own without `self.`" if name in text.locals_of_init else "nothing sets it"
     return Crash("attribute-not-set", f"This line asks a `{owner}` for `{name}`, and {why}.", code)

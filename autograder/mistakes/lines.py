@@ -85,13 +85,13 @@ def operations(line: str) -> set[str]:
     """What a line calls or computes, by kind; empty if it is no whole statement."""
     nodes = list(ast.walk(_statement(line)))
     called = [ast.unparse(node.func).rsplit(".", 1)[-1] for node in nodes if isinstance(node, ast.Call)]
-    found = {KINDS.get(name, name if _is_of_a_library(name) else OWN) for name in called}
+    found = {KINDS.get(name, name if is_of_a_library(name) else OWN) for name in called}
     found |= {type(node.op).__name__ for node in nodes if isinstance(node, (ast.BinOp, ast.AugAssign))}
     return found
 
 
 @functools.cache
-def _is_of_a_library(name: str) -> bool:
+def is_of_a_library(name: str) -> bool:
     """Whether a called name means the same in everybody's code."""
     import numpy  # here, since pages are written without either
     import torch

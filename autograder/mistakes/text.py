@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from .lines import LONGEST
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 KEEPING = ("register_buffer", "register_parameter", "add_module", "register_module")
+NEW_LINE = re.compile("\r\n|\r|\n")  # `splitlines` also splits at a form feed, as in a text or between functions
 DROPOUTS = ("F.dropout", "functional.dropout", "nn.functional.dropout", "torch.nn.functional.dropout")
 
 
@@ -34,9 +36,14 @@ class Text:
         """The function or the class that the exercise asks for."""
         return next(iter(self.tree.body), None)
 
+    @functools.cached_property
+    def lines(self) -> list[str]:
+        """The lines of the definition, as Python counts them."""
+        return NEW_LINE.split(textwrap.dedent(self.definition))
+
     def line(self, node: ast.stmt | ast.expr) -> str:
         """The line of the definition at which a node begins."""
-        return textwrap.dedent(self.definition).splitlines()[node.lineno - 1].strip()[:LONGEST]
+        return self.lines[node.lineno - 1].strip()[:LONGEST]
 
     # --- names ----------------------------------------------------------------------------------------
 
@@ -100,10 +107,14 @@ class Text:
         found = []
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 1:
-                given = ast.get_source_segment(textwrap.dedent(self.definition), node.value) or ""
-                if given.endswith(",") and used.intersection(_targets(node)):
+                if self._ends_with_a_comma(node.value) and used.intersection(_targets(node)):
                     found.append(self.line(node))
         return found[0] if len(found) == 1 else ""
+
+    def _ends_with_a_comma(self, node: ast.expr) -> bool:
+        if node.end_lineno is None or node.end_col_offset is None:
+            return False
+        return self.lines[node.end_lineno - 1].encode()[: node.end_col_offset].endswith(b",")
 
     def change_in_place(self) -> str:
         """The only line that may change a tensor in place; empty if there are several, or helpers may do it as well."""

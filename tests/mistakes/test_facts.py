@@ -241,7 +241,7 @@ def raising():
 
 
 def used_too_early():
-    value += 1  # noqa: F821, F841
+    x += 1  # noqa: F821, F841
 
 
 def too_deep():
@@ -413,3 +413,33 @@ def test_what_the_reason_of_a_check_says(reason, ids):
         "Head", Local({}), 1, checks=[Check("test_it", "shape", 1.0, False, "It is so. " + reason, reason)]
     )
     assert [fact.id for fact in facts(run, Text("def f(x):\n    return x", ()))] == ids
+
+
+@pytest.mark.parametrize(
+    "error, message",
+    [
+        ("TypeError", f"{'a' * 300}(): argument 'x' (position 1) must be Tensor, not int"),
+        ("TypeError", "linear(): argument 'x' (position 1) must be Tensor, not text_of_another"),
+        ("IndexError", f"index {'9' * 300} is out of bounds for dimension 0 with size 3"),
+        ("UnboundLocalError", "cannot access local variable 'text_of_another' where it is not associated with a value"),
+        ("KeyError", "attribute 'text_of_another' already exists"),
+        ("NameError", "name 'text_of_another' is not defined"),
+    ],
+)
+def test_a_message_that_may_be_forged_is_not_quoted(error, message):
+    """The submission's process says what an error is: its words count where the text or a library has them."""
+    text = Text("def f(x):\n    return x", ("def f(x):\n    return x",))
+    assert crash(Failure(error, message, Place("code cell 1", 2, "return x"), 0), text) is None
+    known = Text("def f(x):\n    return text_of_another", ("",))
+    place = Place("code cell 1", 2, "return text_of_another")
+    assert len(message) > 200 or crash(Failure(error, message, place, 0), known) is not None
+
+
+def test_an_attribute_that_torch_asked_a_number_for_is_not_named():
+    error = Failure("AttributeError", "'int' object has no attribute 'layout'", Place("code cell 1", 2, "y = f(x)"), 0)
+    assert crash(error, NOTHING).says == "In this line, a plain number stands for a tensor."
+
+
+def test_lines_are_those_that_python_counts():
+    text = Text('def f(x):\n    """One.\f Two.\u2028"""\n    y = x,\n    return y @ y\n', ())
+    assert text.trailing_comma("return y @ y") == "y = x,"

@@ -97,3 +97,10 @@ def test_a_factor_is_told_in_place_of_a_place():
     graders = Graders()
     run = graders.run("softmax", Local(namespace_of("answer", text), text), 1)
     assert [found.id for found in Diagnostician(graders).diagnose(run)] == ["fact-times"]
+
+
+def test_no_factor_is_told_by_what_is_infinite():
+    """Any finite number is as near as rounding to what differs from it by less than infinity."""
+    values = [torch.randn(shape).index_fill(-1, torch.tensor(0), float("-inf")) for shape in SHAPES]
+    assert told(torch.zeros_like, values) is None
+    assert told(torch.ones_like, [1e-200 * torch.randn(shape, dtype=torch.float64) for shape in SHAPES]) is None
