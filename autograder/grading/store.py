@@ -347,21 +347,27 @@ def course_parts() -> dict[str, str]:
     kit = Path(__file__).resolve().parent.parent
     judging = [kit / name for name in JUDGING if name.endswith(".py")]
     judging += [path for name in JUDGING for path in (kit / name).rglob("*.py")]
-    own = course.root() / "exercises"
+    source, own = course.root() / "source", course.root() / "exercises"
     return {
         "kit": content_hash(kit, judging),
-        "source notebooks": content_hash(course.root(), (course.root() / "source").rglob("*.ipynb")),
+        "source notebooks": content_hash(course.root(), (p for p in _files_below(source) if p.suffix == ".ipynb")),
         "exercises of the course": content_hash(own, _files_below(own)),
         "torch": version("torch"),
     }
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    """The files of a course's exercises, data that checks read among them, without what Python and editors make."""
-    for path in folder.rglob("*"):
-        parts = path.relative_to(folder).parts
-        if path.is_file() and "__pycache__" not in parts and not any(part.startswith(".") for part in parts):
-            yield path
+    """The files in a folder of a course, data that checks read among them, without what Python and editors make.
+
+    Links are followed, as when an exercise is loaded, but no folder is entered twice.
+    """
+    seen = set[str]()
+    for here, folders, files in os.walk(folder, followlinks=True):
+        new = os.path.realpath(here) not in seen
+        seen.add(os.path.realpath(here))
+        folders[:] = sorted(n for n in folders if new and n != "__pycache__" and not n.startswith("."))
+        found = (Path(here, name) for name in files if new and not name.startswith("."))
+        yield from (path for path in found if path.is_file())
 
 
 def content_hash(root: Path, paths: Iterable[Path]) -> str:

@@ -75,8 +75,13 @@ class Shelf:
 
 
 def arithmetic() -> list[Any]:
-    """What decides how sums are rounded here, and on which devices checks run."""
-    cpu = platform.machine(), torch.backends.cpu.get_cpu_capability(), torch.get_num_threads()
+    """What decides how sums are rounded here, how Python words an error, and on which devices checks run."""
+    cpu = (
+        platform.python_version(),
+        platform.machine(),
+        torch.backends.cpu.get_cpu_capability(),
+        torch.get_num_threads(),
+    )
     return [*cpu, torch.cuda.get_device_name() if torch.cuda.is_available() else ""]
 
 

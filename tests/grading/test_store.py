@@ -11,7 +11,7 @@ from conftest import ASSIGNMENT
 from stand_ins import Engine, Writer, run, verdict
 
 from autograder import course
-from autograder.grading.store import LARGEST, Store
+from autograder.grading.store import LARGEST, Store, course_parts
 from autograder.nbgrader.preprocessors import notebook_cells, write_outputs
 from autograder.report import class_report, outcome_text
 from autograder.submission.restore import RestoredCell
@@ -222,3 +222,21 @@ def test_a_score_is_the_larger_of_two_where_prices_count(by_prices, score):
     verdict = Verdict("", [Outcome("one", 2.0, 4.0, "graded", by_prices=by_prices)], 1)
     priced = Verdict.from_dict(verdict.credited("prices").to_dict())
     assert priced.score == score and priced.credited("checks") == verdict
+
+
+@pytest.mark.parametrize("part, file", [("exercises", "checks.py"), ("source", "shared.ipynb")])
+def test_a_change_behind_a_link_is_a_change_of_the_course(tmp_path, monkeypatch, part, file):
+    """A course may share an exercise with another by a link: what was known of it then holds no more."""
+    for folder in ("course/exercises", "course/source", "shared"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "course" / "nbgrader_config.py").touch()
+    (tmp_path / "course" / part / "shared").symlink_to(tmp_path / "shared")
+    (tmp_path / "shared" / "around").symlink_to(tmp_path / "shared")  # it ends all the same
+    monkeypatch.chdir(tmp_path / "course")
+    found = []
+    for text in ("", "new", "new"):
+        (tmp_path / "shared" / file).write_text(text)
+        course_parts.cache_clear()
+        found.append(course_parts())
+    course_parts.cache_clear()
+    assert found[0] != found[1] == found[2]

@@ -1,6 +1,7 @@
 """What mistakes do under the checks is found out once, and kept: a damaged or foreign file costs only time."""
 
 import os
+import platform
 import shutil
 import sqlite3
 from collections import namedtuple
@@ -198,6 +199,9 @@ def test_another_version_exercise_seed_or_arithmetic_has_another_file(shelf, mon
     monkeypatch.setattr(torch, "get_num_threads", lambda: 7)
     shelf.of("attention", 1)
     assert len(files(shelf)) == 5
+    monkeypatch.setattr(platform, "python_version", lambda: "3.99.0")
+    shelf.of("attention", 1)
+    assert len(files(shelf)) == 6
 
 
 def test_two_processes_may_write_at_once(shelf):
