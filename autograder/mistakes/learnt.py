@@ -39,6 +39,7 @@ HASH = 16  # bytes of a hash
 LENGTH = struct.Struct("!I")  # of the JSON at the beginning of a content
 COUNTS = "counts of what chance did"  # the key of a dict that stands for Counts
 PLAIN = (torch.Tensor, torch.dtype, bool, int, float, str, type(None))  # types that the wire carries
+UNUSABLE = (sqlite3.Error, UnicodeDecodeError)  # the latter, if SQLite quotes what it found and it is no text
 TABLES = """
 CREATE TABLE IF NOT EXISTS seen (of BLOB PRIMARY KEY, content BLOB) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS contents (hash BLOB PRIMARY KEY, content BLOB);
@@ -97,7 +98,7 @@ class Learnt:
             self.file = sqlite3.connect(path, timeout=PATIENCE)
             self.file.execute("PRAGMA synchronous = OFF")  # a power cut may damage it
             self.file.executescript(TABLES)
-        except sqlite3.Error as problem:
+        except UNUSABLE as problem:
             self._give_up(problem)
 
     def get(self, hypothesis: Hypothesis, check: str) -> Observation | None:
@@ -106,7 +107,7 @@ class Learnt:
             return None
         try:
             found = self.file.execute(SEEN, [key(hypothesis, check)]).fetchone()
-        except sqlite3.Error as problem:
+        except UNUSABLE as problem:
             self._give_up(problem)
             return None
         if found is None:
@@ -134,10 +135,10 @@ class Learnt:
             with self.file:
                 self.file.executemany("INSERT OR REPLACE INTO contents VALUES (?, ?)", [row[1:] for row in rows])
                 self.file.executemany("INSERT OR REPLACE INTO seen VALUES (?, ?)", [row[:2] for row in rows])
-        except sqlite3.Error as problem:
+        except UNUSABLE as problem:
             self._give_up(problem)
 
-    def _give_up(self, problem: sqlite3.Error) -> None:
+    def _give_up(self, problem: Exception) -> None:
         """Do without the file from now on; one that is damaged goes, so that the next process begins a new one."""
         if self.file is not None:
             self.file.close()

@@ -142,6 +142,14 @@ def overwritten(path):
     path.write_bytes(b"no database at all" * 1000)
 
 
+def no_text(path):
+    """The text by which SQLite knows its tables is none any more, and SQLite quotes it in its error."""
+    content = path.read_bytes()
+    assert b"tableseenseen" in content and b"CREATE TABLE seen" in content
+    content = content.replace(b"tableseenseen", b"table\xff\xfe\xfd\xfcseen")
+    path.write_bytes(content.replace(b"CREATE TABLE seen", b"CREATE TABLE (een"))
+
+
 def foreign(path):
     path.unlink()
     with sqlite3.connect(path) as file:
@@ -165,7 +173,7 @@ def no_bytes(path):
     file.close()
 
 
-@pytest.mark.parametrize("damage", [cut, overwritten, foreign, changed, no_bytes])
+@pytest.mark.parametrize("damage", [cut, overwritten, no_text, foreign, changed, no_bytes])
 def test_a_damaged_file_costs_only_time(graders, full, damage):
     without = diagnosed(graders, WRONG)
     (path,) = files(full)
