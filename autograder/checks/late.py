@@ -5,13 +5,15 @@ the next. What is not certain counts as no.
 """
 
 import ast
+import builtins
 import symtable
 from collections.abc import Collection, Iterator
 
-from .source_text import Source, definitions_in
+from .source_text import Source, definitions_in, tree_of
 
 DECORATORS = {"staticmethod", "classmethod", "property"}  # those of which it is known that they keep nothing
 UNSEEN = {"setattr", "delattr", "globals", "vars", "exec", "eval", "__import__"}  # may keep something where none looks
+BUILTINS = frozenset(dir(builtins))
 CONSTANT = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.unaryop, ast.Load)
 
 
@@ -27,7 +29,7 @@ def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[st
             return False
         for name, node in found.items():
             known.setdefault(name, []).append(node)
-    seen, waiting = set(replaced), {source.name, *uses}
+    seen, waiting, read = set(replaced), {source.name, *uses}, {source.name, *replaced}
     try:
         while waiting := waiting - seen:
             seen |= waiting
@@ -35,9 +37,31 @@ def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[st
             if not all(_is_late(node, replaced) for node in nodes):
                 return False
             waiting = set[str]().union(*map(_globals_of, nodes))
+            read |= waiting
+        if read - known.keys() - BUILTINS or any(_changes(cell, read) for cell in source.cells):
+            return False
     except (RecursionError, MemoryError, ValueError, SyntaxError):
         return False
     return source.name in known
+
+
+def _changes(cell: str, names: Collection[str]) -> bool:
+    """Whether a cell may change what one of these names stands for by another way than giving it a meaning."""
+    for part in ast.walk(tree_of(cell)):
+        if isinstance(part, ast.Name) and part.id in UNSEEN:
+            return True
+        if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
+            root = _root(part)
+            if isinstance(root, ast.Name) and root.id in names:
+                return True
+    return False
+
+
+def _root(part: ast.expr) -> ast.expr:
+    """What stands before all attributes and indices."""
+    while isinstance(part, ast.Attribute | ast.Subscript):
+        part = part.value
+    return part
 
 
 def _is_late(node: ast.AST, replaced: Collection[str]) -> bool:
@@ -78,9 +102,7 @@ def _is_harmless(part: ast.AST, own: Collection[str]) -> bool:
     if isinstance(part, ast.Attribute) and part.attr.startswith("__") and part.attr != "__init__":
         return False
     if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
-        root: ast.expr = part
-        while isinstance(root, ast.Attribute | ast.Subscript):
-            root = root.value
+        root = _root(part)
         return isinstance(root, ast.Name) and root.id in own
     return not isinstance(part, ast.Global)
 

@@ -60,7 +60,7 @@ def reaches(source: Source, names: Collection[str]) -> list[str]:
     It finds attributes (`F.softmax`, `x.softmax`), imported names under any alias, and `getattr` with a literal name.
     A variable, function or method that the submission defines itself may have such a name. Raises NoDefinition.
     """
-    trees = [_parse(cell) for cell in _within(source.cells)]
+    trees = [tree_of(cell) for cell in _within(source.cells)]
     known = {}
     for tree in trees:
         known.update(_defined(tree))
@@ -105,7 +105,7 @@ def definition(source: Source) -> str:
     cells = list(_within(source.cells))
     found: dict[bool, str] = {}  # by whether it had run before the exercise was looked up
     for index, cell in enumerate(cells):
-        node = _defined(_parse(cell)).get(source.name)
+        node = _defined(tree_of(cell)).get(source.name)
         if node is not None:
             found[index < source.before] = ast.get_source_segment(cell, node) or ""
     if not found:
@@ -115,23 +115,23 @@ def definition(source: Source) -> str:
 
 def names_in(text: str) -> set[str]:
     """All names that a cell reads or assigns (not attributes); none if it can't be parsed."""
-    return {node.id for node in ast.walk(_parse(text)) if isinstance(node, ast.Name)}
+    return {node.id for node in ast.walk(tree_of(text)) if isinstance(node, ast.Name)}
 
 
 def names_defined_in(text: str) -> set[str]:
     """The names that a cell defines outside functions and classes; none if it can't be parsed."""
-    return set(_defined(_parse(text)))
+    return set(_defined(tree_of(text)))
 
 
 def definitions_in(text: str) -> dict[str, ast.AST] | None:
     """What a cell defines outside functions and classes: by name the last node that does; None if unparsable."""
-    tree = _parse(text)
+    tree = tree_of(text)
     return _defined(tree) if tree.body or only_defines(text) else None
 
 
 def only_defines(text: str) -> bool:
     """Whether a cell holds nothing but definitions, imports, assignments and comments; False if it can't be parsed."""
-    body = _parse(text).body
+    body = tree_of(text).body
     if not body:
         return all(line.strip()[:1] in ("", "#") for line in text.splitlines())
     return all(map(_only_defines, body))
@@ -151,7 +151,7 @@ def is_stub(text: str, name: str) -> bool:
 
     Besides that, these hold nothing but their docstring and a call of `super().__init__`.
     """
-    node = _defined(_parse(text)).get(name)
+    node = _defined(tree_of(text)).get(name)
     methods = node.body if isinstance(node, ast.ClassDef) else [node]
     functions = [method for method in methods if isinstance(method, ast.FunctionDef)]
     return bool(functions) and all(map(_is_unwritten, functions))
@@ -173,7 +173,7 @@ def _is_beside_the_point(value: ast.expr) -> bool:
 
 def same_code(text: str, other: str) -> bool:
     """Whether two cells are the same but for comments and blanks; False if they cannot be parsed."""
-    one, two = _parse(text), _parse(other)
+    one, two = tree_of(text), tree_of(other)
     try:
         return bool(one.body) and ast.dump(one) == ast.dump(two)
     except RecursionError:
@@ -182,7 +182,7 @@ def same_code(text: str, other: str) -> bool:
 
 def without_comments(text: str) -> str:
     """A cell without comments, in which students may write who they are; as it is if it cannot be parsed."""
-    tree = _parse(text)
+    tree = tree_of(text)
     if not tree.body or SPECIAL.search(text):
         return text
     try:
@@ -199,7 +199,7 @@ def _within(cells: Iterable[str]) -> Iterator[str]:
         yield cell if left >= 0 else ""
 
 
-def _parse(text: str) -> ast.Module:
+def tree_of(text: str) -> ast.Module:
     """The syntax tree of a cell; an empty one if it is not Python, or too large."""
     if len(text) > MAX_LENGTH or text.count(".") > MAX_PARTS or text.count("{") > MAX_PARTS:
         return ast.Module(body=[], type_ignores=[])

@@ -5,7 +5,7 @@ import pytest
 from autograder.checks.late import looks_up_late
 from autograder.checks.source_text import Source
 
-HELPER = "def helper(x):\n    return x\n"
+HELPER = "from torch import nn\n\ndef helper(x):\n    return x\n"
 LATE = {
     "a function": "def answer(x):\n    return helper(x)",
     "a class": "class Answer(nn.Module):\n    size = 3\n    def forward(self, x):\n        self.x = helper(x)",
@@ -27,6 +27,10 @@ NOT_LATE = {
     "on itself": "def answer(x):\n    answer.kept = helper(x)\n    return answer.kept",
     "by another way": "def answer(x):\n    setattr(answer, 'kept', helper(x))",
     "on its class": "class Answer:\n    def forward(self, x):\n        self.__class__.kept = helper(x)",
+    "by a name of unknown origin": "print(kept := helper(3))\n\ndef answer(x):\n    return kept",
+    "by a name that a function made": "def make():\n    global by\n    by = helper\n\ndef answer(x):\n    return by(x)",
+    "patched": "class Answer:\n    def forward(self, x):\n        return helper(x)\n\nAnswer.forward = cache(one)",
+    "patched out of sight": "def answer(x):\n    return helper(x)\n\nexec('answer = cache(answer)')",
     "not Python": "def answer(x):\n    return helper(x)\n\nthis is no Python",
     "not there": "x = 3",
 }
@@ -50,3 +54,8 @@ def test_not_late(text):
 def test_what_the_new_definition_uses_counts_too():
     text = "KEPT = {}\n\ndef other(x):\n    return KEPT[x]\n\ndef answer(x):\n    return helper(x)"
     assert is_late(text) and not is_late(text, {"other"})
+
+
+def test_a_variable_of_the_new_definition_is_no_name_of_theirs():
+    text = "class Answer(nn.Module):\n    def forward(self, x):\n        self.x = helper(x)"
+    assert is_late(text, {"self", "x"})
