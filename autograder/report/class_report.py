@@ -445,7 +445,7 @@ def hand_notes(mark: Mark | None) -> list[str]:
     """What a person did to a mark."""
     if mark is None:
         return []
-    changed = [f"by hand; the checks gave {points(mark.auto or 0.0)}"] if mark.changed_by_hand else []
+    changed = [f"by hand, from {points(mark.auto or 0.0)}"] if mark.changed_by_hand else []
     return [*changed, *([f"{points(mark.extra)} of it extra"] if mark.extra else [])]
 
 

@@ -224,7 +224,7 @@ def _tell_marks(part: Part, outcome: Outcome | None, is_unread: bool) -> None:
         part.notes.append("graded by hand")
     elif mark.changed_by_hand:
         was, now = (points(round(score or 0.0, 2)) for score in (mark.auto, mark.by_hand))
-        part.notes.append(f"changed by hand from the {was} that the checks gave to {now}")
+        part.notes.append(f"changed by hand from {was} to {now}")
     elif mark.auto == 0 and not part.is_exercise and not is_unread:
         part.notes.append(NOT_ANSWERED)
     if mark.again:

@@ -19,7 +19,7 @@ from .outcome_text import name_of, points
 class Mark:
     """The points of one graded cell. `exercise` is "" for an answer that a person grades.
 
-    `auto` is what the checks gave, `by_hand` what a person gave instead, either None if nothing; `waits` says that a
+    `auto` is what the kit gave, `by_hand` what a person gave instead, either None if nothing; `waits` says that a
     person has to look at it. `again`: it was graded by hand, and what was handed in has changed since.
     """
 

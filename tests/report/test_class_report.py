@@ -245,7 +245,7 @@ def test_scores_are_those_of_the_gradebook_and_changes_are_told():
     late = {"due": due, "handed_in": due + timedelta(days=3, hours=2)}
     changed = member("ada", mark("one", 2.0, 1.0, 1.5, 0.25), penalty=1.0, **late)
     words = Page(roster_page(changed)).words
-    assert "1.75 / 2" in words and "by hand; the checks gave 1" in words and "0.25 of it extra" in words
+    assert "1.75 / 2" in words and "by hand, from 1" in words and "0.25 of it extra" in words
     assert "late by 3 days 2 hours, −1" in words and "0.75 / 2" in words
     assert "mean, of 2 0.75" in words
 

@@ -122,7 +122,7 @@ def test_marks_by_hand_are_not_contradicted():
     changed = {"attention": mark("attention", 2.0, 1.0, 1.5, 0.25), QUESTION: mark(QUESTION, 4.0, None, 4.0)}
     said = words(page(outcome("attention", passed(), failed("It is NaN.")), marks=changed))
     assert "5.75 of 6 points" in said and "1.75 of 2" in said and "graded by hand" in said
-    assert "changed by hand from the 1 that the checks gave to 1.5; 0.25 more as extra credit" in said
+    assert "changed by hand from 1 to 1.5; 0.25 more as extra credit" in said
     assert "0.25 points of this are extra credit" in said
 
 
