@@ -74,7 +74,7 @@ def test_the_format_is_the_designs(checked):
                 assert {"name", "category", "points", "passed", "message", "reason"} == check.keys()
                 assert bool(check["reason"]) != check["passed"] and check["message"].endswith(check["reason"])
             for named in exercise["diagnosis"]:
-                assert {"id", "message", "line"} == named.keys()
+                assert {"id", "message", "line", "price"} == named.keys()
             if exercise["status"] == "graded":
                 assert exercise["max_score"] == sum(c["points"] for c in exercise["checks"])
                 assert exercise["score"] == sum(c["points"] for c in exercise["checks"] if c["passed"])

@@ -212,7 +212,7 @@ STUB = """def rescale(x):
 def test_what_cannot_be_imported_is_a_line(place):
     (place / "exercises" / "rescale" / "mistakes.py").write_text("1 / 0\n")
     lines = [str(f) for f in looks._all_or_each(["rescale"], looks._mistakes, "")]
-    assert lines == ["✗ rescale: ZeroDivisionError: division by zero"]
+    assert lines == ["✗ exercises/rescale/mistakes.py cannot be imported: ZeroDivisionError: division by zero"]
 
 
 def test_without_a_course_the_machine_alone_is_looked_at(tmp_path, monkeypatch, capsys):

@@ -104,7 +104,7 @@ class Drawn(Engine):
             said = "".join(json.loads(task.data)["cells"][-1]["source"])
             graded = Graded(verdict("graded"))
             if "worse" in said or ("lucky" in said and task.seed != self.first):
-                graded.verdict.exercises[0].score = 0.0
+                graded.verdict.exercises[0].score = graded.verdict.exercises[0].by_checks = 0.0
             graded.verdict.seed = task.seed
             yield task, graded
 
