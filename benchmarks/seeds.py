@@ -5,13 +5,15 @@ diagnosis, ten seeds of all answers at a time. Whatever loses a point is lost by
 a thousand seeds do not show a chance of one in a million, it also notes how close each comparison (`api.close`) came to
 its limit: 1 is the limit.
 
-All of that takes hours, so it can be stopped and started again at any time: results are kept in reports/seeds.jsonl,
-block by block, and those of an answer whose own checks have changed since are not used. Remove the file after a change
-of code that exercises share. `--table` only shows what is there.
+All of that takes hours, so it can be stopped and started again at any time, on another machine, too: seeds.json beside
+this file holds the sum of what was found for each answer, and is committed. What it says of an answer whose own checks
+have changed since is not used. Remove the file after a change of code that exercises share. Several of these may run at
+the same time, each on exercises of its own. `--table` only shows what is there.
 """
 
 import argparse
 import contextlib
+import fcntl
 import hashlib
 import io
 import json
@@ -19,7 +21,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
@@ -29,11 +31,12 @@ from autograder.checks import api, runner
 from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders
 from autograder.errors import UserError
+from autograder.grading.store import write
 from autograder.mistakes.bank import namespace_of, right_answer
 from autograder.mistakes.name_check import cells_for
 from autograder.sandbox.inside import unavailable
 
-PAGE = Path("reports", "seeds.jsonl")  # in the course's folder
+PAGE = Path(__file__).with_name("seeds.json")
 SOLUTION = "the solution"
 BLOCK = 10  # seeds: what is kept at once
 
@@ -62,6 +65,31 @@ def answers(exercise: str) -> list[Answer]:
     styles = sorted(path.stem for path in (course.folder_of(exercise) / "answers").glob("*.py"))
     others = [Answer(exercise, style, (right_answer(exercise, style),)) for style in styles]
     return [Answer(exercise, SOLUTION, cells), *others]
+
+
+@dataclass
+class Found:
+    """What came of an answer at seeds 1 to `seeds`: the seeds at which checks `failed` or could not judge, by their
+    names, and of all comparisons which came `closest` to its limit, and how close. `of` is the answer's digest.
+    """
+
+    of: str
+    seeds: int = 0
+    cpu: float = 0.0
+    failed: dict[str, list[int]] = field(default_factory=dict)
+    unjudged: list[str] = field(default_factory=list)
+    closest: str = ""
+    used: float = 0.0
+
+    def add(self, other: "Found") -> None:
+        """Take in what came of the seeds behind these."""
+        self.seeds += other.seeds
+        self.cpu = round(self.cpu + other.cpu, 1)
+        for check, seeds in other.failed.items():
+            self.failed.setdefault(check, []).extend(seeds)
+        self.unjudged = sorted({*self.unjudged, *other.unjudged})
+        if other.used > self.used:
+            self.closest, self.used = other.closest, other.used
 
 
 class Margins:
@@ -121,94 +149,102 @@ def grade(every: Sequence[Answer], seeds: int) -> None:
     graders = Graders()
     margins = Margins()
     margins.watch()
-    PAGE.parent.mkdir(exist_ok=True)
     for answer, block in to_do(every, seeds):
         found = graded(graders, margins, answer, block)
-        with PAGE.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(found) + "\n")
-        if found["failed"] or found["unjudged"]:
-            print(answer.exercise, answer.style, found["failed"], found["unjudged"], file=sys.stderr, flush=True)
+        keep(answer, found)
+        if found.failed or found.unjudged:
+            print(answer.exercise, answer.style, found.failed, found.unjudged, file=sys.stderr, flush=True)
 
 
 def to_do(every: Sequence[Answer], seeds: int) -> Iterator[tuple[Answer, range]]:
     """Blocks of seeds that are not kept yet: of each block the solutions first, then the cheapest answers."""
-    have, costs = set(), {}
-    for of, lines in kept().items():
-        have |= {(of, line["first"]) for line in lines}
-        costs[of[0]] = min(line["cpu"] for line in lines)
+    page = kept()
+    found = {answer: found_of(answer, page) for answer in every}
+    costs = {answer.exercise: one.cpu / one.seeds for answer, one in found.items() if one.seeds}
     in_turn = sorted(every, key=lambda answer: (answer.style != SOLUTION, costs.get(answer.exercise, 0.0)))
     for first in range(1, seeds + 1, BLOCK):
         block = range(first, min(first + BLOCK, seeds + 1))
-        yield from ((answer, block) for answer in in_turn if (key(answer), first) not in have)
+        yield from ((answer, block) for answer in in_turn if found[answer].seeds < block[0])
 
 
-def graded(graders: Graders, margins: Margins, answer: Answer, seeds: range) -> dict[str, object]:
-    """What came of an answer at some seeds, as a line of the page."""
-    failed: dict[str, list[int]] = {}
-    unjudged, closest, started = set(), {}, time.process_time()
+def graded(graders: Graders, margins: Margins, answer: Answer, seeds: range) -> Found:
+    """What came of an answer at some seeds."""
+    found, started = Found(answer.digest, len(seeds)), time.process_time()
+    unjudged = set[str]()
     for seed in seeds:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             run = graders.run(answer.exercise, answer.local(), seed)
         for check in run.failed():
-            failed.setdefault(check.name, []).append(seed)
+            found.failed.setdefault(check.name, []).append(seed)
         unjudged |= {*run.unjudged, *([str(run.stopped)] if run.stopped else [])}
-        for name, used in margins.seen.items():
-            closest[name] = max(closest.get(name, 0.0), used)
-        margins.seen.clear()
-    return {
-        "exercise": answer.exercise,
-        "answer": answer.style,
-        "of": answer.digest,
-        "first": seeds[0],
-        "seeds": len(seeds),
-        "cpu": round(time.process_time() - started, 1),
-        "failed": failed,
-        "unjudged": sorted(unjudged),
-        "closest": {name: float(f"{used:.2g}") for name, used in closest.items()},
-    }
+    found.cpu = round(time.process_time() - started, 1)
+    found.unjudged = sorted(unjudged)
+    if margins.seen:
+        found.closest = max(margins.seen, key=lambda check: margins.seen[check])
+        found.used = float(f"{margins.seen[found.closest]:.2g}")
+    margins.seen.clear()
+    return found
 
 
 # --- what was found ---------------------------------------------------------------------------------
 
-
-def key(answer: Answer) -> tuple[str, str, str]:
-    return answer.exercise, answer.style, answer.digest
+Page = dict[str, dict[str, Found]]  # by exercise and style
 
 
-def kept() -> dict[tuple[str, str, str], list[dict]]:
-    """The lines of the page by answer."""
-    found: dict[tuple[str, str, str], list[dict]] = {}
-    for text in PAGE.read_text(encoding="utf-8").splitlines() if PAGE.exists() else ():
-        line = json.loads(text)
-        found.setdefault((line["exercise"], line["answer"], line["of"]), []).append(line)
-    return found
+def kept() -> Page:
+    """What the page holds."""
+    page = json.loads(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
+    return {exercise: {style: Found(**found) for style, found in styles.items()} for exercise, styles in page.items()}
 
 
-def table(every: Sequence[Answer], done: dict[tuple[str, str, str], list[dict]]) -> str:
+def found_of(answer: Answer, page: Page) -> Found:
+    """What the page holds of an answer as it is now."""
+    found = page.get(answer.exercise, {}).get(answer.style)
+    return found if found and found.of == answer.digest else Found(answer.digest)
+
+
+def keep(answer: Answer, new: Found) -> None:
+    """Add what was found of an answer to the page."""
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # others may be at work on other exercises
+        page = kept()
+        found = found_of(answer, page)
+        found.add(new)
+        page.setdefault(answer.exercise, {})[answer.style] = found
+        lines = ",\n".join(
+            f"{json.dumps(exercise)}: {{\n"
+            + ",\n".join(f"{json.dumps(style)}: {json.dumps(asdict(styles[style]))}" for style in sorted(styles))
+            + "}"
+            for exercise, styles in sorted(page.items())
+        )
+        write(PAGE, f"{{{lines}}}\n")
+
+
+def table(every: Sequence[Answer], page: Page) -> str:
     """Per exercise: its answers and how many seeds they had, what lost points, and how close comparisons came."""
     lines = ["| exercise | solution | other answers | lost points | closest to its limit |", "|---|---:|---:|---|---|"]
     for exercise in dict.fromkeys(answer.exercise for answer in every):
-        those = [answer for answer in every if answer.exercise == exercise]
-        seeds = {answer.style: sum(line["seeds"] for line in done.get(key(answer), ())) for answer in those}
-        found = [line for answer in those for line in done.get(key(answer), ())]
+        found = {a.style: found_of(a, page) for a in every if a.exercise == exercise}
         lost: dict[str, int] = {}
-        closest: dict[str, float] = {}
-        for line in found:
-            for check, at in line["failed"].items():
+        for one in found.values():
+            for check, at in one.failed.items():
                 lost[check] = lost.get(check, 0) + len(at)
-            for check, used in line["closest"].items():
-                closest[check] = max(closest.get(check, 0.0), used)
-        others = [many for style, many in seeds.items() if style != SOLUTION]
-        near = max(closest, key=lambda check: closest[check], default="")
+        nearest = max(found.values(), key=lambda one: one.used)
+        others = [one.seeds for style, one in found.items() if style != SOLUTION]
         cells = [
             exercise,
-            str(seeds.get(SOLUTION, 0)),
-            f"{len(others)}: {sum(others)}",
+            str(found[SOLUTION].seeds),
+            f"{len(others)}: {_range(others)} each",
             ", ".join(f"{check} {many}" for check, many in lost.items()) or "none",
-            f"{near} {closest[near]:.2g}" if near else "",
+            f"{nearest.closest} {nearest.used:.2g}" if nearest.used else "",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _range(numbers: Sequence[int]) -> str:
+    least, most = min(numbers, default=0), max(numbers, default=0)
+    return str(least) if least == most else f"{least} to {most}"
 
 
 if __name__ == "__main__":
