@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..nbgrader.identity import ADDRESS, Noted, address
 from ..submission import files
 from ..verdict import printable
-from . import worksheet
+from . import tables, worksheet
 
 if TYPE_CHECKING:
     from ..grading.store import Store
@@ -218,7 +218,8 @@ def _people(table: Table) -> Iterator[tuple[int, dict[str, str]]]:
         said = {key: table.value(row, *names) for key, names in columns.items()}
         if is_canvas:
             said["lms_user_id"], said["id"] = table.value(row, "ID"), ""
-            if not re.fullmatch(r"[0-9]+", said["lms_user_id"]) or TEST_STUDENT.fullmatch(said["login"]):
+            is_student = tables.is_canvas_student(said["lms_user_id"], f"{table.path}, row {number}")
+            if not is_student or TEST_STUDENT.fullmatch(said["login"]):
                 continue  # the rows of points and of posting, and Canvas's own test student
         if table.value(row, "role").casefold() not in ("", "student"):
             continue

@@ -215,7 +215,10 @@ def test_canvas_gradebook_without_and_with_its_own(tmp_path):
     )
     text, remarks = exports.canvas_filled(ALL, TEN, ASSIGNMENT, table(tmp_path, own))
     assert canvas_reads(text) == ("HW 2", "77", 10.0, {"123": "7.5", "125": "", "9": ""}), "no grade: as it was"
-    assert remarks == [f"bad: not in {tmp_path}/table.csv, so the grade is in no row"]
+    assert remarks == [
+        "the grades are in the column 'HW 2 (77)', by its number: --column gives another",
+        f"bad: not in {tmp_path}/table.csv, so the grade is in no row",
+    ]
     with pytest.raises(UsageError, match="Which column"):
         exports.canvas_filled(ALL, TEN, "03_x", table(tmp_path, own))
     with pytest.raises(UsageError, match="highest grade"):
