@@ -230,8 +230,8 @@ def _grades_of(
     others = {id for id, number in numbers if id and number and grades[id].participant not in ("", number)} - twice
     if others:
         remarks.append(
-            f"{', '.join(sorted(others))}: handed in with another participant number than the row's, so no grade is in it:"
-            " is the worksheet that of another assignment?"
+            f"{', '.join(sorted(others))}: handed in with another participant number than the row's, so no grade is in"
+            " it: is the worksheet that of another assignment?"
         )
     return [grades.get(id) if id not in twice | others else None for id in found], remarks
 
