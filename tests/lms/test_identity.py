@@ -583,6 +583,13 @@ def test_a_file_called_after_somebody_does_not_replace_what_a_system_gave_in_sil
 # --- what is told ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name, remarked", [("BELA", True), ("Bela\u0330", True), ("Bela", False), ("Bela (1)", False)])
+def test_another_name_that_makes_the_same_id_is_not_taken_in_silence(place, name, remarked):
+    place.collect({f"Bela/{NOTEBOOK}": BELAS, f"ada/{NOTEBOOK}": ADAS})
+    code, said = place.collect({f"{name}/{NOTEBOOK}": EVIL, f"ada/{NOTEBOOK}": ADAS})
+    assert code == 0 and (f"{name!r}, theirs by its name, replaces 'Bela'" in said) == remarked, said
+
+
 def test_who_handed_in_nothing_is_told_apart_from_who_handed_in_nothing_of_use(place):
     place.roster(FULL)
     text = SHEET.format("") + "\nParticipant 3,Mallory Moe,mallory@uni.example,,,20,{},-\n".format(
