@@ -556,7 +556,8 @@ def gradescope(options):
             from .batch import gradescope as grading
 
             verdict = grading.grade(assignment, Path(options.grade), grader)
-        grading.write_results(verdict, Path(options.results))
+        said = grading.left_out(Path(options.grade), assignment)
+        grading.write_results(verdict, Path(options.results), said)
         for outcome in verdict.exercises:
             if outcome.unjudged:
                 print(f"autograder: a mistake of the checks: {outcome.unjudged}", file=sys.stderr)

@@ -14,7 +14,7 @@ from .. import course
 from ..errors import CourseError, Unreadable, UsageError
 from ..grading import store
 from ..submission import read
-from ..verdict import Verdict, rejected, settled
+from ..verdict import Verdict, printable, rejected, settled
 from . import pins
 
 if TYPE_CHECKING:  # it imports torch
@@ -27,6 +27,7 @@ PACKAGES = """torch numpy ipython matplotlib matplotlib-inline safetensors pysec
 jaxtyping""".split()
 LEFT_OUT = ("__pycache__", "demo", "containers", "nbgrader", "doctor")  # of the kit: nothing there imports them
 MOST_FILES = 1_000  # of a submission, below which its notebook is looked for
+SHOWN, MOST_SHOWN = 100, 3  # characters of a notebook's name, and notebooks, in a sentence
 EXECUTABLE, PLAIN = 0o100755, 0o100644
 
 
@@ -118,6 +119,19 @@ def notebook_in(folder: Path, assignment: course.Assignment) -> Path:
     raise Unreadable(f"There are {len(found)} notebooks in what was handed in. {advice}")
 
 
+def left_out(folder: Path, assignment: course.Assignment) -> str:
+    """A sentence for the student if other notebooks lie beside the one that is graded, or ""."""
+    try:
+        graded = notebook_in(folder, assignment)
+        others = [path for path in _notebooks(folder) if path != graded]
+    except Unreadable:
+        return ""
+    if not others:
+        return ""
+    mine, *rest = (printable(str(path.relative_to(folder)))[:SHOWN] for path in (graded, *others[:MOST_SHOWN]))
+    return f"Graded is {mine}, and not {', '.join(rest)}{' …' if len(others) > MOST_SHOWN else ''}."
+
+
 def _notebooks(folder: Path) -> list[Path]:
     """The notebooks below a student's folder, links left out. Raises Unreadable."""
     found, seen = [], 0
@@ -140,11 +154,13 @@ def _is_of(path: Path, assignment: course.Assignment) -> bool:
         return False
 
 
-def write_results(verdict: Verdict, path: Path) -> None:
-    """Write `results.json`, whole or not at all."""
+def write_results(verdict: Verdict, path: Path, said: str = "") -> None:
+    """Write `results.json`, whole or not at all; the student reads what is `said` below the points and names."""
     from ..report import results_json
 
-    store.write(path, json.dumps(results_json.gradescope(verdict), indent=1))
+    results = results_json.gradescope(verdict)
+    results["output"] = "\n\n".join(filter(None, (results["output"], said)))
+    store.write(path, json.dumps(results, indent=1))
     path.chmod(0o644)
 
 

@@ -103,7 +103,8 @@ def remarks(root: StrPath, assignment: str, who: Iterable[str], enrolled: Collec
     submitted = Path(root) / "submitted"
     who = list(who)
     known = [*course.assignments()]
-    yield from belonging.strays(submitted, known, {assignment}, enrolled, Store(root).dropped())
+    released = submitted.parent / "release"
+    yield from belonging.strays(submitted, known, {assignment}, enrolled, Store(root).dropped(), released)
     for students in files.sharing(submitted, assignment, who):
         yield f"{', '.join(students)}: their notebooks are one and the same file (by hard links): find out whose it is"
     for student in who:

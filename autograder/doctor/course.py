@@ -77,7 +77,8 @@ def _submitted(assignments):
     folder = root / "submitted"
     if folder.is_dir():
         known, wanted = [*course.assignments(root)], {a.name for a in assignments}
-        found = belonging.strays(folder, known, wanted, enrolled(NbgraderCourse(root)), Store(root).dropped())
+        people = enrolled(NbgraderCourse(root)), Store(root).dropped()
+        found = belonging.strays(folder, known, wanted, *people, root / "release")
         yield from map(name_of, found)
 
 

@@ -10,6 +10,7 @@ import ast
 import difflib
 import inspect
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
 Judge: TypeAlias = Callable[[Assignment, trials.Trial], "Verdict"]  # on the course's own notebook
 
+MARKS = [
+    f"### {end} {what}" for what in ("SOLUTION", "ORIGINAL", "HIDDEN TESTS", "MARK SCHEME") for end in ("BEGIN", "END")
+]
+LIKE_A_MARK = re.compile(r"^[ \t]*#+[ \t]*(?:BEGIN|END)\b.*$", re.MULTILINE | re.IGNORECASE)
+NEAR = 0.8  # how alike a line and a mark are, as difflib has it, if one is a slip for the other
 HOW_TO_GRADE = "in JupyterLab's panel Create Assignment, mark it as Autograder tests"
 
 
@@ -57,6 +63,7 @@ def of_cells(assignment: Assignment, cells: Sequence[Mapping[str, Any]] | None =
         meta = cell["metadata"].get("nbgrader") or {}
         id = str(meta.get("grade_id") or cell.get("id"))
         ids[id] += "nbgrader" in cell["metadata"]
+        yield from _of_marks(f"{name}: the cell {id!r}", source_of(cell))
         if ids[id] == 2:
             yield f"{name}: two cells have the id {id!r}: give one of them another, in the panel Create Assignment."
         yield from _of_cell(f"{name}: the cell {id!r}", cell, meta)
@@ -69,6 +76,15 @@ def of_cells(assignment: Assignment, cells: Sequence[Mapping[str, Any]] | None =
                 f"{name}: {many} graded cells name the exercise {exercise!r}, which would give its points {many} times:"
                 " let one cell grade it."
             )
+
+
+def _of_marks(where: str, source: str) -> Iterator[str]:
+    """Misspelt marks: what stands between them would be released, or not be graded."""
+    for line in (found[0].strip() for found in LIKE_A_MARK.finditer(source)):
+        plain = " ".join(line.lstrip("# \t").upper().split())
+        near = difflib.get_close_matches(f"### {plain}", MARKS, n=1, cutoff=NEAR)
+        if near and line not in MARKS:
+            yield f"{where} has the line {line[:60]!r}, which marks nothing: did you mean {near[0]!r}?"
 
 
 def _of_cell(where: str, cell: Mapping[str, Any], meta: Mapping[str, Any]) -> Iterator[str]:

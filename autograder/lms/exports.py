@@ -7,8 +7,8 @@
   downloaded (importziplib.php); "Upload multiple feedback files in a zip".
 - Canvas's gradebook: Student (or LastName and FirstName), ID, SIS User ID, SIS Login ID, Section, then `Title (id)`; a
   row Points Possible, by which Canvas sets the assignment's points, so it is always Canvas's own number
-  (lib/gradebook_importer.rb). It has no ID and stands before the students. Canvas knows it by that text in the first
-  column alone, so no student's row has the text there.
+  (lib/gradebook_importer.rb). It has a text in the first column, no ID, and stands before the students. Canvas knows it
+  by that text alone, so no student's row has the text there.
 - Canvas's submissions: a zip of files called as they were downloaded. Canvas finds the student and the file by the two
   numbers in the name, and gives its own name to what it hands to the student: so for a notebook it has to be one.
 - Gradescope, exercism: `report/results_json.py`.
@@ -35,6 +35,7 @@ from ..nbgrader.standings import standings
 from ..report import outcome_text, results_json
 from ..submission import read
 from .layouts import MOODLE
+from .tables import is_canvas_student
 from .worksheet import COLUMNS, Worksheet
 
 if TYPE_CHECKING:
@@ -58,7 +59,10 @@ MOODLE_HEADER = (
     "Last modified (grade)",
 )
 CANVAS_HEADER = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+CANVAS_NAMES = ("Student", "LastName", "FirstName")
+CANVAS_KEYS = ("ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account", "Section")
 POINTS = "Points Possible"
+PLAIN_NUMBER = re.compile(r"[0-9]+(?:[.,](?![0-9]{3}$)[0-9]+)?")  # 1,000 may be a thousand, or one
 
 
 @dataclass(frozen=True)
@@ -172,10 +176,10 @@ def moodle_filled(
 ) -> tuple[str, list[str]]:
     """(Moodle's own grading worksheet with the grades filled in, remarks). Raises UsageError."""
     own = Worksheet(sheet)
-    grade_column = sheet.index(column) if column else own.index("grade")
-    at = _column(sheet, column or own.headers["grade"][0]) if grade_column is None else grade_column
-    mark = own.index("highest")
-    kept = sorted({at, *(i for name in COLUMNS if (i := own.index(name)) is not None)})
+    columns = {name: i for name in COLUMNS if (i := own.index(name)) is not None}
+    grade_column, mark = columns.pop("grade"), columns.get("highest")
+    at = _column(sheet, column, columns.values()) if column else grade_column
+    kept = sorted({at, grade_column, *columns.values()})
     keys = [{"participant": number, "address": address(own.value(row, "email"))} for number, row in own.rows.items()]
     of_rows, remarks = _grades_of(
         keys,
@@ -203,7 +207,8 @@ def _grades_of(
 ) -> tuple[list[Grade | None], list[str]]:
     """(the grade of the student whom the keys of each row tell, or None; remarks on rows that may be two people's).
 
-    No grade goes into two rows, and none into a row whose keys are those of two students.
+    No grade goes into two rows, and none into a row whose keys are those of two students, or that has another number
+    than Moodle gave the student in this assignment.
     """
     by_key: dict[tuple[str, str], set[str]] = {}
     grades = {grade.student.id: grade for grade in all_grades}
@@ -221,7 +226,14 @@ def _grades_of(
             remarks.append(f"{names}: the row with {said} may be either's, so no grade is in it")
     twice = {id for id, times in Counter(found).items() if id and times > 1}
     remarks += [f"{id}: two rows of the table are this student's, so the grade is in none" for id in sorted(twice)]
-    return [grades.get(id) if id not in twice else None for id in found], remarks
+    numbers = zip(found, (keys.get("participant") for keys in rows), strict=True)
+    others = {id for id, number in numbers if id and number and grades[id].participant not in ("", number)} - twice
+    if others:
+        remarks.append(
+            f"{', '.join(sorted(others))}: handed in with another participant number than the row's, so no grade is in"
+            " it: is the worksheet that of another assignment?"
+        )
+    return [grades.get(id) if id not in twice | others else None for id in found], remarks
 
 
 def canvas_table(
@@ -256,41 +268,51 @@ def canvas_filled(
 
     It has no other assignment, so that none can change. Raises UsageError.
     """
-    section, id_column = sheet.index("Section"), sheet.index("ID")
-    if section is None or id_column is None or not (sheet.has("Student") or sheet.has("LastName", "FirstName")):
+    names = [i for name in CANVAS_NAMES if (i := sheet.index(name)) is not None]
+    keys = [i for name in CANVAS_KEYS if (i := sheet.index(name)) is not None]
+    id_column = sheet.index("ID")
+    if not names or id_column is None or sheet.index("Section") is None:
         raise UsageError(f"{sheet.path} is no gradebook that Canvas has exported.")
-    at = _column(sheet, column or _assignments_column(sheet, title))
-    kept = [*range(section + 1), at]
-    students = [row for row in sheet if re.fullmatch(r"[0-9]+", row[id_column].strip())]
-    points = _points_row(sheet, id_column, section)
-    most = settings.highest
-    if points is not None:
-        most = _float(points[at], sheet)
-        settings.require_same(most, str(sheet.path))
-    keys = [{"id": sheet.value(row, "ID"), "login": address(sheet.value(row, "SIS Login ID"))} for row in students]
-    of_rows, remarks = _grades_of(keys, all_grades, lambda g: {"id": g.canvas_id, "login": address(g.student.email)})
+    guess, remarks = ("", []) if column else _assignments_column(sheet, title)
+    at = _column(sheet, column or guess, [*names, *keys])
+    kept = sorted({*names, *keys, at})
+    points, students = _rows_of_canvas(sheet, names, keys, id_column)
+    most = _float(points[at], sheet)
+    settings.require_same(most, str(sheet.path))
+    said = [{"id": sheet.value(row, "ID"), "login": address(sheet.value(row, "SIS Login ID"))} for row in students]
+    of_rows, doubts = _grades_of(said, all_grades, lambda g: {"id": g.canvas_id, "login": address(g.student.email)})
     rows: list[Sequence[object]] = [[sheet.header[i] for i in kept]]
-    if points is not None:
-        rows.append([most if i == at else points[i] for i in kept])
+    rows.append([most if i == at else points[i] for i in kept])
     missing = {g.student.id for g in all_grades if g.score is not None}
     for row, grade in zip(students, of_rows, strict=True):
         filled: list[object] = [*row]
-        filled[:id_column] = [_plain(name, row[id_column]) for name in row[:id_column]]
+        for i in names:
+            filled[i] = _plain(row[i], row[id_column])
         filled[at] = "" if grade is None else settings.number(grade, most)
         if grade is not None:
             missing.discard(grade.student.id)
         rows.append([filled[i] for i in kept])
-    return _csv(rows), [*remarks, *_not_in(sheet, missing)]
+    return _csv(rows), [*remarks, *doubts, *_not_in(sheet, missing)]
 
 
-def _points_row(sheet: Table, id_column: int, section: int) -> list[str] | None:
-    """The row of possible points: it has no ID and nothing else of a student, and stands before the first one."""
-    for row in sheet:
-        if row[id_column].strip():
-            return None
-        if POINTS in row[0] and not any(cell.strip() for cell in row[id_column : section + 1]):
-            return row
-    return None
+def _rows_of_canvas(
+    sheet: Table, names: Sequence[int], keys: Sequence[int], id_column: int
+) -> tuple[list[str], list[list[str]]]:
+    """(the row of possible points, those of students). Raises UsageError.
+
+    The first has a text where names are, no ID and nothing else of a student, and stands before the first one.
+    """
+    points, students = None, []
+    for number, row in enumerate(sheet, start=2):
+        if is_canvas_student(row[id_column], f"{sheet.path}, row {number}"):
+            students.append(row)
+        elif not students and any(row[i].strip() for i in names) and not any(row[i].strip() for i in keys):
+            points = row
+    if points is None:
+        raise UsageError(
+            f"{sheet.path} has no row of possible points before its students: download it from Canvas again."
+        )
+    return points, students
 
 
 def _plain(name: str, id: str) -> str:
@@ -302,32 +324,36 @@ def _not_in(sheet: Table, missing: Iterable[str]) -> list[str]:
     return [f"{student}: not in {sheet.path}, so the grade is in no row" for student in sorted(missing)]
 
 
-def _assignments_column(sheet: Table, title: str) -> str:
-    """The one column of Canvas's gradebook that is called after an assignment. Raises UsageError."""
+def _assignments_column(sheet: Table, title: str) -> tuple[str, list[str]]:
+    """(the one column of Canvas's gradebook that is called after an assignment, what to remark). Raises UsageError."""
     number = title.split("_")[0]
-    titles = [name for name in sheet.header if re.search(r" \(\d+\)$", name)]
-    same = [name for name in titles if name.rsplit(" (", 1)[0].casefold() in (title.casefold(), number)]
-    found = same or [name for name in titles if re.search(rf"(?<!\d)0*{re.escape(number.lstrip('0'))}(?!\d)", name)]
+    titles = {name: name.rsplit(" (", 1)[0] for name in sheet.header if re.search(r" \(\d+\)$", name)}
+    if same := [name for name, plain in titles.items() if plain.casefold() in (title.casefold(), number)]:
+        found, remarks = same, []
+    else:
+        a_number = re.compile(rf"(?<!\d)0*{re.escape(number.lstrip('0'))}(?!\d)")
+        found = [name for name, plain in titles.items() if a_number.search(plain)]
+        remarks = [f"the grades are in the column {name!r}, by its number: --column gives another" for name in found]
     if len(found) != 1:
         raise UsageError(f"Which column is {title}? Give it with --column: {', '.join(titles) or 'there is none'}.")
-    return found[0]
+    return found[0], remarks
 
 
-def _column(sheet: Table, name: str) -> int:
+def _column(sheet: Table, name: str, others: Iterable[int]) -> int:
+    """The index of the column for the grades, which is none of the `others`. Raises UsageError."""
     index = sheet.index(name)
-    if index is None:
-        raise UsageError(
-            f"{sheet.path} has no column {name!r}: give that of the grades with --column: {', '.join(sheet.header)}."
-        )
+    if index is None or index in others:
+        what = f"has no column {name!r}" if index is None else f"has no grades in its column {name!r}"
+        raise UsageError(f"{sheet.path} {what}: give that of the grades with --column: {', '.join(sheet.header)}.")
     return index
 
 
 def _float(text: str, sheet: Table) -> float:
-    """A number in a table, as written in whatever language. Raises UsageError."""
-    try:
-        return float(text.strip().replace(" ", "").replace(",", "."))
-    except ValueError:
-        raise UsageError(f"{sheet.path}: {text[:40]!r} should be the highest grade, and is no number.") from None
+    """The highest grade in a table, as written in whatever language. Raises UsageError."""
+    plain = text.strip().replace(" ", "")
+    if not PLAIN_NUMBER.fullmatch(plain) or not (found := float(plain.replace(",", "."))):
+        raise UsageError(f"{sheet.path}: {text[:40]!r} should be the highest grade, and is no number above 0.")
+    return found
 
 
 def _csv(rows: Iterable[Sequence[object]]) -> str:

@@ -367,7 +367,8 @@ class Collector:
         if is_another and choice.owner.others:
             self._problem(student, choice.owner, "its name can be read in several ways, so it replaces nothing")
             return False
-        if is_another and keys_in(note) and not choice.owner.keys:
+        is_the_same_name = note.get("name") == choice.owner.name and not keys_in(note)
+        if is_another and note and not choice.owner.keys and not is_the_same_name:
             self._remark(
                 student, f"{quoted(choice.owner.shown)}, theirs by its name, replaces {shown(str(note['given']))!r}"
             )

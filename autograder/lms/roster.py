@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..nbgrader.identity import ADDRESS, Noted, address
 from ..submission import files
 from ..verdict import printable
-from . import worksheet
+from . import tables, worksheet
 
 if TYPE_CHECKING:
     from ..grading.store import Store
@@ -40,6 +40,7 @@ LAST = (
     "Apelido",
     "Фамилия",
     "Efternamn",
+    "Nom",  # beside "Prénom"; beside "Cognoms" it is the first name
 )
 COLUMNS = {
     "id": ("id", "student_id"),
@@ -178,6 +179,7 @@ def take(table: Table, runs: NbgraderCourse, results: Store) -> tuple[list[Stude
     roster, people = read(runs, results), list(_people(table))
     known = _Known(roster, results, [said for _, said in people])
     wanted: dict[str, Student] = {}
+    alike: dict[str, str] = {}
     dropped = set(roster.dropped)
     for number, said in people:
         where = f"{table.path}, row {number}"
@@ -186,7 +188,9 @@ def take(table: Table, runs: NbgraderCourse, results: Store) -> tuple[list[Stude
             raise UsageError(f"{where}: nothing in it can be a student's id; {problem}.")
         if student.id in wanted:
             raise UsageError(f"{where}: {student.id!r} is the id of two students: give the table a column `id`.")
-        wanted[student.id] = student
+        if other := alike.get(plain := unicodedata.normalize("NFKC", student.id).casefold()):
+            raise UsageError(f"{where}: the ids {other!r} and {student.id!r} differ in case or form alone: change one.")
+        wanted[student.id], alike[plain] = student, student.id
         if said["dropped"].casefold() in YES:
             dropped.add(student.id)
         elif table.index(*COLUMNS["dropped"]) is not None:
@@ -214,15 +218,21 @@ def _people(table: Table) -> Iterator[tuple[int, dict[str, str]]]:
             f"{table.path} is no roster: it has none of the columns id, first_name and last_name, email, nor those of"
             " Moodle's, Canvas's or Gradescope's exports."
         )
+    first_column, last_column = table.index(*columns["first_name"]), table.index(*columns["last_name"])
     for number, row in enumerate(table, start=2):
         said = {key: table.value(row, *names) for key, names in columns.items()}
         if is_canvas:
             said["lms_user_id"], said["id"] = table.value(row, "ID"), ""
-            if not re.fullmatch(r"[0-9]+", said["lms_user_id"]) or TEST_STUDENT.fullmatch(said["login"]):
+            is_student = tables.is_canvas_student(said["lms_user_id"], f"{table.path}, row {number}")
+            if not is_student or TEST_STUDENT.fullmatch(said["login"]):
                 continue  # the rows of points and of posting, and Canvas's own test student
         if table.value(row, "role").casefold() not in ("", "student"):
             continue
-        if said["name"] and not said["last_name"]:
+        if first_column is not None and first_column == last_column:  # "Nom" alone is all of the name
+            said["name"], said["first_name"], said["last_name"] = said["first_name"], "", ""
+        if said["name"] and said["first_name"] and not said["last_name"]:  # "Name" beside "Vorname"
+            said["last_name"] = said["name"]
+        elif said["name"] and not said["last_name"]:
             said["first_name"], said["last_name"] = _split(said["name"])
         if any(said.values()):
             yield number, {key: printable(value)[:LONGEST] for key, value in {**said, "system": system}.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,6 +78,16 @@ def read_table(path: read.StrPath) -> Table:
                 f"{path}, row {number}: it has more cells than the header, so a cell was cut in two: {SPLIT}."
             )
     return Table(Path(path), header, [[*row, *[""] * (width - len(row))][:width] for row in rows[1:]])
+
+
+def is_canvas_student(id: str, where: str) -> bool:
+    """Whether an ID in Canvas's table is a student's; the rows above the students have none. Raises UsageError."""
+    if id.strip() and not re.fullmatch(r"[0-9]+", id.strip()):
+        raise UsageError(
+            f"{where}: {id.strip()[:40]!r} is no ID of Canvas's; if a spreadsheet has changed it, download the table"
+            " again."
+        )
+    return bool(id.strip())
 
 
 def _text(data: bytes) -> str:

@@ -19,7 +19,8 @@ from ..errors import CourseError
 RULES, README, PACKAGES = "rules_for_assistants.md", "readme_for_students.md", "requirements.txt"
 RELEASED = {RULES: "AGENTS.md", README: "README.md"}  # by the name in source/
 TABLE = "<!-- assignments -->"  # in the README: here the table of assignments goes
-HIDDEN = ("### BEGIN SOLUTION", "### BEGIN HIDDEN TESTS", "### BEGIN ORIGINAL")  # never in what students get
+# never in what students get
+HIDDEN = ("### BEGIN SOLUTION", "### BEGIN HIDDEN TESTS", "### BEGIN ORIGINAL", "### BEGIN MARK SCHEME")
 KIT = "attention-course"  # whose ranges of versions hold for students, too
 NOT_COPIED = ("__pycache__", ".ipynb_checkpoints", ".pytest_cache")  # by nbgrader
 
@@ -75,7 +76,12 @@ def _imported(path: Path) -> Iterator[str]:
 
 
 def require_publishable(notebook: Path) -> None:
-    """Raises CourseError if a file beside the notebook, which students would get as it is, holds a solution."""
+    """Raises CourseError if a file beside the notebook, which students would get as it is, holds a solution.
+
+    A program that defines what an exercise asks for is one.
+    """
+    exercises = "|".join(re.escape(e.name) for e in course.assignments(notebook.parents[2])[notebook.stem].exercises)
+    defines = re.compile(rf"^[ \t]*(?:class|def)[ \t]+({exercises or '(?!)'})\b".encode(), re.MULTILINE)
     for path in sorted(notebook.parent.rglob("*")):
         place = path.relative_to(notebook.parents[2])
         if path == notebook or not path.is_file() or set(place.parts) & set(NOT_COPIED):
@@ -89,4 +95,9 @@ def require_publishable(notebook: Path) -> None:
         if mark := next((mark for mark in HIDDEN if mark.encode() in data), None):
             raise CourseError(
                 f"{place} would be released as it is, and it has a line {mark!r}: move it out of the folder."
+            )
+        if found := defines.search(data):
+            raise CourseError(
+                f"{place} would be released as it is, and it defines {found[1].decode()}, which is an exercise of"
+                f" {notebook.name}: move it out of the folder."
             )

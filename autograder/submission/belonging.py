@@ -16,11 +16,16 @@ from . import files
 from .read import StrPath
 
 NOTEBOOK = ".ipynb"
-ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
+# in which an answer may stand that nobody opens; a student's data and plots are none
+HOLDERS = (
+    *(".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar"),
+    *(".pdf", ".doc", ".docx", ".odt", ".rtf", ".pages", ".md", ".tex", ".txt", ".jpg", ".jpeg", ".heic", ".py"),
+)
+TIMESTAMP = "timestamp.txt"  # nbgrader's own, and `collect`'s
 HARMLESS = {"__macosx", "__pycache__", "thumbs.db", "desktop.ini"}  # and whatever begins with a dot
 MOST = 3  # sentences on one student's folder: what one student hands in hides nothing of others
 DEEPEST = 3  # folders below an assignment's that are searched for a notebook
-LIKE = str.maketrans("аеорсухіјѕԁһӏкмтвοανικρτυ", "aeopcyxijsdhlkmtboavikptu")  # Cyrillic and Greek letters, as Latin
+LIKE = str.maketrans("аеорсухіјѕԁһӏкмтвοανικρτυı", "aeopcyxijsdhlkmtboavikptui")  # other letters, as Latin ones
 SEPARATORS = re.compile(r"[\W_]+")
 
 
@@ -30,11 +35,12 @@ def strays(
     looked_at: Collection[str],
     enrolled: Collection[str] = (),
     dropped: Collection[str] = (),
+    released: StrPath = os.devnull,
 ) -> Iterator[str]:
     """A sentence for each folder and file that belongs to nobody.
 
     `assignments` are those of the course; of `looked_at`, students' folders are searched, too. `enrolled` are the
-    students of the roster: if there is one, others are named.
+    students of the roster: if there is one, others are named. What students got lies in the folder `released`.
     """
     for name in files.strays(submitted):
         if _counts(name):
@@ -50,7 +56,7 @@ def strays(
                 f" comes first: submitted/STUDENT/{meant}/"
             )
             continue
-        said = list(_in_folder(student, folder, there, assignments, looked_at))
+        said = list(_in_folder(student, folder, there, assignments, looked_at, released))
         yield from said[:MOST]
         if len(said) > MOST:
             yield f"{student}: and {len(said) - MOST} more files and folders of which nothing is graded"
@@ -61,14 +67,19 @@ def strays(
 
 
 def _in_folder(
-    student: str, folder: str, there: Collection[str], assignments: Sequence[str], looked_at: Collection[str]
+    student: str,
+    folder: str,
+    there: Collection[str],
+    assignments: Sequence[str],
+    looked_at: Collection[str],
+    released: StrPath,
 ) -> Iterator[str]:
     """Sentences on what is not graded in a student's folder, in which `there` lie these entries."""
     for name in sorted(there):
         if name not in assignments:
             yield from _unknown(student, name, os.path.join(folder, name), assignments)
         elif name in looked_at:
-            yield from _beside(student, name, os.path.join(folder, name))
+            yield from _beside(student, name, os.path.join(folder, name), os.path.join(released, name))
 
 
 def _unknown(student: str, name: str, path: str, assignments: Sequence[str]) -> Iterator[str]:
@@ -80,8 +91,8 @@ def _unknown(student: str, name: str, path: str, assignments: Sequence[str]) -> 
     yield f"{student}: {name} is no assignment's folder, so it is not graded; the notebook belongs in {wanted}"
 
 
-def _beside(student: str, assignment: str, folder: str) -> Iterator[str]:
-    """Sentences on other notebooks and on archives in a student's folder of an assignment."""
+def _beside(student: str, assignment: str, folder: str, released: str) -> Iterator[str]:
+    """Sentences on other notebooks, archives, documents and programs in a student's folder of an assignment."""
     waiting = [("", folder)]
     while waiting:
         place, path = waiting.pop(0)
@@ -90,7 +101,8 @@ def _beside(student: str, assignment: str, folder: str) -> Iterator[str]:
             if found[name] and here.count("/") < DEEPEST:
                 waiting.append((f"{here}/", os.path.join(path, name)))
             is_notebook = NOTEBOOK in name.lower() and here != f"{assignment}{NOTEBOOK}"
-            if is_notebook or name.lower().endswith(ARCHIVES):
+            may_hold = name.lower().endswith(HOLDERS) and here != TIMESTAMP
+            if is_notebook or (may_hold and not os.path.lexists(os.path.join(released, here))):
                 yield f"{student}: {assignment}/{here} is not graded: only {assignment}/{assignment}{NOTEBOOK} is"
 
 
@@ -103,7 +115,7 @@ def _alike(students: Sequence[str]) -> Iterator[str]:
     for group in groups.values():
         if len(group) > 1:
             names = ", ".join(group)
-            yield f"{names}: folders in submitted/ whose names look alike, each graded as a student of its own"
+            yield f"{names}: folders in submitted/ whose names look alike, each taken for a student of its own"
 
 
 def nearest(name: str, assignments: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from .. import course
 # what nbgrader puts in place of an answer, and what this kit does; old releases have nbgrader's own
 PLACEHOLDERS = {course.PLACEHOLDER, "YOUR ANSWER HERE", "# YOUR CODE HERE", "raise NotImplementedError()"}
 LETTERS = 30  # of a comment or string that may be an answer; a shorter one is about the code
+WIDE = 3  # letters that one of a wide script says as much as, such as Chinese
 LONGEST = 10_000  # characters of a code cell that is parsed: see the limits of checks/source_text.py
 PARTS = 1_000  # dots and braces of it
 BADGES = re.compile(  # lines that the kit, and Colab when it saves, write on top of a notebook
@@ -47,9 +48,14 @@ def says_something(source: str, released: Collection[str] = ()) -> bool:
     """Whether a comment or string in code, without what was released, is long enough to be an answer."""
     for found in SAID.finditer(REFUSAL.sub("", source)):
         own = [line for line in lines_of(found[0]) if line not in released]
-        if sum(char.isalpha() for line in own for char in line) >= LETTERS:
+        if sum(map(_letters_in, "".join(own))) >= LETTERS:
             return True
     return False
+
+
+def _letters_in(char: str) -> int:
+    """How many letters of an alphabet a character stands for."""
+    return (WIDE if unicodedata.east_asian_width(char) in "WF" else 1) if char.isalpha() else 0
 
 
 def computes(source: str) -> bool:

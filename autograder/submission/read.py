@@ -17,6 +17,7 @@ MAX_CELLS = 2_000
 MAX_SOURCE = 1_000_000
 StrPath: TypeAlias = str | os.PathLike[str]
 CONFLICT = re.compile(rb"^<{7}(?= |\r?$)", re.MULTILINE)  # git writes it into a file that two people changed
+GIT_LFS = b"version https://git-lfs.github.com/spec/"  # how its pointer to a file begins
 CELL_TYPES = ("code", "markdown", "raw")
 
 
@@ -89,6 +90,11 @@ def read_notebook(data: bytes) -> list[SubmittedCell]:
     except RecursionError:
         raise Unreadable("It is nested too deeply to be a notebook.") from None
     except ValueError as error:
+        if data.startswith(GIT_LFS):
+            raise Unreadable(
+                "It is no notebook, but what Git LFS leaves in its place: let Git keep the notebook itself"
+                " (`git lfs untrack`), and hand it in again."
+            ) from None
         if conflict := CONFLICT.search(data):
             line = data[: conflict.start()].count(b"\n") + 1
             raise Unreadable(

@@ -1,5 +1,6 @@
 """The zip for Gradescope, and what comes of the folders that students hand in there."""
 
+import contextlib
 import json
 import os
 import zipfile
@@ -67,6 +68,19 @@ def test_the_notebook_is_found_under_any_name(tmp_path, assignment, solution):
     assert gradescope.notebook_in(tmp_path, assignment) == named
 
 
+def test_notebooks_that_are_not_graded_are_named_to_the_student(tmp_path, assignment, solution):
+    assert gradescope.left_out(tmp_path, assignment) == ""
+    hand_in(solution, tmp_path)
+    assert gradescope.left_out(tmp_path, assignment) == ""
+    hand_in(solution, tmp_path, f"{ASSIGNMENT} (1).ipynb")
+    hand_in(solution, tmp_path / "a", "\x1b.ipynb")
+    said = f"Graded is {ASSIGNMENT}.ipynb, and not {ASSIGNMENT} (1).ipynb, a/\N{REPLACEMENT CHARACTER}.ipynb."
+    assert gradescope.left_out(tmp_path, assignment) == said
+    for number in range(3):
+        hand_in(solution, tmp_path / "a", f"{number}.ipynb")
+    assert gradescope.left_out(tmp_path, assignment).endswith("a/0.ipynb ….")
+
+
 def test_links_and_floods_are_not_followed(tmp_path, assignment, monkeypatch):
     (tmp_path / f"{ASSIGNMENT}.ipynb").symlink_to(ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
     (tmp_path / "folder").symlink_to(ROOT / "solutions")
@@ -89,8 +103,15 @@ def test_another_assignment_and_no_notebook_at_all_get_a_sentence(grader, tmp_pa
         assert verdict.max_score == sum(e.points for e in assignment.exercises)
 
 
-def test_what_it_writes_is_whole_and_needs_both_options(grader, tmp_path, assignment, capsys):
+def test_what_it_writes_is_whole_and_needs_both_options(grader, tmp_path, assignment, capsys, monkeypatch):
     gradescope.write_results(gradescope.grade(assignment, tmp_path, grader), tmp_path / "results.json")
     assert json.loads((tmp_path / "results.json").read_text())["score"] == 0.0
+    for name in (f"{ASSIGNMENT}.ipynb", "mine.ipynb"):
+        hand_in("{}", tmp_path, name)
+    results = str(tmp_path / "results.json")
+    monkeypatch.setattr("autograder.grading.start.started_grader", lambda *options: contextlib.nullcontext(grader))
+    assert cli.main(["gradescope", "02", "--grade", str(tmp_path), "--results", results]) == 0
+    said = json.loads((tmp_path / "results.json").read_text())["output"]
+    assert said.endswith(f"\n\nGraded is {ASSIGNMENT}.ipynb, and not mine.ipynb.")
     assert cli.main(["gradescope", "02", "--grade", str(tmp_path)]) == 2
     assert "go together" in capsys.readouterr().err

@@ -116,15 +116,17 @@ def test_one_repository_stops_nobody(hub, shell):
             path.write_bytes(b"no object")
     hub.repository("odd", {"$(touch owned).ipynb": "x", "a\nb;touch owned": "x", "-c": "x", NOTEBOOK: MINE})
     hub.repository("filters", {NOTEBOOK: MINE, ".gitattributes": "* filter=x\n", ".gitmodules": '[submodule "x"]\n'})
+    hub.repository("both", {NOTEBOOK: MINE, f"{ASSIGNMENT}/{NOTEBOOK}": "{}"})
+    hub.repository("same", {NOTEBOOK: MINE, f"{ASSIGNMENT}/{NOTEBOOK}": MINE})
     hub.repository("zoe", {NOTEBOOK: MINE})
     lines = [*hub.lines, "ada,class/zoe", "nobody,class/nobody", "x;touch owned,class/zoe", "$(id),class/zoe"]
     lines += ["../up,class/zoe", "two,class/zoe,class/ada", "", ",class/zoe", "none,", "-q,class/zoe", "eva,class/zoe"]
     code, said = hub.fetch(lines, shell=shell)
     assert code == 0, said
-    assert hub.taken() == dict.fromkeys(("ada", "below", "odd", "filters", "zoe", "eva"), MINE)
+    assert hub.taken() == dict.fromkeys(("ada", "below", "odd", "filters", "both", "same", "zoe", "eva"), MINE)
     warned = re.findall(r"^::warning::([\w-]+): ", said, re.MULTILINE)
     kinds = ["submodule", "submodule-below", "folder", "link", "empty", "branchless", "large", "middling", "broken"]
-    assert warned == [*kinds, "ada", "nobody"]
+    assert warned == [*kinds, "both", "ada", "nobody"]
     assert said.count("a bad line") == 8 and said.count("\n") == len(warned) + 8
     assert not list(hub.folder.rglob("owned"))
 
@@ -148,6 +150,12 @@ def test_what_the_instructor_forgot_is_an_error(hub):
     assert code == 1 and "::error::there is no students.csv" in said
     code, said = hub.run("Fetch what students pushed", ASSIGNMENT="99")
     assert code == 1 and "::error::source/ has no assignment 99" in said
+    for text in ("ada,class/ada\nzoe,class/zoe\n", "student;repository\n", "\n"):
+        (hub.course / "students.csv").write_text(text)
+        code, said = hub.run("Fetch what students pushed")
+        assert code == 1 and "::error::students.csv must begin with the line student,repository" in said
+    (hub.course / "students.csv").write_bytes(b"\xef\xbb\xbfstudent,repository\r\n")
+    assert hub.run("Fetch what students pushed") == (0, ""), "as a spreadsheet saves it"
 
 
 @pytest.mark.parametrize("shell", SHELLS)

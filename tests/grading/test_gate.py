@@ -118,6 +118,25 @@ CELLS = {
         lambda cells: cells["normalise-check"].update(cell_type="markdown"),
         "'normalise' is graded and is text that students cannot change: make it a Manually graded answer",
     ),
+    **{
+        f"mark {line}": (
+            text(id, mark, line),
+            f"'{id.removesuffix('-check')}' has the line '{line}', which marks nothing: did you mean '{mark}'",
+        )
+        for id, mark, line in (
+            ("normalise-check", "### BEGIN HIDDEN TESTS", "### BEGIN HIDDEN TEST"),
+            ("normalise-check", "### END HIDDEN TESTS", "### END HIDEN TESTS"),
+            ("normalise-check", "### BEGIN HIDDEN TESTS", "## BEGIN HIDDEN TESTS"),
+            ("normalise-solution", "### BEGIN SOLUTION", "###BEGIN SOLUTION"),
+            ("normalise-solution", "### BEGIN SOLUTION", "### Begin Solution"),
+            ("normalise-solution", "### END SOLUTION", "### END SOLUTION:"),
+            ("normalise-solution", "### BEGIN ORIGINAL", "### BEGIN ORGINAL"),
+        )
+    },
+    "mark of a scheme": (
+        lambda cells: cells["normalise-exercise"]["source"].append("\n### BEGIN MARKSCHEME\n"),
+        "the cell 'normalise-exercise' has the line '### BEGIN MARKSCHEME', .* did you mean '### BEGIN MARK SCHEME'",
+    ),
     "answer and check": (
         cell("normalise-check", {"solution": True}),
         "'normalise' is an answer and names the exercise",
@@ -132,6 +151,15 @@ def test_a_cell_that_could_not_be_graded_is_refused(place, slip):
     with pytest.raises(CourseError, match=f"^{NAME}: .*{says}") as refused:
         gate.require_cells(course.find_assignment("01"))
     assert "\n" not in str(refused.value)
+
+
+def test_a_heading_or_comment_that_begins_something_is_no_mark(place):
+    def change(cells):
+        cells["normalise-exercise"]["source"] += ["\n# Begin with the mean\n", "# End\n", "### Begin\n"]
+        cells["normalise-solution"]["source"] += ["\n# begin: the test comes later\n", "# END of it\n"]
+
+    edit(place, change)
+    gate.require_cells(course.find_assignment("01"))
 
 
 def test_code_that_is_graded_by_hand_is_let_through(place):

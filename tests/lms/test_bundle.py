@@ -127,6 +127,18 @@ def test_a_file_beside_the_notebook_with_a_solution_is_refused(place, mark):
         for_students.require_publishable(folder / f"{NAME}.ipynb")
 
 
+def test_a_program_beside_the_notebook_that_solves_an_exercise_is_refused(place):
+    folder = place / "source" / NAME
+    (folder / "data").mkdir()
+    (folder / "data" / "helper.py").write_text("def rescaled(x):\n    return rescale(x)\n")
+    for_students.require_publishable(folder / f"{NAME}.ipynb")
+    (folder / "data" / "helper.py").write_text("import torch\n\n\ndef rescale(x):\n    return x\n")
+    with pytest.raises(
+        CourseError, match=f"source/{NAME}/data/helper.py would be .*, and it defines rescale, which is an"
+    ):
+        for_students.require_publishable(folder / f"{NAME}.ipynb")
+
+
 def test_students_get_a_readme_and_the_packages(place):
     """The table of assignments, and the versions that the kit itself asks for, of what their notebooks import."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ Mallory attacks; Bela has handed in, or will.
 import csv
 import io
 import json
+import re
 import shutil
 import zipfile
 from email.message import EmailMessage
@@ -582,6 +583,13 @@ def test_a_file_called_after_somebody_does_not_replace_what_a_system_gave_in_sil
 # --- what is told ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name, remarked", [("BELA", True), ("Bela\u0330", True), ("Bela", False), ("Bela (1)", False)])
+def test_another_name_that_makes_the_same_id_is_not_taken_in_silence(place, name, remarked):
+    place.collect({f"Bela/{NOTEBOOK}": BELAS, f"ada/{NOTEBOOK}": ADAS})
+    code, said = place.collect({f"{name}/{NOTEBOOK}": EVIL, f"ada/{NOTEBOOK}": ADAS})
+    assert code == 0 and (f"{name!r}, theirs by its name, replaces 'Bela'" in said) == remarked, said
+
+
 def test_who_handed_in_nothing_is_told_apart_from_who_handed_in_nothing_of_use(place):
     place.roster(FULL)
     text = SHEET.format("") + "\nParticipant 3,Mallory Moe,mallory@uni.example,,,20,{},-\n".format(
@@ -706,8 +714,8 @@ def test_a_student_called_points_possible_sets_nobodys_points(tmp_path, name, sc
         table, _ = filled(tmp_path, rows, scale)
         assert {row[1]: float(row[5]) for row in table[1:]} == {"": 28.0, "33": 1.0, "22": 10.0, "11": 20.0}
         assert [row[1] for row in table if "points possible" in row[0].casefold()] == [""], "as Canvas reads it back"
-    table, _ = filled(tmp_path, pupils + "    Points Possible,,,,,7\n", scale)
-    assert {row[1]: float(row[5]) for row in table[1:]} == {"33": 1.0, "22": 10.0, "11": 20.0}
+    with pytest.raises(UsageError, match="no row of possible points before its students"):
+        filled(tmp_path, pupils + "    Points Possible,,,,,7\n", scale)
 
 
 def test_a_made_table_has_no_student_called_points_possible(tmp_path):
@@ -764,3 +772,78 @@ def test_another_systems_number_is_not_canvas_own(tmp_path):
     theirs = [grade(Student("mallory", "M", "M"), 28.0, system="gradescope", lms_id="22"), GRADES[1]]
     table, _ = filled(tmp_path, '    Points Possible,,,,,28\n"Bartok, Bela",22,,bb,A,\n', grades=theirs)
     assert table[2][5] == "10.0"
+
+
+POINTS, BELAS_GRADE = "    Points Possible,,,,,28\n", '"Bartok, Bela",22,,bb,A,\n'
+
+
+@pytest.mark.parametrize("most", ["0", "-28", "nan", "inf", "1e2", "1_0", "1,000", "28%", "\u0662\u0668", "(no)"])
+@pytest.mark.parametrize("scale", [False, True])
+def test_what_is_no_plain_number_is_no_highest_grade(tmp_path, most, scale):
+    with pytest.raises(UsageError, match="should be the highest grade, and is no number above 0"):
+        filled(tmp_path, POINTS.replace("28", f'"{most}"') + BELAS_GRADE, scale)
+
+
+def test_the_row_of_points_is_known_by_its_place_in_any_language(tmp_path):
+    rows = POINTS.replace("Points Possible", "Mögliche Punkte").replace("28", "{}") + BELAS_GRADE
+    with pytest.raises(UsageError, match="The highest grade is 100"):
+        filled(tmp_path, rows.format(100))
+    table, _ = filled(tmp_path, rows.format(56), scale=True)
+    assert [row[5] for row in table[1:]] == ["56.0", "20.0"] and table[1][0].strip() == "Mögliche Punkte"
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["HW 2 (77),ID,Student,SIS User ID,Section,SIS Login ID", "Section,HW 2 (77),SIS Login ID,Student,ID,Notes"],
+)
+def test_canvas_columns_may_stand_in_any_order(tmp_path, header):
+    points = {"Student": "    Points Possible", "HW 2 (77)": "28"}
+    bela = {"Student": "B", "ID": "22", "Section": "A", "HW 2 (77)": "3", "Notes": "ill"}
+    rows = "".join(",".join(row.get(name, "") for name in header.split(",")) + "\n" for row in (points, bela))
+    table, _ = filled(tmp_path, rows, header=header + "\n")
+    assert [dict(zip(table[0], row, strict=True)) for row in table[1:]] == [
+        {name: {**points, "HW 2 (77)": "28.0"}.get(name, "") for name in table[0]},
+        {name: {**bela, "HW 2 (77)": "10.0"}.get(name, "") for name in table[0]},
+    ]
+    assert "Notes" not in table[0], "an instructor's own"
+
+
+def test_another_assignments_column_is_not_taken_for_its_id(tmp_path):
+    with pytest.raises(UsageError, match="Which column is"):
+        filled(tmp_path, POINTS + BELAS_GRADE, header=CANVAS.replace("HW 2 (77)", "HW 1 (2)"))
+    table, remarks = filled(tmp_path, POINTS + BELAS_GRADE, header=CANVAS.replace("HW 2 (77)", "Week 1.2 (7)"))
+    assert any("the grades are in the column 'Week 1.2 (7)'" in said for said in remarks)
+
+
+SHEETS = "Identifier,Full name,Email address,Grade,Maximum grade,Last modified (grade)\n"
+BELAS_SHEET = "Participant 4712,Bela Bartok,bela@uni.example,,28,-\n"
+
+
+@pytest.mark.parametrize(
+    "header, rows, column",
+    [(CANVAS, POINTS + BELAS_GRADE, name) for name in ("Student", "ID", "SIS Login ID", "Section")]
+    + [(SHEETS, BELAS_SHEET, name) for name in ("Identifier", "Full name", "Maximum grade", "Last modified (grade)")],
+)
+def test_no_grades_go_where_others_things_stand(tmp_path, header, rows, column):
+    path = tmp_path / "grades.csv"
+    path.write_text(header + rows)
+    fill, how = (exports.canvas_filled, (ASSIGNMENT,)) if header == CANVAS else (exports.moodle_filled, ())
+    with pytest.raises(UsageError, match=f"has no grades in its column '{re.escape(column)}'"):
+        fill(GRADES, exports.Settings(28.0), *how, tables.read_table(path), column)
+
+
+@pytest.mark.parametrize("id", ["22.0", "2.2E+01", "#N/A", "x22"])
+def test_a_number_that_a_spreadsheet_changed_is_refused_with_its_row(tmp_path, place, id):
+    rows = POINTS + BELAS_GRADE.replace("22", id)
+    with pytest.raises(UsageError, match=r"row 3: .* is no ID of Canvas's"):
+        filled(tmp_path, rows)
+    with pytest.raises(UsageError, match=r"row 3: .* is no ID of Canvas's"):
+        place.roster(CANVAS + rows)
+
+
+def test_the_worksheet_of_another_assignment_gets_no_grades(tmp_path):
+    grades = [grade(BELA, 10.0, system="moodle", participant="4711"), grade(ADA, 20.0)]
+    rows = BELAS_SHEET + "Participant 4713,Ada Lovelace,ada@uni.example,,28,-\n"
+    table, remarks = filled(tmp_path, rows, grades=grades, header=SHEETS)
+    assert [row[3] for row in table[1:]] == ["", "20.0"], "Ada came from elsewhere"
+    assert any(said.startswith("bela: handed in with another participant number") for said in remarks)

@@ -112,6 +112,8 @@ def test_a_dropped_student_stays_so_until_taken_back(tmp_path, runs):
         ("a,b\n1,2\n", "is no roster"),
         ("id\n../x\n", "row 2"),
         ("id\nada\nada\n", "the id of two students"),
+        ("id\nAda\nada\n", "row 3: the ids 'Ada' and 'ada' differ in case or form alone"),
+        ("id\nzo\u00eb\nzoe\u0308\n", "row 3: the ids .* differ in case or form alone"),
         ('id\n"ada', "no table: save it as CSV"),
         ('id,email\n"ada\\",bela@uni.example,\\"",ada@uni.example\n', "row 2.*more cells than the header"),
         ("id,x\n" + "a" * 200_000, "no table: save it as CSV"),
@@ -121,6 +123,21 @@ def test_a_table_of_no_use_is_one_sentence_and_writes_nothing(tmp_path, runs, te
     with pytest.raises(UsageError, match=why):
         roster.take(table(tmp_path, text), runs, Store(tmp_path))
     assert not list(roster.read(runs, Store(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Vorname,Name,E-Mail\nBela,Bartok,b@x.example\n",
+        "Prénom,Nom,E-mail\nBela,Bartok,b@x.example\n",
+        "Nom,Cognoms,E-mail\nBela,Bartok,b@x.example\n",
+        "Nom,E-mail\nBela Bartok,b@x.example\n",
+        "Name,E-mail\nBela Bartok,b@x.example\n",
+    ],
+)
+def test_a_table_made_by_hand_loses_no_part_of_a_name(tmp_path, runs, text):
+    ((bela,), _) = roster.take(table(tmp_path, text), runs, Store(tmp_path))
+    assert (bela.first_name, bela.last_name) == ("Bela", "Bartok")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
@@ -215,7 +232,10 @@ def test_canvas_gradebook_without_and_with_its_own(tmp_path):
     )
     text, remarks = exports.canvas_filled(ALL, TEN, ASSIGNMENT, table(tmp_path, own))
     assert canvas_reads(text) == ("HW 2", "77", 10.0, {"123": "7.5", "125": "", "9": ""}), "no grade: as it was"
-    assert remarks == [f"bad: not in {tmp_path}/table.csv, so the grade is in no row"]
+    assert remarks == [
+        "the grades are in the column 'HW 2 (77)', by its number: --column gives another",
+        f"bad: not in {tmp_path}/table.csv, so the grade is in no row",
+    ]
     with pytest.raises(UsageError, match="Which column"):
         exports.canvas_filled(ALL, TEN, "03_x", table(tmp_path, own))
     with pytest.raises(UsageError, match="highest grade"):

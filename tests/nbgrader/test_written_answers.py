@@ -159,6 +159,7 @@ ANSWERED = {
     "displayed": start(code("display(Markdown(r'the nearest'))")),
     "magic": start(code("%%markdown\nnearest")),
     "behind-badge": answered(f"{course.BADGE}x)](y) {TEXT}"),
+    "chinese-comment": end(code("x = 1  # 因为它离所有的数最近")),
     "one-line": answered("YOUR ANSWER\n\nYOUR ANSWER HERE: the nearest"),
 }
 UNANSWERED = {

@@ -44,6 +44,10 @@ WRONG = {
     "ada/01_first/01_FIRST.IPYNB": "ada: 01_first/01_FIRST.IPYNB is not graded",
     "ada/01_first/all.zip": "ada: 01_first/all.zip is not graded",
     "ada/01_first/01_first.ipynb.txt": "ada: 01_first/01_first.ipynb.txt is not graded",
+    **{
+        f"ada/01_first/{name}": f"ada: 01_first/{name} is not graded: only {FIRST}/{FIRST}.ipynb is"
+        for name in ("answer.PDF", "answer.docx", "notes/answer.txt", "photo.jpeg", "solution.py", "x.tar.zst")
+    },
     "all.zip": "all.zip: this is in submitted/",
     f"Ada/{FIRST}/{FIRST}.ipynb": "Ada, ada: .* look alike",
     f"ada /{FIRST}/{FIRST}.ipynb": "ada, ada : .* look alike",
@@ -69,6 +73,7 @@ def test_what_belongs_to_nobody_is_named(put, found, path):
         "ada/__MACOSX/x",
         "ada/01_first/timestamp.txt",
         "ada/01_first/data/numbers.csv",
+        "ada/01_first/plot.png",
         f"ada/{SECOND}/other.ipynb",
         f"bela/{SECOND}/{SECOND}.ipynb",
         f"student01/{FIRST}/{FIRST}.ipynb",
@@ -77,6 +82,19 @@ def test_what_belongs_to_nobody_is_named(put, found, path):
 def test_what_is_harmless_or_of_another_assignment_is_not(put, found, path):
     put(path)
     assert found() == []
+
+
+def test_what_students_got_beside_the_notebook_is_harmless(put, found, tmp_path):
+    for place in ("submitted/ada", "release"):
+        for name in ("helper.py", "data/about.txt"):
+            put(f"../{place}/{FIRST}/{name}")
+    assert found(released=tmp_path / "release") == [] and len(found()) == 2
+
+
+def test_a_dotless_i_looks_like_one_with_a_dot(put, found):
+    for name in ("ılka", "ilka"):
+        put(f"{name}/{FIRST}/{FIRST}.ipynb")
+    assert found() == ["ilka, ılka: folders in submitted/ whose names look alike, each taken for a student of its own"]
 
 
 def test_names_in_two_normal_forms_are_alike(put, found, tmp_path):

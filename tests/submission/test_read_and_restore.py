@@ -37,6 +37,10 @@ def read(cells):
         (b'{"worksheets": [{"cells": []}], "nbformat": 3}', "format 3"),
         (b'{"nbformat": 4,\n<<<<<<< HEAD\n"cells": [],\n=======\n>>>>>>> mine\n}', "line 2 is the mark of a merge"),
         (b'{"nbformat": 4,\r\n<<<<<<<\r\n', "line 2 is the mark of a merge"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+            "what Git LFS leaves in its place",
+        ),
         (b'{"cells": [], "nbformat": 5}', "format 5"),
         (b'{"cells": [], "nbformat": "4\\n\\ud800"}', "format '4"),
         (b'{"cells": [3], "nbformat": 4}', "cell 1"),
