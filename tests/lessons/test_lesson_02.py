@@ -81,3 +81,19 @@ def test_a_head_of_gpt2_is_as_large_as_it_is_said_to_be(ran):
     size = sum(parameter.numel() for parameter in head.parameters())
     assert ran.says("144 heads", f"`SelfAttention(768, 64, qkv_bias=True)`, under a causal mask: {size:,} numbers")
     assert 768 == 12 * 64 and 144 == 12 * 12
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_one_head_fails_at_the_riddle(ran, seed):
+    animal, street = ran.values["ANIMAL"], ran.values["STREET"]
+    with contextlib.redirect_stderr(io.StringIO()):
+        head, errors = ran.values["learn_the_riddle"](seed)
+    assert ran.says("half of the baseline's error remains") and sum(errors[-100:]) / 100 == pytest.approx(0.5, abs=0.05)
+    x = torch.cat([ran.values["known_words"], torch.zeros(2, 11, 4)], dim=2)
+    with torch.no_grad():
+        of_it = ran.values["attention"](head.W_query(x), head.W_key(x), head.W_value(x))[1][:, ran.values["IT"]]
+    assert ran.says("nearly half to *animal* and nearly half to *street*, in both sentences")
+    assert 0.4 < of_it[:, [animal, street]].min() and of_it[:, [animal, street]].max() < 0.55
+    ratio = of_it[:, animal] / of_it[:, street]
+    assert ran.says("It is the same in both sentences, whatever the matrices are")
+    assert ratio[0].item() == pytest.approx(ratio[1].item(), rel=1e-4)

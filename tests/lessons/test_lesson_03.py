@@ -101,3 +101,10 @@ def test_the_mask_of_gpt2_is_ours_in_float32_and_nan_in_float16(ran):
     assert single.startswith("float32: largest difference 0.0e+00, NaN in 0 of")
     assert half.startswith("float16") and "NaN in 81 of 81" in half
     assert ran.says("In float16, 10¹⁰ is infinite") and torch.tensor(1e10, dtype=torch.float16).isinf()
+
+
+def test_at_it_both_sentences_are_equal_to_the_last_bit(ran):
+    assert ran.says("At *it* the two outputs are **equal to the last bit**")
+    assert "at “it”: 0.0\n" in ran.printed["riddle"] + "\n"
+    apart = ran.values["apart"]
+    assert (apart[:10] == 0).all() and apart[10] > 0.1

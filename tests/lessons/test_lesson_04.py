@@ -2,6 +2,7 @@
 
 import contextlib
 import http.server
+import io
 import json
 import re
 import threading
@@ -335,3 +336,20 @@ class Fused(nn.Module):
 def test_pictures_can_be_read(ran):
     assert ran.pictures and ran.hard_to_read() == []
     assert not ran.with_cut_bars() and not ran.on_several_scales()
+
+
+# --- the riddle of lesson 01 ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_two_layers_solve_the_riddle_and_one_does_not(ran, seed):
+    with contextlib.redirect_stderr(io.StringIO()):  # the progress bar
+        learnt = {name: ran.values["learn_the_riddle"](name, seed) for name in ran.values["LEARNERS"]}
+    assert ran.says("its error stayed at half of the baseline, 1")
+    assert learnt["one layer"][1] == pytest.approx(0.5, abs=0.05)
+    assert learnt["two layers"][1] < 0.01
+    assert ran.says("The causal layers are two as well, and fail")
+    assert learnt["two causal layers"][1] == pytest.approx(0.5, abs=0.05)
+    tired, wide = ran.values["weights_of_it"](learnt["two layers"][0])
+    animal, street = ran.values["ANIMAL"], ran.values["STREET"]
+    assert min(tired[animal], wide[street]) > 0.95 and max(tired[street], wide[animal]) < 0.05
