@@ -226,6 +226,9 @@ def parser():
     name_.add_argument("group", nargs="?", metavar="GROUP", help="such as attention-3f9a2c, from the class report")
     name_.add_argument("sentence", nargs="?", metavar="SENTENCE", help="what is wrong, and what to do")
     name_.add_argument("--remove", action="store_true", help="take the sentence back")
+    name_.add_argument(
+        "--price", type=float, metavar="POINTS", help="what such an answer loses, where scores are by prices"
+    )
     _sandbox_options(name_)
     name_.set_defaults(run=name)
 
@@ -399,10 +402,11 @@ def check(options):
 
 def checked(options):
     """Yield the verdict on each file: from a watch that runs, as long as it answers, else from a sandbox of its own."""
-    from .grading import start
+    from . import course
+    from .grading import credit, start
     from .watch import service
 
-    where = device(options), options.sandbox
+    where, scored_by = (device(options), options.sandbox), credit.of_course(course.root())
     seed = start.new_seed() if options.seed is None else options.seed
     grader = None
     with contextlib.ExitStack() as stack:
@@ -411,7 +415,7 @@ def checked(options):
             if verdict is None:
                 grader = grader or stack.enter_context(start.started_grader(*where))
                 verdict = grader.grade_file(path, options.exercise, seed).verdict
-            yield verdict
+            yield verdict.credited(scored_by)
 
 
 def watch(options):
@@ -488,9 +492,11 @@ def name(options):
     if options.remove == (options.sentence is not None):
         raise UsageError("Say either a sentence for the group, or --remove.")
     if options.remove:
+        if options.price is not None:
+            raise UsageError("--remove takes the price back as well.")
         print(naming.remove(root, options.group))
         return 0
-    if said := naming.rename(root, options.group, options.sentence):
+    if said := naming.rename(root, options.group, options.sentence, options.price):
         print(said)
         return 0
     assignment = naming.assignment_of(options.group)
@@ -498,7 +504,7 @@ def name(options):
     from .grading import start
 
     with locked(root, assignment.name), start.started_grader(device(options), options.sandbox) as grader:
-        print(naming.give(root, options.group, options.sentence, grader, device(options)))
+        print(naming.give(root, options.group, options.sentence, grader, device(options), options.price))
     return 0
 
 

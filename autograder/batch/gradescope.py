@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .. import course
 from ..errors import CourseError, Unreadable, UsageError
-from ..grading import store
+from ..grading import credit, store
 from ..submission import read
 from ..verdict import Verdict, printable, rejected, settled
 from . import pins
@@ -97,7 +97,7 @@ def grade(assignment: course.Assignment, folder: Path, grader: Grader) -> Verdic
     if not verdict.assignment:  # it could not be read, or belongs to no assignment
         said = next((e.message for e in verdict.exercises if e.message), f"It is no notebook of {assignment.name}.")
         return _rejected(assignment, said, grader)
-    return verdict
+    return verdict.credited(credit.of_course(course.root()))
 
 
 def _rejected(assignment: course.Assignment, problem: str, grader: Grader) -> Verdict:

@@ -14,7 +14,7 @@ from ..grading import alike, names
 from ..grading.names import Name
 from ..grading.store import Store, write
 from ..report.groups import Group, cells_of, grouped
-from ..report.outcome_text import name_of
+from ..report.outcome_text import name_of, points
 from ..submission.read import StrPath, read_notebook
 from ..submission.restore import RestoredCell, restore
 from ..verdict import Graded
@@ -48,7 +48,8 @@ def listing(root: StrPath) -> str:
     """The names that a course has given, and the groups that have none yet, one line each."""
     results, lines = Store(root), []
     for name in results.names.given.values():
-        lines.append(f"{name.id}  {name.says}")
+        costs = "" if name.price is None else f"−{points(name.price)}: "
+        lines.append(f"{name.id}  {costs}{name.says}")
     for assignment in course.assignments().values():
         for group in grouped(results.each(assignment.name)).all():
             many = len(group.members)
@@ -57,14 +58,17 @@ def listing(root: StrPath) -> str:
     return "\n".join(lines) or "No answers are named, and none that was graded waits for a name."
 
 
-def rename(root: StrPath, id: str, says: str) -> str | None:
-    """Give a name that there is already another sentence; returns what to tell the user, None if there is none."""
+def rename(root: StrPath, id: str, says: str, price: float | None = None) -> str | None:
+    """Give a name that there is already another sentence, and a price if there is one; returns what to tell the user,
+    None if there is no such name.
+    """
     given = {name.id: name for name in names.read(root)}
     if id not in given:
         return None
-    given[id] = Name(id, names.sentence(says), given[id].code)
+    costs = given[id].price if price is None else _price(id, price)
+    given[id] = Name(id, names.sentence(says), given[id].code, costs)
     _write(root, given.values())
-    return f"{id} has another sentence now. {_next(id)}"
+    return f"{id} has another sentence now. {_next(id, price)}"
 
 
 def remove(root: StrPath, id: str) -> str:
@@ -78,12 +82,13 @@ def remove(root: StrPath, id: str) -> str:
     return f"{id} has no name any more. {_next(id)}"
 
 
-def give(root: StrPath, id: str, says: str, grader: Grader, device: str) -> str:
-    """Name a group; returns what to tell the user. Raises UsageError.
+def give(root: StrPath, id: str, says: str, grader: Grader, device: str, price: float | None = None) -> str:
+    """Name a group, and say how many points it costs if scores are by prices; returns what to tell the user. Raises
+    UsageError.
 
     The answer that becomes its example must do the same once more: one that is left to chance cannot be known again.
     """
-    says = names.sentence(says)
+    says, costs = names.sentence(says), _price(id, price)
     assignment = assignment_of(id)
     results = Store(root)
     groups = grouped(results.each(assignment.name))
@@ -96,7 +101,7 @@ def give(root: StrPath, id: str, says: str, grader: Grader, device: str) -> str:
     for code, seed, graded in _tried(root, assignment, group, grader):
         outcome = graded.verdict.exercise(group.exercise)
         if outcome and graded.final and alike.equal(outcome.fingerprint, group.members[0].outcome.fingerprint):
-            name = Name(id, says, code)
+            name = Name(id, says, code, costs)
             found = {seed: graded}
             same = [other for other in groups.all() if other.exercise == group.exercise and other.id != group.id]
             for other in {member.seed for each in same for member in each.members} - {seed}:
@@ -106,7 +111,7 @@ def give(root: StrPath, id: str, says: str, grader: Grader, device: str) -> str:
             alike_too = [other for other in same if _is_like(other, found)]
             _write(root, [*results.names.given.values(), name])
             who = ", ".join(map(name_of, sorted(s for each in [group, *alike_too] for s in each.students)))
-            return f"{id} has a name now, which is told to {who}, and to later answers like it. {_next(id)}"
+            return f"{id} has a name now, which is told to {who}, and to later answers like it. {_next(id, price)}"
     raise UsageError(
         f"{id} cannot be named: none of its answers is there any more and does the same once more, perhaps because"
         " it is left to chance. Grade the assignment again, and look at its report."
@@ -176,8 +181,19 @@ def _write(root: StrPath, given: Iterable[Name]) -> None:
     path.chmod(0o644)
 
 
-def _next(id: str) -> str:
+def _price(id: str, price: float | None) -> float | None:
+    """The price of a group, which is at most what its exercise is worth. Raises UsageError."""
+    exercise = course.exercises().get(id.rpartition("-")[0])
+    if price is not None and exercise and price > exercise.points:
+        raise UsageError(f"{exercise.name} is worth {points(exercise.points)} points: {id} cannot cost more.")
+    return names.price(price)
+
+
+def _next(id: str, price: float | None = None) -> str:
+    """What to do next: a price counts once the assignment is graded again."""
     exercise = id.rpartition("-")[0]
     found = course.exercises().get(exercise)
     number = found.assignment.split("_")[0] if found else "NN"
-    return f"`autograder report {number}` writes the feedback with it."
+    if price is None:
+        return f"`autograder report {number}` writes the feedback with it."
+    return f"`autograder grade {number}` gives the scores, if they are by prices."

@@ -258,7 +258,7 @@ class Batch:
             yield from self._record(writer, student, [], Graded(verdict), "")
         for student, key in list(self.known):
             verdict = writer.held(student, key)
-            if verdict is not None and verdict == verdict.credited(self.credit):
+            if verdict is not None and verdict == self._credited(verdict):
                 self._count_statuses(verdict)
                 yield student, verdict
             elif (graded := self.results.get(key)) is not None:
@@ -279,6 +279,10 @@ class Batch:
             self.results.put(task.key, graded)
             yield from self._record_all(writer, task, self.stopped[task.key], graded)
         self._settle_doubts(engine)
+
+    def _credited(self, verdict: Verdict) -> Verdict:
+        """The verdict with the scores that the course gives it."""
+        return self.results.names.credited(verdict, self.credit)
 
     def _tasks(self, waiting: Mapping[str, Sequence[str]], alone: bool = False) -> Iterator[Task]:
         # those with the same inputs one after another: what mistakes do on them is cached
@@ -318,7 +322,7 @@ class Batch:
     def _record(
         self, writer: Recorder, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str
     ) -> Iterator[tuple[str, Verdict]]:
-        graded = replace(graded, verdict=graded.verdict.credited(self.credit))
+        graded = replace(graded, verdict=self._credited(graded.verdict))
         changes, doubts = self._changes(student, submitted, graded.verdict)
         try:
             writer.add(student, submitted, graded, key)
@@ -367,7 +371,7 @@ class Batch:
             there[task.key] = graded
         for doubt in self.doubts:
             change, graded = doubt.change, there.get(doubt.key)
-            then = graded.verdict.credited(self.credit).exercise(change.exercise) if graded else None
+            then = self._credited(graded.verdict).exercise(change.exercise) if graded else None
             if then and then.status == "graded" and abs(then.score - change.after) > 1e-6:
                 others = [one for one in self.changes if one != change]
                 self.changes = [*others, replace(change, by_inputs=True)]

@@ -293,6 +293,10 @@ class Grader:
             if diagnosis is None:
                 bases = self._safely(workspace, lambda: self._shaky_bases(workspace, exercise, seed))
                 diagnosis = [] if bases else self._safely(workspace, lambda: self.diagnostician.diagnose(run))
+                if not bases:
+                    workspace.named[exercise.name] = diagnosis
+                elif not self._safely(workspace, lambda: self._asked_ahead(workspace, run)):
+                    run.answers = {}
         except ChildGone as problem:
             return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
         except Endless as mistake:
@@ -334,7 +338,8 @@ class Grader:
         """The diagnosis of an exercise, headed by those of its wrong bases whose mistakes made it fail.
 
         If something still fails with right ones in their place, the mistakes that are named are the ones behind that.
-        They are paid for here, and those of the exercises below are paid for there, unless they are not written at all.
+        They are paid for here. Those of the exercises below are paid for there, if they are known and if an answer that
+        stands on them does all that this one did before it could see a solution: else it might have changed itself.
         """
         run = shaky.run
         to_blame = [base for base in shaky.bases if self._mends(base, workspace, run)]
@@ -345,7 +350,7 @@ class Grader:
                 rest = self.graders.run(run.exercise, mended, run.seed)
                 own = self.diagnostician.diagnose(rest)
                 is_known = (own or not rest.failed()) and not rest.stopped
-                free = is_known and not any(map(workspace.is_stub, to_blame))
+                free = is_known and self._is_paid_below(workspace, run, own, to_blame)
                 paid = 0.0 if free else prices.ALL
                 found = [Diagnosis(f"stands-on-{base}", says.format(base), price=paid) for base in to_blame]
                 if rest.rejected():
@@ -354,6 +359,23 @@ class Grader:
         workspace.begin_diagnosis()
         named = self.diagnostician.diagnose(run)
         return found + [replace(one, price=0.0) if free else one for one in named]
+
+    def _asked_ahead(self, workspace: Workspace, run: ExerciseRun) -> list[bool]:
+        """Ask for what decides whether the mistakes of its bases explain a run, while no solution can be seen."""
+        workspace.begin_diagnosis()
+        self.diagnostician.ask_ahead(run)
+        return [True]
+
+    def _is_paid_below(
+        self, workspace: Workspace, run: ExerciseRun, own: Sequence[Diagnosis], bases: Iterable[str]
+    ) -> bool:
+        """Whether the mistakes of its bases, which are paid for there, and its own explain all that a run did."""
+        named = {base: workspace.named.get(base, []) for base in bases}
+        every = [*own, *itertools.chain.from_iterable(named.values())]
+        if not all(named.values()) or any(one.price >= prices.ALL for one in every):
+            return False
+        ids = {base: [one.id for one in found] for base, found in named.items()}
+        return self.diagnostician.stands_on(run, [one.id for one in own], ids)
 
     def _shaky_bases(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> list[str]:
         """The exercises that this one uses, itself or by way of another, and that are not right.
@@ -382,7 +404,10 @@ class Grader:
             if not workspace.child or workspace.kinds([base])[base] == "missing":
                 return False
             workspace.begin_exercise()  # the base gets a clock of its own
-            _note_whether_shaky(workspace, self.graders.run(base, workspace, seed))
+            run = self.graders.run(base, workspace, seed)
+            _note_whether_shaky(workspace, run)
+            if workspace.shaky.get(base) and not workspace.is_stub(base):
+                workspace.named[base] = self.diagnostician.diagnose(run)
         return workspace.shaky.get(base, False)
 
 

@@ -5,13 +5,15 @@ answer is equal to the example, that is: has the same fingerprint on the same in
 example is graded like a submission on the inputs that the class gets, and its result is kept in the store like any
 other; a new seed or a mended check only means that it is graded once more.
 
-Names are given to verdicts when these are read, so that neither results nor grades depend on them.
+Names are given to verdicts when these are read, so that no result depends on them. A grade does only where a name has
+a price, and the course's scores are by prices.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -20,10 +22,11 @@ from typing import Any
 
 from ..errors import CourseError, Unreadable, UsageError
 from ..submission.read import StrPath, read_bytes
-from ..verdict import Diagnosis, Outcome, Verdict, printable
+from ..verdict import PRICES, Diagnosis, Outcome, Verdict, printable
 from . import alike
 
 FILE = "names.json"
+ALL = 1.0  # the share of the points that a name without a price costs
 LONGEST = 600  # characters of a sentence
 LARGEST = 8 * 2**20  # bytes of the file
 ID = re.compile(rf"(\w+)-([0-9a-f]{{{alike.SHORT}}})")
@@ -35,12 +38,14 @@ NO_NAMES = ("place-", FACT)  # and those of all that is no name, see mistakes/pl
 class Name:
     """The sentence that an instructor has for answers like an example.
 
-    `code` are the example's cells, each with the grade id that it had, or "".
+    `code` are the example's cells, each with the grade id that it had, or "". `price` are the points that such an
+    answer loses if scores are by prices; without one, the checks decide.
     """
 
     id: str
     says: str
     code: tuple[tuple[str, str], ...]
+    price: float | None = None
 
     @property
     def exercise(self) -> str:
@@ -59,7 +64,13 @@ class Name:
     def told(self, outcome: Outcome) -> Outcome:
         """The outcome with this name in place of what was said of it before."""
         kept = [d for d in outcome.diagnosis if not d.id.startswith(NO_NAMES)]
-        return replace(outcome, diagnosis=[*kept, Diagnosis(self.id, self.says)])
+        lost = ALL if self.price is None else min(1.0, self.price / outcome.max_score)
+        return replace(outcome, diagnosis=[*kept, Diagnosis(self.id, self.says, price=lost)])
+
+    def credited(self, outcome: Outcome) -> Outcome:
+        """The outcome with the score that this name's price leaves, if that is more."""
+        left = 0.0 if self.price is None else outcome.max_score - self.price
+        return replace(outcome, score=max(outcome.score, left))
 
 
 def notebook(code: Iterable[tuple[str, str]]) -> bytes:
@@ -97,17 +108,24 @@ class Names:
         """The verdict, in which answers that are like an example have its name."""
         if not self.given or not any(outcome.fingerprint for outcome in verdict.exercises):
             return verdict
-        return replace(verdict, exercises=[self._told(outcome, verdict.seed) for outcome in verdict.exercises])
+        found = [(outcome, self._of_outcome(outcome, verdict.seed)) for outcome in verdict.exercises]
+        return replace(verdict, exercises=[name.told(outcome) if name else outcome for outcome, name in found])
 
-    def _told(self, outcome: Outcome, seed: int) -> Outcome:
+    def credited(self, verdict: Verdict, credit: str) -> Verdict:
+        """The verdict with the scores that `credit`, one of CREDITS, gives, by the prices of these names, too."""
+        verdict = verdict.credited(credit)
+        if credit != PRICES or not self.given:
+            return verdict
+        found = [(outcome, self._of_outcome(outcome, verdict.seed)) for outcome in verdict.exercises]
+        return replace(verdict, exercises=[name.credited(outcome) if name else outcome for outcome, name in found])
+
+    def _of_outcome(self, outcome: Outcome, seed: int) -> Name | None:
+        """The name of answers that are like this one."""
         names = self.of(outcome.exercise)
         theirs = alike.parsed(outcome.fingerprint) if names else None
         if theirs is None:
-            return outcome
-        for name in names:
-            if any(map(theirs.equals, self._fingerprints(name, seed))):
-                return name.told(outcome)
-        return outcome
+            return None
+        return next((name for name in names if any(map(theirs.equals, self._fingerprints(name, seed)))), None)
 
     def _fingerprints(self, name: Name, seed: int) -> list[alike.Fingerprint]:
         if (name.id, seed) not in self.known:
@@ -146,7 +164,18 @@ def _name(id: str, entry: Mapping[str, Any]) -> Name:
     if not ID.fullmatch(id):
         raise ValueError(f"{id[:60]!r} is no group")
     code = tuple((str(cell["grade_id"]), str(cell["source"])) for cell in entry["code"])
-    return Name(id, sentence(entry["says"]), code)
+    return Name(id, sentence(entry["says"]), code, price(entry.get("price")))
+
+
+def price(given: object) -> float | None:
+    """The points that a name costs, or None. Raises UsageError and TypeError."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        raise TypeError("a price is no number")
+    if not 0 < given < math.inf:
+        raise UsageError(f"The price is {given:g}, and should be above 0: the points that such an answer loses.")
+    return float(given)
 
 
 def sentence(text: object) -> str:
@@ -167,6 +196,7 @@ def text_of(given: Iterable[Name]) -> str:
         name.id: {
             "says": name.says,
             "code": [{"grade_id": grade_id, "source": source} for grade_id, source in name.code],
+            **({} if name.price is None else {"price": name.price}),
         }
         for name in sorted(given, key=lambda name: name.id)
     }

@@ -22,6 +22,7 @@ from ..sandbox.child import Child
 from ..sandbox.inside import wire
 from ..sandbox.parent import WarmParent
 from ..submission.restore import RestoredCell
+from ..verdict import Diagnosis
 from .outputs import clean_outputs
 from .watchdog import Endless, watching
 
@@ -80,6 +81,7 @@ class Workspace:
         self.left_out: dict[int, str] = {}  # cells that ended their child, and how
         self.answered = 0  # bytes of tensors in the answers of the current exercise
         self.shaky: dict[str, bool] = {}  # whether a base is wrong, for each base that was looked at
+        self.named: dict[str, list[Diagnosis]] = {}  # what is wrong with them, as far as it was looked for
         self.has_solutions = False  # whether the child could read a solution: then nothing may be graded in it
         self.restarts = 0
         self.foresees = foresees  # whether several requests may be sent together

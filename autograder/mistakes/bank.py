@@ -291,12 +291,17 @@ def namespace_of(name: str, *sources: str) -> dict[str, object]:
     """
     import torch
 
-    from ..checks.proxies import BESIDE, CELL
-
     namespace = {"__name__": "__main__", "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math}
     for number, source in enumerate(sources, start=1):
-        exec(compiled(source, f"{CELL if number == len(sources) else BESIDE}{name}>"), namespace)
+        exec(compiled(source, file_of(name, beside=number < len(sources))), namespace)
     return namespace
+
+
+def file_of(name: str, beside: bool = False) -> str:
+    """What stands for the file of a cell in errors; `beside` says that it is not the last one, with the answer."""
+    from ..checks.proxies import BESIDE, CELL
+
+    return f"{BESIDE if beside else CELL}{name}>"
 
 
 def bank(exercise: str) -> Mapping[str, Mistake]:

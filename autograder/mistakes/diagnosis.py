@@ -40,9 +40,10 @@ from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness
 from .facts import Fact, facts
 from .fingerprint import fingerprint
 from .fitted import factor
-from .hypotheses import PAIRS, TRIED, TRIPLES, Behaviour, Behaviours, contradict, without_numbers
+from .hypotheses import PAIRS, TRIED, TRIPLES, Behaviour, Behaviours, contradict, makes_sense, without_numbers
 from .lines import akin, line_of, raised_at, share_of
 from .places import PREFIX, place
+from .standing import standing_on
 from .text import Text
 
 if TYPE_CHECKING:
@@ -88,6 +89,23 @@ class Diagnostician:
         finally:
             if behaviours and behaviours.learnt:
                 behaviours.learnt.save()
+
+    def ask_ahead(self, run: ExerciseRun) -> None:
+        """Ask for all that `stands_on` compares: later, the student's code may have seen solutions."""
+        behaviours = self._behaviours(run.exercise, run.seed)
+        if behaviours and not run.stopped:
+            Search(run, behaviours, self.odds).ask_ahead()
+
+    def stands_on(self, run: ExerciseRun, own: Sequence[str], bases: Mapping[str, Sequence[str]]) -> bool:
+        """Whether an answer did, in a run and in what was asked ahead of it, what a right one does with its `own`
+        mistakes on `bases` with theirs, all by their ids.
+        """
+        behaviours = self._behaviours(run.exercise, run.seed)
+        made = standing_on(run.exercise, own, bases) if behaviours else None
+        if behaviours is None or made is None or not makes_sense(made):
+            return False
+        search = Search(run, behaviours, self.odds)
+        return all(name in run.answers for name in search.failed) and search.is_like(Behaviour(made, behaviours))
 
     def _diagnosis(self, run: ExerciseRun, behaviours: Behaviours | None) -> list[Diagnosis]:
         search = behaviours and Search(run, behaviours, self.odds)
@@ -231,6 +249,8 @@ class Search:
         self.singles = [one for one in behaviours.singles if self._may_be_meant(one.mistake)]
         self.seen: dict[tuple[Behaviour, str], Likeness] = {}
         self.same: dict[tuple[Behaviour, str], bool] = {}
+        self.fails: dict[Behaviour, int] = {}
+        self.idles: dict[Behaviour, int] = {}
         self.tried: set[frozenset[tuple[str, int]]] = set()  # combinations, by the keys of their mistakes
         self.answers: dict[str, Transcript] | None = {}  # by check, as far as they are known; None: there are none
 
@@ -245,10 +265,21 @@ class Search:
 
     def _are_all_there_is(self, named: Sequence[Mistake]) -> bool:
         """Whether a right answer with just these edits, one or two, does all that the student's code does."""
-        together = self.behaviours.of(named) if 0 < len(named) <= prices.MOST and self._has_answers() else None
-        if together is None or not self._explains_everything(together, self._answers_alike_in):
+        together = self.behaviours.of(named) if 0 < len(named) <= prices.MOST else None
+        return together is not None and self.is_like(together)
+
+    def is_like(self, one: Behaviour) -> bool:
+        """Whether the student's code does all that this answer does, wherever anything was asked."""
+        if not self._has_answers() or not self._explains_everything(one, self._answers_alike_in):
             return False
-        return not any(self._likeness(together, name).loosely for name in self.failed)
+        return not any(self._likeness(one, name).loosely for name in self.failed)
+
+    def ask_ahead(self) -> None:
+        """Ask the student's code for all that the failed checks ask of a right answer, and keep it in the run."""
+        for name in self.failed:
+            requests = self.behaviours.questions(name).asked.requests
+            if len(self.run.answers.get(name, ())) != len(requests):
+                self.run.answers[name] = [self.run.transport.ask(*request) for request in requests]
 
     def _price(self, mistake: Mistake) -> float:
         """What the mistake costs; of those that no check can tell from it, what the dearest of them costs."""
@@ -558,15 +589,26 @@ class Search:
             return False
         others = [other for other in found[0] if other is not one]
         ids = [member.mistake.id for member in found[0]]
-        instead = [other for other in self.singles if other.mistake.id not in ids]
+        instead = self._replacements([other for other in self.singles if other.mistake.id not in ids], others, is_alike)
         return not any(self._explain_everything([*others, other], is_alike) for other in instead)
 
-    def _is_ruled_out(self, one: Behaviour) -> bool:
-        """Whether it fails a check that the student passed."""
-        known = (check for check in self.passed if check.name in one.found)
+    def _replacements(
+        self, candidates: Iterable[Behaviour], others: Sequence[Behaviour], is_alike: Comparison
+    ) -> Iterator[Behaviour]:
+        """Those candidates that may explain everything beside the others, judged by what each does alone."""
+        quiet = [check for check in self.passed if all(other.is_idle(check.name) for other in others)]
+        effects = [self._effect(other, is_alike) for other in others]
+        for one in candidates:
+            if not self._is_ruled_out(one, quiet) and self._doubts([*effects, self._effect(one, is_alike)]) <= DOUBTS:
+                yield one
+
+    def _is_ruled_out(self, one: Behaviour, checks: Sequence[Check] | None = None) -> bool:
+        """Whether it fails one of these `checks`, which the student passed; without any, all that they passed."""
+        passed = self.passed if checks is None else checks
+        known = (check for check in passed if check.name in one.found)
         if any(self._is_ruled_out_by(check, one) for check in known):
             return True
-        new = sorted((c for c in self.passed if c.name not in one.found), key=lambda c: self._promise(one, c))
+        new = sorted((c for c in passed if c.name not in one.found), key=lambda c: self._promise(one, c))
         for check in new:
             began = time.process_time()
             fails = self._is_ruled_out_by(check, one)
@@ -604,10 +646,33 @@ class Search:
         found = []
         for group in groups:
             doubts = self._doubts([effects[i] for i in group], apart)
-            if doubts <= most:
+            if doubts <= most and not self._clash([ones[i] for i in group]):
                 promise = sum(effects[i].alike.bit_count() for i in group)
                 found.append((doubts, -promise, tuple(ones[i] for i in group)))
         return [group for _, _, group in sorted(found, key=lambda rated: rated[:2])]
+
+    def _clash(self, group: Sequence[Behaviour]) -> bool:
+        """Whether one of them fails a check that the student passed, and in which the others do nothing."""
+        for one in group:
+            failed = self._failed_bits(one)
+            for other in group:
+                if failed and other is not one:
+                    failed &= self._idle_bits(other)
+            if failed:
+                return True
+        return False
+
+    def _failed_bits(self, one: Behaviour) -> int:
+        """The checks that the student passed and it fails, as bits."""
+        if one not in self.fails:
+            self.fails[one] = sum(self._is_ruled_out_by(c, one) << bit for bit, c in enumerate(self.passed))
+        return self.fails[one]
+
+    def _idle_bits(self, one: Behaviour) -> int:
+        """The checks that the student passed and in which it is like a right answer, as bits."""
+        if one not in self.idles:
+            self.idles[one] = sum(one.is_idle(check.name) << bit for bit, check in enumerate(self.passed))
+        return self.idles[one]
 
     def _triples(self, effects: Sequence[Effect], apart: int) -> Iterator[tuple[int, int, int]]:
         """The groups of three without any doubt, by their places in `effects`.
@@ -630,7 +695,7 @@ class Search:
                 yield i, j, lowest.bit_length() - 1
                 thirds ^= lowest
 
-    def _doubts(self, effects: Iterable[Effect], apart: int) -> int:
+    def _doubts(self, effects: Iterable[Effect], apart: int = 0) -> int:
         """In how many failed checks none of them acts, or a single one, and the student does something else."""
         once = more = alike = 0
         for effect in effects:

@@ -2,8 +2,9 @@
 
 Two answers are equal here if they fail the same checks for the same reasons, errors come from lines that compute the
 same, and all that the checks saw of them is the same: shapes, dtypes, errors, and values up to rounding. Of the values,
-only a few sums are kept, so that a verdict stays small. Their weights are fixed, but an answer cannot gain anything by
-agreeing in them: it would share the words that another wrong answer gets, and no points depend on that.
+only a few sums are kept, so that a verdict stays small. Their weights are fixed, but to agree in them on unknown
+inputs, an answer must compute what the other one does. Then it shares its words, and the price that an instructor may
+have given it.
 
 The inputs must be the same ones. Those of another seed give other values, and so another fingerprint.
 """

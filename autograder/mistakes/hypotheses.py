@@ -49,9 +49,14 @@ class Hypothesis:
     def ids(self) -> tuple[str, ...]:
         return tuple(mistake.id for mistake in self.mistakes)
 
+    @property
+    def name(self) -> str:
+        """What stands for its file."""
+        return f"{self.exercise}/{'+'.join(self.ids)}"
+
     def local(self) -> Local:
         """An answer with these mistakes, behind the interface of a submission."""
-        return Local(banks.namespace_of(f"{self.exercise}/{'+'.join(self.ids)}", self.beside, self.source), self.source)
+        return Local(banks.namespace_of(self.name, self.beside, self.source), self.source)
 
 
 def right(bank: Bank) -> Hypothesis:
@@ -80,10 +85,11 @@ def composed(right: Hypothesis, *mistakes: Mistake) -> Hypothesis | None:
         try:
             for mistake in order:
                 source = banks.edited(source, mistake.edits or {}, mistake.id)
-            banks.compiled(source, "<composed>")
+            made = Hypothesis(right.exercise, mistakes, source, right.beside)
+            banks.compiled(source, banks.file_of(made.name))
         except (BankError, SyntaxError):
             continue
-        return Hypothesis(right.exercise, mistakes, source, right.beside)
+        return made
     return None
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load as tensors_from_bytes
 
 from ..checks.proxies import Counts, Transcript
@@ -40,6 +41,10 @@ LENGTH = struct.Struct("!I")  # of the JSON at the beginning of a content
 COUNTS = "counts of what chance did"  # the key of a dict that stands for Counts
 PLAIN = (torch.Tensor, torch.dtype, bool, int, float, str, type(None))  # types that the wire carries
 UNUSABLE = (sqlite3.Error, UnicodeDecodeError)  # the latter, if SQLite quotes what it found and it is no text
+UNDECODABLE = (  # what decoding raises of a content that `encoded` did not make
+    *(struct.error, wire.WireError, SafetensorError, RecursionError, MemoryError),
+    *(ValueError, TypeError, LookupError, AttributeError, RuntimeError),
+)
 TABLES = """
 CREATE TABLE IF NOT EXISTS seen (of BLOB PRIMARY KEY, content BLOB) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS contents (hash BLOB PRIMARY KEY, content BLOB);
@@ -116,7 +121,10 @@ class Learnt:
         if digest not in self.read:
             if not isinstance(content, bytes) or hashed(content) != digest:
                 return None
-            self.read[digest] = decoded(content)
+            try:
+                self.read[digest] = decoded(content)
+            except UNDECODABLE:  # written by something else: what this check sees is found out again
+                return None
         return self.read[digest]
 
     def put(self, hypothesis: Hypothesis, check: str, seen: Observation) -> None:
@@ -172,15 +180,24 @@ def encoded(seen: Observation) -> bytes:
 
 
 def decoded(content: bytes) -> Observation:
-    """The Observation that `encoded` made this of."""
+    """The Observation that `encoded` made this of. Raises one of UNDECODABLE if it made it of none."""
     (length,) = LENGTH.unpack_from(content)
     start, end = LENGTH.size, LENGTH.size + length
     message = json.loads(content[start:end])
     by_name = tensors_from_bytes(content[end:]) if content[end:] else {}
     entries = wire.unpack(message["seen"], [by_name[str(number)] for number in range(len(by_name))])
-    return Observation(
-        message["failed"], Transcript([_original(entry) for entry in entries]), message["reason"], message["line"]
-    )
+    failed, reason, line = message["failed"], message["reason"], message["line"]
+    seen = [_original(entry) for entry in entries]
+    if [*map(type, (failed, reason, line))] != [bool, str, str] or not all(map(_is_entry, seen)):
+        raise ValueError("it is no observation")
+    return Observation(failed, Transcript(seen), reason, line)
+
+
+def _is_entry(value: Any) -> bool:
+    """Whether it may be an entry of a transcript: its kind, then what was seen; of an error, its type and message."""
+    if not isinstance(value, tuple) or not value or not isinstance(value[0], str):
+        return False
+    return value[0] != "error" or (len(value) > 2 and isinstance(value[1], str))
 
 
 def _plain(value: Any) -> Any:

@@ -173,7 +173,7 @@ class GradeInSandbox(NbGraderPreprocessor):
             if graded is None or len(graded.cells) != len(cells):
                 graded = self._graded(cells, assignment, seed)
                 results.put(key, graded)
-        graded = replace(graded, verdict=graded.verdict.credited(options.credit(self.config)))
+        graded = replace(graded, verdict=results.names.credited(graded.verdict, options.credit(self.config)))
         resources["autograder"] = graded.verdict
         resources["autograder_answers"] = answers_of(cells)
         resources["autograder_unanswered"] = unanswered(cells, assignment, results.released(assignment.name))

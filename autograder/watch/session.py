@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from .. import course
 from ..errors import Unreadable, UsageError
-from ..grading import start
+from ..grading import credit, start
 from ..report.outcome_text import points_by_hand
 from ..verdict import STOPPED, Check, Diagnosis, Graded, Outcome, Verdict
 from . import changes, screen
@@ -97,6 +97,7 @@ class Watch:
         self.named: dict[str, Outcome] = {}  # the latest outcome of each exercise whose mistakes were looked for
         self.learnt = False
         self.state = screen.State(path)
+        self.credit = credit.of_course(course.root())
 
     def look(self) -> bool:
         """Look whether the file has changed, and if so grade what the change concerns; returns whether it did."""
@@ -211,6 +212,7 @@ class Watch:
 
     def _put(self, verdict: Verdict | None, edited: set[str], note: str, warning: str = "") -> None:
         """Make the state that shows a verdict."""
+        verdict = verdict and verdict.credited(self.credit)
         name = screen.next_exercise(verdict, edited, self.state.next) if verdict else None
         hints = course.hints_of(name) if name else []
         outcome = verdict.exercise(name) if verdict else None

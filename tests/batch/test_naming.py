@@ -11,6 +11,7 @@ from autograder.errors import CourseError, UsageError
 from autograder.grading import names
 from autograder.grading.names import Name
 from autograder.grading.store import Store, course_parts
+from autograder.verdict import CHECKS, PRICES, Outcome, Verdict
 
 DOUBLE = """def moving_average(x, window):
     # by Wanda Secret
@@ -82,7 +83,23 @@ def test_from_a_group_to_the_feedback(tmp_path, monkeypatch, other_course):
     assert told in report and "4 students" in report and "<b>multiply" not in report
 
     assert id in naming.rename(place, id, "Shorter.")
-    assert [one.says for one in names.read(place)] == ["Shorter."]
+    assert [(one.says, one.price) for one in names.read(place)] == [("Shorter.", None)]
+    with pytest.raises(UsageError, match="cannot cost more"):
+        naming.rename(place, id, SAYS, 1000)
+    code, out, said = autograder(place, "name", id, SAYS, "--price", "1")
+    assert code == 0 and "`autograder grade 01` gives the scores" in out, said
+    assert f"{id}  −1: {SAYS}" in naming.listing(place)
+    before = Store(place).latest_of(NAME, "zoe")[0].exercise("moving_average")
+    config = place / "nbgrader_config.py"
+    config.write_text(f'{config.read_text()}\nc.Exercises.credit = "prices"\n')
+    code, out, said = autograder(place, "grade", "01", "--jobs", "1", "--dry-run")
+    assert code == 0 and "zoe" in out, said
+    code, out, said = autograder(place, "grade", "01", "--jobs", "1")
+    assert code == 0 and "0 graded" in out, (out, said)
+    now = Store(place).latest_of(NAME, "zoe")[0].exercise("moving_average")
+    assert now.by_checks == before.score < now.score == now.max_score - 1
+    yves = Store(place).latest_of(NAME, "yves")[0].exercise("moving_average")
+    assert yves.score == yves.by_checks, "another group"
     assert "no name any more" in naming.remove(place, id) and names.read(place) == []
     with pytest.raises(UsageError, match="There is no name"):
         naming.remove(place, id)
@@ -94,7 +111,7 @@ def test_from_a_group_to_the_feedback(tmp_path, monkeypatch, other_course):
 
 
 def test_the_file_is_read_as_it_was_written(tmp_path):
-    given = [Name(ID, "It is wrong.", CODE), Name("b-0123ab", "So is this: 'é' \u2028.", (("", "y"),))]
+    given = [Name(ID, "It is wrong.", CODE, 1.5), Name("b-0123ab", "So is this: 'é' \u2028.", (("", "y"),))]
     (tmp_path / names.FILE).write_text(names.text_of(given), encoding="utf-8")
     read = names.read(tmp_path)
     assert read[0].says == "So is this: 'é' ." and read[1] == given[0]
@@ -110,6 +127,8 @@ def test_the_file_is_read_as_it_was_written(tmp_path):
         f'{{"{ID}": 1}}',
         f'{{"{ID}": {{"says": 1, "code": []}}}}',
         f'{{"{ID}": {{"says": "x"}}}}',
+        f'{{"{ID}": {{"says": "x", "code": [], "price": "2"}}}}',
+        f'{{"{ID}": {{"says": "x", "code": [], "price": true}}}}',
     ],
 )
 def test_a_broken_file_is_one_sentence(tmp_path, text):
@@ -130,3 +149,21 @@ def test_a_sentence_has_bounds(text, problem):
     with pytest.raises(UsageError, match=problem):
         names.sentence(text)
     assert names.sentence(" two\n lines\x1b ") == "two lines\N{REPLACEMENT CHARACTER}"
+
+
+@pytest.mark.parametrize("price", [0, -1, float("nan"), float("inf")])
+def test_a_price_is_a_number_of_points(price):
+    with pytest.raises(UsageError, match="should be above 0"):
+        names.price(price)
+    assert names.price(None) is None and names.price(2) == 2.0
+
+
+def test_without_prices_a_price_gives_nothing():
+    outcome = Outcome("moving_average", 1.0, 4.0, "graded", fingerprint='{"a": ["f", 0.1, 1, 2, 3, 4]}')
+    verdict, name = Verdict("", [outcome], 1), Name(ID, SAYS, CODE, 1.0)
+    given = names.Names([name], lambda name, seed: [outcome])
+    assert given.credited(verdict, CHECKS).score == 1.0 and given.credited(verdict, PRICES).score == 3.0
+    (told,) = given.told(verdict).exercises[0].diagnosis
+    assert told.price == 0.25
+    free = names.Names([Name(ID, SAYS, CODE)], lambda name, seed: [outcome])
+    assert free.credited(verdict, PRICES).score == 1.0 and free.told(verdict).exercises[0].diagnosis[0].price == 1

@@ -131,6 +131,28 @@ def test_what_an_exercise_stands_on_is_found_by_one_child(grader, inverted, fork
     assert len(forks) == 1
 
 
+def test_what_follows_from_a_base_is_paid_at_the_base(grader, inverted, tmp_path):
+    verdict = graded_alone(grader, inverted, tmp_path, "causal_mask", "masked_weights", "CausalAttention")
+    base, *others = verdict.exercises
+    assert 0 < base.by_prices < base.max_score
+    assert [one.by_prices for one in others] == [one.max_score for one in others]
+    assert all(one.score < one.max_score for one in others)
+
+
+@pytest.mark.parametrize("base", [INVERTED, "def causal_mask(t, device=None):\n    return torch.rand(t, t) < 0.6\n"])
+def test_what_does_right_only_beside_a_solution_is_paid_itself(grader, inverted, tmp_path, base):
+    """Without one, it does not do what a right answer does on such a base; or nobody knows what the base does."""
+    cell_of(inverted, "causal_mask-solution")["source"] = base
+    right = "".join(cell_of(inverted, "masked_weights-solution")["source"])
+    if base is INVERTED:
+        waits = "    if not causal_mask(2)[0, 0]:\n        return query @ key.transpose(-2, -1)\n"
+        head, body = right.split(":\n", 1)
+        cell_of(inverted, "masked_weights-solution")["source"] = f"{head}:\n{waits}{body}"
+    verdict = graded_alone(grader, inverted, tmp_path, "causal_mask", "masked_weights")
+    outcome = verdict.exercise("masked_weights")
+    assert outcome.diagnosis[0].id == "stands-on-causal_mask" and outcome.by_prices == 0
+
+
 def test_a_fresh_child_finds_the_same_where_something_may_be_kept(grader, inverted, forks, tmp_path):
     """A cached mask would still be the wrong one."""
     cell = cell_of(inverted, "masked_weights-solution")

@@ -5,6 +5,7 @@ import pytest
 from autograder.checks.proxies import Transcript
 from autograder.checks.runner import Graders
 from autograder.mistakes.bank import bank
+from autograder.mistakes.diagnosis import Odds, Search
 from autograder.mistakes.hypotheses import Behaviours, composed, right, without_numbers
 
 BANK = bank("attention")
@@ -59,3 +60,19 @@ def test_reasons_are_compared_without_their_numbers():
     one = without_numbers("57% of the values are wrong, by less than 1%. The loss of step 3 should not be 3.1e-07.")
     other = without_numbers("9% of the values are wrong, by less than 1%. The loss of step 12 should not be -1.2.")
     assert one == other and "values are wrong" in one
+
+
+def test_only_what_may_stand_in_its_place_is_run_to_prove_a_name(monkeypatch):
+    """To run all mistakes in the place of each finds the same names."""
+    of, graders = bank("softmax"), Graders()
+    pair = composed(right(of), of["divided-by-max"], of["weights-detached"])
+    run = graders.run("softmax", pair.local(), 1)
+    behaviours = Behaviours(of, graders, 1)
+    found = []
+    for every in (False, True):
+        if every:
+            monkeypatch.setattr(Search, "_replacements", lambda self, candidates, others, is_alike: candidates)
+        search = Search(run, behaviours, Odds())
+        found.append(({mistake.id for mistake in search.mistakes()}, len(search.tried)))
+    (names, few), (same, many) = found
+    assert names == same == set(pair.ids) and few < many

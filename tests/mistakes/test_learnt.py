@@ -181,6 +181,30 @@ def test_a_damaged_file_costs_only_time(graders, full, damage):
     assert diagnosed(graders, WRONG, full) == without
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff" * 9,
+        b"\0\0\0\2[]",
+        b"\0\0\0\2{}not tensors",
+        b'\0\0\0\x35{"failed": 1, "reason": "", "line": "", "seen": [[]]}',
+        encoded(Observation(True, Transcript([("error", "ValueError")]), "", "")),
+        encoded(Observation(True, Transcript([(1, 2)]), "", "")),
+    ],
+)
+def test_a_row_that_cannot_be_decoded_costs_only_time(graders, full, content):
+    """Its hash is right: somebody wrote it who may write there."""
+    without = diagnosed(graders, WRONG)
+    (path,) = files(full)
+    with sqlite3.connect(path) as file:
+        file.execute("INSERT INTO contents VALUES (?, ?)", (learnt.hashed(content), content))
+        file.execute("UPDATE seen SET content = ?", (learnt.hashed(content),))
+    file.close()
+    assert diagnosed(graders, WRONG, full) == without
+    assert diagnosed(graders, WRONG, full) == without
+
+
 def test_a_file_that_is_no_database_is_begun_anew(graders, full):
     overwritten(files(full)[0])
     assert full.of("attention", SEED).file is None  # this process finds that out
