@@ -399,11 +399,11 @@ def check(options):
 
 def checked(options):
     """Yield the verdict on each file: from a watch that runs, as long as it answers, else from a sandbox of its own."""
-    from .grading import start
+    from .grading import seeds, start
     from .watch import service
 
     where = device(options), options.sandbox
-    seed = start.new_seed() if options.seed is None else options.seed
+    seed = seeds.new_seed() if options.seed is None else options.seed
     grader = None
     with contextlib.ExitStack() as stack:
         for path in options.paths:
@@ -609,13 +609,13 @@ def name_check(options):
     if options.exercise:
         course.find_exercise(options.exercise)
     refuse_without_sandbox(options)
-    from .grading import start
+    from .grading import seeds, start
 
     with start.started_grader(device(options), options.sandbox) as grader:
         from .mistakes import name_check as names
 
         answers = names.answers_in(Path(options.folder), options.exercise)
-        seed = start.new_seed() if options.seed is None else options.seed
+        seed = seeds.new_seed() if options.seed is None else options.seed
         judged = []
         for answer in (bar := progress("checking", answers)):
             wanted = course.exercises()[answer.exercise]

@@ -229,7 +229,7 @@ def _graded(assignments):
 
 
 def _trials(grader, assignment):
-    from ..grading.start import new_seed
+    from ..grading.seeds import new_seed
     from ..nbgrader import points
     from ..nbgrader.runs import NbgraderCourse
 

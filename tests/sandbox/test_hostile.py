@@ -14,7 +14,8 @@ from conftest import ROOT, hand_in
 from autograder import course
 from autograder.batch import pool
 from autograder.batch import run as batch
-from autograder.grading.grader import Grader, new_seed
+from autograder.grading.grader import Grader
+from autograder.grading.seeds import new_seed
 from autograder.grading.store import Store
 from autograder.sandbox import child as talk
 from autograder.sandbox.jail import Limits
