@@ -7,16 +7,32 @@ STAMP := $(VENV)/.ready
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test quick build matrix mutants seeds odd hostile fuzz kill-test postgresql pictures clean
+.PHONY: setup demo test quick lowest costs build matrix mutants seeds odd hostile fuzz kill-test postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
 
-# one worker more than processors, since tests wait for other processes, too; the tests of a file stay together, since
-# they share what is costly to make
+# one worker more than processors, since tests wait for other processes, too; tests/support/spreading.py says what stays
+# together and what comes first
 WORKERS = $$(($$(nproc) + 1))
 test: setup
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=20
+
+# the same, with the CPU seconds of each file and of the dearest tests; or FILES="tests/test_check.py …"
+costs: setup
+	PYTHONPATH=tests/support $(BIN)/python -m pytest -p costs -n $(WORKERS) $(FILES)
+
+# everything with the lowest versions that pyproject.toml promises, in an environment of its own (Python 3.11)
+LOWEST := .venv-lowest
+lowest: packages $(LOWEST)/.ready
+	PATH=$(CURDIR)/$(LOWEST)/bin:$$PATH $(LOWEST)/bin/python -m pytest -n $(WORKERS)
+
+$(LOWEST)/.ready: lowest.lock pyproject.toml
+	rm -rf $(LOWEST)
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python $(LOCKED) --requirement lowest.lock
+	$(LOWEST)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
 
 # what takes about a minute, and needs no sandbox, nbgrader, cluster or browser; EXERCISE=name: with all of that exercise
 QUICK := tests/test_imports.py tests/checks/test_runner.py tests/checks/test_source_text.py tests/submission \
@@ -83,7 +99,7 @@ LOCKED := -m pip install --quiet --no-deps --only-binary :all: --require-hashes
 CPU_TORCH := $(LOCKED) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) --requirement torch-cpu.lock
 
 # made again when the pinned packages change; an environment that broke half-way has no stamp and is made again too
-$(STAMP): $(wildcard *.lock) pyproject.toml
+$(STAMP): $(filter-out lowest.lock,$(wildcard *.lock)) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
 	  echo "Python 3.11, 3.12 or 3.13 is needed, and $(PYTHON) is none of them: name one, as in make demo PYTHON=python3.12" >&2; \
 	  exit 1; }
@@ -100,8 +116,8 @@ $(STAMP): $(wildcard *.lock) pyproject.toml
 # what apt is asked for where it is missing: bubblewrap, without which grading refuses to start, and for the tests a
 # PostgreSQL server and a browser, without which some are skipped; they start their own server, so Debian's package
 # shall not make one
-test postgresql: SERVER = postgresql
-test pictures: BROWSER = chromium chromium-driver
+test costs lowest postgresql: SERVER = postgresql
+test costs lowest pictures: BROWSER = chromium chromium-driver
 .PHONY: packages
 packages:
 	@root=$$([ "$$(id -u)" = 0 ] || echo sudo -n); missing=; \
@@ -120,4 +136,4 @@ packages:
 	done
 
 clean:
-	rm -rf $(VENV) demo_course reports feedback autograded .autograder gradebook.db
+	rm -rf $(VENV) $(LOWEST) demo_course reports feedback autograded .autograder gradebook.db
