@@ -151,6 +151,13 @@ def test_the_diagnostician_keeps_a_bounded_number_of_banks(graders, monkeypatch)
     assert list(diagnostician.known) == [("attention", 2)]
 
 
+def test_a_mistake_that_gets_full_marks_is_told_in_a_sentence(graders):
+    run = graders.run("causal_mask", Local(runpy.run_path(str(an_honest_one("causal_mask")))), 1)
+    with pytest.raises(AssertionError, match=r"^causal_mask: slip gets full marks \(\d.* points\): a check is missing"):
+        must_lose_points(run, "slip")
+    assert named_otherwise(run, "slip", []).startswith("causal_mask: slip is named nothing. It fails ")
+
+
 # --- right answers, and none ----------------------------------------------------------------------
 
 

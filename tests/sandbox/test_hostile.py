@@ -133,7 +133,7 @@ def test_a_batch_ends_and_honest_work_between_attackers_gets_its_points(world, t
     assert sorted(verdicts) == who
     for student, verdict in verdicts.items():
         assert verdict.full == student.endswith("honest"), verdict
-    assert took < Limits().call + 120, "the rest is for a machine with much else to do"
+    assert took < Limits().submission, "an attacker had all the time of a submission, and not that of a call"
 
 
 def test_every_attack_shows_that_it_ran():
