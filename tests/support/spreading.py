@@ -11,8 +11,21 @@ from xdist.scheduler import LoadScopeScheduling
 
 EXERCISES = {path.parent.name for path in (ROOT / "autograder" / "exercises").glob("*/checks.py")}
 
-# files of more than a minute of CPU, as `make costs` shows them; those that mostly wait for something come first, too
-DEAREST = ()
+# the files with the most CPU seconds, as `make costs` shows them, and those that have long to wait: they begin first
+DEAREST = (
+    "tests/sandbox/test_hostile.py",  # 210
+    "tests/nbgrader/test_nbgrader.py",  # 180
+    "tests/batch/test_kills.py",
+    "tests/batch/test_cluster.py",  # 100
+    "tests/test_check.py",  # 80
+    "tests/exercises/test_release.py",
+    "tests/test_types.py",
+    "tests/nbgrader/test_postgres.py",
+    "tests/nbgrader/test_silence.py",
+    "tests/sandbox/test_installed.py",
+    "tests/grading/test_fuzz.py",
+    "tests/test_demo.py",  # 50
+)
 
 
 def scope_of(nodeid):
