@@ -76,17 +76,23 @@ def test_the_lowest_versions_are_those_that_are_promised():
             assert Version(version) == Version(low), str(requirement)
 
 
+def is_lowest():
+    """Whether this is the environment of `make lowest`."""
+    from importlib import metadata
+
+    return metadata.version("torch").split("+")[0] == pinned([LOWEST], PYTHONS[0])["torch"]
+
+
 def test_the_packages_of_this_environment_are_among_those_pinned():
     """What the tests run with is what is pinned, so that a pin is never one that nobody has tried."""
     from importlib import metadata
 
-    python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    lowest = pinned([LOWEST], PYTHONS[0])
-    versions = lowest if metadata.version("torch") == lowest["torch"] else pinned(LOCKS[:3], python)
+    versions = pinned([LOWEST] if is_lowest() else LOCKS[:3], f"{sys.version_info.major}.{sys.version_info.minor}")
     for name, version in versions.items():
         assert metadata.version(name).split("+")[0] == version.split("+")[0], name
 
 
+@pytest.mark.skipif(is_lowest(), reason="an older package needs others than those that Gradescope gets")
 def test_gradescope_gets_what_its_packages_need_and_nothing_of_jupyterlab():
     from importlib import metadata
 
