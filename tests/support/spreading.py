@@ -15,9 +15,9 @@ EXERCISES = {path.parent.name for path in (ROOT / "autograder" / "exercises").gl
 DEAREST = (
     "tests/sandbox/test_hostile.py",  # 210
     "tests/nbgrader/test_nbgrader.py",  # 180
-    "tests/batch/test_kills.py",
+    "tests/batch/test_kills.py",  # 100
     "tests/batch/test_cluster.py",  # 100
-    "tests/test_check.py",  # 80
+    "tests/test_check.py",  # 70
     "tests/exercises/test_release.py",
     "tests/test_types.py",
     "tests/nbgrader/test_postgres.py",
