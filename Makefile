@@ -7,27 +7,57 @@ STAMP := $(VENV)/.ready
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test quick build matrix mutants seeds odd hostile fuzz kill-test postgresql pictures clean
+.PHONY: setup demo test quick lowest costs build matrix mutants seeds odd hostile fuzz kill-test postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
 
-# one worker more than processors, since tests wait for other processes, too; the tests of a file stay together, since
-# they share what is costly to make
+# one worker more than processors, since tests wait for other processes, too; tests/support/spreading.py says what stays
+# together and what comes first
 WORKERS = $$(($$(nproc) + 1))
 test: setup
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=20
 
-# what takes about a minute, and needs no sandbox, nbgrader, cluster or browser; EXERCISE=name: with all of that exercise
-QUICK := tests/test_imports.py tests/checks/test_runner.py tests/checks/test_source_text.py tests/submission \
-  tests/sandbox/test_replies.py tests/grading/test_store.py tests/nbgrader/test_points.py \
+# the same, with the CPU seconds of each file and of the dearest tests; or FILES="tests/test_check.py …"
+costs: setup
+	PYTHONPATH=tests/support $(BIN)/python -m pytest -p costs -n $(WORKERS) $(FILES)
+
+# everything with the lowest versions that pyproject.toml promises, in an environment of its own (Python 3.11)
+LOWEST := .venv-lowest
+lowest: packages $(LOWEST)/.ready
+	PATH=$(CURDIR)/$(LOWEST)/bin:$$PATH $(LOWEST)/bin/python -m pytest -n $(WORKERS)
+
+$(LOWEST)/.ready: lowest.lock pyproject.toml
+	rm -rf $(LOWEST)
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python $(LOCKED) --requirement lowest.lock
+	$(LOWEST)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+# About a minute: style, and some tests of every part; EXERCISE=name: with all of that exercise. It leaves out the attacks
+# and the walls between processes (tests/hostile, most of tests/sandbox), fuzzing, kills, clusters, PostgreSQL, browsers,
+# nbgrader's commands, kernels, whole weeks and demos, types, lessons that are run, and all exercises but one: `make test`.
+QUICK := tests/test_imports.py tests/test_outside.py tests/test_new.py::test_a_name_that_cannot_be_is_refused \
+  tests/test_demo.py::test_a_student_file_is_read tests/test_demo.py::test_every_expected_mistake_is_in_the_bank \
+  tests/submission tests/checks/test_runner.py tests/checks/test_source_text.py \
+  tests/mistakes/test_bank.py tests/mistakes/test_evidence.py \
+  tests/sandbox/test_replies.py $(addprefix tests/sandbox/test_sandbox.py::test_it_,computes may_not) \
+  tests/sandbox/test_sandbox.py::test_an_endless_loop_is_interrupted_at_a_line_that_is_told_and_the_next_cell_runs \
+  tests/grading/test_store.py tests/grading/test_grader.py::test_feedback_gets_the_outputs \
+  tests/report/test_outcome_text.py tests/report/test_formulas.py \
+  tests/nbgrader/test_points.py tests/nbgrader/test_safe_markdown.py \
+  tests/batch/test_naming.py tests/batch/test_run.py tests/lms/test_roster_and_exports.py \
+  tests/watch/test_changes.py tests/watch/test_screen.py \
+  tests/lessons/test_all_lessons.py::test_the_rules_and_the_drawing_are_the_same_in_each \
   tests/exercises/test_originals.py $(wildcard tests/exercises/test_reference*.py)
-quick: $(STAMP)
+DEAR := tests/grading/test_store.py::test_results_with_wrong_types tests/batch/test_naming.py::test_from_a_group \
+  tests/grading/test_store.py::test_latest_verdicts_with_wrong_types
+ONE := $(or $(EXERCISE),causal_mask)
+quick: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest $(QUICK)
-	$(BIN)/python -m pytest tests/exercises/test_exercises.py \
-	  -k "$(if $(EXERCISE),$(EXERCISE)] or $(EXERCISE)- or $(EXERCISE)/,causal_mask] or causal_mask- or causal_mask/)"
+	$(BIN)/python -m pytest -n $$(nproc) $(QUICK) $(addprefix --deselect=,$(DEAR))
+	$(BIN)/python -m pytest tests/exercises/test_exercises.py -k "$(ONE)] or $(ONE)- or $(ONE)/"
 
 setup: $(STAMP) packages
 
@@ -83,7 +113,7 @@ LOCKED := -m pip install --quiet --no-deps --only-binary :all: --require-hashes
 CPU_TORCH := $(LOCKED) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) --requirement torch-cpu.lock
 
 # made again when the pinned packages change; an environment that broke half-way has no stamp and is made again too
-$(STAMP): $(wildcard *.lock) pyproject.toml
+$(STAMP): $(filter-out lowest.lock,$(wildcard *.lock)) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
 	  echo "Python 3.11, 3.12 or 3.13 is needed, and $(PYTHON) is none of them: name one, as in make demo PYTHON=python3.12" >&2; \
 	  exit 1; }
@@ -100,8 +130,8 @@ $(STAMP): $(wildcard *.lock) pyproject.toml
 # what apt is asked for where it is missing: bubblewrap, without which grading refuses to start, and for the tests a
 # PostgreSQL server and a browser, without which some are skipped; they start their own server, so Debian's package
 # shall not make one
-test postgresql: SERVER = postgresql
-test pictures: BROWSER = chromium chromium-driver
+test costs lowest postgresql: SERVER = postgresql
+test costs lowest pictures: BROWSER = chromium chromium-driver
 .PHONY: packages
 packages:
 	@root=$$([ "$$(id -u)" = 0 ] || echo sudo -n); missing=; \
@@ -120,4 +150,4 @@ packages:
 	done
 
 clean:
-	rm -rf $(VENV) demo_course reports feedback autograded .autograder gradebook.db
+	rm -rf $(VENV) $(LOWEST) demo_course reports feedback autograded .autograder gradebook.db

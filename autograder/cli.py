@@ -403,11 +403,11 @@ def check(options):
 def checked(options):
     """Yield the verdict on each file: from a watch that runs, as long as it answers, else from a sandbox of its own."""
     from . import course
-    from .grading import credit, start
+    from .grading import credit, seeds, start
     from .watch import service
 
     where, scored_by = (device(options), options.sandbox), credit.of_course(course.root())
-    seed = start.new_seed() if options.seed is None else options.seed
+    seed = seeds.new_seed() if options.seed is None else options.seed
     grader = None
     with contextlib.ExitStack() as stack:
         for path in options.paths:
@@ -616,13 +616,13 @@ def name_check(options):
     if options.exercise:
         course.find_exercise(options.exercise)
     refuse_without_sandbox(options)
-    from .grading import start
+    from .grading import seeds, start
 
     with start.started_grader(device(options), options.sandbox) as grader:
         from .mistakes import name_check as names
 
         answers = names.answers_in(Path(options.folder), options.exercise)
-        seed = start.new_seed() if options.seed is None else options.seed
+        seed = seeds.new_seed() if options.seed is None else options.seed
         judged = []
         for answer in (bar := progress("checking", answers)):
             wanted = course.exercises()[answer.exercise]

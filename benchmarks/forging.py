@@ -29,7 +29,8 @@ import stock_nbgrader  # noqa: E402
 from conftest import ASSIGNMENT, cell_of, load  # noqa: E402
 from nbgrader.api import Gradebook  # noqa: E402
 
-from autograder.grading.grader import Grader, new_seed  # noqa: E402
+from autograder.grading.grader import Grader  # noqa: E402
+from autograder.grading.seeds import new_seed  # noqa: E402
 
 PAGE = ROOT / "docs" / "comparison.md"
 SOLUTION = ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"

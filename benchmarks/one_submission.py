@@ -23,7 +23,8 @@ from autograder import course
 from autograder.checks.runner import Graders
 from autograder.demo import run
 from autograder.exercises import reference
-from autograder.grading.grader import Grader, Workspace, new_seed
+from autograder.grading.grader import Grader, Workspace
+from autograder.grading.seeds import new_seed
 from autograder.sandbox import child as talk
 from autograder.sandbox import parent as warm
 from autograder.sandbox.inside import wire

@@ -1,5 +1,6 @@
 """What several test files use: one warm sandbox, one grader, the course's folders."""
 
+import contextlib
 import json
 import os
 import sys
@@ -15,6 +16,20 @@ os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["
 os.environ["OMP_NUM_THREADS"] = "1"
 
 
+def pytest_collection_modifyitems(items):
+    """What belongs together is run together, and the dearest first, whether there are workers or not."""
+    from spreading import order_of
+
+    items.sort(key=lambda item: order_of(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from spreading import ByScope
+
+    return ByScope(config, log)
+
+
 @pytest.fixture(scope="session")
 def grader():
     """A Grader with one warm sandbox, as `autograder check` uses it."""
@@ -22,6 +37,53 @@ def grader():
 
     with Grader() as grader:
         yield grader
+
+
+@pytest.fixture(scope="session")
+def graders():
+    """The checks of all exercises, for answers in this process."""
+    from autograder.checks.runner import Graders
+
+    return Graders()
+
+
+@pytest.fixture(scope="session")
+def diagnostician(graders):
+    from autograder.mistakes.diagnosis import Diagnostician
+
+    return Diagnostician(graders)
+
+
+@pytest.fixture(scope="session")
+def runs(graders, diagnostician):
+    """The run of a mistake, made once per seed; the diagnostician knows it as well, and need not make it again.
+
+    So it is with the answers to what the failed checks ask of a right one: they are fetched ahead, as from a sandbox.
+    Only the runs of one exercise are kept: its tests follow one another, see `spreading.order_of`.
+    """
+    from autograder.mistakes.bank import bank
+    from autograder.sandbox.inside import wire
+
+    known = {}
+
+    def run(exercise, id, seed):
+        if known and next(iter(known))[0] != exercise:
+            known.clear()
+        if (exercise, id, seed) not in known:
+            mistake = bank(exercise)[id]
+            made = known[exercise, id, seed] = graders.run(exercise, mistake.local(), seed)
+            behaviours = diagnostician._behaviours(exercise, seed)
+            known_as = behaviours.of([mistake])
+            known_as.note(made)
+            for check in made.failed():
+                questions = behaviours.questions(check.name)
+                with contextlib.suppress(wire.WireError):  # of what is too large to be sent there are none
+                    answers = [made.transport.ask(*request) for request in questions.asked.requests]
+                    known_as.answered[check.name] = questions.compared(answers)
+                    made.answers[check.name] = answers
+        return known[exercise, id, seed]
+
+    return run
 
 
 @pytest.fixture(scope="session")

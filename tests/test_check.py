@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 
+import one_process
 import pytest
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in
 
@@ -21,6 +22,19 @@ def autograder(*arguments, **options):
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, **options)
     assert "Traceback" not in done.stdout + done.stderr
     return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def check(grader, capsys):
+    """Runs `autograder check` in this process, with the sandbox of the other tests: (exit code, stdout, stderr)."""
+    with one_process.kit(grader) as run:
+
+        def check(*arguments):
+            capsys.readouterr()
+            code = run(ROOT, "check", *arguments)
+            return code, *capsys.readouterr()
+
+        yield check
 
 
 BAD = {"empty": b"", "not UTF-8": b"\xff\xfe", "no cells": b"{}", "a syntax error": b"def f(:\n"}
@@ -80,11 +94,11 @@ def test_the_format_is_the_designs(checked):
                 assert exercise["score"] == sum(c["points"] for c in exercise["checks"] if c["passed"])
 
 
-def test_the_solutions_get_full_marks(checked):
+def test_the_solutions_get_full_marks(checked, check):
     for exercise in checked["solution"]["exercises"]:
         assert exercise["status"] == "graded" and exercise["score"] == exercise["max_score"]
         assert all(c["passed"] for c in exercise["checks"])
-    assert autograder("check", SOLUTION)[0] == 0
+    assert check(SOLUTION)[0] == 0
 
 
 def test_the_release_gets_what_it_deserves(checked):
@@ -98,7 +112,7 @@ def test_the_release_gets_what_it_deserves(checked):
         assert any(original in d["id"] for d in by_name[name]["diagnosis"]), by_name[name]["diagnosis"]
 
 
-def test_a_skeleton_is_not_started_until_it_is_written_on(tmp_path):
+def test_a_skeleton_is_not_started_until_it_is_written_on(check, tmp_path):
     """GroupedQueryAttention comes with most of its constructor; it computes nothing, so there is nothing to name."""
     modern = "08_modern_block"
     released, begun = ROOT / "release" / modern / f"{modern}.ipynb", tmp_path / f"{modern}.ipynb"
@@ -106,17 +120,17 @@ def test_a_skeleton_is_not_started_until_it_is_written_on(tmp_path):
     (cell,) = [cell for cell in notebook["cells"] if "class GroupedQueryAttention" in "".join(cell["source"][:1])]
     cell["source"][-1] = "        b, t, _ = x.shape\n" + cell["source"][-1]
     begun.write_text(json.dumps(notebook), encoding="utf-8")
-    _, out, _ = autograder("check", released, begun, "--exercise", "GroupedQueryAttention", "--format", "json")
+    _, out, _ = check(released, begun, "--exercise", "GroupedQueryAttention", "--format", "json")
     (fresh,), (written,) = (json.loads(line)["exercises"] for line in out.splitlines())
     assert fresh["not_started"] and fresh["diagnosis"] == [] and not written["not_started"]
 
 
-def test_the_text_says_what_is_not_started_and_what_is_given_by_hand(release, tmp_path):
+def test_the_text_says_what_is_not_started_and_what_is_given_by_hand(check, release, tmp_path):
     """An exercise in a line; one that is begun, at length. A cell goes by its number among the code cells."""
     cell = cell_of(release, "attention-solution")
     cell["source"] = "def attention(query, key, value, mask=None):\n    return undefined\n"
     number = [c["id"] for c in release["cells"] if c["cell_type"] == "code"].index(cell["id"]) + 1
-    code, out, _ = autograder("check", hand_in(release, tmp_path))
+    code, out, _ = check(hand_in(release, tmp_path))
     lines = out.splitlines()
     assert code == 1 and lines[0] == f"The course in {ROOT}"
     assert "of 24 points so far; 4 more are given by hand" in lines[1]
@@ -125,20 +139,20 @@ def test_the_text_says_what_is_not_started_and_what_is_given_by_hand(release, tm
     assert "test_cuda" not in out
 
 
-def test_a_script_is_graded_on_what_it_defines(checked, files):
+def test_a_script_is_graded_on_what_it_defines(checked, check, files):
     assert [e["exercise"] for e in checked["mine"]["exercises"]] == ["attention"]
     (outcome,) = checked["mine"]["exercises"]
     assert 0 < outcome["score"] < outcome["max_score"]
     assert [d["id"] for d in outcome["diagnosis"]] == ["no-scale", "mask-ignored", "rank-not-checked"]
-    arguments = ("check", files["mine"], "--exercise", "attention", "--format", "json", "--seed", "7")
-    first, second = autograder(*arguments), autograder(*arguments)
+    arguments = (files["mine"], "--exercise", "attention", "--format", "json", "--seed", "7")
+    first, second = check(*arguments), check(*arguments)
     assert first == second, "a seed makes runs alike"
     verdict = json.loads(first[1])
     assert first[0] == 1 and verdict["seed"] == 7 and verdict["exercises"][0]["score"] == outcome["score"]
 
 
-def test_a_file_without_what_was_asked_for_is_missing(checked, files):
-    code, out, _ = autograder("check", files["nothing"], "--format", "json", "--exercise", "attention")
+def test_a_file_without_what_was_asked_for_is_missing(checked, check, files):
+    code, out, _ = check(files["nothing"], "--format", "json", "--exercise", "attention")
     asked = json.loads(out)
     assert code == 1 and [e["exercise"] for e in asked["exercises"]] == ["attention"]
     for verdict in (checked["nothing"], asked):
@@ -146,7 +160,7 @@ def test_a_file_without_what_was_asked_for_is_missing(checked, files):
         assert all(e["status"] == "missing" and e["max_score"] > 0 == e["score"] for e in verdict["exercises"])
 
 
-def test_a_slip_in_a_name_is_told(tmp_path):
+def test_a_slip_in_a_name_is_told(check, tmp_path):
     """Not for the name of another exercise, such as `self_attention` for `SelfAttention`."""
     slips = {"attention": "Attention", "SelfAttentionWide": "self_attention_wide", "masked_weights": "maskd_weights"}
     for exercise, defined in slips.items():
@@ -154,7 +168,7 @@ def test_a_slip_in_a_name_is_told(tmp_path):
     for other in ("self_attention", "SelfAttention", "att", "intention", "attention" * 20):
         assert near_name("SelfAttention" if other == "self_attention" else "attention", [f"class {other}: pass"]) == ""
     (tmp_path / "mine.py").write_text(MINE.replace("attention", "Attention"))
-    code, out, _ = autograder("check", tmp_path / "mine.py")
+    code, out, _ = check(tmp_path / "mine.py")
     said = "`attention` is not defined. `Attention` is, but the name must be `attention`, to the letter."
     assert code == 1 and out.splitlines()[1:] == [f"{tmp_path / 'mine.py'}: {said}"]
 
@@ -213,21 +227,22 @@ def test_help_loads_nothing_heavy():
 
 
 def test_the_graders_run_by_hand():
-    """`pytest autograder/exercises` grades the solutions; `--submission` grades a file."""
+    """`pytest autograder/exercises` grades the solutions, here of some kinds; `--submission` grades a file."""
     by_hand = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q"]
-    done = subprocess.run([*by_hand, "autograder/exercises"], capture_output=True, text=True, cwd=ROOT)
+    kinds = [f"autograder/exercises/{name}" for name in ("softmax", "attention", "Head")]
+    done = subprocess.run([*by_hand, *kinds], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-2000:]
     arguments = ["autograder/exercises/attention/checks.py", "--submission", RELEASE]
     done = subprocess.run([*by_hand, *arguments], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 1 and "NotImplementedError" in done.stdout
 
 
-def test_a_notebook_checks_only_the_exercise_asked_for(solution, tmp_path):
+def test_a_notebook_checks_only_the_exercise_asked_for(check, solution, tmp_path):
     cell_of(solution, "attention-solution")["source"] = "def attention(:\n"
     path = hand_in(solution, tmp_path)
-    code, out, _ = autograder("check", path, "--exercise", "SelfAttention", "--format", "json")
+    code, out, _ = check(path, "--exercise", "SelfAttention", "--format", "json")
     assert code == 0
-    code, out, _ = autograder("check", path, "--exercise", "attention", "--format", "json")
+    code, out, _ = check(path, "--exercise", "attention", "--format", "json")
     outcome = json.loads(out)["exercises"][0]
     assert code == 1 and outcome["status"] == "error" and "SyntaxError" in outcome["message"]
 

@@ -12,12 +12,6 @@ EXCEPT = {
     ("exercises/conftest.py", "grading"),  # serves `pytest autograder/exercises`, which grades by hand
     ("verdict.py", "submission"),  # names the type of the cells that a Graded carries along, and imports nothing
 }
-LATE = {  # files of which one imports the other inside a function
-    ("grading.grader", "grading.start"),  # the sandbox starts while torch is imported
-    ("nbgrader.messages", "nbgrader.unpacking"),
-    ("nbgrader.options", "nbgrader.preprocessors"),
-    ("sandbox.child", "sandbox.parent"),  # the sandbox starts while torch is imported
-}
 
 
 def parts():
@@ -26,22 +20,21 @@ def parts():
     return folders | {path.stem for path in KIT.glob("*.py") if path.stem != "__init__"}
 
 
-def statements(tree, late):
-    """The nodes of a file that run when it is imported; if `late`, those inside functions, too."""
+def statements(tree):
+    """The nodes of a file that are ever run: not those for the type checker alone."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             continue
         yield node
-        if late or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from statements(node, late)
+        yield from statements(node)
 
 
-def files_imported(late):
+def files_imported():
     """{file: the files that it imports}, as dotted names, of all files of the kit that are run as its modules."""
     paths = [path for path in KIT.rglob("*.py") if not {"students", "templates"} & set(path.parts)]
     files = {".".join(path.relative_to(KIT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
     return {
-        name: {_file_of(other, files) for other in imported(path, statements(tree(path), late))} - {name, ""}
+        name: {_file_of(other, files) for other in imported(path, statements(tree(path)))} - {name, ""}
         for name, path in files.items()
     }
 
@@ -101,11 +94,8 @@ def test_imports_go_one_way():
 
 
 def test_no_files_import_each_other():
-    assert circles(files_imported(late=False)) == set()
-
-
-def test_files_import_each_other_late_only_to_start_sooner():
-    assert circles(files_imported(late=True)) == LATE
+    """Not inside functions either."""
+    assert circles(files_imported()) == set()
 
 
 def test_circles_are_found():

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import course
 from ..errors import SandboxError
-from ..sandbox.jail import Limits
-from ..sandbox.parent import START_SECONDS
+from ..sandbox.jail import START_SECONDS, Limits
 from ..submission import read
 from ..submission.restore import RestoredCell, restore
 from ..verdict import FULL, Graded, Verdict, without_grade

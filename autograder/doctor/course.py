@@ -230,7 +230,7 @@ def _graded(assignments):
 
 
 def _trials(grader, assignment):
-    from ..grading.start import new_seed
+    from ..grading.seeds import new_seed
     from ..nbgrader import points
     from ..nbgrader.runs import NbgraderCourse
 

@@ -25,7 +25,7 @@ from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import RestoredCell, restore
 from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
 from . import trials
-from .start import new_seed
+from .seeds import new_seed
 from .store import course_version
 from .watchdog import Endless
 from .workspace import Deadline, Workspace

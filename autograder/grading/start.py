@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +13,6 @@ from ..verdict import FULL
 
 if TYPE_CHECKING:  # it imports torch
     from .grader import Grader
-
-
-def new_seed() -> int:
-    """A new seed for the inputs of a run, which nobody could have known beforehand."""
-    return secrets.randbits(48)
 
 
 def started_grader(device: str = "cpu", sandbox: str = FULL, learnt: Path | None = None) -> Grader:

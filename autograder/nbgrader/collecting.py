@@ -24,7 +24,7 @@ from ..grading.store import Store
 from ..submission import files as handed_in
 from ..submission.read import MAX_FILE
 from ..submission.times import time_of
-from . import unpacking
+from . import archives, unpacking
 from .identity import Noted
 from .owners import ARCHIVE_SUFFIX, KEYS, MAX_NAME, SYSTEM, Origin, Owners, Pattern, is_plain
 from .unpacking import Refused
@@ -165,7 +165,7 @@ class BoundedExtractor(ExtractorPlugin):
         folder.mkdir(parents=True)
         nested = []
         with self._telling(source.name), contextlib.ExitStack() as closing:
-            archive = closing.enter_context(contextlib.closing(unpacking.opened(source)))
+            archive = closing.enter_context(contextlib.closing(archives.opened(source)))
             if unpacking.is_message(source.name):
                 self.messages[origin.parts] = source
             rooms = rooms_for(archive.names())

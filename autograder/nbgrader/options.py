@@ -18,6 +18,9 @@ from ..verdict import CHECKS, CREDITS
 from . import points
 
 OURS = {"Exercises": ("points", "credit"), "Release": ("colab",)}  # options of this kit that are no class's
+PREPROCESSORS = f"{__package__}.preprocessors"
+# by name, as configurations give them, too: they need these options, and cannot be imported from here
+NEEDED = {"sanitize_preprocessors": ("RestoreCells",), "autograde_preprocessors": ("GradeInSandbox", "SaveVerdict")}
 NEAR = 0.85  # how alike two names of sections are, as difflib has it, if one is a slip for the other
 
 
@@ -98,20 +101,22 @@ def _of_class(kind: type[Configurable], given: Mapping[str, Any]) -> Iterator[st
 
 def _of_autograde(given: Mapping[str, Any]) -> Iterator[str]:
     """What is missing among the preprocessors: nbgrader's own would take the visible check for the grade."""
-    from .preprocessors import GradeInSandbox, RestoreCells, SaveVerdict
-
-    needed = {"sanitize_preprocessors": (RestoreCells,), "autograde_preprocessors": (GradeInSandbox, SaveVerdict)}
-    for option, kinds in needed.items():
+    for option, needed in NEEDED.items():
         there = given.get(option, [])
         if isinstance(there, LazyConfigValue):
             continue  # it adds to the default, which nbgrader alone knows
-        classes = [_imported(one) for one in there]
-        for kind in kinds:
-            if not any(isinstance(one, type) and issubclass(one, kind) for one in classes):
+        found = {base for one in there for base in _with_bases(_imported(one))}
+        for name in needed:
+            if (PREPROCESSORS, name) not in found:
                 yield (
-                    f"c.Autograde.{option} in nbgrader_config.py lacks {kind.__name__}, so the visible checks would be"
-                    f" the grade: add it, from {kind.__module__}."
+                    f"c.Autograde.{option} in nbgrader_config.py lacks {name}, so the visible checks would be"
+                    f" the grade: add it, from {PREPROCESSORS}."
                 )
+
+
+def _with_bases(kind: Any) -> set[tuple[str, str]]:
+    """(module, name) of a class and of those that it inherits from; nothing of what is no class."""
+    return {(base.__module__, base.__name__) for base in kind.__mro__} if isinstance(kind, type) else set()
 
 
 def _imported(given: Any) -> Any:

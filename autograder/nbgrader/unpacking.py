@@ -15,12 +15,9 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import IO, TYPE_CHECKING, Protocol, TypeAlias
+from typing import IO, Protocol, TypeAlias
 
 from ..submission.read import StrPath
-
-if TYPE_CHECKING:
-    from .messages import Message
 
 MAX_ENTRIES = 20_000  # files in one archive; in a tar, folders and all other entries count too
 MAX_DIRECTORY = 4 * 2**20  # bytes of a zip's list of files
@@ -50,7 +47,7 @@ class Refused(Exception):
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file of this name should be unpacked; `opened` may still refuse it."""
+    """Whether a file of this name should be unpacked; `unpacked` may still refuse it."""
     return name.lower().endswith((*ARCHIVES, *UNREAD, MESSAGE))
 
 
@@ -58,15 +55,8 @@ def is_message(name: str) -> bool:
     return name.lower().endswith(MESSAGE)
 
 
-def opened(path: StrPath) -> Zip | Tar | Message:
-    """Open an archive or a message; its `regular_files` yields pairs of a name and a function to open the file.
-
-    Raises Refused.
-    """
-    if is_message(str(path)):
-        from .messages import Message  # late, for a quick start
-
-        return Message(path)
+def unpacked(path: StrPath) -> Zip | Tar:
+    """Open an archive; its `regular_files` yields pairs of a name and a function to open the file. Raises Refused."""
     with open(path, "rb") as file:
         start = file.read(512)
     if start.startswith(SIGNATURES) or str(path).lower().endswith(UNREAD):

@@ -13,14 +13,17 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
 from ..errors import ChildGone, Died, Interrupted, SandboxError
 from . import replies
 from .inside import wire
-from .parent import START_SECONDS, WarmParent
+from .jail import START_SECONDS
+
+if TYPE_CHECKING:
+    from .parent import WarmParent
 
 GRACE = 1.0  # seconds between the interrupt and the kill
 STRETCH = 4.0  # a request may take this many times its deadline by the clock, if the child waits for a processor

@@ -24,6 +24,7 @@ from .inside import lockdown
 # sandboxes with the same user would starve each other; a wide range, tried first, makes that unlikely.
 UIDS, GID = (range(0x70000000, 0x7FFFFFFF), range(61184, 65520)), 65534
 KIT = "/kit/autograder_inside"  # where the modules in inside/ are mounted
+START_SECONDS = 120.0  # within which a sandbox is there, or a child of it
 NEEDED = "0.8"  # bubblewrap's version: it has --disable-userns, and --size, which is older
 # settings that allow user namespaces to root alone: (path, the value that forbids them, a value that allows them)
 SWITCHES = (

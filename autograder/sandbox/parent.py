@@ -22,7 +22,6 @@ from .inside.parent import send_settings
 if TYPE_CHECKING:  # it imports torch
     from .child import Child
 
-START_SECONDS = 120.0
 ATTEMPTS = 3
 
 log = logging.getLogger(__name__)
@@ -77,7 +76,7 @@ class WarmParent:
         theirs.close()
         self.control = ours
         with contextlib.suppress(OSError):  # if it has ended already, `start` says why
-            ours.settimeout(START_SECONDS)
+            ours.settimeout(jail.START_SECONDS)
             send_settings(ours, settings)
         ours.settimeout(None)
 
@@ -87,7 +86,7 @@ class WarmParent:
         if self.ready:
             return
         try:
-            answer, _ = self._answer(START_SECONDS)
+            answer, _ = self._answer(jail.START_SECONDS)
         except OSError:
             answer = None
         if answer is None or not answer["ok"]:
@@ -102,7 +101,7 @@ class WarmParent:
             self.control.close()
             self.process.kill()  # --die-with-parent and the process namespace, or `die_with`, end the rest with it
             self.process.wait()
-            self._forget_child(seconds=START_SECONDS)
+            self._forget_child(seconds=jail.START_SECONDS)
             if self.process.stderr is not None:
                 self.process.stderr.close()
             self.process = None
@@ -129,7 +128,7 @@ class WarmParent:
         ours, theirs = socket.socketpair()
         try:
             socket.send_fds(self.control, [json.dumps({"op": "fork"}).encode()], [theirs.fileno()])
-            answer, descriptors = self._answer(START_SECONDS)
+            answer, descriptors = self._answer(jail.START_SECONDS)
         except OSError:
             answer = None
         theirs.close()

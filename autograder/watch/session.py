@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from .. import course
 from ..errors import Unreadable, UsageError
-from ..grading import credit, start
+from ..grading import credit, seeds, start
 from ..report.outcome_text import points_by_hand
 from ..verdict import STOPPED, Check, Diagnosis, Graded, Outcome, Verdict
 from . import changes, screen
@@ -40,7 +40,7 @@ def run(path: str, exercise: str | None, seed: int | None, device: str, sandbox:
     """Watch a file until the user quits; returns the exit code. Raises UsageError if there is no such file."""
     if not Path(path).is_file():
         raise UsageError(f"There is no file {path} to watch.")
-    seed = start.new_seed() if seed is None else seed
+    seed = seeds.new_seed() if seed is None else seed
     terminal = Terminal()
     with _ended_by_signals(), contextlib.ExitStack() as stack:
         terminal.say("Starting the sandbox …")

@@ -7,17 +7,11 @@ import pytest
 from conftest import ROOT
 
 from autograder.checks.proxies import Local
-from autograder.checks.runner import Graders
 from autograder.mistakes.bank import bank
 
 NAME = "07_language_model"
 MODEL = "BigramLanguageModel"
 WHOLE = ("test_logits", "test_sizes_that_are_equal", "test_gradients")
-
-
-@pytest.fixture(scope="module")
-def graders():
-    return Graders()
 
 
 @pytest.mark.parametrize("id", ["no-scale", "scale-by-embedding-width", "query-and-key-swapped", "mask-one-too-far"])

@@ -7,14 +7,8 @@ import torch
 
 from autograder.checks import api
 from autograder.checks.proxies import Local
-from autograder.checks.runner import Graders
 from autograder.mistakes.bank import bank, namespace_of, right_answer
 from autograder.mistakes.name_check import cells_for
-
-
-@pytest.fixture(scope="module")
-def graders():
-    return Graders()
 
 
 def solution(exercise):

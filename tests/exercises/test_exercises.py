@@ -1,10 +1,10 @@
 """The graders against the mistakes, which they must reject and tell apart, and against right answers."""
 
-import contextlib
 import json
 import os
 import re
 import runpy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -20,48 +20,13 @@ from autograder.mistakes import matrix
 from autograder.mistakes.bank import bank
 from autograder.mistakes.diagnosis import Diagnostician, diagnose
 from autograder.mistakes.evidence import likeness
-from autograder.sandbox.inside import unavailable, wire
+from autograder.sandbox.inside import unavailable
 
 EXERCISES = sorted(course.exercises(ROOT))
 MISTAKES = [(exercise, id) for exercise in EXERCISES for id in bank(exercise)]
 HONEST = sorted((ROOT / "autograder" / "exercises").glob("*/answers/*.py"))
+STYLES = 4  # right answers of an exercise
 SEEDS = tuple(int(seed) for seed in os.environ.get("SEEDS", "1").split(","))  # `make seeds` tries more
-
-
-@pytest.fixture(scope="module")
-def graders():
-    return Graders()
-
-
-@pytest.fixture(scope="module")
-def diagnostician(graders):
-    return Diagnostician(graders)
-
-
-@pytest.fixture(scope="module")
-def runs(graders, diagnostician):
-    """The run of a mistake, made once per seed; the diagnostician knows it as well, and need not make it again.
-
-    So it is with the answers to what the failed checks ask of a right one: they are fetched ahead, as from a sandbox.
-    """
-    known = {}
-
-    def run(exercise, id, seed):
-        if (exercise, id, seed) not in known:
-            mistake = bank(exercise)[id]
-            made = known[exercise, id, seed] = graders.run(exercise, mistake.local(), seed)
-            behaviours = diagnostician._behaviours(exercise, seed)
-            known_as = behaviours.of([mistake])
-            known_as.note(made)
-            for check in made.failed():
-                questions = behaviours.questions(check.name)
-                with contextlib.suppress(wire.WireError):  # of what is too large to be sent there are none
-                    answers = [made.transport.ask(*request) for request in questions.asked.requests]
-                    known_as.answered[check.name] = questions.compared(answers)
-                    made.answers[check.name] = answers
-        return known[exercise, id, seed]
-
-    return run
 
 
 def score(run):
@@ -72,6 +37,21 @@ def full(run):
     return sum(check.points for check in run.checks)
 
 
+def must_lose_points(run, mistake):
+    assert run.stopped is None, f"{run.exercise}: {mistake} was stopped: {run.stopped}"
+    assert score(run) < full(run), (
+        f"{run.exercise}: {mistake} gets full marks ({score(run):g} points): a check is missing, or the edit is right"
+    )
+
+
+def named_otherwise(run, mistake, named):
+    failed = ", ".join(check.name for check in run.failed())
+    return (
+        f"{run.exercise}: {mistake} is named {' and '.join(named) or 'nothing'}. It fails {failed}. If another mistake"
+        " fails the same checks in the same way, a check must tell them apart, or `Bank(alike=…)` says that none can"
+    )
+
+
 # --- mistakes -------------------------------------------------------------------------------
 
 
@@ -79,10 +59,9 @@ def full(run):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_mistake_is_rejected_and_named(runs, diagnostician, exercise, id, seed):
     run = runs(exercise, id, seed)
-    assert run.stopped is None
-    assert score(run) < full(run)
-    alike = bank(exercise).alike
-    assert [d.id for d in diagnostician.diagnose(run)] in ([id], [alike.get(id)])
+    must_lose_points(run, id)
+    alike, named = bank(exercise).alike, [d.id for d in diagnostician.diagnose(run)]
+    assert named in ([id], [alike.get(id)]), named_otherwise(run, id, named)
 
 
 VARIANTS = [(exercise, of) for exercise in EXERCISES if bank(exercise) for of in bank(exercise).variants]
@@ -91,8 +70,9 @@ VARIANTS = [(exercise, of) for exercise in EXERCISES if bank(exercise) for of in
 @pytest.mark.parametrize("exercise, mistake", VARIANTS, ids=lambda value: getattr(value, "id", value))
 def test_another_way_to_make_a_mistake_has_its_name(graders, diagnostician, exercise, mistake):
     run = graders.run(exercise, mistake.local(), SEEDS[0])
-    assert score(run) < full(run)
-    assert [d.id for d in diagnostician.diagnose(run)] == [mistake.id]
+    must_lose_points(run, f"variant {mistake.variant} of {mistake.id}")
+    named = [d.id for d in diagnostician.diagnose(run)]
+    assert named == [mistake.id], named_otherwise(run, mistake.id, named)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
@@ -102,7 +82,9 @@ def test_every_check_rejects_something(runs, exercise):
         run = runs(exercise, id, SEEDS[0])
         judged |= {check.name for check in run.checks}
         failed |= {check.name for check in run.failed()}
-    assert judged and failed == judged
+    useless = ", ".join(sorted(judged - failed))
+    assert not useless, f"{exercise}: no mistake of the bank fails {useless}: add one that does, or drop the check"
+    assert judged, f"{exercise}: its bank is empty, or its checks.py has no check"
 
 
 @pytest.mark.parametrize("exercise, id", MISTAKES)
@@ -157,12 +139,8 @@ def test_a_check_alone_sees_what_it_sees_among_all(graders, runs, exercise):
 
 
 def test_a_run_that_was_stopped_is_not_diagnosed(runs, diagnostician):
-    run = runs("attention", "no-scale", SEEDS[0])
-    run.stopped = Stopped("timeout", "it took too long")
-    try:
-        assert diagnostician.diagnose(run) == []
-    finally:
-        run.stopped = None
+    run = replace(runs("attention", "no-scale", SEEDS[0]), stopped=Stopped("timeout", "it took too long"))
+    assert diagnostician.diagnose(run) == []
 
 
 def test_the_diagnostician_keeps_a_bounded_number_of_banks(graders, monkeypatch):
@@ -171,6 +149,13 @@ def test_the_diagnostician_keeps_a_bounded_number_of_banks(graders, monkeypatch)
     for seed in (1, 2):
         diagnostician._behaviours("attention", seed)
     assert list(diagnostician.known) == [("attention", 2)]
+
+
+def test_a_mistake_that_gets_full_marks_is_told_in_a_sentence(graders):
+    run = graders.run("causal_mask", Local(runpy.run_path(str(an_honest_one("causal_mask")))), 1)
+    with pytest.raises(AssertionError, match=r"^causal_mask: slip gets full marks \(\d.* points\): a check is missing"):
+        must_lose_points(run, "slip")
+    assert named_otherwise(run, "slip", []).startswith("causal_mask: slip is named nothing. It fails ")
 
 
 # --- right answers, and none ----------------------------------------------------------------------
@@ -187,7 +172,11 @@ def test_right_answers_get_full_marks(graders, diagnostician, monkeypatch, path,
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_there_are_right_answers_in_many_styles(exercise):
-    assert sum(path.parent.parent.name == exercise for path in HONEST) >= 4
+    found = sorted(path.name for path in HONEST if path.parent.parent.name == exercise)
+    assert len(found) >= STYLES, (
+        f"{exercise}: answers/ holds {len(found)} right answers ({', '.join(found)}), and the tests of this course ask"
+        f" for {STYLES}, in different styles: each shows that no check is too strict"
+    )
 
 
 def an_honest_one(exercise):
@@ -232,7 +221,11 @@ def test_what_computes_nothing_gets_nothing(graders, exercise, stub):
         says |= {"forward": lambda self, *args, **kwargs: STUBS[stub](*args, **kwargs)}
         wrong = type(name, (right,), says)
     run = graders.run(exercise, Local({**namespace, name: wrong}), 0)
-    assert score(run) == 0
+    paid = ", ".join(check.name for check in run.checks if check.passed and check.points)
+    assert score(run) == 0, (
+        f"{exercise}: an answer that computes nothing ({stub}) gets {score(run):g} points for {paid}: have the check"
+        " call the function with valid input first"
+    )
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
@@ -261,12 +254,21 @@ def test_a_gpu_adds_a_check_and_no_points(graders, diagnostician, exercise):
     without = graders.run(exercise, Local(runpy.run_path(str(path))), 0)
     run = graders.run(exercise, PretendedGpu(runpy.run_path(str(path))), 0)
     assert [check.name for check in run.checks if not check.passed] == []
-    assert "test_cuda" in {check.name for check in run.checks}
+    assert "test_cuda" in {check.name for check in run.checks}, (
+        f"{exercise} has no check `test_cuda`: write one of 0 points, as causal_mask has, or say in checks.py why there"
+        ' is no need of it: NO_DEVICE = "…"'
+    )
     assert score(run) == score(without)
     # A mistake is named on a machine with a GPU as on one without.
+    assert bank(exercise).seen_on_a_gpu in bank(exercise), (
+        f"{exercise} has no mistake {bank(exercise).seen_on_a_gpu}: name one that fails `test_cuda`,"
+        " `Bank(seen_on_a_gpu=…)`"
+    )
     wrong = bank(exercise)[bank(exercise).seen_on_a_gpu]
     run = graders.run(exercise, PretendedGpu(wrong.namespace()), SEEDS[0])  # for which the bank is known already
-    assert "test_cuda" in {check.name for check in run.failed()}
+    assert "test_cuda" in {check.name for check in run.failed()}, (
+        f"{exercise}: {wrong.id} passes `test_cuda`: name a mistake that fails it, `Bank(seen_on_a_gpu=…)`"
+    )
     assert [d.id for d in diagnostician.diagnose(run)] == [wrong.id]
 
 

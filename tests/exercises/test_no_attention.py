@@ -15,22 +15,10 @@ from conftest import ROOT
 
 from autograder import course
 from autograder.checks.proxies import Local
-from autograder.checks.runner import Graders
-from autograder.mistakes.diagnosis import Diagnostician
 from autograder.mistakes.prices import left
 
 HONEST = ROOT / "autograder" / "exercises"
 EXERCISES = sorted(path.parent.name for path in HONEST.glob("*/answers"))
-
-
-@pytest.fixture(scope="module")
-def graders():
-    return Graders()
-
-
-@pytest.fixture(scope="module")
-def diagnostician(graders):
-    return Diagnostician(graders)
 
 
 def points(graders, exercise, namespace):

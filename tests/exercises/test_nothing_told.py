@@ -11,18 +11,12 @@ from conftest import ROOT
 from distorted import CONSTANT, VARYING, Distorted
 
 from autograder import course
-from autograder.checks.runner import Graders
 
 EXERCISES = sorted(course.exercises(ROOT))
 SEEDS = (1, 2)
 OWN_WORDS = re.compile(r"(Your code raised|It stopped with|it says) .*")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-
-
-@pytest.fixture(scope="module")
-def graders():
-    return Graders()
 
 
 def reasons(graders, exercise, answer, seed):

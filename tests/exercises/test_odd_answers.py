@@ -12,17 +12,11 @@ from conftest import ROOT
 from odd_answers import KINDS, WHEN, Odd, some
 
 from autograder import course
-from autograder.checks.runner import Graders
 from autograder.mistakes.bank import namespace_of, right_answer
 from autograder.mistakes.name_check import cells_for
 
 EXERCISES = sorted(course.exercises(ROOT))
 MANY = int(os.environ.get("ODD", "3"))  # of each exercise
-
-
-@pytest.fixture(scope="module")
-def graders():
-    return Graders()
 
 
 def run_of(graders, exercise, kind, when, seed=1):

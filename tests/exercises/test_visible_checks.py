@@ -12,7 +12,6 @@ import torch
 from conftest import ROOT
 
 from autograder import course
-from autograder.checks.runner import Graders
 from autograder.mistakes import visible
 from autograder.mistakes.bank import bank, right_answer
 from autograder.mistakes.bank import edited as with_edits
@@ -22,11 +21,6 @@ EXERCISES = sorted(course.exercises(ROOT))
 SHARE = Fraction(1, 10)  # of the costly mistakes may pass all the same
 
 ANSWERS = [(name, path) for name in EXERCISES for path in sorted((course.folder_of(name) / "answers").glob("*.py"))]
-
-
-@pytest.fixture(scope="module")
-def graders():
-    return Graders()
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
@@ -44,9 +38,9 @@ def test_right_answers_pass_in_no_time(exercise, monkeypatch):
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_costly_mistakes_do_not_pass(graders, exercise):
+def test_costly_mistakes_do_not_pass(runs, exercise):
     def is_costly(id):
-        run = graders.run(exercise, bank(exercise)[id].local(), seed=1)
+        run = runs(exercise, id, 1)  # the seed of test_exercises.py: they are made already
         return sum(check.points for check in run.failed()) >= COSTLY
 
     passed = [id for id, mistake in bank(exercise).items() if not visible.catches(mistake)]

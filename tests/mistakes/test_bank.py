@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.mistakes.bank import Bank, BankError
+from autograder.mistakes.bank import Bank, BankError, shared
 
 
 @pytest.fixture
@@ -25,3 +25,27 @@ def test_a_mistake_that_does_not_fit_is_refused(roots, says, edits):
     with pytest.raises(BankError):
         roots.mistake("wrong", says, edits)
     assert "wrong" not in roots
+
+
+@pytest.mark.parametrize(
+    "make, says",
+    [
+        (
+            lambda bank: bank.mistake("wrong", "Take a root.", ROTO="k"),
+            "ROTO, which is none of its places: did you mean ROOT?",
+        ),
+        (lambda bank: bank.variant("wrong", ROOT="k"), "wrong, which is none of its mistakes: these are none"),
+        (
+            lambda bank: bank.share({"a": shared("It is.", ROOT="k")}, "b"),
+            "b, which is none of its mistakes of that family",
+        ),
+        (lambda bank: bank.share({"a": shared("It is.", ROTO="k")}), "'ROTO' stands 0 times"),
+        (lambda bank: bank.mistake("wrong", "Take a root.", ROOT="{ROTO}"), "{ROTO}, none of its places and words"),
+    ],
+    ids=["a place", "a variant of nothing", "a mistake of a family", "a place in a family", "a name in a text"],
+)
+def test_a_misspelt_name_is_an_error_that_names_the_exercise(roots, make, says):
+    with pytest.raises(BankError) as refused:
+        make(roots)
+    said = str(refused.value)
+    assert said.startswith("constant_vector_length: ") and says in said

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.grading.start import new_seed
+from autograder.grading.seeds import new_seed
 from autograder.mistakes.bank import bank
 from autograder.mistakes.places import PREFIX
 

@@ -579,8 +579,8 @@ def test_what_a_tar_passes_over_is_bounded_by_its_size(tmp_path, monkeypatch):
 
 def test_what_tars_in_an_archive_pass_over_is_charged_to_their_student(tmp_path, monkeypatch):
     opened = []
-    make = collecting.unpacking.opened
-    monkeypatch.setattr(collecting.unpacking, "opened", lambda path: opened.append(path.name) or make(path))
+    make = collecting.archives.opened
+    monkeypatch.setattr(collecting.archives, "opened", lambda path: opened.append(path.name) or make(path))
     monkeypatch.setattr(collecting, "SIZE", 2**22)
     bomb = packed_tar(*[(header(tarfile.XGLTYPE, 2**20), 2**20)] * 3)
     files = [*((f"ada_1_assignsubmission_file/{n}.tar.gz", bomb) for n in range(9)), MOODLE_BELA]
@@ -772,14 +772,14 @@ def test_an_archive_with_a_password_is_said(tmp_path):
 @pytest.mark.parametrize("error", [MemoryError, RecursionError, NotImplementedError, AttributeError, UnicodeError])
 def test_whatever_an_archive_makes_fail_is_said_of_it(tmp_path, monkeypatch, error):
     """Which errors the readers of archives know is theirs; that the next archive's turn comes is ours."""
-    opened = collecting.unpacking.opened
+    opened = collecting.archives.opened
 
     def fail(path):
         if path.name == "ada_x.zip":
             raise error("so")
         return opened(path)
 
-    monkeypatch.setattr(collecting.unpacking, "opened", fail)
+    monkeypatch.setattr(collecting.archives, "opened", fail)
     files = {"ada_x.zip": zipped([MINE]), "bela_x.zip": zipped([MINE])}
     found, said = collected(tmp_path, BY_NAME, files)
     assert found == {HONEST: b"bela's"} and f"Skipped ada_x.zip: it cannot be unpacked ({error.__name__})" in said

@@ -2,6 +2,7 @@
 
     requirements.lock       what the kit needs, with its extras for clusters and PostgreSQL, but torch
     requirements-dev.lock   what its tests need beyond that
+    lowest.lock             for Python 3.11, the lowest versions that pyproject.toml promises, with the same test tools
     torch-cuda.lock         PyPI's torch, of the version in torch-cpu.lock, and NVIDIA's libraries, which it needs
 
 Each has the hashes of all files of a version, for each Python from 3.11 on. torch-cpu.lock is kept by hand: its files
@@ -16,7 +17,8 @@ from pathlib import Path
 from autograder.batch import pins
 
 ROOT = Path(__file__).resolve().parents[2]
-UV = ["uv", "pip", "compile", "--universal", "--generate-hashes", "--python-version", "3.11", "--quiet"]
+UV = ["uv", "pip", "compile", "--generate-hashes", "--python-version", "3.11", "--quiet"]
+LOWEST = ["--resolution", "lowest-direct", "--only-binary", ":all:", "--constraint", "requirements-dev.lock"]
 EXTRAS = ["--extra", "cluster", "--extra", "postgresql"]
 
 
@@ -33,12 +35,13 @@ def main() -> None:
     torch = re.findall(r"^torch==[\d.]+", (ROOT / "torch-cpu.lock").read_text(encoding="utf-8"), re.MULTILINE)
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as constraint:
         print(*torch, file=constraint, flush=True)
-        options = [*EXTRAS, "--constraint", constraint.name]
+        options = ["--universal", *EXTRAS, "--constraint", constraint.name]
         everything = write("requirements.lock", *options, without=set())
         for_cuda = {name for name in everything if name.startswith(("nvidia-", "cuda-"))} | {"torch", "triton"}
         write("torch-cuda.lock", *options, without=everything - for_cuda)
         write("requirements.lock", *options, without=for_cuda)
         write("requirements-dev.lock", *options, "--extra", "dev", without=everything)
+    write("lowest.lock", *EXTRAS, "--extra", "dev", *LOWEST, without=set())
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from autograder import cli
 from autograder.checks.proxies import Local
 from autograder.course import hints_of, original_of, solution_of
 from autograder.grading import start
-from autograder.watch import changes
+from autograder.watch import changes, service
 from autograder.watch.session import Watch
 
 SEED = 7
@@ -213,7 +213,14 @@ def test_the_command_from_the_first_save_to_ctrl_c(tmp_path, monkeypatch, capsys
     path = tmp_path / "mine.py"
     path.write_text(WRONG)
     command = [sys.executable, "-m", "autograder", "watch", str(path), "--exercise", "causal_mask"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the tests may run where SIGINT is ignored
+    )
     lines = queue.Queue()
     threading.Thread(target=lambda: [lines.put(line) for line in process.stdout], daemon=True).start()
 
@@ -230,6 +237,7 @@ def test_the_command_from_the_first_save_to_ctrl_c(tmp_path, monkeypatch, capsys
         path.write_text(RIGHT)
         until("All solved")
         monkeypatch.setattr(start, "started_grader", lambda *_: pytest.fail("check started a sandbox of its own"))
+        monkeypatch.setattr(service, "SOON", 60.0)  # it still learns, which takes long on a busy machine
         arguments = ["check", str(path), "--exercise", "causal_mask", "--seed", str(SEED), "--format", "json"]
         assert cli.main(arguments) == 0
         printed = json.loads(capsys.readouterr().out)

@@ -1,0 +1,36 @@
+"""Which tests stay together on a worker, and which begin first."""
+
+import pytest
+from conftest import ROOT
+from spreading import DEAREST, order_of, scope_of
+
+
+@pytest.mark.parametrize(
+    "file, test, about",
+    [
+        ("test_exercises.py", "test_a_mistake_is_rejected_and_named[1-attention-softmax-over-queries]", "attention"),
+        ("test_exercises.py", "test_what_computes_nothing_gets_nothing[Head-nothing]", "Head"),
+        ("test_exercises.py", "test_right_answers_get_full_marks[0-softmax/plain]", "softmax"),
+        ("test_visible_checks.py", "test_costly_mistakes_do_not_pass[attention]", "attention"),
+    ],
+)
+def test_the_tests_of_an_exercise_stay_together(file, test, about):
+    assert scope_of(f"tests/exercises/{file}::{test}") == f"tests/exercises: {about}"
+
+
+@pytest.mark.parametrize(
+    "nodeid",
+    ["tests/exercises/test_release.py::test_x[01_self_attention-release]", "tests/test_check.py::test_x[attention]"],
+)
+def test_the_tests_of_a_file_stay_together(nodeid):
+    assert scope_of(nodeid) == nodeid.partition("::")[0]
+
+
+def test_the_dearest_files_are_there_and_come_first():
+    assert [name for name in DEAREST if not (ROOT / name).is_file()] == []
+    names = [
+        "tests/exercises/test_exercises.py::test_x[Head]",
+        "tests/test_imports.py::test_x",
+        f"{DEAREST[0]}::test_x",
+    ]
+    assert sorted(names, key=order_of) == names[::-1]
