@@ -6,8 +6,6 @@ links, must not log anybody in.
 
 from __future__ import annotations
 
-import csv
-import io
 import secrets
 import time
 from collections.abc import Iterable, Sequence
@@ -19,10 +17,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ...errors import UsageError
+from ...nbgrader.exporting import line
 from ..keys import LINK, Held, Keys
 from ..sessions import ELSEWHERE, Session, Sessions
 from ..visitors import FORM_TOKEN, INSTRUCTOR, STUDENT, Refused, Visitor
-from .pages import page
+from .pages import form, page
 from .people import People
 
 NAME = "links"
@@ -87,9 +86,9 @@ class LinkDoor:
     async def _enter(self, request: Request) -> Response:
         self.sessions.check_origin(request)
         hash, asked = self._pending(request)
-        async with request.form(max_files=0, max_fields=4) as form:
-            if self.sessions.unseal("go on", str(form.get(FORM_TOKEN, "")), ASKING) != asked:
-                raise Refused(ELSEWHERE, 403)
+        sent = await form(request)
+        if self.sessions.unseal("go on", sent.get(FORM_TOKEN, ""), ASKING) != asked:
+            raise Refused(ELSEWHERE, 403)
         held = _valid(await run_in_threadpool(self.keys.by_hash, LINK, hash))
         visitor = await run_in_threadpool(self.people.admit, held.visitor)
         response = RedirectResponse(self.sessions.base, 303, self.sessions.headers)
@@ -142,9 +141,7 @@ def for_students(keys: Keys, people: People, url: str, wanted: Iterable[str] = (
 
     The links that a wanted student had before end. Raises UsageError for ids that nobody has.
     """
-    table = io.StringIO(newline="")
-    rows = csv.writer(table, lineterminator="\n")
-    rows.writerow(COLUMNS)
+    table = line(COLUMNS)
     wanted = _known(people, wanted)
     for student in wanted or people.everyone():
         person = keys.record.person(of_student(student, people.name(student)))
@@ -152,8 +149,8 @@ def for_students(keys: Keys, people: People, url: str, wanted: Iterable[str] = (
             continue
         link = _address(url, keys.renew(LINK, person, lasts))
         until = datetime.fromtimestamp(time.time() + lasts, UTC).date().isoformat()
-        rows.writerow([_cell(text) for text in (student, people.name(student), people.email(student), link, until)])
-    return table.getvalue()
+        table += line((student, people.name(student), people.email(student), link, until))
+    return table
 
 
 def revoke(keys: Keys, people: People, students: Iterable[str]) -> int:
@@ -176,7 +173,3 @@ def _known(people: People, students: Iterable[str]) -> list[str]:
 def _address(url: str, secret: str) -> str:
     return f"{url.rstrip('/')}/{NAME}/{secret}"
 
-
-def _cell(text: str) -> str:
-    """The text of a cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
