@@ -1,5 +1,6 @@
 """A small web application with doors and no desk behind them, and browsers that are none, for tests of who is who."""
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -69,15 +70,15 @@ class Place:
         """A client that keeps cookies and follows no redirects, and calls itself a browser that opens a page."""
         navigates = {"sec-fetch-mode": "navigate", "sec-fetch-site": "none", "sec-fetch-dest": "document"}
         transport = httpx.ASGITransport(self.app(), raise_app_exceptions=True)
-        return Browser(httpx.AsyncClient(transport=transport, base_url=self.sessions.origin, headers={**navigates, **headers}))
+        return Browser(
+            httpx.AsyncClient(transport=transport, base_url=self.sessions.origin, headers={**navigates, **headers})
+        )
 
 
 class Browser:
     """An httpx client whose calls wait for their answers."""
 
     def __init__(self, client):
-        import asyncio
-
         self.client = client
         self.loop = asyncio.new_event_loop()
 
@@ -86,7 +87,11 @@ class Browser:
 
     def post(self, path, data=None, site="same-origin", **options):
         """Send a form, as one of the desk's own pages does."""
-        headers = {"sec-fetch-site": site, "origin": str(self.client.base_url).rstrip("/"), **options.pop("headers", {})}
+        headers = {
+            "sec-fetch-site": site,
+            "origin": str(self.client.base_url).rstrip("/"),
+            **options.pop("headers", {}),
+        }
         return self.loop.run_until_complete(self.client.post(path, data=data or {}, headers=headers, **options))
 
     @property
