@@ -344,13 +344,17 @@ class Record:
             raise KeyError(sha256)
         return zlib.decompress(row.packed)
 
-    def graded(self, id: str) -> Graded | None:
-        """The Graded of an attempt, as grading/store.py keeps it; None if there is none."""
+    def graded(self, id: str) -> tuple[Graded | None, str]:
+        """(the Graded of an attempt, as grading/store.py keeps it, None if there is none; the version of the course).
+
+        The version is `store.course_version()` as it was: with another one, the Graded may be another one now.
+        """
         from ..grading.store import graded_from
 
         with self.reading() as connection:
             row = connection.execute(select(RESULT.c.packed).where(RESULT.c.attempt == id)).first()
-        return graded_from(json.loads(zlib.decompress(row.packed)), whole=False) if row else None
+        kept = json.loads(zlib.decompress(row.packed)) if row else {}
+        return graded_from(kept, stopped=bool(kept.get("stopped")), whole=False), str(kept.get("course", ""))
 
     def ahead(self, attempt: Attempt) -> int:
         """How many attempts of others are graded or waiting that arrived before this one."""
@@ -409,10 +413,11 @@ class Record:
 
     def finish(self, id: str, worker: str, graded: Graded, told: list[dict[str, Any]]) -> bool:
         """Record what became of an attempt; returns False, and records nothing, if the desk no longer has it."""
-        from ..grading.store import as_data
+        from ..grading.store import as_data, course_version
 
         verdict = graded.verdict
-        packed = zlib.compress(json.dumps(as_data(graded)).encode(), 6)
+        kept = {**as_data(graded), "stopped": graded.stopped, "course": course_version()}
+        packed = zlib.compress(json.dumps(kept).encode(), 6)
         has_it = (ATTEMPT.c.id == id) & (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
         with self.writing() as connection:
             done = connection.execute(

@@ -85,9 +85,9 @@ def test_the_receipt_comes_first_then_each_exercise(desk, notebook, monkeypatch,
     assert lines[0].startswith("Received at ") and f"attempt 1 of {NAME}" in lines[0]
     assert lines[0].endswith(f"{desk.address}/attempts/id1")
     assert lines[1:] == [
-        "attention: 4 of 10. The mask is read the other way round.",
-        "in: a < b & $c$ <i>",
-        "softmax: 3 of 3. Right.",
+        "`attention`: 4 of 10 points. The mask is read the other way round.",
+        "in your line: a < b & $c$ <i>",
+        "`softmax`: 3 of 3 points.",
         "Changed: attention: 2 → 4 of 10",
         "Received, and graded by a person: why-scale",
         "Points: 7 of 13",
@@ -115,7 +115,7 @@ def test_a_stream_that_is_cut_goes_on(desk, notebook, monkeypatch, capsys, cuts)
     desk.cuts = cuts
     module.hand_in()
     said = capsys.readouterr().out
-    assert [said.count(word) for word in ("attention: 4", "softmax: 3", "Points: 7 of 13")] == [1, 1, 1]
+    assert [said.count(word) for word in ("attention`: 4", "softmax`: 3", "Points: 7 of 13")] == [1, 1, 1]
     streams = [headers["Last-Event-ID"] for _, path, headers, _ in desk.asked if path.endswith("/events")]
     assert streams == [None, "1", "2"][: min(cuts, 2) + 1]
 

@@ -14,7 +14,7 @@ TOLD = {
     "status": "graded",
     "place": None,
     "names": [{"id": "mask-reversed", "message": "The mask is read the other way round.", "line": "a < b & $c$ <i>"}],
-    "sentence": "The mask is read the other way round.",
+    "sentence": "`attention`: 4 of 10 points. The mask is read the other way round.",
     "page": "#attention",
 }
 
@@ -31,7 +31,14 @@ class FakeDesk(ThreadingHTTPServer):
         self.refusal = None  # (status, body, headers) in place of a receipt
         self.told = [
             TOLD,
-            {**TOLD, "exercise": "softmax", "score": 3, "max_score": 3, "names": [], "sentence": "Right."},
+            {
+                **TOLD,
+                "exercise": "softmax",
+                "score": 3,
+                "max_score": 3,
+                "names": [],
+                "sentence": "`softmax`: 3 of 3 points.",
+            },
         ]
         self.changes, self.written = [], []
 

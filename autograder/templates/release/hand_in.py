@@ -544,27 +544,17 @@ class _View:
 
     def exercise(self, said: dict) -> None:
         name, points = _text(said.get("exercise")), _points(said.get("score"), said.get("max_score"))
-        sentence = _text(said.get("sentence"))
+        sentence = _text(said.get("sentence")) or f"{name}: {points}"
         lines, items = [], []
         for one in said.get("names") or ():
             message, line = (_text(one.get(key)) for key in ("message", "line")) if isinstance(one, dict) else ("", "")
             if message and message not in sentence:
                 lines.append(f"    {message}")
                 items.append(_html(message))
-            if line and line not in sentence:
-                lines.append(f"    in: {line}")
-                items.append(f"in: <code>{html.escape(line)}</code>")
-        place = _text(said.get("place"))
-        if place and place not in sentence:
-            lines.append(f"    {place}")
-            items.append(_html(place))
-        head = f"{name}{f': {points}' if points else ''}{'. ' if sentence else ''}"
-        rest = "".join(f"<br>{item}" for item in items)
-        self._add(
-            "\n".join([f"  {head}{sentence}", *lines]),
-            f"<b>{html.escape(name)}</b>{f': {html.escape(points)}' if points else ''}"
-            f"{'. ' if sentence else ''}{_html(sentence)}{rest}",
-        )
+            if line:
+                lines.append(f"    in your line: {line}")
+                items.append(f"in your line: <code>{html.escape(line)}</code>")
+        self._add("\n".join([f"  {sentence}", *lines]), "<br>".join([_html(sentence), *items]))
 
     def done(self, said: dict) -> None:
         for change in said.get("changes") or ():
