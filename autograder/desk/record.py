@@ -11,7 +11,7 @@ import secrets
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +30,7 @@ from .visitors import Visitor
 
 WAITING, GRADING, DONE = STATES = ("waiting", "grading", "done")
 VERSIONS = f"{PREFIX}version"  # alembic's table
+FLOOD, OFTEN, IN_ALL = ("flood", "often", "in all")  # the limits that a TooMany is about
 LEASE = 20.0  # seconds for which a desk has an attempt, unless it says that it is still there
 BUSY = 30.0  # seconds to wait for another writer
 ONE_AT_A_TIME = 0x6465736B  # the number of the lock under which PostgreSQL's clients claim and migrate
@@ -90,10 +91,14 @@ class Rules:
 
 
 class TooMany(Exception):
-    """Over a limit. `again` is in how many seconds it works again; None if time does not help."""
+    """Over a limit: of a required bucket, of answers at once, of answers in all.
 
-    def __init__(self, again: float | None) -> None:
-        super().__init__()
+    `again` is in how many seconds it works again; None if time does not help.
+    """
+
+    def __init__(self, what: str, again: float | None) -> None:
+        super().__init__(what)
+        self.what = what
         self.again = again
 
 
@@ -196,12 +201,12 @@ class Record:
         exercises: Sequence[str] = (),
         seed: Callable[[int], int] = lambda round: round,
         least: int = 0,
-        known: int | None = None,
+        known: Mapping[str, int] | None = None,
     ) -> Attempt:
         """Record an attempt. When this returns, it is on disk with its content.
 
-        `exercises` are those that it answers. `seed` gives the seed of a round; the attempt has the round `known`, or
-        that of the same content before, or else the next one, at `least` that. Raises TooMany.
+        `exercises` are those that it answers. `seed` gives the seed of a round. A content has the round that is `known` for
+        its hash, or that of the same content before, or else the owner's next one, at `least` that. Raises TooMany.
         """
         person, owner = self.person(visitor), owner_of(visitor)
         digest, packed, id = hashlib.sha256(data).hexdigest(), zlib.compress(data, 6), secrets.token_hex(16)
@@ -211,14 +216,13 @@ class Record:
             now = self.now(connection)
             for bucket in rules.required:
                 if (again := _take(connection, owner, bucket, now)) is not None:
-                    raise TooMany(again)
+                    raise TooMany(FLOOD, again)
             level, withheld = self._may_be_told(connection, owner, assignment, exercise, exercises, rules, now)
             mine = (ATTEMPT.c.owner == owner) & (ATTEMPT.c.assignment == assignment)
-            if known is None:
-                same = select(ATTEMPT.c.round).where(mine, ATTEMPT.c.sha256 == digest)
-                known = connection.execute(same.order_by(ATTEMPT.c.number).limit(1)).scalar()
-            if known is None:
-                known = self._new_round(connection, assignment, mine, least)
+            same = select(ATTEMPT.c.round).where(mine, ATTEMPT.c.sha256 == digest).order_by(ATTEMPT.c.number).limit(1)
+            round = (known or {}).get(digest, connection.execute(same).scalar())
+            if round is None:
+                round = self._new_round(connection, assignment, mine, least)
             number = 1 + (connection.execute(select(func.max(ATTEMPT.c.number)).where(mine)).scalar() or 0)
             self._insert_once(connection, CONTENT, sha256=digest, size=len(data), packed=packed)
             connection.execute(
@@ -231,8 +235,8 @@ class Record:
                     number=number,
                     arrived=now,
                     sha256=digest,
-                    round=known,
-                    seed=str(seed(known)),
+                    round=round,
+                    seed=str(seed(round)),
                     level=level,
                     withheld=json.dumps(sorted(withheld)),
                     state=WAITING,
@@ -267,14 +271,14 @@ class Record:
             answers = self._answers(connection, owner, assignment, exercises)
             withheld = {name for name in exercises if answers[name] >= rules.limit}
             if rules.or_nothing and withheld:
-                raise TooMany(None)
+                raise TooMany(IN_ALL, None)
             if exercises and len(withheld) == len(exercises):
                 return RECEIVED, set()
         again = _take(connection, owner, rules.bucket, now) if rules.bucket else None
         if again is None:
             return rules.level, withheld
         if rules.or_nothing:
-            raise TooMany(again)
+            raise TooMany(OFTEN, again)
         return RECEIVED, set()
 
     def _answers(self, connection: Connection, owner: str, assignment: str, exercises: Sequence[str]) -> Counter[str]:
@@ -366,14 +370,30 @@ class Record:
         with self.reading() as connection:
             return connection.execute(query).scalar_one()
 
+    def left(self, owner: str, name: str, most: int, every: float) -> tuple[int, float | None]:
+        """(how many an owner's bucket still holds, in how many seconds there is one again if it is empty)."""
+        where = (BUCKET.c.owner == owner) & (BUCKET.c.name == name)
+        with self.reading() as connection:
+            full = connection.execute(select(BUCKET.c.full).where(where)).scalar() or 0.0
+            used = max(0.0, full - self.now(connection))
+        left = most if not every else int((most * every - used + 1e-6) // every)
+        return max(0, left), None if left > 0 else used + every - most * every
+
     # --- the queue --------------------------------------------------------------------------------
 
-    def claim(self, worker: str) -> Attempt | None:
+    def claim(self, worker: str, without: Collection[str] = ()) -> Attempt | None:
         """Give a desk, which calls itself `worker`, the attempt whose turn it is; None if none can be graded now.
+
+        Attempts on assignments in `without` keep waiting.
 
         An owner has one attempt in grading at a time, and waits behind those who were not served since the attempt that
         waits longest has arrived. What a desk holds for longer than its lease goes back first.
         """
+        with self.reading() as connection:
+            is_left = (ATTEMPT.c.state == GRADING) & (ATTEMPT.c.lease < self.now(connection))
+            open_ = select(ATTEMPT.c.id).where((ATTEMPT.c.state == WAITING) | is_left).limit(1)
+            if connection.execute(open_).first() is None:
+                return None
         with self.writing() as connection:
             self._alone(connection)
             now = self.now(connection)
@@ -390,7 +410,9 @@ class Record:
                 .correlate(ATTEMPT)
                 .scalar_subquery()
             )
-            waiting = select(ATTEMPT.c.id).where(ATTEMPT.c.state == WAITING, ~busy)
+            waiting = select(ATTEMPT.c.id).where(
+                ATTEMPT.c.state == WAITING, ~busy, ATTEMPT.c.assignment.not_in(list(without))
+            )
             id = connection.execute(waiting.order_by(served, ATTEMPT.c.arrived, ATTEMPT.c.id).limit(1)).scalar()
             if id is None:
                 return None
@@ -404,6 +426,12 @@ class Record:
         mine = (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
         with self.writing() as connection:
             connection.execute(sa.update(ATTEMPT).where(mine).values(lease=self.now(connection) + LEASE))
+
+    def unclaim(self, id: str, worker: str) -> None:
+        """Let an attempt wait again that a desk has claimed and cannot grade."""
+        mine = (ATTEMPT.c.id == id) & (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
+        with self.writing() as connection:
+            connection.execute(sa.update(ATTEMPT).where(mine).values(state=WAITING, worker=None, lease=None))
 
     def give_back(self, worker: str) -> None:
         """Let others grade what a desk has begun, which ends."""
@@ -436,6 +464,12 @@ class Record:
             if done.rowcount:
                 connection.execute(sa.insert(RESULT).values(attempt=id, packed=packed))
             return bool(done.rowcount)
+
+    def seeds(self, assignment: str) -> list[int]:
+        """The seeds of all inputs on which attempts on an assignment are graded."""
+        with self.reading() as connection:
+            drawn = connection.execute(select(ATTEMPT.c.seed).distinct().where(ATTEMPT.c.assignment == assignment))
+            return [int(seed) for (seed,) in drawn]
 
     def waiting(self) -> int:
         """How many attempts wait."""

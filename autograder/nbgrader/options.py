@@ -17,7 +17,11 @@ from ..grading.faults import meant
 from ..verdict import CHECKS, CREDITS
 from . import points
 
-OURS = {"Exercises": ("points", "credit"), "Release": ("colab",)}  # options of this kit that are no class's
+OURS = {  # options of this kit that are no class's
+    "Exercises": ("points", "credit"),
+    "Release": ("colab",),
+    "Desk": ("tell", "at_once", "every", "limit", "counts", "who", "assignments"),  # desk/settings.py has their values
+}
 NEAR = 0.85  # how alike two names of sections are, as difflib has it, if one is a slip for the other
 
 
