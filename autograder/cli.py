@@ -168,15 +168,17 @@ def parser():
 
     collect_ = commands.add_parser(
         "collect",
-        help="take hand-ins from a download of Moodle's, Canvas's or Gradescope's, or from mail",
+        help="take hand-ins from a download of Moodle's, Canvas's or Gradescope's, from mail, or from the desk",
         description="Takes each student's notebook of an assignment into submitted/, and says what it could not take. "
         "docs/lms.md shows each system's steps.",
         epilog="exit code: 0 if all was taken, 1 if something was left out, 2 the kit itself could not work",
     )
     collect_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
     collect_.add_argument(
-        "paths", nargs="+", type=Path, metavar="PATH", help="a zip or a folder; also Moodle's grading worksheet (.csv)"
+        "paths", nargs="*", type=Path, metavar="PATH", help="a zip or a folder; also Moodle's grading worksheet (.csv)"
     )
+    collect_.add_argument("--desk", action="store_true", help="the attempts that count of those made at the desk")
+    collect_.add_argument("--database", metavar="URL", help="with --desk: its records (default: as `desk` has it)")
     collect_.add_argument("--from", dest="system", choices=SYSTEMS, help="(default: by their names)")
     collect_.add_argument(
         "--pattern", metavar="REGEX", help="for the names of folders or files, with a group such as (?P<student_id>...)"
@@ -503,11 +505,21 @@ def name(options):
 
 
 def collect(options):
-    """Take hand-ins from what other systems let an instructor download."""
+    """Take hand-ins from what other systems let an instructor download, or from the desk."""
     from . import course
     from .lms import commands
 
     assignment = course.find_assignment(options.assignment)
+    if options.desk:
+        if options.paths or options.system or options.pattern or options.timezone:
+            raise UsageError("--desk takes what was handed in at the desk: give no download with it.")
+        from .desk import collecting
+
+        return collecting.from_desk(course.root(), assignment, options.database, device(options), options.forget)
+    if options.database:
+        raise UsageError("--database goes with --desk.")
+    if not options.paths:
+        raise UsageError("Which download? Give the folder or the archive that holds the hand-ins, or --desk.")
     how = options.system, options.pattern, options.timezone, options.forget
     return commands.collect(course.root(), assignment, options.paths, *how)
 
@@ -682,9 +694,9 @@ def refuse_without_sandbox(options):
 
 def device(options):
     """The device, cpu or cuda, that --device asks for."""
-    if options.device != "auto":
+    if getattr(options, "device", "auto") != "auto":
         return options.device
-    if options.sandbox == PROCESS:
+    if getattr(options, "sandbox", FULL) == PROCESS:
         return "cpu"
     return "cuda" if os.path.exists("/dev/nvidiactl") else "cpu"
 

@@ -93,7 +93,11 @@ def note(desk: Desk, attempt: Attempt) -> str:
     """What else to say about an attempt, in a sentence; "" if nothing."""
     if attempt.state != DONE:
         problem = desk.queue.problem(attempt.assignment) if desk.queue else ""
-        return f"Nothing is graded at present. {problem} What you handed in is kept, and is graded then." if problem else ""
+        return (
+            f"Nothing is graded at present. {problem} What you handed in is kept, and is graded then."
+            if problem
+            else ""
+        )
     if attempt.level == RECEIVED:
         if desk.settings(attempt.assignment).tell == RECEIVED:
             return "It is received. What was found is told later."

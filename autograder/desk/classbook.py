@@ -96,4 +96,6 @@ class ClassBook:
         with self.engine.connect() as connection:
             rows = connection.execute(select(Student.id, Student.first_name, Student.last_name)).all()
         dropped = Store(self.root).dropped()
-        return {id: Person(id, (first or "").strip(), (last or "").strip()) for id, first, last in rows if id not in dropped}
+        return {
+            id: Person(id, (first or "").strip(), (last or "").strip()) for id, first, last in rows if id not in dropped
+        }

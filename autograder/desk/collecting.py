@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import make_url, select
 
 from ..batch import run
 from ..batch.commands import locked
@@ -30,11 +30,33 @@ from ..submission import files, read
 from ..submission.times import time_of
 from . import counting
 from .record import DONE, Attempt, Record
-from .settings import BEST, LATEST
+from .settings import BEST, LATEST, settings_of
 from .tables import PERSON
 
 DESK = "desk"  # in the note of a hand-in that came from here: the attempt
+FILE = "desk.db"
 FORMAT = "%Y-%m-%d %H:%M:%S"
+
+
+def from_desk(
+    root: Path, assignment: Assignment, database: str | None, device: str, forget: Collection[str] = ()
+) -> int:
+    """Take the attempts that count from the desk's records, as its settings say. Returns the exit code."""
+    runs = NbgraderCourse(root)
+    counts = settings_of(runs.config, assignment.name).counts
+    record = Record(database_of(runs, database))
+    try:
+        return collect(root, assignment, record, counts, device, forget)
+    finally:
+        record.close()
+
+
+def database_of(runs: NbgraderCourse, given: str | None = None) -> str:
+    """Where a course's desk keeps its records: where it is said, or else beside the gradebook."""
+    gradebook = make_url(runs.directory.db_url)
+    if given or gradebook.drivername.split("+")[0] != "sqlite":
+        return given or runs.directory.db_url
+    return f"sqlite:///{Path(gradebook.database or '').resolve().with_name(FILE)}"
 
 
 def collect(
@@ -144,7 +166,7 @@ class Collector:
         self.told.remarks.append(f"{shown(student)}: {why}")
 
     def _take(self, student: str, attempt: Attempt, note: Mapping[str, Any]) -> bool:
-        """Write an attempt into `submitted/`; returns whether it is what lies there now. `note` is of what lay there."""
+        """Write an attempt into `submitted/`; returns whether it lies there now. `note` is of what lay there."""
         if problem := files.problem_of(student) or self._who_else(student, attempt):
             self._problem(student, problem)
             return False
@@ -191,7 +213,7 @@ class Collector:
         """Put what the desk found into the course's store, unless something has changed on which it depends."""
         if attempt.state != DONE:
             return
-        graded, version = self.record.graded(attempt.id)
+        graded, version = self.record.graded(attempt.id), self.record.course_version(attempt.id)
         if graded is None or version != course_version() or graded.verdict.seed != attempt.seed:
             self.anew.append(student)
             return

@@ -348,17 +348,21 @@ class Record:
             raise KeyError(sha256)
         return zlib.decompress(row.packed)
 
-    def graded(self, id: str) -> tuple[Graded | None, str]:
-        """(the Graded of an attempt, as grading/store.py keeps it, None if there is none; the version of the course).
-
-        The version is `store.course_version()` as it was: with another one, the Graded may be another one now.
-        """
+    def graded(self, id: str) -> Graded | None:
+        """The Graded of an attempt, as grading/store.py keeps it; None if there is none."""
         from ..grading.store import graded_from
 
+        kept = self._result(id)
+        return graded_from(kept, stopped=bool(kept.get("stopped")), whole=False)
+
+    def course_version(self, id: str) -> str:
+        """What `store.course_version()` was when an attempt was graded: with another one, it may be graded otherwise."""
+        return str(self._result(id).get("course", ""))
+
+    def _result(self, id: str) -> dict[str, Any]:
         with self.reading() as connection:
             row = connection.execute(select(RESULT.c.packed).where(RESULT.c.attempt == id)).first()
-        kept = json.loads(zlib.decompress(row.packed)) if row else {}
-        return graded_from(kept, stopped=bool(kept.get("stopped")), whole=False), str(kept.get("course", ""))
+        return json.loads(zlib.decompress(row.packed)) if row else {}
 
     def ahead(self, attempt: Attempt) -> int:
         """How many attempts of others are graded or waiting that arrived before this one."""

@@ -196,7 +196,9 @@ class Sessions:
             return self.base
         steps = unquote(parts.path).split("/")
         is_own = not parts.scheme and not parts.netloc and parts.path.startswith(self.base)
-        return path if is_own and not path.startswith("//") and ".." not in steps and "" not in steps[1:-1] else self.base
+        return (
+            path if is_own and not path.startswith("//") and ".." not in steps and "" not in steps[1:-1] else self.base
+        )
 
     @property
     def headers(self) -> dict[str, str]:

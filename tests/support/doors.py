@@ -69,7 +69,9 @@ class Place:
         """A client that keeps cookies and follows no redirects, and calls itself a browser that opens a page."""
         navigates = {"sec-fetch-mode": "navigate", "sec-fetch-site": "none", "sec-fetch-dest": "document"}
         transport = httpx.ASGITransport(self.app(), raise_app_exceptions=True)
-        return Browser(httpx.AsyncClient(transport=transport, base_url=self.sessions.origin, headers={**navigates, **headers}))
+        return Browser(
+            httpx.AsyncClient(transport=transport, base_url=self.sessions.origin, headers={**navigates, **headers})
+        )
 
 
 class Browser:
@@ -86,7 +88,11 @@ class Browser:
 
     def post(self, path, data=None, site="same-origin", **options):
         """Send a form, as one of the desk's own pages does."""
-        headers = {"sec-fetch-site": site, "origin": str(self.client.base_url).rstrip("/"), **options.pop("headers", {})}
+        headers = {
+            "sec-fetch-site": site,
+            "origin": str(self.client.base_url).rstrip("/"),
+            **options.pop("headers", {}),
+        }
         return self.loop.run_until_complete(self.client.post(path, data=data or {}, headers=headers, **options))
 
     @property

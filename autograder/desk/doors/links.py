@@ -172,4 +172,3 @@ def _known(people: People, students: Iterable[str]) -> list[str]:
 
 def _address(url: str, secret: str) -> str:
     return f"{url.rstrip('/')}/{NAME}/{secret}"
-
