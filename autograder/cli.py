@@ -17,6 +17,7 @@ from .verdict import FULL, LEVELS, PROCESS, UNSAFE
 # errors of a full disk, a folder that is not writable, a machine at its limits
 UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
 DRIVERS = {"psycopg": "psycopg[binary]", "psycopg2": "psycopg2-binary"}  # PostgreSQL drivers: module and package
+DESK_NEEDS = ("starlette", "uvicorn", "python_multipart", "itsdangerous", "anyio", "h11")  # imported by desk/
 DISTRIBUTION = "attention-course"  # the kit's name in pyproject.toml
 EXIT = "exit code: 0 full marks for every file, 1 less, 2 the kit itself could not work"
 
@@ -242,6 +243,26 @@ def parser():
     demo_.add_argument("--verbose", action="store_true", help="print every student's scores, too")
     _sandbox_options(demo_)
     demo_.set_defaults(run=demo)
+
+    desk_ = commands.add_parser(
+        "desk",
+        help="take hand-ins in the browser and from notebooks, and answer at once",
+        description="Opens a web service that takes hand-ins, grades them at once, answers with each student's page, and "
+        "records every attempt. docs/desk.md has its settings, and how students come in.",
+    )
+    desk_.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="to listen on (default: 127.0.0.1)")
+    desk_.add_argument("--port", type=int, default=8090, metavar="N", help="to listen on (default: 8090)")
+    desk_.add_argument(
+        "--database", metavar="URL", help="where the attempts are kept (default: desk.db beside the gradebook)"
+    )
+    grading = desk_.add_mutually_exclusive_group()
+    grading.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
+    grading.add_argument("--scheduler", metavar="ADDRESS", help="grade on a Dask cluster, such as tcp://host:8786")
+    who = desk_.add_mutually_exclusive_group()
+    who.add_argument("--me", action="store_true", help="for yourself on this machine: no login, nothing is withheld")
+    who.add_argument("--demo", action="store_true", help="in a folder demo_desk, with a made-up class that hands in")
+    _sandbox_options(desk_)
+    desk_.set_defaults(run=desk)
 
     gradescope_ = commands.add_parser(
         "gradescope",
@@ -551,6 +572,22 @@ def demo(options):
     return demos.run(options.folder, *settings, options.assignments, options.verbose)
 
 
+def desk(options):
+    """Open the desk."""
+    if options.sandbox == UNSAFE or not options.scheduler:
+        refuse_without_sandbox(options)
+    require_jobs(options)
+    try:
+        from .desk import command
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").split(".")[0] not in DESK_NEEDS:
+            raise
+        raise UsageError(
+            f"The desk needs {missing.name}, which is not installed: pip install '{DISTRIBUTION}[desk]'."
+        ) from None
+    return command.run(options, device(options))
+
+
 def gradescope(options):
     """Make the zip for Gradescope or, there, grade a submission with it."""
     from . import course
@@ -661,7 +698,7 @@ def tell_which_course(options):
     if options.run in (new_course, doctor) or not course.kits_own():
         return
     if (
-        options.run in (build, collect, roster, grade, report, name, export, gradescope)
+        options.run in (build, collect, roster, grade, report, name, export, gradescope, desk)
         and course.kits_own() == course.PACKED
     ):
         raise UsageError(

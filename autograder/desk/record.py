@@ -205,8 +205,8 @@ class Record:
     ) -> Attempt:
         """Record an attempt. When this returns, it is on disk with its content.
 
-        `exercises` are those that it answers. `seed` gives the seed of a round. A content has the round that is `known` for
-        its hash, or that of the same content before, or else the owner's next one, at `least` that. Raises TooMany.
+        `exercises` are those that it answers. `seed` gives the seed of a round. A content has the round that is `known`
+        for its hash, or that of the same content before, or else the owner's next one, at `least` that. Raises TooMany.
         """
         person, owner = self.person(visitor), owner_of(visitor)
         digest, packed, id = hashlib.sha256(data).hexdigest(), zlib.compress(data, 6), secrets.token_hex(16)

@@ -1,0 +1,81 @@
+"""`autograder desk`: opens the desk of a course."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import make_url
+
+from .. import course
+from ..errors import UsageError
+from ..grading.store import FOLDER
+from ..nbgrader import options as options_of
+from ..nbgrader.runs import NbgraderCourse
+from . import server
+from .app import Desk, make_app
+from .classbook import ClassBook
+from .me import MeDoor
+from .painter import Painter
+from .queue import Grading, Queue
+from .record import Record
+from .settings import settings_of
+
+DATABASE = "desk.db"  # beside the gradebook
+
+
+def run(options: Any, device: str) -> int:
+    """Open the desk and serve until it is stopped."""
+    logging.basicConfig(format="autograder: %(message)s", level=logging.WARNING, stream=sys.stderr)
+    if options.me and options.host != "127.0.0.1":
+        raise UsageError("--me is for this machine alone: it takes no --host.")
+    root = course.root()
+    listener = server.listening(options.host, options.port)
+    port = listener.getsockname()[1]
+    with opened(root, options, device) as desk:
+        if options.me:
+            door = MeDoor(port)
+            desk.doors, desk.guard, desk.title = [door], door.sessions, "Your course"
+            where = door.address
+        else:
+            raise UsageError("not yet")
+        server.serve(make_app(desk), listener, functools.partial(print, f"The desk is open: {where}", flush=True))
+    return 0
+
+
+@contextlib.contextmanager
+def opened(root: Path, options: Any, device: str) -> Iterator[Desk]:
+    """The Desk of the course in `root`, which is the working directory, without any doors."""
+    runs = NbgraderCourse(root)
+    points, credit = options_of.points_wanted(runs.config), options_of.credit(runs.config)
+    settings: Callable[[str], Any] = functools.cache(functools.partial(settings_of, runs.config))
+    settings("")  # raises now if something is wrong
+    gradebook = runs.directory.db_url
+    with contextlib.ExitStack() as stack:
+        record = Record(database_of(root, gradebook, options))
+        stack.callback(record.close)
+        book = ClassBook(root, gradebook)
+        stack.callback(book.close)
+        painter = Painter()
+        stack.callback(painter.close)
+        about = Grading(root, options.jobs, options.scheduler, device, options.sandbox, points, credit)
+        yield Desk(root, record, book, settings, Queue(record, about), painter)
+
+
+def database_of(root: Path, gradebook: str, options: Any) -> str:
+    """The URL of the record: what --database says, the gradebook's own PostgreSQL, or a file beside the gradebook."""
+    if options.database:
+        return options.database
+    if options.me:
+        folder = root / FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        return f"sqlite:///{folder / 'me.db'}"
+    url = make_url(gradebook)
+    if url.get_backend_name() != "sqlite":
+        return gradebook
+    return f"sqlite:///{root / Path(url.database or '').parent / DATABASE}"
