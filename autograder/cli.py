@@ -521,7 +521,8 @@ def name(options):
     from .grading import start
 
     with locked(root, assignment.name), start.started_grader(device(options), options.sandbox) as grader:
-        print(naming.give(root, options.group, options.sentence, grader, device(options)))
+        judge = naming.by_grader(grader, assignment, device(options))
+        print(naming.give(root, options.group, options.sentence, judge, naming.graded_answers(root, assignment)))
     return 0
 
 

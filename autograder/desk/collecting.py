@@ -10,9 +10,10 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import make_url, select
+from sqlalchemy import select
 
 from ..batch import run
 from ..batch.commands import locked
@@ -29,12 +30,12 @@ from ..report.standing import due_with
 from ..submission import files, read
 from ..submission.times import time_of
 from . import counting
+from .command import database_of
 from .record import DONE, Attempt, Record
 from .settings import BEST, LATEST, settings_of
 from .tables import PERSON
 
 DESK = "desk"  # in the note of a hand-in that came from here: the attempt
-FILE = "desk.db"
 FORMAT = "%Y-%m-%d %H:%M:%S"
 
 
@@ -44,19 +45,11 @@ def from_desk(
     """Take the attempts that count from the desk's records, as its settings say. Returns the exit code."""
     runs = NbgraderCourse(root)
     counts = settings_of(runs.config, assignment.name).counts
-    record = Record(database_of(runs, database))
+    record = Record(database_of(root, runs.directory.db_url, SimpleNamespace(database=database, me=False)))
     try:
         return collect(root, assignment, record, counts, device, forget)
     finally:
         record.close()
-
-
-def database_of(runs: NbgraderCourse, given: str | None = None) -> str:
-    """Where a course's desk keeps its records: where it is said, or else beside the gradebook."""
-    gradebook = make_url(runs.directory.db_url)
-    if given or gradebook.drivername.split("+")[0] != "sqlite":
-        return given or runs.directory.db_url
-    return f"sqlite:///{Path(gradebook.database or '').resolve().with_name(FILE)}"
 
 
 def collect(
