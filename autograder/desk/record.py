@@ -356,7 +356,7 @@ class Record:
         return graded_from(kept, stopped=bool(kept.get("stopped")), whole=False)
 
     def course_version(self, id: str) -> str:
-        """`store.course_version()` as it was when an attempt was graded: with another one, it may come out otherwise."""
+        """`store.course_version()` as it was when an attempt was graded: with another, it may come out otherwise."""
         return str(self._result(id).get("course", ""))
 
     def _result(self, id: str) -> dict[str, Any]:

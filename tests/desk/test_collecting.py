@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import desk_class
 import one_process
@@ -17,7 +19,6 @@ from autograder.desk.record import Attempt, Record
 from autograder.desk.tables import ATTEMPT
 from autograder.grading.store import Store
 
-RIGHT = "def normalise(values):\n    return [v / sum(values) for v in values]"
 DUE = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
@@ -27,10 +28,17 @@ def kit(grader):
         yield run
 
 
-@pytest.fixture
-def place(tmp_path, kit, monkeypatch):
-    place = copy(tmp_path / "course")
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, kit):
+    """The course about averages, with its release."""
+    place = copy(tmp_path_factory.mktemp("built") / "course")
     assert kit(place, "build") == 0
+    return place
+
+
+@pytest.fixture
+def place(tmp_path, built, monkeypatch):
+    place = Path(shutil.copytree(built, tmp_path / "course"))
     monkeypatch.chdir(place)
     course.forget()
     yield place
@@ -95,12 +103,13 @@ def wrong(number):
 
 def test_grade_gives_what_the_desk_said(place, record, grader, run, monkeypatch):
     """Nothing is graded again, the verdicts are the desk's, and reports and exports have the same points."""
+    no_root = desk_class.mistaken(place, NAME, "normalise", ".sqrt()", "")
     for student, answers, folder in (("ada", {}, "solutions"), ("bob", wrong(1), "release"), ("cleo", {}, "release")):
-        handed_in(record, place, student, wrong(0))
+        handed_in(record, place, student, no_root)
         handed_in(record, place, student, answers, folder=folder)
     handed_in(record, place, "bob", wrong(2), exercise="normalise")
     desk_class.grade_all(record, grader)
-    assert record.verdict(record.attempts()[1].id).full and record.attempts()[0].told[0]["names"]
+    assert record.verdict(record.attempts()[1].id).full and record.attempts()[0].told[0]["names"][0]["id"] == "no-root"
     code, said, warned = run("collect", "01", "--desk")
     assert (code, warned) == (0, "") and f"{NAME}: 3 handed in (3 new, 0 changed, 0 unchanged), from the desk" in said
     said_by_desk = {one.student: record.verdict(one.id) for one in record.attempts() if one.number == 2}

@@ -29,6 +29,13 @@ def notebook(place, name, answers, folder="release"):
     return made
 
 
+def mistaken(place, name, exercise, right, wrong):
+    """The right answer to an exercise with one edit, as `notebook` takes it."""
+    source = "".join(cell_of(notebook(place, name, {}, "solutions"), f"{exercise}-solution")["source"])
+    assert right in source
+    return {exercise: source.replace(right, wrong)}
+
+
 def hand_in(record, place, who, name, data, exercise=None, level="names"):
     """Record an attempt as the desk does."""
     rounds = Rounds(Store(place), name)
