@@ -1,7 +1,7 @@
 """Writes the lock files for `make lock`: versions that pyproject.toml allows; those already pinned are kept.
 
     requirements.lock       what the kit needs, with its extras for clusters and PostgreSQL, but torch
-    requirements-dev.lock   what its tests need beyond that
+    requirements-dev.lock   what the desk and the tests need beyond that
     torch-cuda.lock         PyPI's torch, of the version in torch-cpu.lock, and NVIDIA's libraries, which it needs
 
 Each has the hashes of all files of a version, for each Python from 3.11 on. torch-cpu.lock is kept by hand: its files
@@ -17,6 +17,7 @@ from autograder.batch import pins
 
 ROOT = Path(__file__).resolve().parents[2]
 UV = ["uv", "pip", "compile", "--universal", "--generate-hashes", "--python-version", "3.11", "--quiet"]
+FOR_TESTS = ["--extra", "dev", "--extra", "desk"]
 EXTRAS = ["--extra", "cluster", "--extra", "postgresql"]
 
 
@@ -38,7 +39,7 @@ def main() -> None:
         for_cuda = {name for name in everything if name.startswith(("nvidia-", "cuda-"))} | {"torch", "triton"}
         write("torch-cuda.lock", *options, without=everything - for_cuda)
         write("requirements.lock", *options, without=for_cuda)
-        write("requirements-dev.lock", *options, "--extra", "dev", without=everything)
+        write("requirements-dev.lock", *options, *FOR_TESTS, without=everything)
 
 
 if __name__ == "__main__":
