@@ -261,6 +261,9 @@ def parser():
     who = desk_.add_mutually_exclusive_group()
     who.add_argument("--me", action="store_true", help="for yourself on this machine: no login, nothing is withheld")
     who.add_argument("--demo", action="store_true", help="in a folder demo_desk, with a made-up class that hands in")
+    desk_.add_argument(
+        "--export", type=Path, metavar="FOLDER", help="only write all attempts there, in ProgSnap 2, with pseudonyms"
+    )
     _sandbox_options(desk_)
     desk_.set_defaults(run=desk)
 
@@ -535,8 +538,8 @@ def collect(options):
     if options.desk:
         if options.paths or options.system or options.pattern or options.timezone:
             raise UsageError("--desk takes what was handed in at the desk: give no download with it.")
-        from .desk import collecting
-
+        with _needs_desk():
+            from .desk import collecting
         return collecting.from_desk(course.root(), assignment, options.database, device(options), options.forget)
     if options.database:
         raise UsageError("--database goes with --desk.")
@@ -574,19 +577,30 @@ def demo(options):
 
 
 def desk(options):
-    """Open the desk."""
+    """Open the desk, or export what was handed in there."""
+    if options.export:
+        with _needs_desk():
+            from .desk import command
+        return command.export(options)
     if options.sandbox == UNSAFE or not options.scheduler:
         refuse_without_sandbox(options)
     require_jobs(options)
-    try:
+    with _needs_desk():
         from .desk import command
+    return command.run(options, device(options))
+
+
+@contextlib.contextmanager
+def _needs_desk():
+    """Raises UsageError if what the desk needs is not installed."""
+    try:
+        yield
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] not in DESK_NEEDS:
             raise
         raise UsageError(
             f"The desk needs {missing.name}, which is not installed: pip install '{DISTRIBUTION}[desk]'."
         ) from None
-    return command.run(options, device(options))
 
 
 def gradescope(options):
