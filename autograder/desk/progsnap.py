@@ -73,9 +73,9 @@ In the format ProgSnap 2, version {version}. {attempts} attempts of {subjects} s
 - `CodeStates/CodeStates.csv`: the code in the cells that the exercise asks for.
 
 ## What is left out
-Names, e-mail addresses and ids of people, written answers, all text and outputs of notebooks, cells that students added,
-comments and docstrings, the lines of students that feedback quotes. {unparsed} answers that are no Python have no code
-state, since comments in them could not be told from code.
+Names, e-mail addresses and ids of people, written answers, all text and outputs of notebooks, cells that students
+added, comments and docstrings, the lines of students that feedback quotes. {unparsed} answers that are no Python have
+no code state, since comments in them could not be told from code.
 
 ## What is left in
 The names that students chose in code and the strings in it, which may say who they are; the times of attempts, to the
@@ -228,10 +228,10 @@ def _without_prose(code: str) -> str | None:
     if SPECIAL.search(code) or (not tree.body and _has_code(code)):
         return None
     for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body:
-            kept = [one for one in body if not _is_text(one)]
-            node.body = kept or [ast.Pass()]  # pyright: ignore[reportAttributeAccessIssue]
+        for part in ("body", "orelse", "finalbody"):
+            statements = getattr(node, part, None)
+            if isinstance(statements, list) and statements:
+                setattr(node, part, [one for one in statements if not _is_text(one)] or [ast.Pass()])
     try:
         return ast.unparse(ast.fix_missing_locations(tree))
     except (ValueError, RecursionError, MemoryError):
