@@ -532,19 +532,16 @@ def _moment(seconds: float) -> datetime:
 
 def _engine(url: str) -> Engine:
     try:
-        engine = sa.create_engine(url, pool_pre_ping=True, **({} if _is_sqlite(url) else {"pool_size": 10}))
-    except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError) as error:
-        raise UsageError(f"--database: {str(error).rstrip('.')}.") from None
-    if engine.dialect.name not in ("sqlite", "postgresql"):
-        raise UsageError("--database: the desk keeps its records in SQLite or PostgreSQL.")
-    if engine.dialect.name == "sqlite":
+        kind = sa.make_url(url).get_backend_name()
+    except sa.exc.ArgumentError:
+        raise UsageError("--database takes an URL, such as postgresql+psycopg://name@host/database.") from None
+    if kind not in ("sqlite", "postgresql"):
+        raise UsageError(f"--database: the desk keeps its records in SQLite or PostgreSQL, not in {kind}.")
+    engine = sa.create_engine(url, pool_pre_ping=True, **({"pool_size": 10} if kind == "postgresql" else {}))
+    if kind == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine
-
-
-def _is_sqlite(url: str) -> bool:
-    return url.startswith("sqlite")
 
 
 def _prepare_sqlite(connection: Any, record: object) -> None:

@@ -100,7 +100,7 @@ class Sessions:
             return None
         if request.method not in SAFE:
             self.check_origin(request)
-        elif not (_is_navigation(request) or self._is_token(session, _token_sent(request))):
+        elif not (is_navigation(request) or self._is_token(session, _token_sent(request))):
             return None
         return session
 
@@ -208,10 +208,10 @@ class Sessions:
     @property
     def frame_ancestors(self) -> str:
         """The directive of the Content-Security-Policy that says who may show the desk's pages in a frame."""
-        return f"frame-ancestors {' '.join(self.frames) or chr(39) + 'none' + chr(39)}"
+        return "frame-ancestors " + (" ".join(self.frames) or "'none'")
 
 
-def _is_navigation(request: Request) -> bool:
+def is_navigation(request: Request) -> bool:
     """Whether a person's browser opens a page, or is one that does not say what it does."""
     return request.headers.get("sec-fetch-mode", "navigate") == "navigate"
 

@@ -113,13 +113,23 @@ SECRET = Table(  # made once, the same for all desks on this database
     Column("value", LargeBinary, nullable=False),
 )
 
-DELIVERY = Table(  # grades to be given back to a learning platform
+LTI = Table(  # what a learning platform said of its services when a person came from it last: doors/lti_services.py
+    f"{PREFIX}lti",
+    METADATA,
+    Column("person", Integer, ForeignKey(PERSON.c.id), primary_key=True),
+    Column("said", Text, nullable=False),  # JSON
+)
+
+DELIVERY = Table(  # points to be given back to a learning platform
     f"{PREFIX}delivery",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("person", Integer, ForeignKey(PERSON.c.id), nullable=False),
+    Column("person", Integer, ForeignKey(PERSON.c.id), nullable=False, index=True),
     Column("attempt", String(32), ForeignKey(ATTEMPT.c.id), nullable=False),
-    Column("address", Text, nullable=False),
+    Column("assignment", String(255), nullable=False),
+    Column("points", Double, nullable=False),
+    Column("max_points", Double, nullable=False),
+    Column("is_all", Boolean, nullable=False),  # nothing of it waits for a person
     Column("tries", Integer, nullable=False),
     Column("next", Double, nullable=False, index=True),
     Column("done", Double),

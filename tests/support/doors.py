@@ -1,5 +1,6 @@
 """A small web application with doors and no desk behind them, and browsers that are none, for tests of who is who."""
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -78,8 +79,6 @@ class Browser:
     """An httpx client whose calls wait for their answers."""
 
     def __init__(self, client):
-        import asyncio
-
         self.client = client
         self.loop = asyncio.new_event_loop()
 

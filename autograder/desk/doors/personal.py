@@ -102,6 +102,8 @@ class KeyDoor:
         return next(iter(self.keys.valid(PERSONAL, person)), None)
 
     def _page(self, request: Request, visitor: Visitor, held: Held | None, key: str = "") -> Response:
-        dates = {"made": day(held.made), "until": day(held.ends)} if held else {"made": "", "until": ""}
+        made, until = (day(held.made), day(held.ends)) if held else ("", "")
         token = self.sessions.token(request)
-        return page(self.sessions, "key.html.j2", visitor=visitor, key=key, held=held, token=token, **dates)
+        return page(
+            self.sessions, "key.html.j2", visitor=visitor, key=key, held=held, token=token, made=made, until=until
+        )

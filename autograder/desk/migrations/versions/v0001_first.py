@@ -88,14 +88,23 @@ def upgrade() -> None:
         sa.Column("value", sa.LargeBinary, nullable=False),
     )
     op.create_table(
+        "desk_lti",
+        sa.Column("person", sa.Integer, sa.ForeignKey("desk_person.id"), primary_key=True),
+        sa.Column("said", sa.Text, nullable=False),
+    )
+    op.create_table(
         "desk_delivery",
         sa.Column("id", sa.Integer, primary_key=True),
         sa.Column("person", sa.Integer, sa.ForeignKey("desk_person.id"), nullable=False),
         sa.Column("attempt", sa.String(32), sa.ForeignKey("desk_attempt.id"), nullable=False),
-        sa.Column("address", sa.Text, nullable=False),
+        sa.Column("assignment", sa.String(255), nullable=False),
+        sa.Column("points", sa.Double, nullable=False),
+        sa.Column("max_points", sa.Double, nullable=False),
+        sa.Column("is_all", sa.Boolean, nullable=False),
         sa.Column("tries", sa.Integer, nullable=False),
         sa.Column("next", sa.Double, nullable=False),
         sa.Column("done", sa.Double),
         sa.Column("problem", sa.Text),
     )
+    op.create_index("ix_desk_delivery_person", "desk_delivery", ["person"])
     op.create_index("ix_desk_delivery_next", "desk_delivery", ["next"])
