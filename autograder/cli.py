@@ -175,10 +175,12 @@ def parser():
         epilog="exit code: 0 if all was taken, 1 if something was left out, 2 the kit itself could not work",
     )
     collect_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
-    collect_.add_argument(
-        "paths", nargs="*", type=Path, metavar="PATH", help="a zip or a folder; also Moodle's grading worksheet (.csv)"
+    paths_ = collect_.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help="a zip or a folder; also Moodle's grading worksheet (.csv)"
     )
-    collect_.add_argument("--desk", action="store_true", help="the attempts that count of those made at the desk")
+    collect_.add_argument(
+        "--desk", action=_InPlaceOf, other=paths_, help="no PATH: of the attempts made at the desk, those that count"
+    )
     collect_.add_argument("--database", metavar="URL", help="with --desk: its records (default: as `desk` has it)")
     collect_.add_argument("--from", dest="system", choices=SYSTEMS, help="(default: by their names)")
     collect_.add_argument(
@@ -339,6 +341,18 @@ class _Version(argparse.Action):
             found = "(not installed as a package)"
         print(f"autograder {found}")
         parser.exit()
+
+
+class _InPlaceOf(argparse.Action):
+    """An option without a value, with which another argument is no longer needed."""
+
+    def __init__(self, other, **about):
+        super().__init__(nargs=0, default=False, **about)
+        self.other = other
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        setattr(namespace, self.dest, True)
+        self.other.required = False
 
 
 def _address(text):
@@ -543,8 +557,6 @@ def collect(options):
         return collecting.from_desk(course.root(), assignment, options.database, device(options), options.forget)
     if options.database:
         raise UsageError("--database goes with --desk.")
-    if not options.paths:
-        raise UsageError("Which download? Give the folder or the archive that holds the hand-ins, or --desk.")
     how = options.system, options.pattern, options.timezone, options.forget
     return commands.collect(course.root(), assignment, options.paths, *how)
 

@@ -44,7 +44,11 @@ def run(options: Any, device: str) -> int:
             where = door.address
         else:
             raise UsageError("not yet")
-        server.serve(make_app(desk, [*instructor.routes(), *released.routes()]), listener, functools.partial(print, f"The desk is open: {where}", flush=True))
+        server.serve(
+            make_app(desk, [*instructor.routes(), *released.routes()]),
+            listener,
+            functools.partial(print, f"The desk is open: {where}", flush=True),
+        )
     return 0
 
 

@@ -17,7 +17,7 @@ import uvicorn
 from conftest import cell_of, load
 
 from autograder import course
-from autograder.desk import instructor, released
+from autograder.desk import handing, instructor, released
 from autograder.desk.app import Desk, make_app, visitor_of
 from autograder.desk.classbook import ClassBook
 from autograder.desk.doors import links
@@ -29,7 +29,7 @@ from autograder.desk.queue import Grading, Queue
 from autograder.desk.record import DONE, Record
 from autograder.desk.sessions import Sessions
 from autograder.desk.settings import settings_of
-from autograder.grading.store import course_parts
+from autograder.grading.store import Store, course_parts
 from autograder.lms import roster
 from autograder.nbgrader import desk_cell
 from autograder.nbgrader.runs import NbgraderCourse
@@ -55,7 +55,6 @@ class OpenDesk:
         self.desk = Desk(place, self.record, book, given, queue, Painter())
         self.keys = Keys(self.record)
         sessions = Sessions(self.record.secret("sessions").hex())
-        from autograder.grading.store import Store
 
         self.people = People(self.record, lambda: roster.read(runs, Store(place)))
         door = links.LinkDoor(sessions, self.keys, self.people)
@@ -93,7 +92,6 @@ class OpenDesk:
 
     def hand_in(self, student, answer):
         """Hand in as a student, and wait for the verdict."""
-        from autograder.desk import handing
 
         visitor = links.of_student(student, student.title())
         attempt = handing.receive(self.desk, visitor, NAME, None, notebook(self.place, answer))
@@ -179,7 +177,8 @@ def faults(window):
     """What axe finds wrong in the page that a window shows: the rule, and the element, of each fault."""
     window.execute_script(AXE.read_text(encoding="utf-8"))
     found = window.execute_async_script(
-        "const done = arguments[0]; axe.run(document, {}).then(r => done(r.violations), e => done([{id: String(e), nodes: []}]))"
+        "const done = arguments[0];"
+        " axe.run(document, {}).then(r => done(r.violations), e => done([{id: String(e), nodes: []}]))"
     )
     return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]
 
