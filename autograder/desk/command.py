@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..grading.store import FOLDER
 from ..nbgrader import options as options_of
 from ..nbgrader.runs import NbgraderCourse
-from . import server
+from . import instructor, progsnap, released, server
 from .app import Desk, make_app
 from .classbook import ClassBook
 from .me import MeDoor
@@ -44,7 +44,21 @@ def run(options: Any, device: str) -> int:
             where = door.address
         else:
             raise UsageError("not yet")
-        server.serve(make_app(desk), listener, functools.partial(print, f"The desk is open: {where}", flush=True))
+        server.serve(
+            make_app(desk, [*instructor.routes(), *released.routes()]),
+            listener,
+            functools.partial(print, f"The desk is open: {where}", flush=True),
+        )
+    return 0
+
+
+def export(options: Any) -> int:
+    """Write all attempts in ProgSnap 2 into the folder that `options.export` names."""
+    root = course.root()
+    runs = NbgraderCourse(root)
+    record = Record(database_of(root, runs.directory.db_url, options))
+    with contextlib.closing(record):
+        print(progsnap.export(root, record, options.export, runs.directory.course_id or root.name))
     return 0
 
 
