@@ -249,8 +249,8 @@ def parser():
     desk_ = commands.add_parser(
         "desk",
         help="take hand-ins in the browser and from notebooks, and answer at once",
-        description="Opens a web service that takes hand-ins, grades them at once, answers with each student's page, and "
-        "records every attempt. docs/desk.md has its settings, and how students come in.",
+        description="Opens a web service that takes hand-ins, grades them at once, answers with each student's page, "
+        "and records every attempt. docs/desk.md has its settings, and how students come in.",
     )
     desk_.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="to listen on (default: 127.0.0.1)")
     desk_.add_argument("--port", type=int, default=8090, metavar="N", help="to listen on (default: 8090)")
