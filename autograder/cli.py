@@ -170,15 +170,19 @@ def parser():
 
     collect_ = commands.add_parser(
         "collect",
-        help="take hand-ins from a download of Moodle's, Canvas's or Gradescope's, or from mail",
+        help="take hand-ins from a download of Moodle's, Canvas's or Gradescope's, from mail, or from the desk",
         description="Takes each student's notebook of an assignment into submitted/, and says what it could not take. "
         "docs/lms.md shows each system's steps.",
         epilog="exit code: 0 if all was taken, 1 if something was left out, 2 the kit itself could not work",
     )
     collect_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
-    collect_.add_argument(
+    paths_ = collect_.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH", help="a zip or a folder; also Moodle's grading worksheet (.csv)"
     )
+    collect_.add_argument(
+        "--desk", action=_InPlaceOf, other=paths_, help="no PATH: of the attempts made at the desk, those that count"
+    )
+    collect_.add_argument("--database", metavar="URL", help="with --desk: its records (default: as `desk` has it)")
     collect_.add_argument("--from", dest="system", choices=SYSTEMS, help="(default: by their names)")
     collect_.add_argument(
         "--pattern", metavar="REGEX", help="for the names of folders or files, with a group such as (?P<student_id>...)"
@@ -270,6 +274,9 @@ def parser():
     instead.add_argument("--revoke", nargs="+", metavar="ID", help="withdraw the links of these students")
     instead.add_argument("--forget", nargs="+", metavar="ID", help="forget which accounts these students have")
     instead.add_argument("--members", action="store_true", help="take the roster from the learning platform's course")
+    instead.add_argument(
+        "--export", type=Path, metavar="FOLDER", help="write all attempts there, in ProgSnap 2, with pseudonyms"
+    )
     _sandbox_options(desk_)
     desk_.set_defaults(run=desk)
 
@@ -345,6 +352,18 @@ class _Version(argparse.Action):
             found = "(not installed as a package)"
         print(f"autograder {found}")
         parser.exit()
+
+
+class _InPlaceOf(argparse.Action):
+    """An option without a value, with which another argument is no longer needed."""
+
+    def __init__(self, other, **about):
+        super().__init__(nargs=0, default=False, **about)
+        self.other = other
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        setattr(namespace, self.dest, True)
+        self.other.required = False
 
 
 def _address(text):
@@ -530,16 +549,25 @@ def name(options):
     from .grading import start
 
     with locked(root, assignment.name), start.started_grader(device(options), options.sandbox) as grader:
-        print(naming.give(root, options.group, options.sentence, grader, device(options)))
+        judge = naming.by_grader(grader, assignment, device(options))
+        print(naming.give(root, options.group, options.sentence, judge, naming.graded_answers(root, assignment)))
     return 0
 
 
 def collect(options):
-    """Take hand-ins from what other systems let an instructor download."""
+    """Take hand-ins from what other systems let an instructor download, or from the desk."""
     from . import course
     from .lms import commands
 
     assignment = course.find_assignment(options.assignment)
+    if options.desk:
+        if options.paths or options.system or options.pattern or options.timezone:
+            raise UsageError("--desk takes what was handed in at the desk: give no download with it.")
+        with _needs_desk():
+            from .desk import collecting
+        return collecting.from_desk(course.root(), assignment, options.database, device(options), options.forget)
+    if options.database:
+        raise UsageError("--database goes with --desk.")
     how = options.system, options.pattern, options.timezone, options.forget
     return commands.collect(course.root(), assignment, options.paths, *how)
 
@@ -572,19 +600,30 @@ def demo(options):
 
 
 def desk(options):
-    """Open the desk."""
+    """Open the desk, or export what was handed in there."""
+    if options.export:
+        with _needs_desk():
+            from .desk import command
+        return command.export(options)
     if options.sandbox == UNSAFE or not options.scheduler:
         refuse_without_sandbox(options)
     require_jobs(options)
-    try:
+    with _needs_desk():
         from .desk import command
+    return command.run(options, device(options))
+
+
+@contextlib.contextmanager
+def _needs_desk():
+    """Raises UsageError if what the desk needs is not installed."""
+    try:
+        yield
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] not in DESK_NEEDS:
             raise
         raise UsageError(
             f"The desk needs {missing.name}, which is not installed: pip install '{DISTRIBUTION}[desk]'."
         ) from None
-    return command.run(options, device(options))
 
 
 def gradescope(options):
@@ -730,9 +769,9 @@ def refuse_without_sandbox(options):
 
 def device(options):
     """The device, cpu or cuda, that --device asks for."""
-    if options.device != "auto":
+    if getattr(options, "device", "auto") != "auto":
         return options.device
-    if options.sandbox == PROCESS:
+    if getattr(options, "sandbox", FULL) == PROCESS:
         return "cpu"
     return "cuda" if os.path.exists("/dev/nvidiactl") else "cpu"
 

@@ -128,7 +128,7 @@ class Queue:
         """Grade one attempt after another; whatever stops that is said, and tried again after a while."""
         while not self.is_ending:
             try:
-                with self._engine() as engine:
+                with self.engine() as engine:
                     engine.warm(1)
                     while not self.is_ending:
                         if not self._grade_next(engine):
@@ -142,7 +142,8 @@ class Queue:
                 log.error("nothing is graded: %s", problem, exc_info=not known)
                 self._waited(AGAIN if known else LEASE)
 
-    def _engine(self) -> Engine:
+    def engine(self) -> Engine:
+        """What grades for one thread: a process of its own, or the cluster."""
         about = self.grading
         if about.scheduler is None:
             return Pool(1, about.device, about.sandbox, Store(about.root).learnt, self._hear)

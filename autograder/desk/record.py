@@ -352,9 +352,17 @@ class Record:
         """The Graded of an attempt, as grading/store.py keeps it; None if there is none."""
         from ..grading.store import graded_from
 
+        kept = self._result(id)
+        return graded_from(kept, stopped=bool(kept.get("stopped")), whole=False)
+
+    def course_version(self, id: str) -> str:
+        """`store.course_version()` as it was when an attempt was graded: with another, it may come out otherwise."""
+        return str(self._result(id).get("course", ""))
+
+    def _result(self, id: str) -> dict[str, Any]:
         with self.reading() as connection:
             row = connection.execute(select(RESULT.c.packed).where(RESULT.c.attempt == id)).first()
-        return graded_from(json.loads(zlib.decompress(row.packed)), whole=False) if row else None
+        return json.loads(zlib.decompress(row.packed)) if row else {}
 
     def ahead(self, attempt: Attempt) -> int:
         """How many attempts of others are graded or waiting that arrived before this one."""
@@ -437,10 +445,11 @@ class Record:
 
     def finish(self, id: str, worker: str, graded: Graded, told: list[dict[str, Any]]) -> bool:
         """Record what became of an attempt; returns False, and records nothing, if the desk no longer has it."""
-        from ..grading.store import as_data
+        from ..grading.store import as_data, course_version
 
         verdict = graded.verdict
-        packed = zlib.compress(json.dumps(as_data(graded)).encode(), 6)
+        kept = {**as_data(graded), "stopped": graded.stopped, "course": course_version()}
+        packed = zlib.compress(json.dumps(kept).encode(), 6)
         has_it = (ATTEMPT.c.id == id) & (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
         with self.writing() as connection:
             done = connection.execute(

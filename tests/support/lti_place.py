@@ -11,7 +11,6 @@ from autograder.desk.doors import lti
 from autograder.desk.doors.lti import LtiDoor
 from autograder.desk.doors.lti_settings import platforms
 
-
 lti._new_key = functools.lru_cache(lti._new_key)  # it takes a second, and each of these desks makes one
 
 
