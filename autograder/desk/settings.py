@@ -8,6 +8,8 @@
 | `counts` | which attempt counts, one of COUNTING |
 | `who` | "roster" or "everybody": whom of those that a door lets in |
 | `assignments` | a dict: other values of these for an assignment, by its name or number |
+
+`url`, `hub` and `lti` say who comes in, and where: doors/opening.py.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ RECEIVED, POINTS, PLACE, NAMES, ALL = LEVELS = ("received", "points", "place", "
 # which attempt counts: the last one in time, the best one in time, or the last whatever its time
 LAST, BEST, LATEST = COUNTING = ("last", "best", "latest")
 ROSTER, EVERYBODY = WHO = ("roster", "everybody")
+OF_DOORS = ("url", "hub", "lti")  # options of the course, checked by doors/opening.py
 CHOICES = {"tell": LEVELS, "counts": COUNTING, "who": WHO}
 
 
@@ -56,7 +59,7 @@ def may_tell(level: str, wanted: str) -> bool:
 
 def settings_of(config: Mapping[str, Any], assignment: str) -> Settings:
     """The settings of an assignment, by its name. Raises CourseError if the configuration sets something wrong."""
-    given = dict(config["Desk"]) if "Desk" in config else {}
+    given = {name: value for name, value in config.get("Desk", {}).items() if name not in OF_DOORS}
     for fault in faults(given):
         raise CourseError(fault)
     own = {
@@ -71,7 +74,7 @@ def settings_of(config: Mapping[str, Any], assignment: str) -> Settings:
 def faults(given: Mapping[str, Any]) -> Iterator[str]:
     """A sentence for each option of `c.Desk` that cannot have its value. Raises CourseError."""
     for name, value in given.items():
-        if name != "assignments":
+        if name not in ("assignments", *OF_DOORS):
             yield from _faults_of(f"c.Desk.{name}", name, value)
     others = given.get("assignments", {})
     if not isinstance(others, Mapping) or not all(isinstance(values, Mapping) for values in others.values()):
