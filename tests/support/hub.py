@@ -74,7 +74,7 @@ class Hub:
         self.until(lambda: self.get("/services/desk/")[0] == 401)
 
     def until(self, is_true):
-        for _ in range(600):
+        for _ in range(900):
             with contextlib.suppress(urllib.error.URLError, ConnectionError):
                 if is_true():
                     return
