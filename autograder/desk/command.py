@@ -19,7 +19,7 @@ from ..errors import UsageError
 from ..grading.store import FOLDER
 from ..nbgrader import options as options_of
 from ..nbgrader.runs import NbgraderCourse
-from . import instructor, progsnap, released, server
+from . import instructor, released, server
 from .app import Desk, make_app
 from .classbook import ClassBook
 from .doors import maintaining, opening
@@ -74,6 +74,8 @@ def run(options: Any, device: str) -> int:
 
 def export(options: Any) -> int:
     """Write all attempts in ProgSnap 2 into the folder that `options.export` names."""
+    from . import progsnap  # with torch
+
     root = course.root()
     runs = NbgraderCourse(root)
     record = Record(database_of(root, runs.directory.db_url, options))
