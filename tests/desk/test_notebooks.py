@@ -149,7 +149,7 @@ def test_in_jupyterlab(desk, students, window):
 
 
 def test_in_notebook_7(desk, students, window):
-    """It names the notebook in its own way, here in a folder and with a student's name for it; one exercise is asked."""
+    """It names the notebook in its own way, here in a folder and with a student's name for it; `ask` is for one."""
     work, url = students
     folder = work / "my work"
     folder.mkdir()
