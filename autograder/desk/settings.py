@@ -7,6 +7,7 @@
 | `limit` | answers for an exercise in all, or None |
 | `counts` | which attempt counts, one of COUNTING |
 | `who` | "roster" or "everybody": whom of those that a door lets in |
+| `address` | of the whole course: where students reach the desk (nbgrader/desk_cell.py) |
 | `assignments` | a dict: other values of these for an assignment, by its name or number |
 """
 
@@ -46,6 +47,7 @@ class Settings:
         return self.counts == LATEST
 
 
+OF_THE_COURSE = ("address", "assignments")  # the options that are no assignment's
 OPTIONS = tuple(field.name for field in fields(Settings))
 
 
@@ -61,17 +63,18 @@ def settings_of(config: Mapping[str, Any], assignment: str) -> Settings:
         raise CourseError(fault)
     own = {
         name: value
-        for key, values in given.pop("assignments", {}).items()
+        for key, values in given.get("assignments", {}).items()
         if course.find_assignment(key).name == assignment
         for name, value in values.items()
     }
-    return replace(Settings(), **{**given, **own})
+    general = {name: value for name, value in given.items() if name not in OF_THE_COURSE}
+    return replace(Settings(), **{**general, **own})
 
 
 def faults(given: Mapping[str, Any]) -> Iterator[str]:
     """A sentence for each option of `c.Desk` that cannot have its value. Raises CourseError."""
     for name, value in given.items():
-        if name != "assignments":
+        if name not in OF_THE_COURSE:
             yield from _faults_of(f"c.Desk.{name}", name, value)
     others = given.get("assignments", {})
     if not isinstance(others, Mapping) or not all(isinstance(values, Mapping) for values in others.values()):
