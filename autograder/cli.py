@@ -17,7 +17,8 @@ from .verdict import FULL, LEVELS, PROCESS, UNSAFE
 # errors of a full disk, a folder that is not writable, a machine at its limits
 UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
 DRIVERS = {"psycopg": "psycopg[binary]", "psycopg2": "psycopg2-binary"}  # PostgreSQL drivers: module and package
-DESK_NEEDS = ("starlette", "uvicorn", "python_multipart", "itsdangerous", "anyio", "h11")  # imported by desk/
+# imported by desk/
+DESK_NEEDS = "starlette uvicorn python_multipart itsdangerous anyio h11 jupyterhub pylti1p3".split()
 DISTRIBUTION = "attention-course"  # the kit's name in pyproject.toml
 EXIT = "exit code: 0 full marks for every file, 1 less, 2 the kit itself could not work"
 
@@ -249,11 +250,11 @@ def parser():
     desk_ = commands.add_parser(
         "desk",
         help="take hand-ins in the browser and from notebooks, and answer at once",
-        description="Opens a web service that takes hand-ins, grades them at once, answers with each student's page, and "
-        "records every attempt. docs/desk.md has its settings, and how students come in.",
+        description="Opens a web service that takes hand-ins, grades them at once, answers with each student's page, "
+        "and records every attempt. docs/desk.md has its settings, and how students come in.",
     )
-    desk_.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="to listen on (default: 127.0.0.1)")
-    desk_.add_argument("--port", type=int, default=8090, metavar="N", help="to listen on (default: 8090)")
+    desk_.add_argument("--host", metavar="ADDRESS", help="to listen on (default: 127.0.0.1)")
+    desk_.add_argument("--port", type=int, metavar="N", help="to listen on (default: 8090)")
     desk_.add_argument(
         "--database", metavar="URL", help="where the attempts are kept (default: desk.db beside the gradebook)"
     )
@@ -263,8 +264,18 @@ def parser():
     who = desk_.add_mutually_exclusive_group()
     who.add_argument("--me", action="store_true", help="for yourself on this machine: no login, nothing is withheld")
     who.add_argument("--demo", action="store_true", help="in a folder demo_desk, with a made-up class that hands in")
-    desk_.add_argument(
-        "--export", type=Path, metavar="FOLDER", help="only write all attempts there, in ProgSnap 2, with pseudonyms"
+    instead = desk_.add_argument_group("instead of opening it")
+    instead.add_argument(
+        "--links",
+        nargs="*",
+        metavar="ID",
+        help="write new personal links as a table: of these students, or of all who have none",
+    )
+    instead.add_argument("--revoke", nargs="+", metavar="ID", help="withdraw the links of these students")
+    instead.add_argument("--forget", nargs="+", metavar="ID", help="forget which accounts these students have")
+    instead.add_argument("--members", action="store_true", help="take the roster from the learning platform's course")
+    instead.add_argument(
+        "--export", type=Path, metavar="FOLDER", help="write all attempts there, in ProgSnap 2, with pseudonyms"
     )
     _sandbox_options(desk_)
     desk_.set_defaults(run=desk)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from sqlalchemy import make_url
 
@@ -17,55 +19,64 @@ from ..errors import UsageError
 from ..grading.store import FOLDER
 from ..nbgrader import options as options_of
 from ..nbgrader.runs import NbgraderCourse
-from . import instructor, progsnap, released, server
-from .app import Desk, make_app
+from . import server
+from .app import Desk
 from .classbook import ClassBook
+from .doors import maintaining, opening
 from .me import MeDoor
 from .painter import Painter
 from .queue import Grading, Queue
 from .record import Record
-from .settings import settings_of
+from .settings import EVERYBODY, settings_of
 
+HOST, PORT = "127.0.0.1", 8090
 DATABASE = "desk.db"  # beside the gradebook
 
 
 def run(options: Any, device: str) -> int:
     """Open the desk and serve until it is stopped."""
     logging.basicConfig(format="autograder: %(message)s", level=logging.WARNING, stream=sys.stderr)
-    if options.me and options.host != "127.0.0.1":
+    if options.me and options.host not in (None, HOST):
         raise UsageError("--me is for this machine alone: it takes no --host.")
     root = course.root()
-    listener = server.listening(options.host, options.port)
-    port = listener.getsockname()[1]
-    with opened(root, options, device) as desk:
+    runs = NbgraderCourse(root)
+    if maintaining.is_wanted(options):
+        with opened(runs, options, device) as desk:
+            maintaining.run(doors_of(desk, runs, *address(options)), runs, options)
+        return 0
+    listener = server.listening(*address(options))
+    host, port = listener.getsockname()[:2]
+    with opened(runs, options, device) as desk:
         if options.me:
             door = MeDoor(port)
             desk.doors, desk.guard, desk.title = [door], door.sessions, "Your course"
             where = door.address
         else:
-            raise UsageError("not yet")
-        server.serve(
-            make_app(desk, [*instructor.routes(), *released.routes()]),
-            listener,
-            functools.partial(print, f"The desk is open: {where}", flush=True),
-        )
+            found = doors_of(desk, runs, host, port)
+            desk.doors, desk.guard, desk.base = found.doors, found.sessions, found.where.base
+            where = opening.for_instructor(found, port)
+
     return 0
 
 
-def export(options: Any) -> int:
-    """Write all attempts in ProgSnap 2 into the folder that `options.export` names."""
-    root = course.root()
-    runs = NbgraderCourse(root)
-    record = Record(database_of(root, runs.directory.db_url, options))
-    with contextlib.closing(record):
-        print(progsnap.export(root, record, options.export, runs.directory.course_id or root.name))
-    return 0
+def address(options: Any) -> tuple[str, int]:
+    """(host, port) to listen on: as the command line says, or as the Hub does that has started this, or the usual."""
+    of_hub = urlsplit(os.environ.get("JUPYTERHUB_SERVICE_URL", ""))
+    host = options.host or of_hub.hostname or HOST
+    return host, options.port if options.port is not None else of_hub.port or PORT
+
+
+def doors_of(desk: Desk, runs: NbgraderCourse, host: str, port: int) -> opening.Opened:
+    """The doors that the configuration names. Raises CourseError or UsageError."""
+    everybody = desk.settings("").who == EVERYBODY
+    where = opening.where(runs.config, host, port)
+    return opening.open_doors(runs.config, desk.record, lambda: opening.roster_of(desk.book), everybody, where)
 
 
 @contextlib.contextmanager
-def opened(root: Path, options: Any, device: str) -> Iterator[Desk]:
-    """The Desk of the course in `root`, which is the working directory, without any doors."""
-    runs = NbgraderCourse(root)
+def opened(runs: NbgraderCourse, options: Any, device: str) -> Iterator[Desk]:
+    """The Desk of a course, whose folder is the working directory, without any doors."""
+    root = Path(runs.root)
     points, credit = options_of.points_wanted(runs.config), options_of.credit(runs.config)
     settings: Callable[[str], Any] = functools.cache(functools.partial(settings_of, runs.config))
     settings("")  # raises now if something is wrong

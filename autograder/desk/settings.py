@@ -7,8 +7,9 @@
 | `limit` | answers for an exercise in all, or None |
 | `counts` | which attempt counts, one of COUNTING |
 | `who` | "roster" or "everybody": whom of those that a door lets in |
-| `address` | of the whole course: where students reach the desk (nbgrader/desk_cell.py) |
 | `assignments` | a dict: other values of these for an assignment, by its name or number |
+
+`address`, `hub` and `lti` say who comes in, and where: doors/opening.py; the address is in releases, too.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class Settings:
         return self.counts == LATEST
 
 
-OF_THE_COURSE = ("address", "assignments")  # the options that are no assignment's
+OF_DOORS = ("address", "hub", "lti")  # options of the course, checked by doors/opening.py
+OF_THE_COURSE = (*OF_DOORS, "assignments")
 OPTIONS = tuple(field.name for field in fields(Settings))
 
 
@@ -58,7 +60,7 @@ def may_tell(level: str, wanted: str) -> bool:
 
 def settings_of(config: Mapping[str, Any], assignment: str) -> Settings:
     """The settings of an assignment, by its name. Raises CourseError if the configuration sets something wrong."""
-    given = dict(config["Desk"]) if "Desk" in config else {}
+    given = dict(config.get("Desk", {}))
     for fault in faults(given):
         raise CourseError(fault)
     own = {

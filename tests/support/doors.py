@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from dataclasses import asdict
+from types import SimpleNamespace
 
 import httpx
 import uvicorn
@@ -64,7 +65,10 @@ class Place:
         routes = [Route("/who", who), Route("/change", change, methods=["POST"])]
         routes += [route for door in self.doors for route in door.routes()]
         inside = Mount(self.sessions.base.rstrip("/"), routes=routes) if self.sessions.base != "/" else None
-        return Starlette(routes=[inside] if inside else routes, exception_handlers={Refused: refused})
+        app = Starlette(routes=[inside] if inside else routes, exception_handlers={Refused: refused})
+        base = self.sessions.base
+        app.state.desk = SimpleNamespace(base=base, title="The desk", path=lambda *parts: base + "/".join(parts))
+        return app
 
     def browser(self, **headers):
         """A client that keeps cookies and follows no redirects, and calls itself a browser that opens a page."""

@@ -79,9 +79,9 @@ class LinkDoor:
         hash, asked = self._pending(request)
         held = _valid(await run_in_threadpool(self.keys.by_hash, LINK, hash))
         now = self.sessions.read(request)
-        token = self.sessions.seal("go on", asked)
         other = now is not None and (now.door, now.subject) != (held.visitor.door, held.visitor.subject)
-        return page(self.sessions, "go_on.html.j2", visitor=held.visitor, token=token, other=other)
+        asked = self.sessions.seal("go on", asked)
+        return page(request, self.sessions, "go_on.html.j2", person=held.visitor, asked=asked, other=other)
 
     async def _enter(self, request: Request) -> Response:
         self.sessions.check_origin(request)

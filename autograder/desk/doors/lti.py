@@ -39,7 +39,7 @@ from ..sessions import Sessions, is_navigation
 from ..tables import NONCE
 from ..visitors import INSTRUCTOR, STUDENT, Refused, Visitor
 from .http import Down, Patient
-from .lti_services import Services
+from .lti_services import Services, same_platform
 from .lti_settings import CUSTOM, EMAIL, MEMBERSHIP, SOURCEDID, SUB, Platform
 from .pages import form
 from .people import EMAIL as BY_EMAIL
@@ -148,9 +148,8 @@ class LtiDoor:
         claims = launch.claims
         platform = self.platforms[(claims["iss"], launch.get_client_id())]
         visitor = self._visitor(platform, claims)
-        begins = json.dumps([platform.issuer, platform.client_id])[:-1]
         self._use(claims["nonce"])
-        self.people.admit(visitor, lambda subject: subject.startswith(begins))
+        self.people.admit(visitor, same_platform(platform))
         Services(self.record).note(visitor, claims)
         target = claims.get(f"{CLAIM}/target_link_uri")
         origin = self.sessions.origin

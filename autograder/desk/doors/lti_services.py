@@ -34,6 +34,8 @@ from ..tables import DELIVERY, LTI, PERSON
 from ..visitors import Refused, Visitor
 from .http import Down, Patient
 from .lti_settings import EMAIL, MEMBERSHIP, SUB, Platform
+from .people import EMAIL as BY_EMAIL
+from .people import NUMBER, People
 
 LOG = logging.getLogger(__name__)
 AGS = "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"
@@ -67,6 +69,10 @@ class Member:
     email: str
     sourcedid: str
     is_learner: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.given_name} {self.family_name}".strip()
 
 
 class Services:
@@ -179,6 +185,19 @@ def as_table(platform: Platform, found: Iterable[Member]) -> Table:
     lms_id = ids.get(platform.student, lambda m: m.sourcedid)
     rows = [["", m.given_name, m.family_name, m.email, lms_id(m)] for m in found if m.is_learner]
     return Table(Path(platform.origin), list(COLUMNS), rows)
+
+
+def named_by(people: People, platform: Platform, member: Member) -> str:
+    """The student of the roster who is a member, by the id or the address that the platform has; "" if nobody is."""
+    if platform.student == EMAIL:
+        return people.student(BY_EMAIL, member.email)
+    return people.student(NUMBER, member.sub if platform.student == SUB else member.sourcedid)
+
+
+def same_platform(platform: Platform) -> Callable[[str], bool]:
+    """Whether a subject is one that this platform vouches for."""
+    begins = json.dumps([platform.issuer, platform.client_id])[:-1]
+    return lambda subject: subject.startswith(begins)
 
 
 # --- points back ----------------------------------------------------------------------------------------

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from .. import pages
+from ..app import desk_of
 from ..sessions import Sessions
-from ..visitors import Refused
+from ..visitors import Refused, Visitor
 
 LARGEST = 256 * 1024  # bytes of a form: a launch with all its claims has some 10 kB
 FIELDS = 64
 
-_ENVIRONMENT = Environment(
-    loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-)
 
-
-def page(sessions: Sessions, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page made by a template of this folder."""
-    text = _ENVIRONMENT.get_template(template).render(base=sessions.base, **values)
-    policy = f"default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; {sessions.frame_ancestors}"
-    return HTMLResponse(text, status, {**sessions.headers, "Content-Security-Policy": policy})
+def page(
+    request: Request, sessions: Sessions, template: str, visitor: Visitor | None = None, **values: Any
+) -> HTMLResponse:
+    """A page made by a template of the desk."""
+    text = pages.render(desk_of(request), template, sessions.token(request), visitor, **values)
+    return HTMLResponse(text, headers=sessions.headers)
 
 
 async def form(request: Request) -> dict[str, str]:

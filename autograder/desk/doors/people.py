@@ -55,6 +55,10 @@ class People:
         self._refresh()
         return list(self.students)
 
+    def refresh(self) -> None:
+        """Read the roster again: it has changed."""
+        self._until = 0.0
+
     def _refresh(self) -> None:
         with self._lock:
             if time.monotonic() < self._until:

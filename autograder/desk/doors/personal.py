@@ -103,7 +103,4 @@ class KeyDoor:
 
     def _page(self, request: Request, visitor: Visitor, held: Held | None, key: str = "") -> Response:
         made, until = (day(held.made), day(held.ends)) if held else ("", "")
-        token = self.sessions.token(request)
-        return page(
-            self.sessions, "key.html.j2", visitor=visitor, key=key, held=held, token=token, made=made, until=until
-        )
+        return page(request, self.sessions, "key.html.j2", visitor, key=key, held=held, made=made, until=until)
