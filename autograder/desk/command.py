@@ -19,8 +19,8 @@ from ..errors import UsageError
 from ..grading.store import FOLDER
 from ..nbgrader import options as options_of
 from ..nbgrader.runs import NbgraderCourse
-from . import server
-from .app import Desk
+from . import instructor, progsnap, released, server
+from .app import Desk, make_app
 from .classbook import ClassBook
 from .doors import maintaining, opening
 from .me import MeDoor
@@ -55,7 +55,21 @@ def run(options: Any, device: str) -> int:
             found = doors_of(desk, runs, host, port)
             desk.doors, desk.guard, desk.base = found.doors, found.sessions, found.where.base
             where = opening.for_instructor(found, port)
+        server.serve(
+            make_app(desk, [*instructor.routes(), *released.routes()]),
+            listener,
+            functools.partial(print, f"The desk is open: {where}", flush=True),
+        )
+    return 0
 
+
+def export(options: Any) -> int:
+    """Write all attempts in ProgSnap 2 into the folder that `options.export` names."""
+    root = course.root()
+    runs = NbgraderCourse(root)
+    record = Record(database_of(root, runs.directory.db_url, options))
+    with contextlib.closing(record):
+        print(progsnap.export(root, record, options.export, runs.directory.course_id or root.name))
     return 0
 
 

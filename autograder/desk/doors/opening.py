@@ -50,7 +50,7 @@ class Where:
 
 
 def where(config: Mapping[str, Any], host: str, port: int) -> Where:
-    """Where the desk is: what c.Desk.address says, or the Hub that has started it, or this machine. Raises CourseError."""
+    """Where the desk is: by c.Desk.address, or the Hub that has started it, or on this machine. Raises CourseError."""
     given = config.get("Desk", {}).get("address", "") or os.environ.get("JUPYTERHUB_PUBLIC_URL", "")
     if given:
         parts = urlsplit(given) if isinstance(given, str) else None
