@@ -259,6 +259,11 @@ def test_a_group_is_named_and_the_students_page_has_the_sentence(desk, place, re
     assert desk.queue.woken == 1
 
 
+def test_a_form_that_is_too_large_is_not_read(teacher):
+    answer = teacher.post(f"/instructor/{NAME}/names", data={"token": "yes", "sentence": "x" * 70_000})
+    assert answer.status_code == 413 and "too long" in answer.text
+
+
 @pytest.mark.parametrize(
     "group, sentence, status, said",
     [
