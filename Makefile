@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test quick build matrix mutants seeds odd hostile fuzz kill-test postgresql pictures clean
+.PHONY: setup demo test quick build matrix mutants seeds odd hostile fuzz kill-test desk-kills postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -62,6 +62,10 @@ fuzz: setup
 # 200 kills of whatever takes part in grading a class
 kill-test: setup
 	KILLS=200 $(BIN)/python -m pytest tests/batch/test_kills.py -s -k whatever_is_killed
+
+# 200 kills of the desk and of its workers, while hand-ins come
+desk-kills: setup
+	KILLS=200 $(BIN)/python -m pytest tests/desk/test_kills.py -s -k whatever_is_killed
 
 # the tests that have a gradebook with theirs in PostgreSQL, and ten rounds of two heads that fill one at the same time
 postgresql: setup

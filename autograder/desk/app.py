@@ -121,7 +121,11 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
         return
     loop, news = asyncio.get_running_loop(), app.state.news
-    desk.queue.heard = lambda id: loop.call_soon_threadsafe(news.tell, id)
+
+    def heard(id: str) -> None:
+        loop.call_soon_threadsafe(news.tell, id)
+
+    desk.queue.heard = heard
     with desk.queue:
         yield
         news.end()

@@ -46,15 +46,18 @@ def run(options: Any, device: str) -> int:
         return 0
     listener = server.listening(*address(options))
     host, port = listener.getsockname()[:2]
-    with opened(runs, options, device) as desk:
+    with opened(runs, options, device) as desk, contextlib.ExitStack() as stack:
         if options.me:
             door = MeDoor(port)
             desk.doors, desk.guard, desk.title = [door], door.sessions, "Your course"
             where = door.address
         else:
+            from .doors.delivering import delivering  # with what only platforms need
+
             found = doors_of(desk, runs, host, port)
             desk.doors, desk.guard, desk.base = found.doors, found.sessions, found.where.base
             where = opening.for_instructor(found, port)
+            stack.enter_context(delivering(desk, found))
         server.serve(
             make_app(desk, [*instructor.routes(), *released.routes()]),
             listener,

@@ -33,7 +33,7 @@ class Painter:
         self.alone = threading.Lock()
         self.kept: LRUCache[Any, str] = LRUCache(KEPT, getsizeof=len)
         self.process: Any = None
-        self.connection: connection.Connection | None = None
+        self.connection: Any = None
 
     def close(self) -> None:
         with self.alone:
@@ -63,7 +63,6 @@ class Painter:
         try:
             if self.connection is None:
                 self._start()
-            assert self.connection is not None
             self.connection.send(job)
             if self.connection.poll(SECONDS):
                 return self.connection.recv()

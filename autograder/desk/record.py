@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, event, func, select
+from sqlalchemy.exc import ArgumentError
 
 from ..errors import UsageError
 from ..verdict import Graded, Verdict
@@ -443,7 +444,7 @@ class Record:
         with self.writing() as connection:
             connection.execute(sa.update(ATTEMPT).where(mine).values(state=WAITING, worker=None, lease=None))
 
-    def finish(self, id: str, worker: str, graded: Graded, told: list[dict[str, Any]]) -> bool:
+    def finish(self, id: str, worker: str, graded: Graded, told: Sequence[Mapping[str, Any]]) -> bool:
         """Record what became of an attempt; returns False, and records nothing, if the desk no longer has it."""
         from ..grading.store import as_data, course_version
 
@@ -533,7 +534,7 @@ def _moment(seconds: float) -> datetime:
 def _engine(url: str) -> Engine:
     try:
         kind = sa.make_url(url).get_backend_name()
-    except sa.exc.ArgumentError:
+    except ArgumentError:
         raise UsageError("--database takes an URL, such as postgresql+psycopg://name@host/database.") from None
     if kind not in ("sqlite", "postgresql"):
         raise UsageError(f"--database: the desk keeps its records in SQLite or PostgreSQL, not in {kind}.")

@@ -88,7 +88,7 @@ def faults(given: Mapping[str, Any]) -> Iterator[str]:
             yield from _faults_of(f"c.Desk.assignments[{key!r}][{name!r}]", name, value)
 
 
-def _faults_of(where: str, name: str, value: object) -> Iterator[str]:
+def _faults_of(where: str, name: str, value: Any) -> Iterator[str]:
     where = f"{where} in nbgrader_config.py"
     if name not in OPTIONS:
         near = difflib.get_close_matches(str(name), OPTIONS, n=1, cutoff=0)[0]
@@ -98,11 +98,11 @@ def _faults_of(where: str, name: str, value: object) -> Iterator[str]:
             known = " or ".join(f'"{one}"' for one in CHOICES[name])
             yield f"{where} is {value!r}, and should be {known}."
     elif name == "every":
-        if not _is_number(value) or not 0 <= value <= 1e6:
+        if not _is_number(value) or not 0 <= float(value) <= 1e6:
             yield f"{where} is {value!r}, and should be a number of minutes."
     elif not (name == "limit" and value is None) and not (type(value) is int and 1 <= value <= 10**6):
         yield f"{where} is {value!r}, and should be a whole number from 1 up{', or None' if name == 'limit' else ''}."
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import time
 
@@ -36,10 +37,8 @@ def events(answer):
 
 
 @pytest.fixture(scope="module")
-def graded(built, tmp_path_factory):
-    """A desk that has graded a wrong attempt, a right one, and an ask; with its client."""
-    import shutil
-
+def graded_desk(built, tmp_path_factory):
+    """A desk that has graded a wrong attempt, a right one, and an ask."""
     copy = shutil.copytree(built, tmp_path_factory.mktemp("graded") / "course")
     handed_out = json.loads((copy / "release" / NAME / f"{NAME}.ipynb").read_text())
     with desks.working_in(copy):
@@ -49,7 +48,14 @@ def graded(built, tmp_path_factory):
             for answer, exercise in (("upside down", None), ("right", None), ("floats", "causal_mask")):
                 assert ada.hand_in(notebook(handed_out, answer), exercise=exercise).status_code == 201
             settled(desk, 3)
-            yield desk, ada
+            yield desk
+
+
+@pytest.fixture
+def graded(graded_desk):
+    """That desk, and its client; its course is the working directory."""
+    with desks.working_in(graded_desk.root):
+        yield graded_desk, Client(graded_desk)
 
 
 def test_the_answer_is_the_graders(graded):
