@@ -133,7 +133,7 @@ class HubDoor:
         if model.get("kind", "user") != "user":
             raise Refused("This token is a service's of JupyterHub, and nobody's.", 403)
         if not self.auth.check_scopes(self.auth.access_scopes, dict(model)):
-            scope = next(iter(sorted(self.auth.access_scopes)), "access:services")
+            scope = max(self.auth.access_scopes, key=len, default="access:services")  # the one for this service alone
             raise Refused(
                 f"This token may not use the desk: it lacks the scope `{scope}`. Whoever runs JupyterHub can give it to"
                 " all servers, see docs/desk_hub.md.",
