@@ -87,11 +87,12 @@ class Due:
 
 def _due_dates(runs: NbgraderCourse, assignment: Assignment) -> Due:
     with runs.gradebook() as gradebook:
-        found = next((one for one in gradebook.assignments if one.name == assignment.name), None)
-        if found is None:
-            return Due(None, {})
-        extensions = {one.student_id: one.extension for one in found.submissions if one.extension}
-        return Due(found.duedate.replace(tzinfo=UTC) if found.duedate else None, extensions)
+        known: Any = gradebook.assignments
+        for found in known:
+            if found.name == assignment.name:
+                extensions = {one.student_id: one.extension for one in found.submissions if one.extension}
+                return Due(found.duedate.replace(tzinfo=UTC) if found.duedate else None, extensions)
+    return Due(None, {})
 
 
 class Collector:

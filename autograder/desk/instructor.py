@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 SHOWN = 12  # groups of equal answers without a name
 MANY = 20  # students named in one line
 FIELDS = 4  # of the form, at most
+LARGEST = 64 * 1024  # bytes of it
 
 ESSENCES = Essences()
 
@@ -71,7 +72,10 @@ async def page(request: Request, problem: str = "", status: int = 200) -> Respon
 async def name_group(request: Request) -> Response:
     """Give a group of equal wrong answers a sentence, which their students' pages have then."""
     visitor = await visitor_of(request, INSTRUCTOR)
-    async with request.form(max_files=0, max_fields=FIELDS, max_part_size=64 * 1024) as form:
+    length = request.headers.get("content-length", "")
+    if not length.isdigit() or int(length) > LARGEST:
+        raise Refused(f"The sentence is too long: at most {names.LONGEST} characters are told to a student.", 413)
+    async with request.form(max_files=0, max_fields=FIELDS, max_part_size=LARGEST) as form:
         sent = {name: value for name, value in form.items() if isinstance(value, str)}
     check_post(request, sent.get(FORM_TOKEN, ""))
     desk, group = desk_of(request), sent.get("group", "")

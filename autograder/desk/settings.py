@@ -9,7 +9,7 @@
 | `who` | "roster" or "everybody": whom of those that a door lets in |
 | `assignments` | a dict: other values of these for an assignment, by its name or number |
 
-`url`, `hub` and `lti` say who comes in, and where: doors/opening.py.
+`address`, `hub` and `lti` say who comes in, and where: doors/opening.py; the address is in releases, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ RECEIVED, POINTS, PLACE, NAMES, ALL = LEVELS = ("received", "points", "place", "
 # which attempt counts: the last one in time, the best one in time, or the last whatever its time
 LAST, BEST, LATEST = COUNTING = ("last", "best", "latest")
 ROSTER, EVERYBODY = WHO = ("roster", "everybody")
-OF_DOORS = ("url", "hub", "lti")  # options of the course, checked by doors/opening.py
 CHOICES = {"tell": LEVELS, "counts": COUNTING, "who": WHO}
 
 
@@ -49,6 +48,8 @@ class Settings:
         return self.counts == LATEST
 
 
+OF_DOORS = ("address", "hub", "lti")  # options of the course, checked by doors/opening.py
+OF_THE_COURSE = (*OF_DOORS, "assignments")
 OPTIONS = tuple(field.name for field in fields(Settings))
 
 
@@ -59,22 +60,23 @@ def may_tell(level: str, wanted: str) -> bool:
 
 def settings_of(config: Mapping[str, Any], assignment: str) -> Settings:
     """The settings of an assignment, by its name. Raises CourseError if the configuration sets something wrong."""
-    given = {name: value for name, value in config.get("Desk", {}).items() if name not in OF_DOORS}
+    given = dict(config.get("Desk", {}))
     for fault in faults(given):
         raise CourseError(fault)
     own = {
         name: value
-        for key, values in given.pop("assignments", {}).items()
+        for key, values in given.get("assignments", {}).items()
         if course.find_assignment(key).name == assignment
         for name, value in values.items()
     }
-    return replace(Settings(), **{**given, **own})
+    general = {name: value for name, value in given.items() if name not in OF_THE_COURSE}
+    return replace(Settings(), **{**general, **own})
 
 
 def faults(given: Mapping[str, Any]) -> Iterator[str]:
     """A sentence for each option of `c.Desk` that cannot have its value. Raises CourseError."""
     for name, value in given.items():
-        if name not in ("assignments", *OF_DOORS):
+        if name not in OF_THE_COURSE:
             yield from _faults_of(f"c.Desk.{name}", name, value)
     others = given.get("assignments", {})
     if not isinstance(others, Mapping) or not all(isinstance(values, Mapping) for values in others.values()):

@@ -21,7 +21,7 @@ OURS = {  # options of this kit that are no class's
     "Exercises": ("points", "credit"),
     "Release": ("colab",),
     # desk/settings.py and desk/doors/ have their values
-    "Desk": ("tell", "at_once", "every", "limit", "counts", "who", "assignments", "url", "hub", "lti"),
+    "Desk": ("tell", "at_once", "every", "limit", "counts", "who", "assignments", "address", "hub", "lti"),
 }
 NEAR = 0.85  # how alike two names of sections are, as difflib has it, if one is a slip for the other
 

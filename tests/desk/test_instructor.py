@@ -216,7 +216,7 @@ def test_the_page_shows_the_class(desk, place, record, grader, teacher):
     hand_in(record, place, "bob", no_root(place))
     hand_in(record, place, "<script>alert(1)</script>", {})
     desk_class.grade_all(record, grader)
-    assert "01 Averages" in teacher.get("/instructor").text
+    assert f'href="/instructor/{NAME}"' in teacher.get("/instructor").text
     answer = teacher.get(f"/instructor/{NAME}")
     page = BeautifulSoup(answer.text, "html.parser")
     assert answer.status_code == 200 and not page.find_all("script", string=re.compile("alert"))
@@ -257,6 +257,11 @@ def test_a_group_is_named_and_the_students_page_has_the_sentence(desk, place, re
     answers = client.get(f"/api/attempts/{record.attempts('student:ada')[0].id}").json()
     assert [one["message"] for one in answers["exercises"][0]["names"]] == [SAYS]
     assert desk.queue.woken == 1
+
+
+def test_a_form_that_is_too_large_is_not_read(teacher):
+    answer = teacher.post(f"/instructor/{NAME}/names", data={"token": "yes", "sentence": "x" * 70_000})
+    assert answer.status_code == 413 and "too long" in answer.text
 
 
 @pytest.mark.parametrize(

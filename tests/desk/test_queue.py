@@ -74,7 +74,7 @@ def test_what_changed_is_said(graded):
     desk, ada = graded
     wrong, right, _ = desk.record.attempts()
     name = wrong.told[0]["names"][0]["message"]
-    expected = f"`causal_mask`: 1 → 2 of 2; fixed: {name}"
+    expected = f"`causal_mask`: 1 → 2 of 2; fixed: {name.removesuffix('.')}."
     assert ada.get(f"/api/attempts/{right.id}").json()["changes"] == [expected]
     page = ada.get(f"/assignments/{NAME}").text
     assert "1 → 2 of 2; fixed:" in page and page.index("Attempt 3") < page.index("Attempt 1")

@@ -38,7 +38,7 @@ BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 NAME = tiny.NAME
 STUDENTS = ("ada", "bela", "carl")
 AXE = Path(axe_core_python.__file__).with_name("axe.min.js")
-PATIENCE = 60.0  # seconds
+PATIENCE = 150.0  # seconds
 
 
 class OpenDesk:

@@ -23,7 +23,9 @@ with open({config!r}) as file:
     exec(file.read())
 c.JupyterHub.services[0]["url"] = "http://127.0.0.1:{desk}"
 c.JupyterHub.services += [{{"name": "tests", "api_token": {admin!r}}}]
-c.JupyterHub.load_roles += [{{"name": "tests", "services": ["tests"], "scopes": ["admin:users", "admin:servers", "tokens", "groups"]}}]
+c.JupyterHub.load_roles += [
+    {{"name": "tests", "services": ["tests"], "scopes": ["admin:users", "admin:servers", "tokens", "groups"]}}
+]
 c.JupyterHub.authenticator_class = "dummy"
 c.DummyAuthenticator.password = "secret-of-these-tests"
 c.Authenticator.allow_all = True

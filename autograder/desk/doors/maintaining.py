@@ -43,7 +43,7 @@ def run(opened: Opened, runs: NbgraderCourse, options: Any) -> None:
 
 def _write_links(opened: Opened, results: Store, wanted: list[str]) -> None:
     if not opened.where.origin:
-        raise UsageError("Links need c.Desk.url in nbgrader_config.py: the desk's address for its visitors.")
+        raise UsageError("Links need c.Desk.address in nbgrader_config.py: the desk's address for its visitors.")
     table = links.for_students(opened.keys, opened.people, opened.where.url, wanted)
     made = table.count("\n") - 1
     if not made:

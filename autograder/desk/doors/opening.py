@@ -50,12 +50,12 @@ class Where:
 
 
 def where(config: Mapping[str, Any], host: str, port: int) -> Where:
-    """Where the desk is: what c.Desk.url says, or the Hub that has started it, or this machine. Raises CourseError."""
-    given = config.get("Desk", {}).get("url", "") or os.environ.get("JUPYTERHUB_PUBLIC_URL", "")
+    """Where the desk is: by c.Desk.address, or the Hub that has started it, or on this machine. Raises CourseError."""
+    given = config.get("Desk", {}).get("address", "") or os.environ.get("JUPYTERHUB_PUBLIC_URL", "")
     if given:
         parts = urlsplit(given) if isinstance(given, str) else None
         if parts is None or parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
-            raise CourseError(f"c.Desk.url in nbgrader_config.py is {given!r}, and should be like {EXAMPLE}.")
+            raise CourseError(f"c.Desk.address in nbgrader_config.py is {given!r}, and should be like {EXAMPLE}.")
         return Where(f"{parts.scheme}://{parts.netloc}", f"{parts.path.rstrip('/')}/")
     if prefix := os.environ.get("JUPYTERHUB_SERVICE_PREFIX"):
         return Where("", f"/{prefix.strip('/')}/")
@@ -96,7 +96,7 @@ def open_doors(
     if registered:
         if not place.origin:
             raise CourseError(
-                "c.Desk.lti in nbgrader_config.py needs c.Desk.url, too: the desk's address for platforms."
+                "c.Desk.lti in nbgrader_config.py needs c.Desk.address, too: the desk's address for platforms."
             )
         from .lti import LtiDoor
 
@@ -112,7 +112,9 @@ def open_doors(
             )
         opened.doors.append(HubDoor(sessions, people, settings))
     if not sessions.is_secure and not _is_local(place):
-        LOG.warning("The desk is not reached by https:// as far as it knows: set c.Desk.url, or others can listen in.")
+        LOG.warning(
+            "The desk is not reached by https:// as far as it knows: set c.Desk.address, or others can listen in."
+        )
     return opened
 
 

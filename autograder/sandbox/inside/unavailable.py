@@ -159,10 +159,10 @@ def install() -> None:
 
 def _install_hand_in() -> None:
     """Let the calls that hand a notebook in do nothing: they are in cells of students', before or behind their code."""
-    module: Any = types.ModuleType("hand_in")
-    module.hand_in = module.ask = _not_now
-    sys.modules["hand_in"] = module
-    vars(builtins).update(hand_in=_not_now, ask=_not_now)  # as from a cell that was not run here
+    module = sys.modules["hand_in"] = types.ModuleType("hand_in")
+    for name in ("hand_in", "ask"):
+        setattr(module, name, _not_now)
+        setattr(builtins, name, _not_now)  # as if the cell that imports it had run
 
 
 def _not_now(*args: Any, **kwargs: Any) -> None:

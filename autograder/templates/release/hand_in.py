@@ -185,7 +185,8 @@ def _parsed(data: bytes, name: str) -> dict:
     try:
         notebook = json.loads(data)
         for cell in notebook["cells"]:
-            cell["cell_type"], cell["metadata"], "".join(cell["source"])
+            if not isinstance(cell["cell_type"], str) or not isinstance("".join(cell["source"]), str):
+                raise TypeError
         notebook.setdefault("metadata", {}).get("autograder")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Trouble(f"{name} is not a notebook: save it once more in Jupyter.") from None
