@@ -113,7 +113,8 @@ packages:
 	command -v bwrap >/dev/null 2>&1 || missing="bubblewrap libseccomp2"; \
 	[ -z "$(SERVER)" ] || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing $(SERVER)"; \
 	[ -z "$(BROWSER)" ] || command -v chromedriver >/dev/null 2>&1 || missing="$$missing $(BROWSER)"; \
-	[ -z "$(PROXY)" ] || command -v $(PROXY) npm >/dev/null 2>&1 || missing="$$missing npm"; \
+	[ -z "$(PROXY)" ] || command -v $(PROXY) >/dev/null 2>&1 || command -v npm >/dev/null 2>&1 \
+	|| missing="$$missing npm"; \
 	[ -z "$$missing" ] || $$root apt-get update -qq || true; \
 	for package in $$missing; do \
 	  echo "installing $$package"; \

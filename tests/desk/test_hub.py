@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import urllib.error
 import urllib.request
 
 import formgrader
@@ -107,7 +108,7 @@ def browser(running, tmp_path_factory):
 
 
 def log_in(browser, running, user):
-    browser.delete_all_cookies()
+    browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
     browser.get(f"{running.url}/services/desk/")
     browser.find_element("link text", "Log in with JupyterHub").click()
     until(lambda: browser.find_elements("id", "username_input"))

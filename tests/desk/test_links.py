@@ -70,6 +70,12 @@ def test_the_record_has_only_a_hash(place):
     assert secret not in str(rows)
 
 
+def test_nobody_else_on_the_machine_reads_the_record(place, tmp_path):
+    link(place)
+    files = list(tmp_path.glob("desk.db*"))  # with what SQLite has beside it
+    assert files and all(path.stat().st_mode & 0o077 == 0 for path in files)
+
+
 def test_opening_a_link(place):
     path = link(place)
     browser = place.browser()

@@ -32,7 +32,7 @@ c.Authenticator.allow_all = True
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = {home!r}
 c.Spawner.args = ["--allow-root"]
-c.Spawner.start_timeout = 120
+c.Spawner.start_timeout = c.Spawner.http_timeout = 180
 c.JupyterHub.bind_url = {url!r}
 c.JupyterHub.public_url = {url!r}
 c.JupyterHub.hub_port = {hub}
