@@ -14,6 +14,7 @@ c.JupyterHub.services = [
         "url": "http://127.0.0.1:8090",
         "command": [sys.executable, "-m", "autograder", "desk"],
         "cwd": COURSE,
+        "timeout": 120,
         "oauth_no_confirm": True,
     }
 ]

@@ -19,7 +19,7 @@ from ..errors import UsageError
 from ..grading.store import FOLDER
 from ..nbgrader import options as options_of
 from ..nbgrader.runs import NbgraderCourse
-from . import instructor, progsnap, released, server
+from . import instructor, released, server
 from .app import Desk, make_app
 from .classbook import ClassBook
 from .doors import maintaining, opening
@@ -38,8 +38,11 @@ def run(options: Any, device: str) -> int:
     logging.basicConfig(format="autograder: %(message)s", level=logging.WARNING, stream=sys.stderr)
     if options.me and options.host not in (None, HOST):
         raise UsageError("--me is for this machine alone: it takes no --host.")
-    root = course.root()
-    runs = NbgraderCourse(root)
+    if options.demo:
+        from . import demo
+
+        demo.prepare(Path(demo.FOLDER))
+    runs = NbgraderCourse(course.root())
     if maintaining.is_wanted(options):
         with opened(runs, options, device) as desk:
             maintaining.run(doors_of(desk, runs, *address(options)), runs, options)
@@ -58,6 +61,9 @@ def run(options: Any, device: str) -> int:
             desk.doors, desk.guard, desk.base = found.doors, found.sessions, found.where.base
             where = opening.for_instructor(found, port)
             stack.enter_context(delivering(desk, found))
+            if options.demo:
+                where += f"\nAs a student: {demo.student_link(found, where.split('/links/')[0])}"
+                stack.enter_context(demo.class_hands_in(desk))
         server.serve(
             make_app(desk, [*instructor.routes(), *released.routes()]),
             listener,
@@ -68,6 +74,8 @@ def run(options: Any, device: str) -> int:
 
 def export(options: Any) -> int:
     """Write all attempts in ProgSnap 2 into the folder that `options.export` names."""
+    from . import progsnap  # with torch
+
     root = course.root()
     runs = NbgraderCourse(root)
     record = Record(database_of(root, runs.directory.db_url, options))

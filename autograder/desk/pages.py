@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from .. import course
 from ..report.outcome_text import code_spans, points
 from . import answers, handing, telling
 from .record import DONE, Attempt, owner_of
@@ -69,6 +70,14 @@ def home(desk: Desk, token: str, visitor: Visitor) -> Page:
     return Page(render(desk, "home.html.j2", token, visitor, assignments=found, now=datetime.now(UTC)))
 
 
+def hints(found: answers.Progress) -> list[tuple[str, Markup]]:
+    """The hints of the exercise to do next, as `autograder watch` gives them: titles, and texts as HTML."""
+    from ..nbgrader.safe_markdown import with_formulas
+
+    given = course.hints_of(found.next) if found.next else []
+    return [(hint.title, Markup(with_formulas(hint.text))) for hint in given]
+
+
 @dataclass(frozen=True)
 class Row:
     """An attempt in a list: how far it is, and what changed since the one before."""
@@ -92,6 +101,7 @@ def assignment(desk: Desk, token: str, visitor: Visitor, name: str) -> Page:
             visitor,
             one=found,
             written=answers.written(about),
+            hints=hints(found) if visitor.door == "me" else [],
             exercises=[exercise.name for exercise in about.exercises],
             rows=rows(mine)[:SHOWN],
             more=max(0, len(mine) - SHOWN),

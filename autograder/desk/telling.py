@@ -131,10 +131,10 @@ def _change(before: Told, after: Told) -> str:
     was_named, is_named = ({name["id"]: name["message"] for name in one["names"]} for one in (before, after))
     for what, names, others in (("fixed", was_named, is_named), ("new", is_named, was_named)):
         told_of = [message for id, message in names.items() if id not in others and not id.startswith(PLACES)]
-        parts += [f"{what}: {message}" for message in told_of]
+        parts += [f"{what}: {message.removesuffix('.')}" for message in told_of]
     if parts and (after["score"] is None or before["score"] is None):
         return ""
-    return f"`{after['exercise']}`: {'; '.join(parts)}" if parts else ""
+    return f"`{after['exercise']}`: {'; '.join(parts)}." if parts else ""
 
 
 def total(all_told: Sequence[dict[str, Any]]) -> float | None:

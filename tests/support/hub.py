@@ -23,7 +23,9 @@ with open({config!r}) as file:
     exec(file.read())
 c.JupyterHub.services[0]["url"] = "http://127.0.0.1:{desk}"
 c.JupyterHub.services += [{{"name": "tests", "api_token": {admin!r}}}]
-c.JupyterHub.load_roles += [{{"name": "tests", "services": ["tests"], "scopes": ["admin:users", "admin:servers", "tokens", "groups"]}}]
+c.JupyterHub.load_roles += [
+    {{"name": "tests", "services": ["tests"], "scopes": ["admin:users", "admin:servers", "tokens", "groups"]}}
+]
 c.JupyterHub.authenticator_class = "dummy"
 c.DummyAuthenticator.password = "secret-of-these-tests"
 c.Authenticator.allow_all = True
@@ -74,7 +76,7 @@ class Hub:
         self.until(lambda: self.get("/services/desk/")[0] == 401)
 
     def until(self, is_true):
-        for _ in range(600):
+        for _ in range(900):
             with contextlib.suppress(urllib.error.URLError, ConnectionError):
                 if is_true():
                     return
