@@ -2,8 +2,8 @@
 
 `attention` is written with six choices, each right or wrong: 64 answers, all graded once. Then a script starts at each
 wrong one and changes a choice at a time. With points, or kinds of checks, it keeps what brings more points (or fewer
-failing kinds) and takes back what does not; with names, it changes the choice that is named. Printed is how many answers
-it read until it had full marks.
+failing kinds) and takes back what does not; with names, it changes the choice that is named. Printed is how many
+answers it read until it had full marks.
 """
 
 import itertools
