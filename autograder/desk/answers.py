@@ -93,6 +93,8 @@ def note(desk: Desk, attempt: Attempt) -> str:
     """What else to say about an attempt, in a sentence; "" if nothing."""
     if attempt.state != DONE:
         problem = desk.queue.problem(attempt.assignment) if desk.queue else ""
+        if not problem and desk.queue and desk.queue.is_trying(attempt.assignment):
+            return "The assignment itself is tried first, once: that takes a minute."
         return (
             f"Nothing is graded at present. {problem} What you handed in is kept, and is graded then."
             if problem

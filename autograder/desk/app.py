@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from .. import course
 from ..errors import DISK, UserError
 from . import answers, bodies, handing, pages
 from .record import DONE, Attempt, Record, owner_of
@@ -216,7 +217,7 @@ async def api_events(request: Request) -> Response:
     if news.streams.get(owner, 0) >= STREAMS:
         raise Refused(f"You follow {STREAMS} attempts already: close one of their pages.", 429, 5.0)
     last = request.headers.get("last-event-id", "")
-    seen = set(last.split("+")) if len(last) < 4000 else set()
+    seen = set(last.split("+")) & course.exercises().keys() if len(last) < 4000 else set()
     events = _events(desk_of(request), news, attempt, seen, owner)
     return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 

@@ -23,7 +23,7 @@ from .record import Attempt
 
 SECONDS = 10.0  # for a page; most take a tenth of one
 STARTS = 60.0  # for the process to get ready
-KEPT = 32 * 2**20  # characters of pages that are kept
+KEPT = 16 * 2**20  # characters of pages that are kept
 
 
 class Painter:

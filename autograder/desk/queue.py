@@ -71,6 +71,7 @@ class Queue:
         self.problems: dict[str, str] = {}  # why nothing is graded now: by assignment, "" for all
         self.faulty: dict[str, float] = {}  # assignments that cannot be graded, and when to try again
         self.passed: set[str] = set()  # those whose gate has been passed since the desk began
+        self.trying = ""  # the assignment whose gate is being passed
         self.gates = threading.Lock()
         self.names_read = _changed(grading.root)
         self.news = threading.Condition()
@@ -106,6 +107,10 @@ class Queue:
     def problem(self, assignment: str) -> str:
         """Why nothing of an assignment is graded at present, as a sentence; "" if all is well."""
         return self.problems.get("") or self.problems.get(assignment, "")
+
+    def is_trying(self, assignment: str) -> bool:
+        """Whether it is being found out whether an assignment can be graded."""
+        return self.trying == assignment
 
     # --- the threads ------------------------------------------------------------------------------
 
@@ -195,6 +200,7 @@ class Queue:
         with self.gates:
             if name in self.passed:
                 return
+            self.trying = name
             try:
                 assignment, results = course.find_assignment(name), Store(self.grading.root)
                 seed = Rounds(results, name).first()
@@ -207,6 +213,8 @@ class Queue:
                 self.passed.add(name)
                 self.problems.pop(name, None)
                 self.faulty.pop(name, None)
+            finally:
+                self.trying = ""
 
     def _finish(self, task: Task, graded: Graded, engine: Engine) -> None:
         """Record what became of an attempt, with what its person is told of it."""

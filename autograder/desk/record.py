@@ -24,7 +24,7 @@ from sqlalchemy import Connection, Engine, event, func, select
 from sqlalchemy.exc import ArgumentError
 
 from ..errors import UsageError
-from ..verdict import Graded, Verdict
+from ..verdict import Graded, Verdict, printable
 from .settings import RECEIVED
 from .tables import ATTEMPT, BUCKET, CONTENT, PERSON, PREFIX, RESULT, SECRET
 from .visitors import Visitor
@@ -33,6 +33,7 @@ WAITING, GRADING, DONE = STATES = ("waiting", "grading", "done")
 VERSIONS = f"{PREFIX}version"  # alembic's table
 FLOOD, OFTEN, IN_ALL = ("flood", "often", "in all")  # the limits that a TooMany is about
 LEASE = 20.0  # seconds for which a desk has an attempt, unless it says that it is still there
+DOUBTFUL = 5  # times that an attempt was begun, from which on others come first
 BUSY = 30.0  # seconds to wait for another writer
 ONE_AT_A_TIME = 0x6465736B  # the number of the lock under which PostgreSQL's clients claim and migrate
 
@@ -156,7 +157,7 @@ class Record:
 
     def person(self, visitor: Visitor) -> int:
         """The id of a visitor's row, which is made or brought up to date."""
-        known = {"student": visitor.student, "name": visitor.name[:255], "role": visitor.role}
+        known = {"student": visitor.student, "name": printable(visitor.name)[:255], "role": visitor.role}
         mine = (PERSON.c.door == visitor.door) & (PERSON.c.subject == visitor.subject)
         with self.reading() as connection:
             row = connection.execute(select(PERSON).where(mine)).first()
@@ -392,7 +393,8 @@ class Record:
         Attempts on assignments in `without` keep waiting.
 
         An owner has one attempt in grading at a time, and waits behind those who were not served since the attempt that
-        waits longest has arrived. What a desk holds for longer than its lease goes back first.
+        waits longest has arrived. What a desk holds for longer than its lease goes back first. What was begun DOUBTFUL
+        times comes after all else: it may be what ends desks.
         """
         with self.reading() as connection:
             is_left = (ATTEMPT.c.state == GRADING) & (ATTEMPT.c.lease < self.now(connection))
@@ -418,7 +420,9 @@ class Record:
             waiting = select(ATTEMPT.c.id).where(
                 ATTEMPT.c.state == WAITING, ~busy, ATTEMPT.c.assignment.not_in(list(without))
             )
-            id = connection.execute(waiting.order_by(served, ATTEMPT.c.arrived, ATTEMPT.c.id).limit(1)).scalar()
+            is_doubtful = sa.case((ATTEMPT.c.tries >= DOUBTFUL, 1), else_=0)
+            order = is_doubtful, served, ATTEMPT.c.arrived, ATTEMPT.c.id
+            id = connection.execute(waiting.order_by(*order).limit(1)).scalar()
             if id is None:
                 return None
             given = {"state": GRADING, "worker": worker, "lease": now + LEASE, "tries": ATTEMPT.c.tries + 1}
@@ -540,16 +544,16 @@ def _engine(url: str) -> Engine:
         raise UsageError(f"--database: the desk keeps its records in SQLite or PostgreSQL, not in {kind}.")
     engine = sa.create_engine(url, pool_pre_ping=True, **({"pool_size": 10} if kind == "postgresql" else {}))
     if kind == "sqlite":
-        _keep_private(engine.url.database)
+        _make_private(engine.url.database or "")
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine
 
 
-def _keep_private(file: str | None) -> None:
-    """Make the file of a new record so that its owner alone can read it: whoever can is whom they like at the desk."""
-    if file and file != ":memory:":
-        with contextlib.suppress(OSError):  # it is there, or SQLite says what is wrong
+def _make_private(file: str) -> None:
+    """Make SQLite's file, if it is not there, readable for nobody else: it has what students wrote, and the secrets."""
+    if file and not Path(file).exists():
+        with contextlib.suppress(FileExistsError):
             os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 

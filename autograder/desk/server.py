@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +71,10 @@ def serve(app: Starlette, listener: socket.socket, ready: Callable[[], None]) ->
         "h11_max_incomplete_event_size": HEADERS,
         "server_header": False,
     }
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 4 * CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 4 * CONNECTIONS)
+    wanted = soft if soft == resource.RLIM_INFINITY else max(soft, wanted)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     server = _Server(uvicorn.Config(app, **settings), ready)
     server.run(sockets=[listener])
 

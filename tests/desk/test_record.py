@@ -233,6 +233,26 @@ def test_what_a_killed_desk_had_is_graded_by_another_and_recorded_once(record, m
     assert done.arrived == attempt.arrived, "the time of arrival stays"
 
 
+def test_what_was_begun_again_and_again_lets_others_pass(record):
+    poison, other = (record.hand_in(who, "02", None, b"x", NAMES) for who in (ADA, BELA))
+    for _ in range(records.DOUBTFUL):
+        assert record.claim("desk").id == poison.id
+        record.unclaim(poison.id, "desk")
+    assert [record.claim("desk").id for _ in range(2)] == [other.id, poison.id]
+
+
+def test_nobody_else_reads_sqlites_file(tmp_path):
+    before = os.umask(0o022)
+    try:
+        record = Record(f"sqlite:///{tmp_path}/desk.db")
+        record.hand_in(ADA, "02", None, b"x", NAMES)
+    finally:
+        os.umask(before)
+    assert {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.glob("desk.db*")} == dict.fromkeys(
+        ("desk.db", "desk.db-wal", "desk.db-shm"), "0o600"
+    )
+
+
 def test_what_an_assignment_that_cannot_be_graded_has_keeps_waiting(record):
     for name in ("02", "03"):
         record.hand_in(ADA, name, None, b"x", NAMES)
