@@ -126,6 +126,23 @@ def test_a_browser_logs_in(running, browser):
     assert cookie["httpOnly"] and cookie["path"] == "/services/desk/" and cookie["sameSite"] == "Lax"
 
 
+def test_a_browser_makes_a_key_and_logs_out(running, browser):
+    axe = pytest.importorskip("axe_core_python.selenium").Axe()
+    log_in(browser, running, "ada")
+    browser.find_element("link text", "Your key").click()
+    until(lambda: "Make a key" in browser.page_source)
+    assert axe.run(browser)["violations"] == []
+    browser.find_element("xpath", "//button[text()='Make a key']").click()
+    until(lambda: browser.find_elements("id", "key"))
+    assert axe.run(browser)["violations"] == []
+    key = browser.find_element("id", "key").text
+    status, said = me(running, key)
+    assert (status, said["name"]) == (200, "Ada Lovelace")
+    browser.find_element("xpath", "//button[text()='Log out']").click()
+    until(lambda: "Log in with JupyterHub" in browser.page_source)
+    assert not [one for one in browser.get_cookies() if one["name"].startswith("desk-")]
+
+
 def test_a_page_on_the_same_host_reads_nothing(running, browser):
     """Students' servers have the Hub's origin, and so the desk's: their pages must not read the desk's."""
     log_in(browser, running, "ada")
