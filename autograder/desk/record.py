@@ -552,7 +552,7 @@ def _engine(url: str) -> Engine:
 
 def _make_private(file: str) -> None:
     """Make SQLite's file, if it is not there, readable for nobody else: it has what students wrote, and the secrets."""
-    if file and not Path(file).exists():
+    if file not in ("", ":memory:") and not Path(file).exists():
         with contextlib.suppress(FileExistsError):
             os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
