@@ -1,9 +1,9 @@
 """How many answers a script needs that reads only what the desk tells: `python benchmarks/desk_levels.py`.
 
-`attention` is written with six choices, each right or wrong: 64 answers, all of which are graded once. Then a script
-starts at each wrong one and changes a choice at a time. With points, or kinds of checks, it keeps what brings more
-`attention` is written with six choices, each right or wrong: 64 answers, all graded once. Then a script
-how many answers it read until it had full marks.
+`attention` is written with six choices, each right or wrong: 64 answers, all graded once. Then a script starts at each
+wrong one and changes a choice at a time. With points, or kinds of checks, it keeps what brings more points (or fewer
+failing kinds) and takes back what does not; with names, it changes the choice that is named. Printed is how many
+answers it read until it had full marks.
 """
 
 import itertools
@@ -56,7 +56,7 @@ def graded():
 
 
 def climb(outcomes, start, worth, chance):
-    """How many answers are read from `start` on until full marks, if a change stays that is worth more; None if stuck."""
+    """How many answers are read from `start` on until full marks, if what is worth more stays; None if stuck."""
     now, read, seen = start, 1, {start}
     while not outcomes[now].full:
         order = sorted(CHOICES, key=lambda name: chance.random())

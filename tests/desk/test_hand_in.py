@@ -10,7 +10,9 @@ import json
 import os
 import ssl
 import sys
+import threading
 import types
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import fake_desk
 import pytest
@@ -140,6 +142,43 @@ def test_vs_code_names_the_notebook(desk, home, monkeypatch, capsys):
     in_shell(monkeypatch, module, __vsc_ipynb_file__=str(path))
     module.hand_in()
     assert desk.asked[0][3] == path.read_bytes() and "Points" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("drive", ["", "RTC:"])
+def test_a_server_knows_a_notebook_that_was_renamed(desk, notebook, home, monkeypatch, capsys, drive):
+    """Its sessions tell, not the name that the kernel was started with; servers of others and dead ones are passed."""
+    renamed = home / "work" / "new name.ipynb"
+    renamed.parent.mkdir()
+    renamed.write_text(json.dumps(notebook_with(CELL + "  # renamed")))
+    asked = []
+
+    class Jupyter(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append((self.path, self.headers["Authorization"]))
+            path = f"{drive}work/new name.ipynb"
+            found = [{"path": "other.ipynb", "kernel": {"id": "2"}}, {"path": path, "kernel": {"id": "1"}}]
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(found).encode())
+
+        def log_message(self, *args):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Jupyter)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    runtime = home / "runtime"
+    runtime.mkdir()
+    about = {"url": f"http://127.0.0.1:{server.server_port}/hub/", "root_dir": str(home), "token": "t"}
+    (runtime / "jpserver-1.json").write_text(json.dumps({**about, "url": "http://127.0.0.1:1/"}))
+    (runtime / "jpserver-2.json").write_text("{")
+    (runtime / "jpserver-3.json").write_text(json.dumps(about))
+    module = client(desk.address)
+    with_key(monkeypatch, module)
+    monkeypatch.setattr(module, "_kernel", lambda: "1")
+    module.hand_in()
+    server.shutdown()
+    server.server_close()
+    assert asked == [("/hub/api/sessions", "token t")] and desk.asked[0][3] == renamed.read_bytes()
 
 
 def in_colab(monkeypatch, answer, secret=None):

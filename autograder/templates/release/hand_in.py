@@ -35,6 +35,7 @@ PAUSE = 2.0  # seconds between two such questions
 LARGEST = 8 * 2**20  # bytes of an answer
 SECRET = "DESK_KEY"  # a name in the environment, or among Colab's secrets, for the key
 HERE = ("localhost", "127.0.0.1", "::1")
+DRIVE = re.compile(r"^\w+:")  # before the path of a notebook that is edited together: "RTC:"
 DEFINED = re.compile(r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 
 _typed = {}  # keys that were typed and are not kept, by the desk's address
@@ -105,7 +106,6 @@ def _notebook() -> tuple[str, bytes]:
     if "google.colab" in sys.modules:
         return _in_colab()
     for path in _places():
-        path = re.sub(r"^[A-Za-z]+:(?=[^\\/])", "", path)  # the drive of JupyterLab's shared editing
         if path.endswith(".ipynb") and os.path.isfile(path):
             try:
                 with open(path, "rb") as file:
@@ -152,7 +152,8 @@ def _of_servers() -> list[str]:
             asked = urllib.request.Request(f"{url}api/sessions", headers={"Authorization": f"token {token}"})
             with _opener(proxies=False).open(asked, timeout=2) as answer:
                 sessions = json.loads(answer.read(LARGEST))
-            found += [os.path.join(root, s["path"]) for s in sessions if s["kernel"]["id"] == kernel]
+            paths = [s["path"] for s in sessions if s["kernel"]["id"] == kernel]
+            found += [os.path.join(root, DRIVE.sub("", path)) for path in paths]
         except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
             continue  # a server that has gone, or is another user's
     return found
