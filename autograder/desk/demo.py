@@ -50,7 +50,8 @@ def prepare(folder: Path) -> None:
     runs = NbgraderCourse(here)
     for _ in build(here, [NAME], runs):
         pass
-    with runs.gradebook() as book:
+    with runs.gradebook() as gradebook:
+        book: Any = gradebook
         due = (datetime.now(UTC) + LASTS).replace(tzinfo=None, microsecond=0)
         book.update_or_create_assignment(NAME, duedate=due)
         for student in demos.read_class(course.find_assignment(NAME)):

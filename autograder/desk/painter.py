@@ -61,26 +61,28 @@ class Painter:
     def _asked(self, job: tuple[Any, ...]) -> str | None:
         """What the process makes of a job; None if it takes too long or dies of it."""
         try:
-            if self.connection is None:
-                self._start()
-            self.connection.send(job)
-            if self.connection.poll(SECONDS):
-                return self.connection.recv()
+            pipe = self.connection or self._start()
+            pipe.send(job)
+            if pipe.poll(SECONDS):
+                return pipe.recv()
         except (EOFError, OSError):
             pass
         self._end()
         return None
 
-    def _start(self) -> None:
+    def _start(self) -> Any:
+        """Start the process; returns the connection to it, once it is ready."""
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs,), daemon=True)
         with without_interrupts():
             self.process.start()
         theirs.close()
-        if not self.connection.poll(STARTS):
+        pipe: Any = self.connection
+        if not pipe.poll(STARTS):
             raise EOFError
-        self.connection.recv()
+        pipe.recv()
+        return pipe
 
     def _end(self) -> None:
         if self.connection is not None:
