@@ -619,10 +619,11 @@ def _needs_desk():
     try:
         yield
     except ModuleNotFoundError as missing:
-        if (missing.name or "").split(".")[0] not in DESK_NEEDS:
+        package = (missing.name or "").split(".")[0]
+        if package not in DESK_NEEDS:
             raise
         raise UsageError(
-            f"The desk needs {missing.name}, which is not installed: pip install '{DISTRIBUTION}[desk]'."
+            f"The desk needs {package}, which is not installed: pip install '{DISTRIBUTION}[desk]'."
         ) from None
 
 

@@ -544,16 +544,16 @@ def _engine(url: str) -> Engine:
         raise UsageError(f"--database: the desk keeps its records in SQLite or PostgreSQL, not in {kind}.")
     engine = sa.create_engine(url, pool_pre_ping=True, **({"pool_size": 10} if kind == "postgresql" else {}))
     if kind == "sqlite":
-        _keep_private(engine.url.database)
+        _make_private(engine.url.database or "")
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine
 
 
-def _keep_private(file: str | None) -> None:
-    """Make the file of a new record so that its owner alone can read it: whoever can is whom they like at the desk."""
-    if file and file != ":memory:":
-        with contextlib.suppress(OSError):  # it is there, or SQLite says what is wrong
+def _make_private(file: str) -> None:
+    """Make SQLite's file, if it is not there, readable for nobody else: it has what students wrote, and the secrets."""
+    if file not in ("", ":memory:") and not Path(file).exists():
+        with contextlib.suppress(FileExistsError):
             os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
