@@ -5,9 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/npm/node_modules/.bin:$(PATH)
 
-.PHONY: setup demo test quick lowest costs build matrix mutants seeds odd hostile fuzz kill-test postgresql pictures clean
+.PHONY: setup demo test quick lowest costs build matrix mutants seeds odd hostile fuzz kill-test desk-kills postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -93,6 +93,10 @@ fuzz: setup
 kill-test: setup
 	KILLS=200 $(BIN)/python -m pytest tests/batch/test_kills.py -s -k whatever_is_killed
 
+# 200 kills of the desk and of its workers, while hand-ins come
+desk-kills: setup
+	KILLS=200 $(BIN)/python -m pytest tests/desk/test_kills.py -s -k whatever_is_killed
+
 # the tests that have a gradebook with theirs in PostgreSQL, and ten rounds of two heads that fill one at the same time
 postgresql: setup
 	GRADEBOOK=postgresql ROUNDS=10 $(BIN)/python -m pytest tests/nbgrader/test_postgres.py tests/nbgrader/test_nbgrader.py tests/batch/test_kills.py
@@ -128,16 +132,19 @@ $(STAMP): $(filter-out lowest.lock,$(wildcard *.lock)) pyproject.toml
 	touch $(STAMP)
 
 # what apt is asked for where it is missing: bubblewrap, without which grading refuses to start, and for the tests a
-# PostgreSQL server and a browser, without which some are skipped; they start their own server, so Debian's package
-# shall not make one
+# PostgreSQL server, a browser and JupyterHub's proxy, without which some are skipped; they start their own server, so
+# Debian's package shall not make one. The proxy is npm's, and goes into the environment.
 test costs lowest postgresql: SERVER = postgresql
 test costs lowest pictures: BROWSER = chromium chromium-driver
+test costs lowest: PROXY = configurable-http-proxy
 .PHONY: packages
 packages:
 	@root=$$([ "$$(id -u)" = 0 ] || echo sudo -n); missing=; \
 	command -v bwrap >/dev/null 2>&1 || missing="bubblewrap libseccomp2"; \
 	[ -z "$(SERVER)" ] || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing $(SERVER)"; \
 	[ -z "$(BROWSER)" ] || command -v chromedriver >/dev/null 2>&1 || missing="$$missing $(BROWSER)"; \
+	[ -z "$(PROXY)" ] || command -v $(PROXY) >/dev/null 2>&1 || command -v npm >/dev/null 2>&1 \
+	|| missing="$$missing npm"; \
 	[ -z "$$missing" ] || $$root apt-get update -qq || true; \
 	for package in $$missing; do \
 	  echo "installing $$package"; \
@@ -147,7 +154,11 @@ packages:
 	  fi; \
 	  $$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$package >/dev/null \
 	  || echo "$$package could not be installed: do it by hand (apt-get install $$package)"; \
-	done
+	done; \
+	[ -z "$(PROXY)" ] || command -v $(PROXY) >/dev/null 2>&1 || { \
+	  echo "installing $(PROXY)"; \
+	  npm install --silent --no-fund --no-audit --prefix $(VENV)/npm $(PROXY) >/dev/null \
+	  || echo "$(PROXY) could not be installed: do it by hand (npm install $(PROXY))"; }
 
 clean:
 	rm -rf $(VENV) $(LOWEST) demo_course reports feedback autograded .autograder gradebook.db

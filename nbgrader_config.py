@@ -15,6 +15,7 @@ from nbgrader.preprocessors import (
 from autograder.nbgrader import patches
 from autograder.nbgrader.colab import OpenInColab
 from autograder.nbgrader.collecting import BoundedExtractor, SafeCollector
+from autograder.nbgrader.desk_cell import HandInCell
 from autograder.nbgrader.feedback import FeedbackExporter
 from autograder.nbgrader.preprocessors import GradeInSandbox, RestoreCells, SaveVerdict, SubmissionExporter
 from autograder.nbgrader.releasing import CleanSolutions, MarkUnsolved, ReleaseOriginals
@@ -28,12 +29,16 @@ c.CourseDirectory.solution_directory = "solutions"
 # where you publish release/: with it, each notebook begins with a badge that opens it in Colab
 # c.Release.colab = "https://colab.research.google.com/github/OWNER/REPOSITORY/blob/BRANCH/release"
 
+# where students reach the desk: with it, each notebook ends with a cell that hands it in (docs/desk.md)
+# c.Desk.address = "https://desk.example"
+
 # points for all but what the named mistakes cost, where they explain everything: docs/instructors.md
 # c.Exercises.credit = "prices"
 
 c.GenerateAssignment.preprocessors = [
     LockCells,
     OpenInColab,
+    HandInCell,
     MarkUnsolved,
     ReleaseOriginals,
     ClearOutput,

@@ -17,6 +17,8 @@ from .verdict import FULL, LEVELS, PROCESS, UNSAFE
 # errors of a full disk, a folder that is not writable, a machine at its limits
 UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
 DRIVERS = {"psycopg": "psycopg[binary]", "psycopg2": "psycopg2-binary"}  # PostgreSQL drivers: module and package
+# imported by desk/
+DESK_NEEDS = "starlette uvicorn python_multipart itsdangerous anyio h11 jupyterhub pylti1p3".split()
 DISTRIBUTION = "attention-course"  # the kit's name in pyproject.toml
 EXIT = "exit code: 0 full marks for every file, 1 less, 2 the kit itself could not work"
 
@@ -168,15 +170,19 @@ def parser():
 
     collect_ = commands.add_parser(
         "collect",
-        help="take hand-ins from a download of Moodle's, Canvas's or Gradescope's, or from mail",
+        help="take hand-ins from a download of Moodle's, Canvas's or Gradescope's, from mail, or from the desk",
         description="Takes each student's notebook of an assignment into submitted/, and says what it could not take. "
         "docs/lms.md shows each system's steps.",
         epilog="exit code: 0 if all was taken, 1 if something was left out, 2 the kit itself could not work",
     )
     collect_.add_argument("assignment", metavar="NN", help="number or name, such as 02")
-    collect_.add_argument(
+    paths_ = collect_.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH", help="a zip or a folder; also Moodle's grading worksheet (.csv)"
     )
+    collect_.add_argument(
+        "--desk", action=_InPlaceOf, other=paths_, help="no PATH: of the attempts made at the desk, those that count"
+    )
+    collect_.add_argument("--database", metavar="URL", help="with --desk: its records (default: as `desk` has it)")
     collect_.add_argument("--from", dest="system", choices=SYSTEMS, help="(default: by their names)")
     collect_.add_argument(
         "--pattern", metavar="REGEX", help="for the names of folders or files, with a group such as (?P<student_id>...)"
@@ -243,6 +249,39 @@ def parser():
     demo_.add_argument("--verbose", action="store_true", help="print every student's scores, too")
     _sandbox_options(demo_)
     demo_.set_defaults(run=demo)
+
+    desk_ = commands.add_parser(
+        "desk",
+        help="take hand-ins in the browser and from notebooks, and answer at once",
+        description="Opens a web service that takes hand-ins, grades them at once, answers with each student's page, "
+        "and records every attempt. docs/desk.md has its settings, and how students come in.",
+    )
+    desk_.add_argument("--host", metavar="ADDRESS", help="to listen on (default: 127.0.0.1)")
+    desk_.add_argument("--port", type=int, metavar="N", help="to listen on (default: 8090)")
+    desk_.add_argument(
+        "--database", metavar="URL", help="where the attempts are kept (default: desk.db beside the gradebook)"
+    )
+    grading = desk_.add_mutually_exclusive_group()
+    grading.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
+    grading.add_argument("--scheduler", metavar="ADDRESS", help="grade on a Dask cluster, such as tcp://host:8786")
+    who = desk_.add_mutually_exclusive_group()
+    who.add_argument("--me", action="store_true", help="for yourself on this machine: no login, nothing is withheld")
+    who.add_argument("--demo", action="store_true", help="in a folder demo_desk, with a made-up class that hands in")
+    instead = desk_.add_argument_group("instead of opening it")
+    instead.add_argument(
+        "--links",
+        nargs="*",
+        metavar="ID",
+        help="write new personal links as a table: of these students, or of all who have none",
+    )
+    instead.add_argument("--revoke", nargs="+", metavar="ID", help="withdraw the links of these students")
+    instead.add_argument("--forget", nargs="+", metavar="ID", help="forget which accounts these students have")
+    instead.add_argument("--members", action="store_true", help="take the roster from the learning platform's course")
+    instead.add_argument(
+        "--export", type=Path, metavar="FOLDER", help="write all attempts there, in ProgSnap 2, with pseudonyms"
+    )
+    _sandbox_options(desk_)
+    desk_.set_defaults(run=desk)
 
     gradescope_ = commands.add_parser(
         "gradescope",
@@ -316,6 +355,18 @@ class _Version(argparse.Action):
             found = "(not installed as a package)"
         print(f"autograder {found}")
         parser.exit()
+
+
+class _InPlaceOf(argparse.Action):
+    """An option without a value, with which another argument is no longer needed."""
+
+    def __init__(self, other, **about):
+        super().__init__(nargs=0, default=False, **about)
+        self.other = other
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        setattr(namespace, self.dest, True)
+        self.other.required = False
 
 
 def _address(text):
@@ -504,16 +555,26 @@ def name(options):
     from .grading import start
 
     with locked(root, assignment.name), start.started_grader(device(options), options.sandbox) as grader:
-        print(naming.give(root, options.group, options.sentence, grader, device(options), options.price))
+        judge = naming.by_grader(grader, assignment, device(options))
+        answers = naming.graded_answers(root, assignment)
+        print(naming.give(root, options.group, options.sentence, judge, answers, options.price))
     return 0
 
 
 def collect(options):
-    """Take hand-ins from what other systems let an instructor download."""
+    """Take hand-ins from what other systems let an instructor download, or from the desk."""
     from . import course
     from .lms import commands
 
     assignment = course.find_assignment(options.assignment)
+    if options.desk:
+        if options.paths or options.system or options.pattern or options.timezone:
+            raise UsageError("--desk takes what was handed in at the desk: give no download with it.")
+        with _needs_desk():
+            from .desk import collecting
+        return collecting.from_desk(course.root(), assignment, options.database, device(options), options.forget)
+    if options.database:
+        raise UsageError("--database goes with --desk.")
     how = options.system, options.pattern, options.timezone, options.forget
     return commands.collect(course.root(), assignment, options.paths, *how)
 
@@ -543,6 +604,34 @@ def demo(options):
 
     settings = options.jobs, device(options), options.sandbox
     return demos.run(options.folder, *settings, options.assignments, options.verbose)
+
+
+def desk(options):
+    """Open the desk, or export what was handed in there."""
+    if options.export:
+        with _needs_desk():
+            from .desk import command
+        return command.export(options)
+    if options.sandbox == UNSAFE or not options.scheduler:
+        refuse_without_sandbox(options)
+    require_jobs(options)
+    with _needs_desk():
+        from .desk import command
+    return command.run(options, device(options))
+
+
+@contextlib.contextmanager
+def _needs_desk():
+    """Raises UsageError if what the desk needs is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        package = (missing.name or "").split(".")[0]
+        if package not in DESK_NEEDS:
+            raise
+        raise UsageError(
+            f"The desk needs {package}, which is not installed: pip install '{DISTRIBUTION}[desk]'."
+        ) from None
 
 
 def gradescope(options):
@@ -656,7 +745,7 @@ def tell_which_course(options):
     if options.run in (new_course, doctor) or not course.kits_own():
         return
     if (
-        options.run in (build, collect, roster, grade, report, name, export, gradescope)
+        options.run in (build, collect, roster, grade, report, name, export, gradescope, desk)
         and course.kits_own() == course.PACKED
     ):
         raise UsageError(
@@ -689,9 +778,9 @@ def refuse_without_sandbox(options):
 
 def device(options):
     """The device, cpu or cuda, that --device asks for."""
-    if options.device != "auto":
+    if getattr(options, "device", "auto") != "auto":
         return options.device
-    if options.sandbox == PROCESS:
+    if getattr(options, "sandbox", FULL) == PROCESS:
         return "cpu"
     return "cuda" if os.path.exists("/dev/nvidiactl") else "cpu"
 

@@ -49,10 +49,11 @@ log = logging.getLogger(__name__)
 
 
 class Cluster:
-    """The Engine of a Dask cluster whose scheduler is at `address`."""
+    """The Engine of a Dask cluster whose scheduler is at `address`. A worker is given up to `ahead` tasks at a time."""
 
-    def __init__(self, address: str, device: str = "cpu", sandbox: str = FULL) -> None:
+    def __init__(self, address: str, device: str = "cpu", sandbox: str = FULL, ahead: int = AHEAD) -> None:
         self.address = address
+        self.ahead = ahead
         self.settings = device, sandbox
 
     def __enter__(self) -> Cluster:
@@ -78,7 +79,7 @@ class Cluster:
         if not again:
             return  # no cluster is needed
         with _connected(self.address) as client:
-            crew = _Crew(client, self.address, *self.settings)
+            crew = _Crew(client, self.address, *self.settings, self.ahead)
             while True:
                 for task, culprit in crew.look():
                     deaths[task.key] += culprit
@@ -133,8 +134,9 @@ class _NotYet(Exception):
 class _Crew:
     """The workers that can grade, as the head sees them, and what it has given to each."""
 
-    def __init__(self, client: distributed.Client, address: str, device: str, sandbox: str) -> None:
+    def __init__(self, client: distributed.Client, address: str, device: str, sandbox: str, ahead: int) -> None:
         self.client = client
+        self.ahead = ahead
         self.address = address
         self.plugin = WarmGrader(fingerprint(), device, sandbox)
         self.workers: set[str] = set()  # those that can grade
@@ -224,11 +226,11 @@ class _Crew:
             return None
         load = Counter(worker for worker, _, _ in self.flight.values())
         worker = min(self.workers, key=lambda w: load[w], default=None)
-        return worker if worker is not None and load[worker] < AHEAD else None
+        return worker if worker is not None and load[worker] < self.ahead else None
 
     def give(self, worker: str, task: Task) -> None:
         """Give a task to a worker."""
-        fields = (task.student, task.key, task.data, task.assignment, task.seed, task.alone, task.trial)
+        fields = tuple(vars(task).values())
         with self._scheduler():
             future = self.client.submit(
                 grade, self.plugin.name, fields, workers=[worker], allow_other_workers=False, pure=False

@@ -65,7 +65,7 @@ def grade_class(
 
         runs = _runs(root, assignment, sandbox=sandbox, device=device)
         seed = batch.rounds.first()
-        judge = functools.partial(_judged, engine, seed)
+        judge = functools.partial(judged, engine, seed)
         gate.require(assignment, judge, options.points_wanted(runs.config), results, seed)
         batch.credit = options.credit(runs.config)
         with Nobody() if is_draft else _writer(runs, assignment, results) as writer:
@@ -150,7 +150,7 @@ def _runs(root: StrPath, assignment: Assignment, **settings: Any) -> NbgraderCou
     return runs
 
 
-def _judged(engine: Engine, seed: int, assignment: Assignment, trial: Trial) -> Verdict:
+def judged(engine: Engine, seed: int, assignment: Assignment, trial: Trial) -> Verdict:
     """The Verdict on an assignment's own notebook, from the engine that will grade the submissions."""
     from .tasks import Task
 

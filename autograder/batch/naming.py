@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from ..errors import Unreadable, UsageError
 from ..grading import alike, names
 from ..grading.names import Name
 from ..grading.store import Store, write
-from ..report.groups import Group, cells_of, grouped
+from ..report.groups import Group, Grouping, Member, cells_of, grouped
 from ..report.outcome_text import name_of, points
 from ..submission.read import StrPath, read_notebook
 from ..submission.restore import RestoredCell, restore
@@ -82,7 +83,44 @@ def remove(root: StrPath, id: str) -> str:
     return f"{id} has no name any more. {_next(id)}"
 
 
-def give(root: StrPath, id: str, says: str, grader: Grader, device: str, price: float | None = None) -> str:
+@dataclass(frozen=True)
+class Answers:
+    """The wrong answers without a name: in `groups`, and the cells of the notebook that a member's is in.
+
+    `cells` raises Unreadable.
+    """
+
+    groups: Grouping
+    cells: Callable[[Member], list[RestoredCell]]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Grades examples: `graded` has the Graded of a notebook, alone, on the inputs of a seed."""
+
+    graded: Callable[[bytes, int], Graded]
+    device: str
+    sandbox: str
+
+
+def by_grader(grader: Grader, assignment: Assignment, device: str) -> Judge:
+    """The Judge that a Grader is."""
+
+    def graded(data: bytes, seed: int) -> Graded:
+        restored = restore(read_notebook(data), assignment.cells, assignment)
+        return grader.grade_cells(restored, assignment.exercises, seed, "", assignment.name, alone=True)
+
+    return Judge(graded, device, grader.parent.level)
+
+
+def graded_answers(root: StrPath, assignment: Assignment) -> Answers:
+    """Those of the submissions that were graded."""
+    return Answers(
+        grouped(Store(root).each(assignment.name)), lambda member: cells_of(root, assignment, member.student)
+    )
+
+
+def give(root: StrPath, id: str, says: str, judge: Judge, answers: Answers, price: float | None = None) -> str:
     """Name a group, and say how many points it costs if scores are by prices; returns what to tell the user. Raises
     UsageError.
 
@@ -91,23 +129,23 @@ def give(root: StrPath, id: str, says: str, grader: Grader, device: str, price: 
     says, costs = names.sentence(says), _price(id, price)
     assignment = assignment_of(id)
     results = Store(root)
-    groups = grouped(results.each(assignment.name))
+    groups = answers.groups
     group = groups.find(id)
     if group is None:
         number = assignment.name.split("_")[0]
         raise UsageError(
             f"No wrong answers without a name are called {id}: `autograder report {number}` shows which are."
         )
-    for code, seed, graded in _tried(root, assignment, group, grader):
+    for code, seed, graded in _tried(answers, group, judge):
         outcome = graded.verdict.exercise(group.exercise)
         if outcome and graded.final and alike.equal(outcome.fingerprint, group.members[0].outcome.fingerprint):
             name = Name(id, says, code, costs)
             found = {seed: graded}
             same = [other for other in groups.all() if other.exercise == group.exercise and other.id != group.id]
             for other in {member.seed for each in same for member in each.members} - {seed}:
-                found[other] = _graded(code, other, assignment, grader)
+                found[other] = judge.graded(names.notebook(code), other)
             for drawn, its in found.items():
-                results.put(results.key(name.digest, assignment.name, drawn, device, grader.parent.level), its)
+                results.put(results.key(name.digest, assignment.name, drawn, judge.device, judge.sandbox), its)
             alike_too = [other for other in same if _is_like(other, found)]
             _write(root, [*results.names.given.values(), name])
             who = ", ".join(map(name_of, sorted(s for each in [group, *alike_too] for s in each.students)))
@@ -126,9 +164,7 @@ def assignment_of(id: str) -> Assignment:
     return course.find_assignment(course.exercises()[exercise].assignment)
 
 
-def _tried(
-    root: StrPath, assignment: Assignment, group: Group, grader: Grader
-) -> Iterator[tuple[tuple[tuple[str, str], ...], int, Graded]]:
+def _tried(answers: Answers, group: Group, judge: Judge) -> Iterator[tuple[tuple[tuple[str, str], ...], int, Graded]]:
     """What may be the example of a group, the seed of its inputs, and what came of it, one after another.
 
     An answer is tried with as little of its notebook as may do, then with all of it.
@@ -137,19 +173,13 @@ def _tried(
 
     for member in group.members[:TRIED]:
         try:
-            cells = cells_of(root, assignment, member.student)
+            cells = answers.cells(member)
         except Unreadable as problem:
             print(f"autograder: {name_of(member.student)}: {problem}", file=sys.stderr)
             continue
         for kept in (_needed(cells, group.exercise), [cell for cell in cells if _is_own(cell)]):
             code = tuple((cell.known.grade_id if cell.known else "", without_comments(cell.source)) for cell in kept)
-            yield code, member.seed, _graded(code, member.seed, assignment, grader)
-
-
-def _graded(code: tuple[tuple[str, str], ...], seed: int, assignment: Assignment, grader: Grader) -> Graded:
-    """What comes of an example on the inputs of a seed."""
-    restored = restore(read_notebook(names.notebook(code)), assignment.cells, assignment)
-    return grader.grade_cells(restored, assignment.exercises, seed, "", assignment.name, alone=True)
+            yield code, member.seed, judge.graded(names.notebook(code), member.seed)
 
 
 def _is_like(group: Group, example: Mapping[int, Graded]) -> bool:

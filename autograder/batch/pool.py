@@ -6,14 +6,14 @@ import contextlib
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import connection, get_context
 from pathlib import Path
 from typing import cast
 
 from ..errors import SandboxError, UserError
 from ..grading import start
-from ..verdict import FULL, Graded
+from ..verdict import FULL, Graded, Outcome
 from . import tasks
 from .processes import die_with, without_interrupts
 from .tasks import ATTEMPTS, PATIENCE, Task
@@ -24,11 +24,20 @@ READY = "ready"
 class Pool:
     """The Engine of this machine: `jobs` processes, all of which have ended when it exits.
 
-    They share what they learn of mistakes in the folder `learnt`, if there is one.
+    They share what they learn of mistakes in the folder `learnt`, if there is one. `tell` is called with the outcomes
+    of exercises of a task that `tells`, while the rest of it is still being graded.
     """
 
-    def __init__(self, jobs: int, device: str = "cpu", sandbox: str = FULL, learnt: Path | None = None) -> None:
+    def __init__(
+        self,
+        jobs: int,
+        device: str = "cpu",
+        sandbox: str = FULL,
+        learnt: Path | None = None,
+        tell: Callable[[Task, Outcome], None] = lambda task, outcome: None,
+    ) -> None:
         self.jobs = jobs
+        self.tell = tell
         self.settings = device, sandbox, learnt
         self.workers: list[_Worker] = []
 
@@ -77,6 +86,10 @@ class Pool:
                 task, answer = worker.task, worker.take()
                 if isinstance(answer, UserError):
                     raise answer
+                if isinstance(answer, Outcome):
+                    if task is not None:
+                        self.tell(task, answer)
+                    continue
                 if answer is None:  # the worker is dead
                     self.workers.remove(worker)
                     worker.end()
@@ -132,14 +145,16 @@ class _Worker:
         with contextlib.suppress(OSError):  # the process may be dead: `take` will notice
             self.connection.send(task)
 
-    def take(self) -> Graded | UserError | str | None:
-        """The process's answer, or None if it is dead or has not answered in time."""
-        self.task, self.asked = None, False
+    def take(self) -> Graded | UserError | Outcome | str | None:
+        """The process's answer, an Outcome before it, or None if it is dead or has not answered in time."""
         try:
             self.silent = not self.connection.poll()
-            return None if self.silent else self.connection.recv()
+            answer = None if self.silent else self.connection.recv()
         except (EOFError, OSError):
-            return None
+            answer = None
+        if not isinstance(answer, Outcome):
+            self.task, self.asked = None, False
+        return answer
 
     def end(self) -> None:
         """End the process: at once if it is busy, otherwise after giving it time to clean up and end by itself."""
@@ -163,4 +178,4 @@ def _work(pipe: connection.Connection, head: int, device: str, sandbox: str, lea
         with grader:
             pipe.send(READY)
             while True:
-                pipe.send(tasks.grade(grader, pipe.recv()))
+                pipe.send(tasks.grade(grader, pipe.recv(), pipe.send))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from ..errors import SandboxError
 from ..sandbox.jail import START_SECONDS, Limits
 from ..submission import read
 from ..submission.restore import RestoredCell, restore
-from ..verdict import FULL, Graded, Verdict, without_grade
+from ..verdict import FULL, STOPPED, Graded, Outcome, Verdict, without_grade
 
 if TYPE_CHECKING:  # it imports torch
     from ..grading.grader import Grader
@@ -29,6 +30,7 @@ class Task:
     `alone`: it is graded once more, by itself, because a deadline or a kill stopped it before.
     `trial`: the assignment's own notebook is graded instead, see `Grader.grade_trial`.
     `sandbox`: the level of the workers' sandboxes, which the verdict names.
+    `exercise`: only this one is graded. `tells`: each outcome is wanted as soon as it is there.
     """
 
     student: str
@@ -39,21 +41,34 @@ class Task:
     alone: bool = False
     trial: Trial | None = None
     sandbox: str = FULL
+    exercise: str = ""
+    tells: bool = False
 
 
-def grade(grader: Grader, task: Task) -> Graded | SandboxError:
-    """The Graded of a task, or the SandboxError that stops all grading."""
+def grade(grader: Grader, task: Task, send: Callable[[Outcome], None] | None = None) -> Graded | SandboxError:
+    """The Graded of a task, or the SandboxError that stops all grading. `send` takes early outcomes to the head."""
+
+    def tell(outcome: Outcome) -> None:
+        if send and task.tells and outcome.status not in STOPPED:  # those may be graded again
+            send(outcome)
+
     try:
         found = course.find_assignment(task.assignment)
         if task.trial:
             return Graded(grader.grade_trial(found, task.trial, task.seed))
-        return grader.grade_cells(cells(task), found.exercises, task.seed, "", task.assignment, alone=task.alone)
+        where = "", task.assignment
+        return grader.grade_cells(cells(task), wanted(task), task.seed, *where, alone=task.alone, tell=tell)
     except SandboxError as error:
         return error
     except Exception as mistake:
         from ..grading.grader import internal_error
 
         return ungraded(task, "error", internal_error(mistake))
+
+
+def wanted(task: Task) -> list[course.Exercise]:
+    """The exercises that a task is graded on."""
+    return [e for e in course.find_assignment(task.assignment).exercises if task.exercise in ("", e.name)]
 
 
 def cells(task: Task) -> list[RestoredCell]:
@@ -64,8 +79,7 @@ def cells(task: Task) -> list[RestoredCell]:
 
 def ungraded(task: Task, status: str, message: str) -> Graded:
     """The Graded of a task that no worker could grade: 0 points and the reason."""
-    exercises = course.find_assignment(task.assignment).exercises
-    outcomes = [without_grade(e.name, e.points, status, message) for e in exercises]
+    outcomes = [without_grade(e.name, e.points, status, message) for e in wanted(task)]
     verdict = Verdict("", outcomes, task.seed, task.assignment, sandbox=task.sandbox)
     return Graded(verdict, cells(task), {})
 

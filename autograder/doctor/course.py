@@ -11,6 +11,7 @@ from ..course import Assignment, cells_in, original_of, source_of
 from ..errors import CourseError, KitError
 from ..grading import faults
 from ..mistakes.bank import bank
+from ..submission import hand_in_cell
 from .finding import Finding
 
 HINTS, ANSWERS = 3, 2  # how many an exercise should have
@@ -133,7 +134,8 @@ def _release(assignment):
         yield f"{assignment.name} has no release: run `autograder build {number}`"
         return
     released = cells_in(path)
-    if not _without_badge(released, assignment.name) or is_stale(cells_in(assignment.path), released):
+    is_ours = _without_badge(released, assignment.name), _without_hand_in(released, assignment)
+    if not all(is_ours) or is_stale(cells_in(assignment.path), released):
         yield f"release/{assignment.name} is not what source/ would make: run `autograder build {number}`"
     for leak in leaks(assignment, released):
         yield f"release/{assignment.name} gives away {leak}"
@@ -151,6 +153,23 @@ def _without_badge(released: list, name: str) -> bool:
     before = source_of(text)
     text["source"] = before.removeprefix(mark)
     return before.startswith(mark)
+
+
+def _without_hand_in(released: list, assignment: Assignment) -> bool:
+    """Take the cell that hands in out of a release's parsed cells; returns whether it was the one that belongs there.
+
+    What it imports has to lie beside it, too.
+    """
+    from ..nbgrader import desk_cell
+    from ..nbgrader.runs import NbgraderCourse
+
+    if not (address := desk_cell.configured(NbgraderCourse(course.root()).config)):
+        return True
+    client = release_of(assignment).with_name(hand_in_cell.FILE)
+    wanted = desk_cell.cell_of(address, assignment)["source"]
+    if source_of(released.pop()) != wanted or not client.is_file():
+        return False
+    return client.read_text(encoding="utf-8") == desk_cell.client(address)
 
 
 def is_stale(source: list, released: list) -> bool:

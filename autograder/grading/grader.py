@@ -32,6 +32,8 @@ from .workspace import Deadline, Workspace
 
 T = TypeVar("T")
 
+# what is told the outcome of an exercise as soon as it has all that it will have
+Tell: TypeAlias = Callable[[Outcome], None]
 # the diagnosis of an exercise whose checks came out like this, if it is known already, else None
 Known: TypeAlias = Callable[[str, list[Check]], list[Diagnosis] | None]
 
@@ -137,20 +139,22 @@ class Grader:
         candidates: Sequence[course.Exercise] = (),
         alone: bool = False,
         known: Known | None = None,
+        tell: Tell = lambda outcome: None,
     ) -> Graded:
         """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they define).
 
         If a process ends for no known reason (a SIGKILL, the death of the sandbox), the cause may be the submission or
         a machine that is out of memory. The submission is then graded again, under one deadline for all attempts, and
         the last attempt counts. With `alone`, it is graded as if no other submission had come before it. What is
-        `known` of an exercise is not diagnosed again.
+        `known` of an exercise is not diagnosed again. Each outcome is also given to `tell`, as soon as it is there, and
+        once more if the submission is graded again.
         """
         if not alone:
             self._learn_what_pays(seed)
         deadline, attempts = Deadline(self.parent.limits.submission), []
         for _ in range(ATTEMPTS):
             workspace = Workspace(self.parent, cells, deadline, foresees=not alone)
-            results = self._grade_workspace(workspace, wanted, candidates, seed, known)
+            results = self._grade_workspace(workspace, wanted, candidates, seed, known, tell)
             verdict = Verdict(path, results, seed, assignment, sandbox=self.parent.level)
             attempts.append(Graded(verdict, cells, workspace.outputs, dict(workspace.spent), workspace.stopped))
             if not workspace.unexplained or deadline.is_over():
@@ -230,6 +234,7 @@ class Grader:
         candidates: Sequence[course.Exercise],
         seed: int,
         known: Known | None,
+        tell: Tell,
     ) -> list[Outcome]:
         """The outcome of every exercise."""
         try:
@@ -239,12 +244,18 @@ class Grader:
                 wanted = [e for e in candidates if kinds[e.name] != "missing"]
             wanted = wanted or list(candidates)  # the submission defines none, so all of them are missing
             shaky: list[Shaky] = []
-            outcomes = [self._timed(workspace, e, seed, known, shaky) for e in wanted]
+            outcomes = []
+            for exercise in wanted:
+                before = len(shaky)
+                outcomes.append(self._timed(workspace, exercise, seed, known, shaky))
+                if len(shaky) == before:
+                    tell(outcomes[-1])
             for one in shaky:  # last, since the child then sees solutions, and what it is graded on must not
                 with workspace.clock(f"the checks of `{one.exercise}`"):
                     one.outcome.diagnosis = self._safely(workspace, functools.partial(self._blamed, workspace, one))
                     one.outcome.by_prices = _by_prices(one.run, one.outcome)
                     one.outcome.fingerprint = one.run.fingerprint
+                tell(one.outcome)
             return outcomes
         except ChildGone as problem:  # even a fresh child could not help
             stopped = problem.status, f"It could not be graded: {problem}."

@@ -75,18 +75,16 @@ class Store:
 
     def get(self, key: str) -> Graded | None:
         """The Graded with this key that counts for good, or None."""
-        return _graded(read(self._path(key)))
+        return graded_from(read(self._path(key)))
 
     def get_stopped(self, key: str) -> Graded | None:
         """The latest Graded with this key that a deadline or a kill has stopped, so that it does not count yet."""
-        return _graded(read(self._path(key, STOPPED)), stopped=True)
+        return graded_from(read(self._path(key, STOPPED)), stopped=True)
 
     def put(self, key: str, graded: Graded) -> None:
         """Store a Graded where `get` or `get_stopped` finds it."""
-        cells = [{**vars(c), "source": "", "known": None} for c in graded.cells]  # restored from the submission
-        data = {"verdict": graded.verdict.to_dict(), "cells": cells, "outputs": graded.outputs}
         here, other = (FINAL, STOPPED) if graded.final else (STOPPED, FINAL)
-        self._write(self._path(key, here), json.dumps(data))
+        self._write(self._path(key, here), json.dumps(as_data(graded)))
         self._path(key, other).unlink(missing_ok=True)
 
     def _path(self, key: str, folder: str = FINAL) -> Path:
@@ -242,12 +240,18 @@ def _latest(data: Mapping[str, Any]) -> tuple[Verdict | None, Any]:
         return None, None
 
 
-def _graded(data: Mapping[str, Any], stopped: bool = False) -> Graded | None:
-    """The Graded that a dict stands for, or None if it is incomplete."""
+def as_data(graded: Graded) -> dict[str, Any]:
+    """What is stored of a Graded, JSON-able: all but its cells' sources, which are restored from the submission."""
+    cells = [{**vars(cell), "source": "", "known": None} for cell in graded.cells]
+    return {"verdict": graded.verdict.to_dict(), "cells": cells, "outputs": graded.outputs}
+
+
+def graded_from(data: Mapping[str, Any], stopped: bool = False, whole: bool = True) -> Graded | None:
+    """The inverse of `as_data`; None if it is incomplete. `whole`: of all exercises of its assignment."""
     cells, outputs = data.get("cells"), data.get("outputs")
     try:
         verdict = Verdict.from_dict(data.get("verdict"))
-        if not isinstance(cells, list) or not isinstance(outputs, dict) or not _is_of_the_course(verdict):
+        if not isinstance(cells, list) or not isinstance(outputs, dict) or whole and not _is_of_the_course(verdict):
             return None
         return Graded(
             verdict,

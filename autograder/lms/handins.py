@@ -512,6 +512,11 @@ def shown(name: str, most: int = 200) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)[-most:]
 
 
+def listed(names: Sequence[str]) -> str:
+    """The first of some strangers' names, on the instructor's terminal."""
+    return ", ".join(map(shown, names[:MANY])) + (", …" if len(names) > MANY else "")
+
+
 def quoted(name: str) -> str:
     return f"'{shown(name)}'"
 
@@ -534,7 +539,7 @@ def told(
         if timeless:
             yield "  The system does not say how late, so no penalty follows from it."
     if found.by_name:
-        names = ", ".join(map(shown, found.by_name[:MANY])) + (", …" if len(found.by_name) > MANY else "")
+        names = listed(found.by_name)
         yield f"  by their names alone, or numbers that students may choose, too: {len(found.by_name)} ({names})"
     unusable = [student.id for student in missing if student.id in found.unusable]
     if unusable:

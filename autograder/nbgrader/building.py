@@ -13,7 +13,7 @@ from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
-from . import changing, colab, for_students, options, points, readme
+from . import changing, colab, desk_cell, for_students, options, points, readme
 from .runs import NbgraderCourse
 
 
@@ -29,6 +29,7 @@ def build(
     gate.refuse(faults.of_source(root / "source"))
     wanted = options.points_wanted(runs.config)
     colab.configured(runs.config)  # raises now if it is no address
+    desk_cell.configured(runs.config)
     known = {name: _known(runs, name) for name in names}
     with Grader(WarmParent(level=jail.own_level())) as grader:
         for name in names:
@@ -48,6 +49,7 @@ def build(
         for name in names:
             yield from changing.notes(known[name], course.assignments(root)[name])
             runs.build(name)
+            desk_cell.write(Path(root), name, runs.config)
             _note(root, (Path(root) / "release" / name).rglob("*"), made)
             yield course.assignments(root)[name]
     _note(root, for_students.release(Path(root)), made)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from .. import course
 from ..errors import CourseError
+from ..submission import hand_in_cell
 
 RULES, README, PACKAGES = "rules_for_assistants.md", "readme_for_students.md", "requirements.txt"
 RELEASED = {RULES: "AGENTS.md", README: "README.md"}  # by the name in source/
@@ -53,6 +54,7 @@ def packages(root: Path) -> list[str]:
     """The packages that the released notebooks import, with the versions that the kit itself works with."""
     notebooks = (root / "release" / name / f"{name}.ipynb" for name in course.assignments(root))
     modules = {module for path in notebooks if path.is_file() for module in _imported(path)}
+    modules.discard(hand_in_cell.FILE.removesuffix(".py"))  # comes with them
     providers = metadata.packages_distributions()
     named = {re.sub("[-_.]+", "-", providers.get(module, [module])[0]).lower() for module in modules}
     ranges = (line.partition(";")[0].strip() for line in metadata.requires(KIT) or ())

@@ -17,7 +17,12 @@ from ..grading.faults import meant
 from ..verdict import CHECKS, CREDITS
 from . import points
 
-OURS = {"Exercises": ("points", "credit"), "Release": ("colab",)}  # options of this kit that are no class's
+OURS = {  # options of this kit that are no class's
+    "Exercises": ("points", "credit"),
+    "Release": ("colab",),
+    # desk/settings.py and desk/doors/ have their values
+    "Desk": ("tell", "at_once", "every", "limit", "counts", "who", "assignments", "address", "hub", "lti"),
+}
 PREPROCESSORS = f"{__package__}.preprocessors"
 # by name, as configurations give them, too: they need these options, and cannot be imported from here
 NEEDED = {"sanitize_preprocessors": ("RestoreCells",), "autograde_preprocessors": ("GradeInSandbox", "SaveVerdict")}

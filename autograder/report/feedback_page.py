@@ -125,10 +125,11 @@ def render(
     assignment: course.Assignment | None,
     graded: datetime | None,
     plainly: bool = False,
+    above: str = "",
 ) -> str:
     """The page as HTML. `comments` are HTML by grade id; `graded` is when it was graded (UTC).
 
-    `plainly` says on the page that the cells are shown as plain text.
+    `plainly` says on the page that the cells are shown as plain text; `above` is HTML that comes before all else.
     """
     lesson = lessons.of(assignment) if assignment else lessons.Lesson(verdict.assignment if verdict else "")
     problem = _problem(verdict)
@@ -152,6 +153,7 @@ def render(
         all_right=not wrong and not problem,
         cells=list(enumerate(cells, 1)),
         plainly=plainly,
+        above=above,
     )
 
 

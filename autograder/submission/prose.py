@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Collection
 
 from .. import course
+from . import hand_in_cell
 
 # what nbgrader puts in place of an answer, and what this kit does; old releases have nbgrader's own
 PLACEHOLDERS = {course.PLACEHOLDER, "YOUR ANSWER HERE", "# YOUR CODE HERE", "raise NotImplementedError()"}
@@ -36,7 +37,11 @@ SAID = re.compile(  # a string, comments on lines of their own, or the comment b
 def lines_of(text: str) -> list[str]:
     """The lines of a text that hold something to see, without what a release adds of its own."""
     plain = (" ".join(_visible(line).split()) for line in text.splitlines())
-    return [line for line in plain if line and line not in PLACEHOLDERS and not BADGES.fullmatch(line)]
+    return [line for line in plain if line and line not in PLACEHOLDERS and not _is_the_kits(line)]
+
+
+def _is_the_kits(line: str) -> bool:
+    return bool(BADGES.fullmatch(line)) or hand_in_cell.is_line(line)
 
 
 def _visible(line: str) -> str:

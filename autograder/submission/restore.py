@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .. import course
-from . import prose
+from . import hand_in_cell, prose
 from .read import SubmittedCell
 
 ADDED = "This cell was missing from the submission and was put back."
@@ -92,8 +92,15 @@ def _kind_of_text(cell: SubmittedCell) -> str:
 
 
 def _is_lesson(cell: SubmittedCell, assignment: course.Assignment | None) -> bool:
-    """Whether it is a released lesson cell into which the student has put no definition of an exercise."""
-    if assignment is None or cell.cell_type != "code":
+    """Whether it is a released lesson cell into which the student has put no definition of an exercise.
+
+    So is a cell that does nothing but hand in.
+    """
+    if cell.cell_type != "code":
+        return False
+    if hand_in_cell.only_hands_in(cell.source):
+        return True
+    if assignment is None:
         return False
     if cell.source.strip() in assignment.lesson_texts:
         return True

@@ -11,6 +11,7 @@ from autograder.errors import CourseError, UsageError
 from autograder.grading import names
 from autograder.grading.names import Name
 from autograder.grading.store import Store, course_parts
+from autograder.report.groups import grouped
 from autograder.verdict import CHECKS, PRICES, Outcome, Verdict
 
 DOUBLE = """def moving_average(x, window):
@@ -60,7 +61,7 @@ def test_from_a_group_to_the_feedback(tmp_path, monkeypatch, other_course):
     assert "1 student: vera" in "".join(single) and "1 student: yves" in "".join(single)
 
     with pytest.raises(UsageError, match="No wrong answers"):
-        naming.give(place, "moving_average-000000", SAYS, None, "cpu")
+        naming.give(place, "moving_average-000000", SAYS, None, naming.Answers(grouped([]), None))
     with pytest.raises(UsageError, match="is no group"):
         naming.assignment_of("average-0123ab")
     code, out, said = autograder(place, "name", id, SAYS)

@@ -1,7 +1,7 @@
 """Writes the lock files for `make lock`: versions that pyproject.toml allows; those already pinned are kept.
 
     requirements.lock       what the kit needs, with its extras for clusters and PostgreSQL, but torch
-    requirements-dev.lock   what its tests need beyond that
+    requirements-dev.lock   what the desk and the tests need beyond that
     lowest.lock             for Python 3.11, the lowest versions that pyproject.toml promises, with the same test tools
     torch-cuda.lock         PyPI's torch, of the version in torch-cpu.lock, and NVIDIA's libraries, which it needs
 
@@ -19,6 +19,7 @@ from autograder.batch import pins
 ROOT = Path(__file__).resolve().parents[2]
 UV = ["uv", "pip", "compile", "--generate-hashes", "--python-version", "3.11", "--quiet"]
 LOWEST = ["--resolution", "lowest-direct", "--only-binary", ":all:", "--constraint", "requirements-dev.lock"]
+FOR_TESTS = ["--extra", "dev", "--extra", "desk"]
 EXTRAS = ["--extra", "cluster", "--extra", "postgresql"]
 
 
@@ -40,8 +41,8 @@ def main() -> None:
         for_cuda = {name for name in everything if name.startswith(("nvidia-", "cuda-"))} | {"torch", "triton"}
         write("torch-cuda.lock", *options, without=everything - for_cuda)
         write("requirements.lock", *options, without=for_cuda)
-        write("requirements-dev.lock", *options, "--extra", "dev", without=everything)
-    write("lowest.lock", *EXTRAS, "--extra", "dev", *LOWEST, without=set())
+        write("requirements-dev.lock", *options, *FOR_TESTS, without=everything)
+    write("lowest.lock", *EXTRAS, *FOR_TESTS, *LOWEST, without=set())
 
 
 if __name__ == "__main__":

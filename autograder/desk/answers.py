@@ -1,0 +1,215 @@
+"""What the desk answers about attempts, assignments and people: JSON for `hand_in()`, and what the pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from .. import course
+from ..grading.store import Store
+from ..report import lesson
+from ..verdict import Verdict
+from . import telling
+from .record import DONE, Attempt, owner_of
+from .settings import RECEIVED
+from .telling import Told
+
+if TYPE_CHECKING:
+    from .app import Desk
+    from .visitors import Visitor
+
+SCHEMA = 1
+
+
+def receipt(attempt: Attempt) -> dict[str, Any]:
+    """The receipt of an attempt, JSON-able."""
+    return {
+        "attempt": attempt.id,
+        "number": attempt.number,
+        "assignment": attempt.assignment,
+        "exercise": attempt.exercise,
+        "time": attempt.arrived.isoformat(),
+        "sha256": attempt.sha256,
+    }
+
+
+def received(desk: Desk, attempt: Attempt) -> dict[str, Any]:
+    """The answer to a hand-in."""
+    return {
+        "schema": SCHEMA,
+        "receipt": receipt(attempt),
+        "events": desk.path("api/attempts", attempt.id, "events"),
+        "page": desk.path("attempts", attempt.id),
+    }
+
+
+def known(desk: Desk, attempt: Attempt) -> list[Told]:
+    """What may be told of the exercises of an attempt so far, with the names that the instructor has given since."""
+    if attempt.state != DONE:
+        early = desk.queue.outcomes(attempt.id).values() if desk.queue else ()
+        return in_order(attempt, [telling.told(o, attempt.level, attempt.withheld) for o in early])
+    verdict = verdict_of(desk, attempt)
+    if verdict is None:
+        return []
+    return [telling.told(outcome, attempt.level, attempt.withheld) for outcome in verdict.exercises]
+
+
+def in_order(attempt: Attempt, told: Sequence[Told]) -> list[Told]:
+    """What is told of exercises, in the order of their notebook."""
+    order = [exercise.name for exercise in course.assignments()[attempt.assignment].exercises]
+    return sorted(told, key=lambda one: order.index(one["exercise"]))
+
+
+def verdict_of(desk: Desk, attempt: Attempt) -> Verdict | None:
+    """The whole verdict on an attempt, with the instructor's names; None if it is not graded yet."""
+    verdict = desk.record.verdict(attempt.id)
+    return verdict and Store(desk.root).names.told(verdict)
+
+
+def whole(desk: Desk, attempt: Attempt) -> dict[str, Any]:
+    """An attempt as JSON: its state, and all that may be told of it."""
+    exercises = known(desk, attempt)
+    scores = [one["score"] for one in exercises if one["score"] is not None]
+    is_told = attempt.state == DONE and attempt.level != RECEIVED
+    found = course.assignments()[attempt.assignment]
+    return {
+        "schema": SCHEMA,
+        "state": attempt.state,
+        "ahead": 0 if attempt.state == DONE else desk.record.ahead(attempt),
+        "receipt": receipt(attempt),
+        "points": sum(scores) if is_told and scores else None,
+        "max_points": attempt.max_score if is_told else None,
+        "exercises": exercises,
+        "changes": changes(desk, attempt, exercises) if attempt.state == DONE else [],
+        "written": [] if attempt.exercise else written(found),
+        "note": note(desk, attempt),
+        "page": desk.path("attempts", attempt.id),
+    }
+
+
+def note(desk: Desk, attempt: Attempt) -> str:
+    """What else to say about an attempt, in a sentence; "" if nothing."""
+    if attempt.state != DONE:
+        problem = desk.queue.problem(attempt.assignment) if desk.queue else ""
+        if not problem and desk.queue and desk.queue.is_trying(attempt.assignment):
+            return "The assignment itself is tried first, once: that takes a minute."
+        return (
+            f"Nothing is graded at present. {problem} What you handed in is kept, and is graded then."
+            if problem
+            else ""
+        )
+    if attempt.level == RECEIVED:
+        if desk.settings(attempt.assignment).tell == RECEIVED:
+            return "It is received. What was found is told later."
+        return "It is received and may count. You had your answers for now, so no more is told of it."
+    return ""
+
+
+def written(assignment: course.Assignment) -> list[str]:
+    """The headings of the questions that a person grades."""
+    about = lesson.of(assignment)
+    return [about.heading(c.grade_id) or c.grade_id for c in assignment.cells if c.grade and not c.exercise]
+
+
+def changes(desk: Desk, attempt: Attempt, now: Sequence[Told]) -> list[str]:
+    """What changed since the person's attempt before, as sentences: of a whole notebook, the whole one before."""
+    before = before_of(desk, attempt)
+    return telling.changes(known(desk, before), now) if before else []
+
+
+def before_of(desk: Desk, attempt: Attempt) -> Attempt | None:
+    """The last attempt before this one that answers the same, if it is graded."""
+    earlier = [
+        one
+        for one in desk.record.attempts(attempt.owner, attempt.assignment, states=(DONE,))
+        if one.number < attempt.number and (one.exercise is None or one.exercise == attempt.exercise)
+    ]
+    return earlier[-1] if earlier else None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a person is with an assignment. `points` are those of the best that was told, None if none were."""
+
+    name: str
+    title: str
+    due: datetime | None
+    points: float | None
+    max_points: float
+    attempts: int
+    waiting: int
+    left: int | None
+    again: float | None
+    tells: str
+    is_over: bool
+    next: str
+
+
+def progress(desk: Desk, visitor: Visitor) -> list[Progress]:
+    """How far a visitor is with each assignment."""
+    mine = desk.record.attempts(owner_of(visitor))
+    found = []
+    for name, about in course.assignments().items():
+        if name not in desk.book.assignments():
+            continue
+        settings = desk.settings(name)
+        due = desk.book.due(name, visitor.student)
+        theirs = [attempt for attempt in mine if attempt.assignment == name]
+        best = best_told(theirs)
+        left, again = desk.record.left(owner_of(visitor), name, settings.at_once, settings.every * 60.0)
+        open_ = [e.name for e in about.exercises if best.get(e.name, {}).get("score") != e.points]
+        found.append(
+            Progress(
+                name=name,
+                title=lesson.of(about).title,
+                due=due,
+                points=sum(one["score"] for one in best.values()) if best else None,
+                max_points=sum(e.points for e in about.exercises),
+                attempts=len(theirs),
+                waiting=sum(attempt.state != DONE for attempt in theirs),
+                left=left,
+                again=again,
+                tells=settings.tell,
+                is_over=due is not None and datetime.now(UTC) > due and not settings.takes_late,
+                next=open_[0] if open_ else "",
+            )
+        )
+    return found
+
+
+def best_told(attempts: Sequence[Attempt]) -> dict[str, dict[str, Any]]:
+    """What was told of each exercise when it had most points, among attempts."""
+    best: dict[str, dict[str, Any]] = {}
+    for attempt in attempts:
+        for one in attempt.told or ():
+            if one["score"] is not None and one["score"] >= best.get(one["exercise"], one)["score"]:
+                best[one["exercise"]] = one
+    return best
+
+
+def me(desk: Desk, visitor: Visitor) -> dict[str, Any]:
+    """Who a visitor is, and how far with each assignment, as JSON."""
+    return {
+        "schema": SCHEMA,
+        "name": visitor.name,
+        "student": visitor.student,
+        "role": visitor.role,
+        "assignments": [
+            {
+                "name": one.name,
+                "title": one.title,
+                "due": one.due.isoformat() if one.due else None,
+                "points": one.points,
+                "max_points": one.max_points,
+                "attempts": one.attempts,
+                "tells": one.tells,
+                "answers_left": one.left,
+                "again": one.again,
+                "is_over": one.is_over,
+                "next": one.next,
+            }
+            for one in progress(desk, visitor)
+        ],
+    }

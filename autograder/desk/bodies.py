@@ -1,0 +1,86 @@
+"""Reads what requests bring along, within limits of size and time, so that no sender can fill the desk's memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from python_multipart.exceptions import FormParserError
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import ClientDisconnect, Request
+
+from ..submission.read import MAX_FILE
+from .visitors import Refused
+
+SECONDS = 60.0  # for a whole body
+MOST_AT_ONCE = 12 * MAX_FILE  # bytes of all bodies that are being received
+FORM = 64 * 2**10  # bytes that a form needs beside its file
+TOO_LARGE = f"The file has more than the {MAX_FILE // 2**20} MB allowed: clear its outputs and hand it in again."
+NOTEBOOKS = ("application/x-ipynb+json", "application/json", "application/octet-stream")
+
+
+class Room:
+    """What all bodies that are being received and read may have in memory, in the thread of the loop."""
+
+    held = 0
+
+
+class Body:
+    """The body of one request. Use it in a `with`, as long as what it has read is in memory."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.size = 0
+
+    def __enter__(self) -> Body:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        Room.held -= self.size
+
+    async def notebook(self) -> bytes:
+        """The notebook that is the body. Raises Refused."""
+        kind = self.request.headers.get("content-type", "").split(";")[0].strip().lower()
+        if kind not in NOTEBOOKS:
+            raise Refused(f"A notebook is sent as {NOTEBOOKS[0]}, not as {kind[:60]!a}.", 415)
+        return b"".join([chunk async for chunk in self._pieces(MAX_FILE)])
+
+    async def form(self, token: str) -> tuple[bytes, str]:
+        """The file of a form, and its field `token`. Raises Refused."""
+        if not self.request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+            raise Refused("Choose your notebook in the form of the page, and hand it in there.", 415)
+        pieces = self._pieces(MAX_FILE + FORM)
+        parser = MultiPartParser(self.request.headers, pieces, max_files=1, max_fields=4, max_part_size=FORM)
+        try:
+            found = await parser.parse()
+        except (MultiPartException, FormParserError, ValueError, KeyError):
+            raise Refused("The form could not be read: choose your notebook on the page once more.", 400) from None
+        try:
+            file, said = found.get("notebook"), found.get(token)
+            if not isinstance(file, UploadFile) or not file.filename:
+                raise Refused("No file was chosen: choose your notebook, then hand it in.", 422)
+            return await file.read(), said if isinstance(said, str) else ""
+        finally:
+            await found.close()
+
+    async def _pieces(self, most: int) -> AsyncGenerator[bytes, None]:
+        """The pieces of the body. Raises Refused if it is too large, too slow, cut off, or if there is no room."""
+        announced = self.request.headers.get("content-length", "")
+        if announced.isdecimal() and len(announced) < 20 and int(announced) > most:
+            raise Refused(TOO_LARGE, 413)
+        loop, pieces = asyncio.get_running_loop(), self.request.stream()
+        until = loop.time() + SECONDS
+        try:
+            while (chunk := await asyncio.wait_for(anext(pieces, None), until - loop.time())) is not None:
+                self.size += len(chunk)
+                Room.held += len(chunk)
+                if self.size > most:
+                    raise Refused(TOO_LARGE, 413)
+                if Room.held > MOST_AT_ONCE:
+                    raise Refused("Too much is being handed in at this moment: try again in a minute.", 503, 30.0)
+                yield chunk
+        except TimeoutError:
+            raise Refused(f"The file did not arrive within {SECONDS:.0f} s: hand it in again.", 408) from None
+        except ClientDisconnect:
+            raise Refused("The file was cut off on its way: hand it in again.", 400) from None

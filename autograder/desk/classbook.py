@@ -1,0 +1,101 @@
+"""What the gradebook says to the desk: which assignments are built, when they are due, who is on the roster."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from nbgrader.api import Assignment, Student, SubmittedAssignment
+from sqlalchemy import select
+
+from .. import course
+from ..grading.store import Store
+from ..report.standing import due_with
+
+FRESH = 3.0  # seconds for which what was read is not read again
+
+
+@dataclass(frozen=True)
+class Person:
+    """A student of the roster."""
+
+    student: str
+    first: str
+    last: str
+
+    @property
+    def name(self) -> str:
+        """First and last name, or the id."""
+        return " ".join(filter(None, (self.first, self.last))) or self.student
+
+
+class ClassBook:
+    """Reads the gradebook at `url`; where there is none yet, all assignments are there, and none has a due date.
+
+    Raises SQLAlchemy's errors.
+    """
+
+    def __init__(self, root: Path, url: str) -> None:
+        self.root = root
+        self.engine = sa.create_engine(url, pool_pre_ping=True)
+        self._known: tuple[float, dict[str, datetime | None]] | None = None
+        self._students: tuple[float, dict[str, Person]] | None = None
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a gradebook: SQLite would make an empty file."""
+        file = self.engine.url.database
+        return self.engine.dialect.name != "sqlite" or bool(file) and Path(self.root, file or "").is_file()
+
+    def assignments(self) -> dict[str, datetime | None]:
+        """The due dates (UTC) of the assignments that are built, by name, in the order of the course."""
+        if self._known is None or self._known[0] < time.monotonic():
+            self._known = time.monotonic() + FRESH, self._read_assignments()
+        return self._known[1]
+
+    def _read_assignments(self) -> dict[str, datetime | None]:
+        if not self.is_there:
+            return dict.fromkeys(course.assignments(self.root))
+        assigned: Any = Assignment
+        with self.engine.connect() as connection:
+            rows = connection.execute(select(assigned.name, assigned.duedate)).all()
+        due = {name: moment and moment.replace(tzinfo=UTC) for name, moment in rows}
+        return {name: due[name] for name in course.assignments(self.root) if name in due}
+
+    def due(self, assignment: str, student: str) -> datetime | None:
+        """When an assignment is due for a student, who may have an extension; None if it never is."""
+        due = self.assignments().get(assignment)
+        if due is None or not student:
+            return due
+        assigned: Any = Assignment
+        query = (
+            select(SubmittedAssignment.extension)
+            .join(Assignment, assigned.id == SubmittedAssignment.assignment_id)
+            .where(assigned.name == assignment, SubmittedAssignment.student_id == student)
+        )
+        with self.engine.connect() as connection:
+            extension = connection.execute(query).scalar()
+        return due_with(due, extension)
+
+    def students(self) -> dict[str, Person]:
+        """Those on the roster, by their id, without those who were dropped."""
+        if self._students is None or self._students[0] < time.monotonic():
+            self._students = time.monotonic() + FRESH, self._read_students()
+        return self._students[1]
+
+    def _read_students(self) -> dict[str, Person]:
+        if not self.is_there:
+            return {}
+        with self.engine.connect() as connection:
+            rows = connection.execute(select(Student.id, Student.first_name, Student.last_name)).all()
+        dropped = Store(self.root).dropped()
+        return {
+            id: Person(id, (first or "").strip(), (last or "").strip()) for id, first, last in rows if id not in dropped
+        }

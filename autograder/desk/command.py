@@ -1,0 +1,131 @@
+"""`autograder desk`: opens the desk of a course."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import make_url
+
+from .. import course
+from ..errors import UsageError
+from ..grading.store import FOLDER
+from ..nbgrader import options as options_of
+from ..nbgrader.runs import NbgraderCourse
+from . import instructor, released, server
+from .app import Desk, make_app
+from .classbook import ClassBook
+from .doors import maintaining, opening
+from .me import MeDoor
+from .painter import Painter
+from .queue import Grading, Queue
+from .record import Record
+from .settings import EVERYBODY, settings_of
+
+HOST, PORT = "127.0.0.1", 8090
+DATABASE = "desk.db"  # beside the gradebook
+
+
+def run(options: Any, device: str) -> int:
+    """Open the desk and serve until it is stopped."""
+    logging.basicConfig(format="autograder: %(message)s", level=logging.WARNING, stream=sys.stderr)
+    if options.me and options.host not in (None, HOST):
+        raise UsageError("--me is for this machine alone: it takes no --host.")
+    if options.demo:
+        from . import demo
+
+        demo.prepare(Path(demo.FOLDER))
+    runs = NbgraderCourse(course.root())
+    if maintaining.is_wanted(options):
+        with opened(runs, options, device) as desk:
+            maintaining.run(doors_of(desk, runs, *address(options)), runs, options)
+        return 0
+    listener = server.listening(*address(options))
+    host, port = listener.getsockname()[:2]
+    with opened(runs, options, device) as desk, contextlib.ExitStack() as stack:
+        if options.me:
+            door = MeDoor(port)
+            desk.doors, desk.guard, desk.title = [door], door.sessions, "Your course"
+            where = door.address
+        else:
+            from .doors.delivering import delivering  # with what only platforms need
+
+            found = doors_of(desk, runs, host, port)
+            desk.doors, desk.guard, desk.base = found.doors, found.sessions, found.where.base
+            where = opening.for_instructor(found, port)
+            stack.enter_context(delivering(desk, found))
+            if options.demo:
+                where += f"\nAs a student: {demo.student_link(found, where.split('/links/')[0])}"
+                stack.enter_context(demo.class_hands_in(desk))
+        server.serve(
+            make_app(desk, [*instructor.routes(), *released.routes()]),
+            listener,
+            functools.partial(print, f"The desk is open: {where}", flush=True),
+        )
+    return 0
+
+
+def export(options: Any) -> int:
+    """Write all attempts in ProgSnap 2 into the folder that `options.export` names."""
+    from . import progsnap  # with torch
+
+    root = course.root()
+    runs = NbgraderCourse(root)
+    record = Record(database_of(root, runs.directory.db_url, options))
+    with contextlib.closing(record):
+        print(progsnap.export(root, record, options.export, runs.directory.course_id or root.name))
+    return 0
+
+
+def address(options: Any) -> tuple[str, int]:
+    """(host, port) to listen on: as the command line says, or as the Hub does that has started this, or the usual."""
+    of_hub = urlsplit(os.environ.get("JUPYTERHUB_SERVICE_URL", ""))
+    host = options.host or of_hub.hostname or HOST
+    return host, options.port if options.port is not None else of_hub.port or PORT
+
+
+def doors_of(desk: Desk, runs: NbgraderCourse, host: str, port: int) -> opening.Opened:
+    """The doors that the configuration names. Raises CourseError or UsageError."""
+    everybody = desk.settings("").who == EVERYBODY
+    where = opening.where(runs.config, host, port)
+    return opening.open_doors(runs.config, desk.record, lambda: opening.roster_of(desk.book), everybody, where)
+
+
+@contextlib.contextmanager
+def opened(runs: NbgraderCourse, options: Any, device: str) -> Iterator[Desk]:
+    """The Desk of a course, whose folder is the working directory, without any doors."""
+    root = Path(runs.root)
+    points, credit = options_of.points_wanted(runs.config), options_of.credit(runs.config)
+    settings: Callable[[str], Any] = functools.cache(functools.partial(settings_of, runs.config))
+    settings("")  # raises now if something is wrong
+    gradebook = runs.directory.db_url
+    with contextlib.ExitStack() as stack:
+        record = Record(database_of(root, gradebook, options))
+        stack.callback(record.close)
+        book = ClassBook(root, gradebook)
+        stack.callback(book.close)
+        painter = Painter()
+        stack.callback(painter.close)
+        about = Grading(root, options.jobs, options.scheduler, device, options.sandbox, points, credit)
+        yield Desk(root, record, book, settings, Queue(record, about), painter)
+
+
+def database_of(root: Path, gradebook: str, options: Any) -> str:
+    """The URL of the record: what --database says, the gradebook's own PostgreSQL, or a file beside the gradebook."""
+    if options.database:
+        return options.database
+    if options.me:
+        folder = root / FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        return f"sqlite:///{folder / 'me.db'}"
+    url = make_url(gradebook)
+    if url.get_backend_name() != "sqlite":
+        return gradebook
+    return f"sqlite:///{root / Path(url.database or '').parent / DATABASE}"

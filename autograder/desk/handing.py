@@ -1,0 +1,119 @@
+"""Takes a hand-in: who may, until when, what it must be, and how often it is answered; then the record has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from .. import course
+from ..errors import Unreadable
+from ..grading.rounds import Rounds
+from ..grading.store import Store
+from ..submission import read
+from .record import FLOOD, Attempt, Bucket, Rules, TooMany
+from .settings import ALL, ROSTER, Settings
+from .visitors import INSTRUCTOR, Refused, Visitor
+
+if TYPE_CHECKING:
+    from .app import Desk
+
+EVERYTHING = Bucket("all", 60, 20.0)  # hand-ins of one person, whatever is told of them
+EMPTY = "The file is empty: save the notebook, then hand it in again."
+
+
+def require_member(desk: Desk, visitor: Visitor, settings: Settings | None = None) -> None:
+    """Raises Refused unless a visitor may hand in: an instructor, or a student whom the course lets in."""
+    if visitor.role == INSTRUCTOR or visitor.door == "me":
+        return
+    who = (settings or desk.settings("")).who
+    if visitor.student and visitor.student in Store(desk.root).dropped():
+        raise Refused("You have left this class: ask your instructor if that is wrong.", 403)
+    if who == ROSTER and visitor.student not in desk.book.students():
+        raise Refused("You are not on the roster of this course: ask your instructor to add you.", 403)
+
+
+def receive(desk: Desk, visitor: Visitor, assignment: str, exercise: str | None, data: bytes) -> Attempt:
+    """Take a hand-in of a whole notebook, or for an answer on one exercise; returns its attempt, which is on disk.
+
+    Raises Refused.
+    """
+    found = assignment_of(desk, assignment)
+    settings = desk.settings(found.name)
+    require_member(desk, visitor, settings)
+    if exercise is not None and exercise not in {e.name for e in found.exercises}:
+        known = ", ".join(e.name for e in found.exercises)
+        raise Refused(f"{found.name} has no exercise {exercise[:80]!a}: it has {known}.", 404)
+    due = desk.book.due(found.name, visitor.student)
+    if due is not None and datetime.now(UTC) > due and not settings.takes_late and visitor.role != INSTRUCTOR:
+        raise Refused(f"{found.name} was due on {moment(due)}: nothing is taken in after that.", 403)
+    require_notebook(found, data)
+    exercises = [exercise] if exercise else [e.name for e in found.exercises]
+    rounds = Rounds(Store(desk.root), found.name)
+    theirs = rounds.of.get(visitor.student, {}) if visitor.student else {}
+    try:
+        return desk.record.hand_in(
+            visitor,
+            found.name,
+            exercise,
+            data,
+            rules_for(visitor, found.name, exercise, settings),
+            exercises,
+            rounds.seed,
+            least=max(rounds.floor, 1 + max(theirs.values(), default=-1)),
+            known=theirs,
+        )
+    except TooMany as over:
+        raise Refused(too_many(over, exercise), 429, over.again) from None
+
+
+def assignment_of(desk: Desk, name: str) -> course.Assignment:
+    """The assignment with this name, if it is built. Raises Refused."""
+    if name not in desk.book.assignments():
+        known = ", ".join(desk.book.assignments()) or "none"
+        raise Refused(f"There is no assignment {name[:80]!a}: the course has {known}.", 404)
+    return course.assignments(desk.root)[name]
+
+
+def rules_for(visitor: Visitor, assignment: str, exercise: str | None, settings: Settings) -> Rules:
+    """What applies to a visitor's hand-in."""
+    if visitor.role == INSTRUCTOR or visitor.door == "me":
+        return Rules(ALL)
+    bucket = Bucket(assignment, settings.at_once, settings.every * 60.0)
+    return Rules(settings.tell, bucket, settings.limit, (EVERYTHING,), or_nothing=exercise is not None)
+
+
+def require_notebook(assignment: course.Assignment, data: bytes) -> None:
+    """Raises Refused unless this is a notebook, and not another assignment's."""
+    if not data:
+        raise Refused(EMPTY, 422)
+    try:
+        cells = read.read_notebook(data)
+    except Unreadable as problem:
+        raise Refused(str(problem), 422) from None
+    if other := other_assignment(assignment, {cell.grade_id for cell in cells if cell.grade_id}):
+        raise Refused(f"This notebook has the cells of {other}, not of {assignment.name}: hand it in there.", 422)
+
+
+def other_assignment(assignment: course.Assignment, claims: set[str]) -> str:
+    """The assignment that a notebook with these cells belongs to, if it is another one; else ""."""
+    known = {name: {cell.grade_id for cell in found.cells} for name, found in course.assignments().items()}
+    own = known[assignment.name]
+    others: Mapping[str, int] = {name: len(claims & (ids - own)) for name, ids in known.items()}
+    most = max(others, key=lambda name: others[name])
+    return most if others[most] and not claims & (own - known[most]) else ""
+
+
+def too_many(over: TooMany, exercise: str | None) -> str:
+    """What to say to someone who is over a limit, with the time when it works again."""
+    if over.again is None:  # IN_ALL
+        return f"You have had all answers on `{exercise}` that the course gives: hand in as before, it is received."
+    then = moment(datetime.now(UTC) + timedelta(seconds=over.again + 59))
+    if over.what == FLOOD:
+        return f"You hand in too often: it works again at {then}."
+    return f"You have had your answers for now: it works again at {then}. To hand in works meanwhile."
+
+
+def moment(when: datetime) -> str:
+    """A time for a reader."""
+    return when.astimezone(UTC).strftime("%-d %B %Y, %H:%M UTC")

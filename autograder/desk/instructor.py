@@ -1,0 +1,204 @@
+"""The instructor's pages: an assignment as it is being worked on, and what each sentence did. No student sees them.
+
+They work without JavaScript; with it, what changes is fetched again every few seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from .. import course
+from ..batch import naming
+from ..batch.tasks import Task
+from ..errors import Unreadable, UserError
+from ..grading import names
+from ..report import lesson
+from ..report.groups import Group, code_of, shown
+from ..submission import read
+from ..submission.restore import RestoredCell, restore
+from . import handing, overview, pages
+from .app import check_post, desk_of, visitor_of
+from .overview import GONE, OPEN, STAYED, UNGRADED, Essences, Overview
+from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.routing import BaseRoute
+
+    from ..verdict import Graded
+    from .app import Desk
+    from .visitors import Visitor
+
+SHOWN = 12  # groups of equal answers without a name
+MANY = 20  # students named in one line
+FIELDS = 4  # of the form, at most
+LARGEST = 64 * 1024  # bytes of it
+
+ESSENCES = Essences()
+
+
+def routes() -> Sequence[BaseRoute]:
+    """The routes of these pages, below the desk's base."""
+    return [
+        Route("/instructor", index),
+        Route("/instructor/{assignment}", page, methods=["GET"]),
+        Route("/instructor/{assignment}/names", name_group, methods=["POST"]),
+    ]
+
+
+async def index(request: Request) -> Response:
+    """The assignments, with how many have begun and what waits."""
+    visitor = await visitor_of(request, INSTRUCTOR)
+    return HTMLResponse(await run_in_threadpool(_index, desk_of(request), visitor))
+
+
+async def page(request: Request, problem: str = "", status: int = 200) -> Response:
+    """An assignment as it is being worked on."""
+    visitor = await visitor_of(request, INSTRUCTOR)
+    desk = desk_of(request)
+    token = desk.guard.token(request) if desk.guard else ""
+    told = problem or request.query_params.get("named", "")
+    made = await run_in_threadpool(_page, desk, visitor, token, request.path_params["assignment"], told, bool(problem))
+    return HTMLResponse(made, status)
+
+
+async def name_group(request: Request) -> Response:
+    """Give a group of equal wrong answers a sentence, which their students' pages have then."""
+    visitor = await visitor_of(request, INSTRUCTOR)
+    length = request.headers.get("content-length", "")
+    if not length.isdigit() or int(length) > LARGEST:
+        raise Refused(f"The sentence is too long: at most {names.LONGEST} characters are told to a student.", 413)
+    async with request.form(max_files=0, max_fields=FIELDS, max_part_size=LARGEST) as form:
+        sent = {name: value for name, value in form.items() if isinstance(value, str)}
+    check_post(request, sent.get(FORM_TOKEN, ""))
+    desk, group = desk_of(request), sent.get("group", "")
+    about = handing.assignment_of(desk, request.path_params["assignment"])
+    try:
+        await run_in_threadpool(_name, desk, about, group, sent.get("sentence", ""))
+    except UserError as trouble:
+        if isinstance(trouble, Refused):
+            raise
+        return await page(request, str(trouble), 422)
+    assert visitor.role == INSTRUCTOR
+    return RedirectResponse(f"{desk.path('instructor', about.name)}?named={group}#named", 303)
+
+
+# --- what the pages hold --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Line:
+    """An assignment in the list."""
+
+    name: str
+    title: str
+    due: datetime | None
+    attempts: int
+    begun: int
+    waiting: int
+
+
+def _index(desk: Desk, visitor: Visitor) -> str:
+    attempts = overview.students_only(desk.record, desk.record.attempts())
+    lines = []
+    for name, due in desk.book.assignments().items():
+        mine = [one for one in attempts if one.assignment == name]
+        begun = len({one.owner for one in mine})
+        waiting = sum(one.state != overview.DONE for one in mine)
+        lines.append(Line(name, _title(name), due, len(mine), begun, waiting))
+    return pages.render(desk, "instructor_index.html.j2", "", visitor, lines=lines, now=datetime.now(UTC))
+
+
+def _title(name: str) -> str:
+    return lesson.of(course.assignments()[name]).title or name
+
+
+@dataclass(frozen=True)
+class Unnamed:
+    """A group of equal wrong answers without a name, and the code of one of them."""
+
+    group: Group
+    code: str
+    students: list[str]
+
+
+def _page(desk: Desk, visitor: Visitor, token: str, name: str, told: str, is_problem: bool) -> str:
+    about = handing.assignment_of(desk, name)
+    found = overview_of(desk, about)
+    who = {row.student: row.name for row in found.rows}
+    groups = [
+        Unnamed(group, _code_of(desk, about, found, group), [who[s] for s in group.students])
+        for group in found.groups.all()[:SHOWN]
+    ]
+    given = {one.id: one for one in names.read(desk.root)}
+    return pages.render(
+        desk,
+        "instructor.html.j2",
+        token,
+        visitor,
+        title=_title(name),
+        name=name,
+        due=desk.book.assignments().get(name),
+        now=datetime.now(UTC),
+        found=found,
+        who=who,
+        exercises=[exercise.name for exercise in about.exercises],
+        groups=groups,
+        many=MANY,
+        fates=(GONE, STAYED, OPEN, UNGRADED),
+        problem=told if is_problem else "",
+        named=given.get(told) if not is_problem else None,
+    )
+
+
+def overview_of(desk: Desk, about: course.Assignment) -> Overview:
+    """The Overview of an assignment of this desk's course."""
+    roster = {student: person.name for student, person in desk.book.students().items()}
+    return overview.of(desk.record, desk.root, about, roster, ESSENCES)
+
+
+def _cells(desk: Desk, about: course.Assignment, found: Overview, student: str) -> list[RestoredCell]:
+    """The cells of a student's latest graded attempt. Raises Unreadable."""
+    attempt = found.newest.get(student)
+    if attempt is None:
+        raise Unreadable("its attempt is no longer there")
+    return restore(read.read_notebook(desk.record.content(attempt.sha256)), about.cells, about)
+
+
+def _code_of(desk: Desk, about: course.Assignment, found: Overview, group: Group) -> str:
+    try:
+        return shown(code_of(_cells(desk, about, found, group.students[0]), group.exercise))
+    except (Unreadable, KeyError):
+        return ""
+
+
+# --- naming ---------------------------------------------------------------------------------------
+
+
+def _name(desk: Desk, about: course.Assignment, group: str, says: str) -> None:
+    """Name a group as `autograder name` does, of the answers at the desk. Raises UsageError and the like."""
+    if naming.assignment_of(group).name != about.name:
+        raise Refused("This group is of another assignment.", 404)
+    if naming.rename(desk.root, group, says) is not None:
+        return
+    if desk.queue is None:
+        raise Refused("Nothing is graded at this desk, so no answer can be tried.", 503)
+    found = overview_of(desk, about)
+    answers = naming.Answers(found.groups, lambda member: _cells(desk, about, found, member.student))
+    about_grading = desk.queue.grading
+    with desk.queue.engine() as engine:
+
+        def graded(data: bytes, seed: int) -> Graded:
+            task = Task("", "example", data, about.name, seed, alone=True, sandbox=about_grading.sandbox)
+            return next(its for _, its in engine.graded(iter([task]), 1))
+
+        judge = naming.Judge(graded, about_grading.device, about_grading.sandbox)
+        naming.give(desk.root, group, says, judge, answers)
+    desk.queue.wake()

@@ -1,0 +1,147 @@
+"""Makes the desk's pages. What may be told in them is decided in `telling.py` alone."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from .. import course
+from ..report.outcome_text import code_spans, points
+from . import answers, handing, telling
+from .record import DONE, Attempt, owner_of
+from .settings import RECEIVED
+from .visitors import FORM_TOKEN, INSTRUCTOR
+
+if TYPE_CHECKING:
+    from .app import Desk
+    from .visitors import Visitor
+
+REPORT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+SHOWN = 200  # attempts on a page
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: its HTML, and its Content-Security-Policy, if that is another than all pages have."""
+
+    text: str
+    policy: str = ""
+
+
+def render(desk: Desk, template: str, token: str = "", visitor: Visitor | None = None, **about: Any) -> str:
+    """A page of the folder templates/, all of which begin with base.html.j2."""
+    settings = {"desk": desk, "token": token, "token_name": FORM_TOKEN, "visitor": visitor}
+    return environment().get_template(template).render(**settings, is_instructor=_teaches(visitor), **about)
+
+
+def _teaches(visitor: Visitor | None) -> bool:
+    return visitor is not None and visitor.role == INSTRUCTOR and visitor.door != "me"
+
+
+@functools.lru_cache(maxsize=1)
+def environment() -> Environment:
+    """Jinja's environment: whatever no filter calls harmless is escaped."""
+    here = Path(__file__).parent
+    made = Environment(
+        loader=FileSystemLoader([here / "templates"]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["code_spans"] = lambda text: Markup(code_spans(text))
+    made.filters["points"] = lambda value: points(round(value, 2))
+    made.filters["moment"] = handing.moment
+    made.filters["iso"] = lambda when: when.astimezone(UTC).isoformat(timespec="seconds")
+    return made
+
+
+def home(desk: Desk, token: str, visitor: Visitor) -> Page:
+    """The student's page: the assignments with their due dates, points so far, what is next."""
+    handing.require_member(desk, visitor)
+    found = answers.progress(desk, visitor)
+    return Page(render(desk, "home.html.j2", token, visitor, assignments=found, now=datetime.now(UTC)))
+
+
+def hints(found: answers.Progress) -> list[tuple[str, Markup]]:
+    """The hints of the exercise to do next, as `autograder watch` gives them: titles, and texts as HTML."""
+    from ..nbgrader.safe_markdown import with_formulas
+
+    given = course.hints_of(found.next) if found.next else []
+    return [(hint.title, Markup(with_formulas(hint.text))) for hint in given]
+
+
+@dataclass(frozen=True)
+class Row:
+    """An attempt in a list: how far it is, and what changed since the one before."""
+
+    attempt: Attempt
+    points: float | None
+    changes: Sequence[str]
+
+
+def assignment(desk: Desk, token: str, visitor: Visitor, name: str) -> Page:
+    """An assignment: where to hand in, and all attempts, the newest first."""
+    about = handing.assignment_of(desk, name)
+    handing.require_member(desk, visitor, desk.settings(name))
+    mine = desk.record.attempts(owner_of(visitor), name)
+    found = next(one for one in answers.progress(desk, visitor) if one.name == name)
+    return Page(
+        render(
+            desk,
+            "assignment.html.j2",
+            token,
+            visitor,
+            one=found,
+            written=answers.written(about),
+            hints=hints(found) if visitor.door == "me" else [],
+            exercises=[exercise.name for exercise in about.exercises],
+            rows=rows(mine)[:SHOWN],
+            more=max(0, len(mine) - SHOWN),
+            now=datetime.now(UTC),
+        )
+    )
+
+
+def rows(attempts: Sequence[Attempt]) -> list[Row]:
+    """The attempts on an assignment, the newest first; what changed is made of what was told."""
+    found = []
+    for number, attempt in enumerate(attempts):
+        told: Any = attempt.told or []
+        before: Any = next(
+            (
+                one.told
+                for one in reversed(attempts[:number])
+                if one.told and (one.exercise is None or one.exercise == attempt.exercise)
+            ),
+            [],
+        )
+        found.append(Row(attempt, telling.total(told), telling.changes(before, told)))
+    return found[::-1]
+
+
+def attempt(desk: Desk, token: str, visitor: Visitor, attempt: Attempt) -> Page:
+    """An attempt: its receipt and what changed, above the page of `autograder report`; or that it waits."""
+    whole = answers.whole(desk, attempt)
+    about = {"attempt": attempt, "whole": whole, "note": whole["note"], "changes": whole["changes"]}
+    if attempt.state == DONE and attempt.level != RECEIVED and desk.painter is not None:
+        verdict = answers.verdict_of(desk, attempt)
+        assert verdict is not None
+        may_be_told = telling.limited_verdict(verdict, attempt.level, attempt.withheld)
+        above = environment().get_template("above.html.j2").render(desk=desk, **about)
+        data, graded = desk.record.content(attempt.sha256), desk.record.graded(attempt.id)
+        if made := desk.painter.page(attempt, may_be_told, graded, data, above):
+            return Page(made, REPORT)
+    return Page(render(desk, "attempt.html.j2", token, visitor, **about))
+
+
+def problem(desk: Desk, sentence: str, entrances: Sequence[tuple[str, str]] = ()) -> str:
+    """A page that says what went wrong, and how to log in if it was that."""
+    return render(desk, "problem.html.j2", sentence=sentence, entrances=entrances)

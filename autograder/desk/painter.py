@@ -1,0 +1,162 @@
+"""Makes the page of an attempt in a process of its own, since a notebook can be made to take long to show."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Mapping
+from multiprocessing import connection, get_context
+from typing import Any
+
+from cachetools import LRUCache
+
+from .. import course
+from ..batch.processes import without_interrupts
+from ..grading.store import as_data, graded_from
+from ..report import feedback_page
+from ..report.standing import GradedNotebook, Mark, Standing
+from ..submission.read import read_notebook
+from ..submission.restore import restore
+from ..verdict import Graded, Verdict
+from .record import Attempt
+
+SECONDS = 10.0  # for a page; most take a tenth of one
+STARTS = 60.0  # for the process to get ready
+KEPT = 16 * 2**20  # characters of pages that are kept
+
+
+class Painter:
+    """One process that makes pages; any thread may ask it. It starts when it is first needed."""
+
+    def __init__(self) -> None:
+        self.alone = threading.Lock()
+        self.kept: LRUCache[Any, str] = LRUCache(KEPT, getsizeof=len)
+        self.process: Any = None
+        self.connection: Any = None
+
+    def close(self) -> None:
+        with self.alone:
+            self._end()
+
+    def page(self, attempt: Attempt, verdict: Verdict, graded: Graded | None, data: bytes, above: str) -> str:
+        """The page with what `verdict` has, which is what may be told; plainly, if it takes too long otherwise.
+
+        `above` is HTML that comes before all else. Returns "" if no page can be made.
+        """
+        key = attempt.id, verdict.to_json(), above
+        with self.alone:
+            if key not in self.kept:
+                about = attempt.assignment, attempt.name, attempt.arrived, verdict.to_dict(), data, above
+                whole = as_data(graded) if graded else None
+                made = self._asked((*about, whole, False)) or self._asked((*about, whole, True))
+                made = made or self._asked((*about, None, True))
+                if made is None:
+                    return ""
+                with contextlib.suppress(ValueError):  # larger than all that is kept
+                    self.kept[key] = made
+                return made
+            return self.kept[key]
+
+    def _asked(self, job: tuple[Any, ...]) -> str | None:
+        """What the process makes of a job; None if it takes too long or dies of it."""
+        try:
+            pipe = self.connection or self._start()
+            pipe.send(job)
+            if pipe.poll(SECONDS):
+                return pipe.recv()
+        except (EOFError, OSError):
+            pass
+        self._end()
+        return None
+
+    def _start(self) -> Any:
+        """Start the process; returns the connection to it, once it is ready."""
+        context = get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(theirs,), daemon=True)
+        with without_interrupts():
+            self.process.start()
+        theirs.close()
+        pipe: Any = self.connection
+        if not pipe.poll(STARTS):
+            raise EOFError
+        pipe.recv()
+        return pipe
+
+    def _end(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.process.kill()
+            self.process.join()
+        self.connection = self.process = None
+
+
+def _work(pipe: connection.Connection) -> None:
+    """The process's main loop: make pages until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(EOFError, ConnectionError):
+        from ..nbgrader import shown_cells  # noqa: F401  takes its second now
+
+        pipe.send("ready")
+        while True:
+            job = pipe.recv()
+            signal.alarm(int(SECONDS) + 1)  # ends this process, in case the desk itself has ended
+            try:
+                pipe.send(made(*job))
+            except (ValueError, KeyError, RecursionError):
+                pipe.send(None)
+            signal.alarm(0)
+
+
+def made(
+    assignment: str,
+    name: str,
+    arrived: Any,
+    verdict: Mapping[str, Any],
+    data: bytes,
+    above: str,
+    graded: Mapping[str, Any] | None,
+    plainly: bool,
+) -> str:
+    """The page as HTML."""
+    from ..nbgrader.preprocessors import notebook_cells, write_outputs
+    from ..nbgrader.shown_cells import shown_cells
+
+    about, told = course.find_assignment(assignment), Verdict.from_dict(verdict)
+    cells = restore(read_notebook(data), about.cells, about)
+    metadata = {
+        cell.grade_id: {
+            "nbgrader": {
+                "schema_version": 3,
+                "grade_id": cell.grade_id,
+                "grade": cell.grade,
+                "solution": cell.solution,
+                "locked": cell.locked,
+                "task": False,
+            }
+        }
+        for cell in about.cells
+    }
+    notebook = notebook_cells(cells, metadata)
+    known = graded_from(graded, whole=False) if graded else None
+    if known is not None and len(known.cells) == len(cells):
+        write_outputs(notebook, cells, Graded(told, cells, known.outputs))
+    shown = shown_cells({"cells": notebook}, plainly)
+    found = GradedNotebook("", name, Standing(marks(about, told), arrived.replace(tzinfo=None)), {})
+    return feedback_page.render(found, told, shown, {}, about, arrived, plainly, above)
+
+
+def marks(assignment: course.Assignment, verdict: Verdict) -> tuple[Mark, ...]:
+    """The points of the exercises that were told, and of a whole notebook the questions that wait for a person."""
+    exercises = {e.grade_id: e for e in assignment.exercises}
+    is_whole = len(verdict.exercises) > 1 or len(exercises) == 1
+    found = []
+    for cell in assignment.cells:
+        exercise = exercises.get(cell.grade_id)
+        outcome = verdict.exercise(exercise.name) if exercise else None
+        if outcome is not None:
+            found.append(Mark(cell.grade_id, outcome.exercise, outcome.score, None, 0.0, outcome.max_score, False))
+        elif cell.grade and exercise is None and is_whole:
+            found.append(Mark(cell.grade_id, "", None, None, 0.0, cell.points, True))
+    return tuple(found)

@@ -1,0 +1,304 @@
+"""Grades what the record has waiting, with the workers of batch/: threads, each of which has an attempt at a time."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import math
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from .. import course
+from ..batch import naming
+from ..batch.commands import judged
+from ..batch.pool import Pool
+from ..batch.tasks import Task
+from ..errors import CourseError, UsageError, UserError
+from ..grading import gate, names
+from ..grading.names import is_unnamed
+from ..grading.rounds import Rounds
+from ..grading.store import Store
+from ..verdict import FULL, Graded, Outcome, Verdict
+from . import telling
+from .record import LEASE, Attempt, Record
+
+if TYPE_CHECKING:
+    from ..batch.run import Engine
+
+LOOK = 0.5  # seconds between two looks for what another desk has received, or has left behind
+AGAIN = 20.0  # seconds after which what stopped a worker, or an assignment, is tried again
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Grading:
+    """How the desk grades: `jobs` processes here, or the workers of a Dask `scheduler`.
+
+    `points` are those that the configuration gives to exercises, `credit` what scores are by.
+    """
+
+    root: Path
+    jobs: int
+    scheduler: str | None = None
+    device: str = "cpu"
+    sandbox: str = FULL
+    points: Any = None
+    credit: str = "checks"
+
+
+class Queue:
+    """The threads that grade. Use it in a `with`: it gives back what it has not finished.
+
+    `heard` is called, by any of its threads, with the id of an attempt of which there is something new.
+    """
+
+    def __init__(self, record: Record, grading: Grading, heard: Callable[[str], None] = lambda id: None) -> None:
+        self.record = record
+        self.grading = grading
+        self.heard = heard
+        self.name = f"{socket.gethostname()[:30]}-{os.getpid()}-{secrets.token_hex(4)}"
+        self.early: dict[str, dict[str, Outcome]] = {}  # outcomes of attempts in grading, by exercise
+        self.problems: dict[str, str] = {}  # why nothing is graded now: by assignment, "" for all
+        self.faulty: dict[str, float] = {}  # assignments that cannot be graded, and when to try again
+        self.passed: set[str] = set()  # those whose gate has been passed since the desk began
+        self.trying = ""  # the assignment whose gate is being passed
+        self.gates = threading.Lock()
+        self.names_read = _changed(grading.root)
+        self.news = threading.Condition()
+        self.is_ending = False
+        self.threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Queue:
+        jobs = 1 if self.grading.scheduler else self.grading.jobs
+        self.threads = [threading.Thread(target=self._work, name=f"grading-{n}", daemon=True) for n in range(jobs)]
+        self.threads.append(threading.Thread(target=self._stay, name="leases", daemon=True))
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.is_ending = True
+        with self.news:
+            self.news.notify_all()
+        try:
+            self.record.give_back(self.name)
+        except SQLAlchemyError as problem:
+            log.warning("what was begun is graded again after %g s (%s)", LEASE, first_line(problem))
+
+    def wake(self) -> None:
+        """Say that something has arrived."""
+        with self.news:
+            self.news.notify_all()
+
+    def outcomes(self, id: str) -> dict[str, Outcome]:
+        """The outcomes that are known of an attempt in grading, by exercise."""
+        return dict(self.early.get(id, {}))
+
+    def problem(self, assignment: str) -> str:
+        """Why nothing of an assignment is graded at present, as a sentence; "" if all is well."""
+        return self.problems.get("") or self.problems.get(assignment, "")
+
+    def is_trying(self, assignment: str) -> bool:
+        """Whether it is being found out whether an assignment can be graded."""
+        return self.trying == assignment
+
+    # --- the threads ------------------------------------------------------------------------------
+
+    def _stay(self) -> None:
+        """Renew the leases of this desk."""
+        while not self._waited(LEASE / 4):
+            try:
+                self.record.renew(self.name)
+            except SQLAlchemyError as problem:
+                log.warning("the records cannot be reached (%s)", first_line(problem))
+
+    def _waited(self, seconds: float) -> bool:
+        """Wait so long; returns at once, with True, when the desk ends."""
+        until = time.monotonic() + seconds
+        while not self.is_ending and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, LOOK))
+        return self.is_ending
+
+    def _work(self) -> None:
+        """Grade one attempt after another; whatever stops that is said, and tried again after a while."""
+        while not self.is_ending:
+            try:
+                with self.engine() as engine:
+                    engine.warm(1)
+                    while not self.is_ending:
+                        if not self._grade_next(engine):
+                            self._wait_for_news()
+            except SQLAlchemyError as problem:
+                log.error("the records cannot be reached (%s)", first_line(problem))
+                self._waited(1.0)
+            except Exception as problem:
+                known = isinstance(problem, UserError)
+                self.problems[""] = str(problem) if known else "A mistake of the kit stops the grading."
+                log.error("nothing is graded: %s", problem, exc_info=not known)
+                self._waited(AGAIN if known else LEASE)
+
+    def engine(self) -> Engine:
+        """What grades for one thread: a process of its own, or the cluster."""
+        about = self.grading
+        if about.scheduler is None:
+            return Pool(1, about.device, about.sandbox, Store(about.root).learnt, self._hear)
+        from ..batch.cluster import Cluster
+
+        return Cluster(about.scheduler, about.device, about.sandbox, ahead=1)
+
+    def _wait_for_news(self) -> None:
+        with self.news:
+            if not self.is_ending:
+                self.news.wait(LOOK)
+
+    def _grade_next(self, engine: Engine) -> bool:
+        """Grade what comes next, as far as the engine takes it; returns whether there was anything."""
+        self._name_again(engine)
+        coming = _Coming(self, most=None if self.grading.scheduler else 1)
+        try:
+            for task, graded in engine.graded(coming, 1):
+                self.problems.pop("", None)
+                self._finish(task, graded, engine)
+                coming.held.discard(task.key)
+        finally:
+            for id in coming.held:
+                self.early.pop(id, None)
+                self.record.unclaim(id, self.name)
+        if coming.unfit:
+            self._pass_gate(coming.unfit, engine)
+        return coming.found
+
+    def claimed(self) -> Attempt | None:
+        """The attempt whose turn it is, if there is one."""
+        now = time.monotonic()
+        return self.record.claim(self.name, [name for name, until in self.faulty.items() if until > now])
+
+    def task(self, attempt: Attempt) -> Task:
+        self.early[attempt.id] = {}
+        self.heard(attempt.id)
+        data = self.record.content(attempt.sha256)
+        settings = {"sandbox": self.grading.sandbox, "exercise": attempt.exercise or "", "tells": True}
+        return Task(attempt.student, attempt.id, data, attempt.assignment, attempt.seed, **settings)
+
+    def _hear(self, task: Task, outcome: Outcome) -> None:
+        """Take the outcome of one exercise while the others are still being graded."""
+        self.early.setdefault(task.key, {})[outcome.exercise] = outcome.credited(self.grading.credit)
+        self.heard(task.key)
+
+    def _pass_gate(self, name: str, engine: Engine) -> None:
+        """Find out whether an assignment can be graded (grading/gate.py)."""
+        with self.gates:
+            if name in self.passed:
+                return
+            self.trying = name
+            try:
+                assignment, results = course.find_assignment(name), Store(self.grading.root)
+                seed = Rounds(results, name).first()
+                gate.require(assignment, functools.partial(judged, engine, seed), self.grading.points, results, seed)
+            except CourseError as problem:
+                log.error("%s is not graded: %s", name, problem)
+                self.problems[name] = "This assignment cannot be graded yet, by a mistake in it: tell your instructor."
+                self.faulty[name] = time.monotonic() + AGAIN
+            else:
+                self.passed.add(name)
+                self.problems.pop(name, None)
+                self.faulty.pop(name, None)
+            finally:
+                self.trying = ""
+
+    def _finish(self, task: Task, graded: Graded, engine: Engine) -> None:
+        """Record what became of an attempt, with what its person is told of it."""
+        graded = replace(graded, verdict=graded.verdict.credited(self.grading.credit))
+        attempt = self.record.attempt(task.key)
+        if attempt is None:
+            return
+        named = self.named(graded.verdict, engine)
+        told = [telling.told(outcome, attempt.level, attempt.withheld) for outcome in named.exercises]
+        if not self.record.finish(attempt.id, self.name, graded, told):
+            log.warning("another desk has graded %s meanwhile", attempt.id)
+        self.early.pop(attempt.id, None)
+        self.heard(attempt.id)
+
+    # --- the instructor's own names ---------------------------------------------------------------
+
+    def named(self, verdict: Verdict, engine: Engine) -> Verdict:
+        """The verdict with the names that the instructor has given to answers like these."""
+        results = Store(self.grading.root)
+        try:
+            if results.names.given and any(map(is_unnamed, verdict.exercises)):
+                self._grade_examples(results, verdict.assignment, [verdict.seed], engine)
+            return results.names.told(verdict)
+        except CourseError as problem:
+            log.error("no names are told: %s", problem)
+            return verdict
+
+    def _name_again(self, engine: Engine) -> None:
+        """If the instructor has given a name: find out what its example does on all inputs that were drawn."""
+        changed = _changed(self.grading.root)
+        with self.gates:
+            if changed == self.names_read:
+                return
+            self.names_read = changed
+        results = Store(self.grading.root)
+        try:
+            for name in {course.find_exercise(given.exercise).assignment for given in results.names.given.values()}:
+                self._grade_examples(results, name, self.record.seeds(name), engine)
+        except (CourseError, UsageError) as problem:
+            log.error("no names are told: %s", problem)
+
+    def _grade_examples(self, results: Store, name: str, seeds: Iterable[int], engine: Engine) -> None:
+        about = self.grading
+        naming.grade_examples(engine, results, course.find_assignment(name), seeds, about.device, about.sandbox)
+
+
+class _Coming(Iterator[Task]):
+    """The tasks that an engine gets, at most so many; it may be asked again after there was none.
+
+    `held` are the attempts that were claimed for it, and not yet finished; `unfit` is an assignment whose gate must be
+    passed first.
+    """
+
+    def __init__(self, queue: Queue, most: int | None) -> None:
+        self.queue = queue
+        self.left = math.inf if most is None else most
+        self.held: set[str] = set()
+        self.found = False
+        self.unfit = ""
+
+    def __next__(self) -> Task:
+        if self.left < 1 or self.unfit or self.queue.is_ending:
+            raise StopIteration
+        attempt = self.queue.claimed()
+        if attempt is None:
+            raise StopIteration
+        self.found = True
+        if attempt.assignment not in self.queue.passed:
+            self.unfit = attempt.assignment
+            self.queue.record.unclaim(attempt.id, self.queue.name)
+            raise StopIteration
+        self.left -= 1
+        self.held.add(attempt.id)
+        return self.queue.task(attempt)
+
+
+def _changed(root: Path) -> int:
+    """When the file of the instructor's names was changed; 0 if there is none."""
+    try:
+        return (root / names.FILE).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of what an error of a database says."""
+    return str(getattr(error, "orig", None) or error).strip().split("\n")[0]

@@ -1,0 +1,563 @@
+"""The record: people, what they handed in, what became of it. It is the queue, too, which several desks may share."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import secrets
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, event, func, select
+from sqlalchemy.exc import ArgumentError
+
+from ..errors import UsageError
+from ..verdict import Graded, Verdict, printable
+from .settings import RECEIVED
+from .tables import ATTEMPT, BUCKET, CONTENT, PERSON, PREFIX, RESULT, SECRET
+from .visitors import Visitor
+
+WAITING, GRADING, DONE = STATES = ("waiting", "grading", "done")
+VERSIONS = f"{PREFIX}version"  # alembic's table
+FLOOD, OFTEN, IN_ALL = ("flood", "often", "in all")  # the limits that a TooMany is about
+LEASE = 20.0  # seconds for which a desk has an attempt, unless it says that it is still there
+DOUBTFUL = 5  # times that an attempt was begun, from which on others come first
+BUSY = 30.0  # seconds to wait for another writer
+ONE_AT_A_TIME = 0x6465736B  # the number of the lock under which PostgreSQL's clients claim and migrate
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt of a person's. `exercise` is None for a whole hand-in; `number` counts those on the assignment.
+
+    `owner` says whose it is, whatever the door (`owner_of`); `student` is "" for who is none. `level` is what may be
+    told of it, without the exercises that are `withheld`.
+    """
+
+    id: str
+    person: int
+    owner: str
+    student: str
+    name: str
+    assignment: str
+    exercise: str | None
+    number: int
+    arrived: datetime
+    sha256: str
+    round: int
+    seed: int
+    level: str
+    withheld: frozenset[str]
+    state: str
+    ended: datetime | None
+    score: float | None
+    max_score: float | None
+    told: list[dict[str, Any]] | None
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """How often: at once up to `most`, then one every `every` seconds. The bucket is the owner's, by its `name`."""
+
+    name: str
+    most: int
+    every: float
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What applies to a hand-in as it arrives.
+
+    `level` is what may be told; `bucket` limits how often, `limit` how many answers there are for an exercise.
+    `required` buckets must not be empty for anything to be received. With `or_nothing`, it is refused if nothing more
+    may be told.
+    """
+
+    level: str
+    bucket: Bucket | None = None
+    limit: int | None = None
+    required: Sequence[Bucket] = ()
+    or_nothing: bool = False
+
+
+class TooMany(Exception):
+    """Over a limit: of a required bucket, of answers at once, of answers in all.
+
+    `again` is in how many seconds it works again; None if time does not help.
+    """
+
+    def __init__(self, what: str, again: float | None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.again = again
+
+
+class Record:
+    """The record in the database at `url`, with methods that are a transaction each. Any thread may call them.
+
+    Raises SQLAlchemy's errors if the database cannot be used.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.engine = _engine(url)
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self._migrate()
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection for queries, each of which sees what is there at that moment."""
+        with self.engine.connect() as connection:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction. When the body has ended without an exception, what it wrote is on disk."""
+        with self.engine.begin() as connection:
+            yield connection
+
+    def _migrate(self) -> None:
+        """Bring the tables to this version of the kit. Raises UsageError if they are of a newer one."""
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        with self.writing() as connection:
+            self._alone(connection)
+            config.attributes["connection"] = connection
+            try:
+                command.upgrade(config, "head")
+            except alembic_error():
+                raise UsageError("The desk's records are of a newer version of the kit: update it.") from None
+
+    def _alone(self, connection: Connection) -> None:
+        """Keep other claims and migrations off until the end of the transaction; SQLite has one writer anyway."""
+        if not self.is_sqlite:
+            connection.execute(select(func.pg_advisory_xact_lock(ONE_AT_A_TIME)))
+
+    def now(self, connection: Connection) -> float:
+        """The time by the clock that all desks on this database share, in seconds since 1970."""
+        if self.is_sqlite:
+            return time.time()
+        return float(connection.execute(select(func.extract("epoch", func.clock_timestamp()))).scalar_one())
+
+    # --- people and secrets -----------------------------------------------------------------------
+
+    def person(self, visitor: Visitor) -> int:
+        """The id of a visitor's row, which is made or brought up to date."""
+        known = {"student": visitor.student, "name": printable(visitor.name)[:255], "role": visitor.role}
+        mine = (PERSON.c.door == visitor.door) & (PERSON.c.subject == visitor.subject)
+        with self.reading() as connection:
+            row = connection.execute(select(PERSON).where(mine)).first()
+            recent = row is not None and row.last_seen > self.now(connection) - 60.0
+            if row is not None and recent and all(getattr(row, name) == value for name, value in known.items()):
+                return row.id
+        with self.writing() as connection:
+            now = self.now(connection)
+            self._insert_once(
+                connection, PERSON, door=visitor.door, subject=visitor.subject, first_seen=now, last_seen=now, **known
+            )
+            connection.execute(sa.update(PERSON).where(mine).values(last_seen=now, **known))
+            return connection.execute(select(PERSON.c.id).where(mine)).scalar_one()
+
+    def secret(self, name: str, make: Callable[[], bytes] = lambda: os.urandom(32)) -> bytes:
+        """A secret that is made once, and is the same for all desks on this database."""
+        wanted = select(SECRET.c.value).where(SECRET.c.name == name)
+        with self.reading() as connection:
+            value = connection.execute(wanted).scalar()
+        if value is None:
+            with self.writing() as connection:
+                self._insert_once(connection, SECRET, name=name, value=make())
+                value = connection.execute(wanted).scalar_one()
+        return bytes(value)
+
+    def _insert_once(self, connection: Connection, table: sa.Table, **values: Any) -> None:
+        """Insert a row unless there is one with its key."""
+        if self.is_sqlite:
+            from sqlalchemy.dialects.sqlite import insert
+        else:
+            from sqlalchemy.dialects.postgresql import insert
+        connection.execute(insert(table).values(**values).on_conflict_do_nothing())
+
+    # --- attempts ---------------------------------------------------------------------------------
+
+    def hand_in(
+        self,
+        visitor: Visitor,
+        assignment: str,
+        exercise: str | None,
+        data: bytes,
+        rules: Rules,
+        exercises: Sequence[str] = (),
+        seed: Callable[[int], int] = lambda round: round,
+        least: int = 0,
+        known: Mapping[str, int] | None = None,
+    ) -> Attempt:
+        """Record an attempt. When this returns, it is on disk with its content.
+
+        `exercises` are those that it answers. `seed` gives the seed of a round. A content has the round that is `known`
+        for its hash, or that of the same content before, or else the owner's next one, at `least` that. Raises TooMany.
+        """
+        person, owner = self.person(visitor), owner_of(visitor)
+        digest, packed, id = hashlib.sha256(data).hexdigest(), zlib.compress(data, 6), secrets.token_hex(16)
+        with self.writing() as connection:
+            connection.execute(select(PERSON.c.id).where(PERSON.c.id == person).with_for_update())
+            self._alone_with(connection, owner)
+            now = self.now(connection)
+            for bucket in rules.required:
+                if (again := _take(connection, owner, bucket, now)) is not None:
+                    raise TooMany(FLOOD, again)
+            level, withheld = self._may_be_told(connection, owner, assignment, exercise, exercises, rules, now)
+            mine = (ATTEMPT.c.owner == owner) & (ATTEMPT.c.assignment == assignment)
+            same = select(ATTEMPT.c.round).where(mine, ATTEMPT.c.sha256 == digest).order_by(ATTEMPT.c.number).limit(1)
+            round = (known or {}).get(digest, connection.execute(same).scalar())
+            if round is None:
+                round = self._new_round(connection, assignment, mine, least)
+            number = 1 + (connection.execute(select(func.max(ATTEMPT.c.number)).where(mine)).scalar() or 0)
+            self._insert_once(connection, CONTENT, sha256=digest, size=len(data), packed=packed)
+            connection.execute(
+                sa.insert(ATTEMPT).values(
+                    id=id,
+                    person=person,
+                    owner=owner,
+                    assignment=assignment,
+                    exercise=exercise,
+                    number=number,
+                    arrived=now,
+                    sha256=digest,
+                    round=round,
+                    seed=str(seed(round)),
+                    level=level,
+                    withheld=json.dumps(sorted(withheld)),
+                    state=WAITING,
+                    tries=0,
+                )
+            )
+        made = self.attempt(id)
+        assert made is not None
+        return made
+
+    def _alone_with(self, connection: Connection, owner: str) -> None:
+        """Keep other hand-ins of the same owner off, who may come through two doors, until the transaction ends."""
+        if not self.is_sqlite:
+            number = int.from_bytes(hashlib.sha256(owner.encode()).digest()[:8], "big", signed=True)
+            connection.execute(select(func.pg_advisory_xact_lock(number)))
+
+    def _may_be_told(
+        self,
+        connection: Connection,
+        owner: str,
+        assignment: str,
+        exercise: str | None,
+        exercises: Sequence[str],
+        rules: Rules,
+        now: float,
+    ) -> tuple[str, set[str]]:
+        """What may be told of a new attempt, and the exercises of which nothing is. Raises TooMany."""
+        if rules.level == RECEIVED:
+            return RECEIVED, set()
+        withheld = set[str]()
+        if rules.limit is not None:
+            answers = self._answers(connection, owner, assignment, exercises)
+            withheld = {name for name in exercises if answers[name] >= rules.limit}
+            if rules.or_nothing and withheld:
+                raise TooMany(IN_ALL, None)
+            if exercises and len(withheld) == len(exercises):
+                return RECEIVED, set()
+        again = _take(connection, owner, rules.bucket, now) if rules.bucket else None
+        if again is None:
+            return rules.level, withheld
+        if rules.or_nothing:
+            raise TooMany(OFTEN, again)
+        return RECEIVED, set()
+
+    def _answers(self, connection: Connection, owner: str, assignment: str, exercises: Sequence[str]) -> Counter[str]:
+        """How many answers an owner has had, by exercise."""
+        rows = connection.execute(
+            select(ATTEMPT.c.exercise, ATTEMPT.c.withheld).where(
+                ATTEMPT.c.owner == owner, ATTEMPT.c.assignment == assignment, ATTEMPT.c.level != RECEIVED
+            )
+        )
+        found = Counter[str]()
+        for exercise, withheld in rows:
+            found.update([exercise] if exercise else set(exercises) - set(json.loads(withheld)))
+        return found
+
+    def _new_round(self, connection: Connection, assignment: str, mine: Any, least: int) -> int:
+        """The round for a new content: the owner's next, and beyond those whose inputs somebody was shown."""
+        of_all = (ATTEMPT.c.assignment == assignment) & (ATTEMPT.c.level == "all") & (ATTEMPT.c.state == DONE)
+        found = [
+            connection.execute(select(func.max(ATTEMPT.c.round)).where(which)).scalar() for which in (mine, of_all)
+        ]
+        return max(least, *(0 if number is None else number + 1 for number in found))
+
+    def attempt(self, id: str, owner: str | None = None) -> Attempt | None:
+        """The attempt with this id, if there is one, and if it is the `owner`'s, where one is given."""
+        query = _attempts().where(ATTEMPT.c.id == id)
+        with self.reading() as connection:
+            row = connection.execute(query if owner is None else query.where(ATTEMPT.c.owner == owner)).first()
+        return _attempt(row) if row else None
+
+    def attempts(
+        self,
+        owner: str | None = None,
+        assignment: str | None = None,
+        states: Sequence[str] = STATES,
+        whole: bool = False,
+        since: float = -math.inf,
+    ) -> list[Attempt]:
+        """Attempts in the order in which they arrived: an `owner`'s, an `assignment`'s, in these `states`.
+
+        `whole`: without those on one exercise alone. `since`: those that arrived or ended after that time.
+        """
+        query = _attempts().order_by(ATTEMPT.c.arrived, ATTEMPT.c.id)
+        if owner is not None:
+            query = query.where(ATTEMPT.c.owner == owner)
+        if assignment is not None:
+            query = query.where(ATTEMPT.c.assignment == assignment)
+        if tuple(states) != STATES:
+            query = query.where(ATTEMPT.c.state.in_(states))
+        if whole:
+            query = query.where(ATTEMPT.c.exercise.is_(None))
+        if since > -math.inf:
+            query = query.where((ATTEMPT.c.arrived > since) | (ATTEMPT.c.ended > since))
+        with self.reading() as connection:
+            return [_attempt(row) for row in connection.execute(query)]
+
+    def verdict(self, id: str) -> Verdict | None:
+        """The whole verdict on an attempt, whatever may be told of it; None if it is not graded yet."""
+        with self.reading() as connection:
+            text = connection.execute(select(ATTEMPT.c.verdict).where(ATTEMPT.c.id == id)).scalar()
+        return Verdict.from_dict(json.loads(text)) if text else None
+
+    def content(self, sha256: str) -> bytes:
+        """What was handed in, by its hash. Raises KeyError."""
+        with self.reading() as connection:
+            row = connection.execute(select(CONTENT.c.packed).where(CONTENT.c.sha256 == sha256)).first()
+        if row is None:
+            raise KeyError(sha256)
+        return zlib.decompress(row.packed)
+
+    def graded(self, id: str) -> Graded | None:
+        """The Graded of an attempt, as grading/store.py keeps it; None if there is none."""
+        from ..grading.store import graded_from
+
+        kept = self._result(id)
+        return graded_from(kept, stopped=bool(kept.get("stopped")), whole=False)
+
+    def course_version(self, id: str) -> str:
+        """`store.course_version()` as it was when an attempt was graded: with another, it may come out otherwise."""
+        return str(self._result(id).get("course", ""))
+
+    def _result(self, id: str) -> dict[str, Any]:
+        with self.reading() as connection:
+            row = connection.execute(select(RESULT.c.packed).where(RESULT.c.attempt == id)).first()
+        return json.loads(zlib.decompress(row.packed)) if row else {}
+
+    def ahead(self, attempt: Attempt) -> int:
+        """How many attempts of others are graded or waiting that arrived before this one."""
+        query = select(func.count()).where(
+            ATTEMPT.c.state.in_((WAITING, GRADING)),
+            ATTEMPT.c.arrived < attempt.arrived.timestamp(),
+            ATTEMPT.c.id != attempt.id,
+        )
+        with self.reading() as connection:
+            return connection.execute(query).scalar_one()
+
+    def left(self, owner: str, name: str, most: int, every: float) -> tuple[int, float | None]:
+        """(how many an owner's bucket still holds, in how many seconds there is one again if it is empty)."""
+        where = (BUCKET.c.owner == owner) & (BUCKET.c.name == name)
+        with self.reading() as connection:
+            full = connection.execute(select(BUCKET.c.full).where(where)).scalar() or 0.0
+            used = max(0.0, full - self.now(connection))
+        left = most if not every else int((most * every - used + 1e-6) // every)
+        return max(0, left), None if left > 0 else used + every - most * every
+
+    # --- the queue --------------------------------------------------------------------------------
+
+    def claim(self, worker: str, without: Collection[str] = ()) -> Attempt | None:
+        """Give a desk, which calls itself `worker`, the attempt whose turn it is; None if none can be graded now.
+
+        Attempts on assignments in `without` keep waiting.
+
+        An owner has one attempt in grading at a time, and waits behind those who were not served since the attempt that
+        waits longest has arrived. What a desk holds for longer than its lease goes back first. What was begun DOUBTFUL
+        times comes after all else: it may be what ends desks.
+        """
+        with self.reading() as connection:
+            is_left = (ATTEMPT.c.state == GRADING) & (ATTEMPT.c.lease < self.now(connection))
+            open_ = select(ATTEMPT.c.id).where((ATTEMPT.c.state == WAITING) | is_left).limit(1)
+            if connection.execute(open_).first() is None:
+                return None
+        with self.writing() as connection:
+            self._alone(connection)
+            now = self.now(connection)
+            gone = (ATTEMPT.c.state == GRADING) & (ATTEMPT.c.lease < now)
+            connection.execute(sa.update(ATTEMPT).where(gone).values(state=WAITING, worker=None, lease=None))
+            first = connection.execute(select(func.min(ATTEMPT.c.arrived)).where(ATTEMPT.c.state == WAITING)).scalar()
+            if first is None:
+                return None
+            other = ATTEMPT.alias()
+            busy = select(other.c.id).where(other.c.owner == ATTEMPT.c.owner, other.c.state == GRADING).exists()
+            served = (
+                select(func.count())
+                .where(other.c.owner == ATTEMPT.c.owner, other.c.ended >= first)
+                .correlate(ATTEMPT)
+                .scalar_subquery()
+            )
+            waiting = select(ATTEMPT.c.id).where(
+                ATTEMPT.c.state == WAITING, ~busy, ATTEMPT.c.assignment.not_in(list(without))
+            )
+            is_doubtful = sa.case((ATTEMPT.c.tries >= DOUBTFUL, 1), else_=0)
+            order = is_doubtful, served, ATTEMPT.c.arrived, ATTEMPT.c.id
+            id = connection.execute(waiting.order_by(*order).limit(1)).scalar()
+            if id is None:
+                return None
+            given = {"state": GRADING, "worker": worker, "lease": now + LEASE, "tries": ATTEMPT.c.tries + 1}
+            connection.execute(sa.update(ATTEMPT).where(ATTEMPT.c.id == id).values(**given))
+            row = connection.execute(_attempts().where(ATTEMPT.c.id == id)).one()
+        return _attempt(row)
+
+    def renew(self, worker: str) -> None:
+        """Say that a desk is still there, so that it keeps the attempts that it grades."""
+        mine = (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
+        with self.writing() as connection:
+            connection.execute(sa.update(ATTEMPT).where(mine).values(lease=self.now(connection) + LEASE))
+
+    def unclaim(self, id: str, worker: str) -> None:
+        """Let an attempt wait again that a desk has claimed and cannot grade."""
+        mine = (ATTEMPT.c.id == id) & (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
+        with self.writing() as connection:
+            connection.execute(sa.update(ATTEMPT).where(mine).values(state=WAITING, worker=None, lease=None))
+
+    def give_back(self, worker: str) -> None:
+        """Let others grade what a desk has begun, which ends."""
+        mine = (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
+        with self.writing() as connection:
+            connection.execute(sa.update(ATTEMPT).where(mine).values(state=WAITING, worker=None, lease=None))
+
+    def finish(self, id: str, worker: str, graded: Graded, told: Sequence[Mapping[str, Any]]) -> bool:
+        """Record what became of an attempt; returns False, and records nothing, if the desk no longer has it."""
+        from ..grading.store import as_data, course_version
+
+        verdict = graded.verdict
+        kept = {**as_data(graded), "stopped": graded.stopped, "course": course_version()}
+        packed = zlib.compress(json.dumps(kept).encode(), 6)
+        has_it = (ATTEMPT.c.id == id) & (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
+        with self.writing() as connection:
+            done = connection.execute(
+                sa.update(ATTEMPT)
+                .where(has_it)
+                .values(
+                    state=DONE,
+                    lease=None,
+                    ended=self.now(connection),
+                    score=verdict.score,
+                    max_score=verdict.max_score,
+                    verdict=verdict.to_json(),
+                    told=json.dumps(told),
+                )
+            )
+            if done.rowcount:
+                connection.execute(sa.insert(RESULT).values(attempt=id, packed=packed))
+            return bool(done.rowcount)
+
+    def seeds(self, assignment: str) -> list[int]:
+        """The seeds of all inputs on which attempts on an assignment are graded."""
+        with self.reading() as connection:
+            drawn = connection.execute(select(ATTEMPT.c.seed).distinct().where(ATTEMPT.c.assignment == assignment))
+            return [int(seed) for (seed,) in drawn]
+
+    def waiting(self) -> int:
+        """How many attempts wait."""
+        with self.reading() as connection:
+            return connection.execute(select(func.count()).where(ATTEMPT.c.state == WAITING)).scalar_one()
+
+
+def owner_of(visitor: Visitor) -> str:
+    """Whose attempts a visitor's are: the student's, by whatever door, or else this door's person's."""
+    return f"student:{visitor.student}" if visitor.student else f"{visitor.door}:{visitor.subject}"[:255]
+
+
+def alembic_error() -> type[Exception]:
+    from alembic.util import CommandError
+
+    return CommandError
+
+
+def _take(connection: Connection, owner: str, bucket: Bucket, now: float) -> float | None:
+    """Take one from an owner's bucket; returns None, or in how many seconds there is one again."""
+    where = (BUCKET.c.owner == owner) & (BUCKET.c.name == bucket.name)
+    full = connection.execute(select(BUCKET.c.full).where(where)).scalar()
+    then = max(full or 0.0, now) + bucket.every
+    if (over := then - now - bucket.most * bucket.every) > 1e-6:
+        return over
+    if full is None:
+        connection.execute(sa.insert(BUCKET).values(owner=owner, name=bucket.name, full=then))
+    else:
+        connection.execute(sa.update(BUCKET).where(where).values(full=then))
+    return None
+
+
+def _attempts() -> sa.Select[Any]:
+    left_out = {ATTEMPT.c.verdict.name, ATTEMPT.c.worker.name, ATTEMPT.c.lease.name, ATTEMPT.c.tries.name}
+    columns = [column for column in ATTEMPT.c if column.name not in left_out]
+    return select(*columns, PERSON.c.student, PERSON.c.name).join(PERSON, PERSON.c.id == ATTEMPT.c.person)
+
+
+def _attempt(row: Any) -> Attempt:
+    values = dict(row._mapping)
+    return Attempt(
+        **{
+            **values,
+            "arrived": _moment(row.arrived),
+            "ended": _moment(row.ended) if row.ended is not None else None,
+            "seed": int(row.seed),
+            "withheld": frozenset(json.loads(row.withheld)),
+            "told": json.loads(row.told) if row.told else None,
+        }
+    )
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _engine(url: str) -> Engine:
+    try:
+        kind = sa.make_url(url).get_backend_name()
+    except ArgumentError:
+        raise UsageError("--database takes an URL, such as postgresql+psycopg://name@host/database.") from None
+    if kind not in ("sqlite", "postgresql"):
+        raise UsageError(f"--database: the desk keeps its records in SQLite or PostgreSQL, not in {kind}.")
+    engine = sa.create_engine(url, pool_pre_ping=True, **({"pool_size": 10} if kind == "postgresql" else {}))
+    if kind == "sqlite":
+        _make_private(engine.url.database or "")
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    return engine
+
+
+def _make_private(file: str) -> None:
+    """Make SQLite's file, if it is not there, readable for nobody else: it has what students wrote, and the secrets."""
+    if file not in ("", ":memory:") and not Path(file).exists():
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _prepare_sqlite(connection: Any, record: object) -> None:
+    connection.isolation_level = None  # the transactions are SQLAlchemy's, see `_engine`
+    for setting in (f"busy_timeout={BUSY * 1000:.0f}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {setting}").close()

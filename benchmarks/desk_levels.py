@@ -1,0 +1,128 @@
+"""How many answers a script needs that reads only what the desk tells: `python benchmarks/desk_levels.py`.
+
+`attention` is written with six choices, each right or wrong: 64 answers, all graded once. Then a script starts at each
+wrong one and changes a choice at a time. With points, or kinds of checks, it keeps what brings more points (or fewer
+failing kinds) and takes back what does not; with names, it changes the choice that is named. Printed is how many
+answers it read until it had full marks.
+"""
+
+import itertools
+import random
+import statistics
+
+from autograder import course
+from autograder.desk import telling
+from autograder.grading.seeds import new_seed
+from autograder.grading.start import started_grader
+from autograder.mistakes.bank import right_answer
+from autograder.submission.restore import RestoredCell
+
+EXERCISE = "attention"
+CHOICES = {  # what stands there, and what a wrong choice puts in its place
+    "scale": (" / key.shape[-1] ** 0.5", ""),
+    "mask": ("scores.masked_fill(~mask,", "scores.masked_fill(mask,"),
+    "empty": ("scores = scores.masked_fill(~has_a_key, 0.0)", "pass"),
+    "clear": ("weights.masked_fill(~has_a_key, 0.0)", "weights"),
+    "softmax": ("F.softmax(scores, dim=-1)", "F.softmax(scores, dim=-2)"),
+    "product": ("return weights @ value, weights", "return weights @ value, weights.transpose(-2, -1)"),
+}
+NAMED = {  # the choice that a mistake's name points at
+    "no-scale": "scale",
+    "place-scale": "scale",
+    "mask-inverted": "mask",
+    "place-mask": "mask",
+    "softmax-over-queries": "softmax",
+    "place-softmax": "softmax",
+    "lowest-number-in-empty-rows": "clear",
+    "nan-in-empty-rows": "clear",
+}
+ROUNDS = 20  # orders in which a script tries, for each start
+
+
+def answer(wrong):
+    """The code with these choices wrong."""
+    text = right_answer(EXERCISE)
+    for name in wrong:
+        right, other = CHOICES[name]
+        assert text.count(right) == 1, name
+        text = text.replace(right, other)
+    return f"import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n{text}"
+
+
+def graded():
+    """The outcome of each answer, by the choices that are wrong in it."""
+    found, seed = {}, new_seed()
+    with started_grader() as grader:
+        for size in range(len(CHOICES) + 1):
+            for wrong in itertools.combinations(CHOICES, size):
+                cells = [RestoredCell("code", answer(wrong), "")]
+                exercise = course.exercises()[EXERCISE]
+                found[frozenset(wrong)] = grader.grade_cells(cells, [exercise], seed).verdict.exercises[0]
+    return found
+
+
+def climb(outcomes, start, worth, chance):
+    """How many answers are read from `start` on until full marks, if what is worth more stays; None if stuck."""
+    now, read, seen = start, 1, {start}
+    while not outcomes[now].full:
+        order = sorted(CHOICES, key=lambda name: chance.random())
+        for name in order:
+            other = now ^ {name}
+            if other in seen:
+                continue
+            seen.add(other)
+            read += 1
+            if outcomes[other].full or worth(outcomes[other]) > worth(outcomes[now]):
+                now = other
+                break
+        else:  # a plateau: go on from any that was not read yet
+            left = [one for one in outcomes if one not in seen]
+            if not left:
+                return None
+            now = chance.choice(left)
+            seen.add(now)
+            read += 1
+    return read
+
+
+def by_points(outcome):
+    return telling.told(outcome, "points")["score"]
+
+
+def by_place(outcome):
+    told = telling.told(outcome, "place")
+    return told["score"], -len((told["place"] or "").split())
+
+
+def follow(outcomes, start, chance):
+    """The same if the choice is changed that is named; where none is, by points."""
+    now, read = start, 1
+    while not outcomes[now].full:
+        names = [name["id"] for name in telling.told(outcomes[now], "names")["names"]]
+        known = [NAMED[name] for name in names if NAMED.get(name) in now]
+        if not known:
+            rest = climb(outcomes, now, by_points, chance)
+            return None if rest is None else read + rest - 1
+        now, read = now ^ {known[0]}, read + 1
+    return read
+
+
+def main():
+    outcomes = graded()
+    for wrong, outcome in outcomes.items():
+        names = ", ".join(d.id for d in outcome.diagnosis)
+        print(f"{outcome.score:5.2f}  {'+'.join(sorted(wrong)) or 'all right'}: {names}", flush=True)
+    starts = [one for one in outcomes if not outcomes[one].full]
+    ways = {
+        "points": lambda start, chance: climb(outcomes, start, by_points, chance),
+        "place": lambda start, chance: climb(outcomes, start, by_place, chance),
+        "names": lambda start, chance: follow(outcomes, start, chance),
+    }
+    for level, way in ways.items():
+        needed = [way(start, random.Random(number)) for start in starts for number in range(ROUNDS)]
+        needed = [one for one in needed if one is not None]
+        print(f"{level}: {statistics.mean(needed):.1f} answers on average, at most {max(needed)}, of {len(outcomes)}")
+
+
+if __name__ == "__main__":
+    main()

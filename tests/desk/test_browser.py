@@ -1,0 +1,153 @@
+"""The desk in a real browser: axe finds nothing, and handing in and reading work by keyboard and without JavaScript."""
+
+import re
+
+import desk_browser
+import pytest
+from desk_browser import NAME, chromium, faults_in_all_lights, until
+from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver.common.by import By
+
+pytestmark = pytest.mark.skipif(not desk_browser.BROWSER, reason="needs chromium")
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    place = tmp_path_factory.mktemp("desk") / "course"
+    place.mkdir()
+    with desk_browser.opened(place) as desk:
+        yield desk
+
+
+@pytest.fixture(autouse=True)
+def in_the_course(desk, monkeypatch):
+    """In place of the kit's own: the desk runs in this process, and works in its course."""
+    monkeypatch.chdir(desk.place)
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory):
+    with chromium(tmp_path_factory.mktemp("browser")) as window:
+        yield window
+
+
+@pytest.fixture
+def file(desk, tmp_path):
+    path = tmp_path / f"{NAME}.ipynb"
+    path.write_bytes(desk_browser.notebook(desk.place, "upside down"))
+    return path
+
+
+def log_in(window, link):
+    window.get(link)
+    window.find_element(By.CSS_SELECTOR, "main button, form button").click()
+
+
+def text(window):
+    return window.find_element(By.TAG_NAME, "body").text
+
+
+def test_a_students_pages(desk, window, file):
+    """From the link to the answer, and nothing for axe to find on the way; the answer appears by itself."""
+    window.get(desk.link("ada"))
+    assert faults_in_all_lights(window) == []
+    window.find_element(By.CSS_SELECTOR, "form button").click()
+    assert faults_in_all_lights(window) == []
+    window.find_element(By.CSS_SELECTOR, "main h2 a").click()
+    assert faults_in_all_lights(window) == []
+    window.find_element(By.ID, "notebook").send_keys(str(file))
+    window.find_element(By.CSS_SELECTOR, "form.drop button").click()
+    until(lambda: "SHA-256" in text(window))
+    assert faults_in_all_lights(window) == []
+    until(
+        lambda: "of 2" in text(window) and "it waits" not in text(window).lower() and "being graded" not in text(window)
+    )
+    assert faults_in_all_lights(window) == []
+    page = text(window)
+    (told,) = desk.record.attempts("student:ada")[0].told
+    assert told["names"] and all(re.sub("`", "", name["message"]) in page for name in told["names"])
+
+
+def focused(window):
+    return window.switch_to.active_element
+
+
+def press(window, key):
+    ActionChains(window).send_keys(key).perform()
+
+
+def tab_to(window, wanted, most=40):
+    """Press Tab until the element in focus is the wanted one."""
+    for _ in range(most):
+        press(window, Keys.TAB)
+        if wanted(focused(window)):
+            return focused(window)
+    raise AssertionError(f"Tab does not lead there: {text(window)[:400]}")
+
+
+def test_by_keyboard(desk, window, file):
+    """Only keys: log in, choose the assignment, hand in, and read; a first Tab offers to skip the navigation."""
+    window.delete_all_cookies()
+    window.get(desk.link("bela"))
+    tab_to(window, lambda one: one.tag_name == "button")
+    press(window, Keys.ENTER)
+    until(lambda: window.find_elements(By.CSS_SELECTOR, "main h2 a"))
+    press(window, Keys.TAB)
+    assert focused(window).text == "To the content" and focused(window).is_displayed()
+    tab_to(window, lambda one: one.tag_name == "a" and NAME in (one.get_attribute("href") or ""))
+    press(window, Keys.ENTER)
+    until(lambda: window.find_elements(By.ID, "notebook"))
+    chooser = tab_to(window, lambda one: one.get_attribute("id") == "notebook")
+    chooser.send_keys(str(file))  # as the dialog of the system does, which has keys of its own
+    tab_to(window, lambda one: one.tag_name == "button" and one.text == "Hand in")
+    press(window, Keys.ENTER)
+    until(lambda: "SHA-256" in text(window))
+    until(lambda: desk.record.attempts("student:bela")[0].state == "done")
+    until(lambda: "of 2" in text(window))
+    outline = window.execute_script(
+        "const a = document.querySelector('a'); a.focus({focusVisible: true}); return getComputedStyle(a).outlineStyle"
+    )
+    assert outline != "none"
+
+
+def test_without_javascript(desk, tmp_path, file):
+    with chromium(tmp_path / "profile", javascript=False) as window:
+        log_in(window, desk.link("carl"))
+        window.find_element(By.CSS_SELECTOR, "main h2 a").click()
+        window.find_element(By.ID, "notebook").send_keys(str(file))
+        window.find_element(By.CSS_SELECTOR, "form.drop button").click()
+        assert "SHA-256" in text(window)
+        until(lambda: "of 2" in text(window), 40)  # the page asks again by itself
+        (told,) = desk.record.attempts("student:carl")[0].told
+        assert re.sub("`", "", told["names"][0]["message"]) in text(window)
+
+
+def test_the_instructors_pages(desk, window):
+    """What the class does, seen and named with the keyboard; axe finds nothing."""
+    desk.hand_in("ada", "torch.ones(t, t, dtype=torch.bool, device=device).tril(1) & True")
+    desk.hand_in("carl", "right")
+    window.delete_all_cookies()
+    log_in(window, desk.instructors_link())
+    window.get(f"{desk.url}instructor")
+    assert faults_in_all_lights(window) == []
+    window.find_element(By.CSS_SELECTOR, "main h2 a").click()
+    assert faults_in_all_lights(window) == []
+    for summary in window.find_elements(By.CSS_SELECTOR, "summary"):
+        summary.click()
+    assert faults_in_all_lights(window) == []
+    page = text(window)
+    assert "What each sentence did" in page and "3 of 3 students have begun" in page
+    row = next(r for r in window.find_elements(By.CSS_SELECTOR, "#live-sentences tbody tr"))
+    assert row.find_elements(By.TAG_NAME, "td")[0].text in "123"
+
+
+def test_the_instructors_page_is_live(desk, window):
+    """What arrives is on the page soon, without a click; without JavaScript, a link refreshes it."""
+    window.delete_all_cookies()
+    log_in(window, desk.instructors_link())
+    window.get(f"{desk.url}instructor/{NAME}")
+    row = "return document.querySelector('#live-picture tbody tr:nth-child(2) td:last-child').innerText"
+    before = int(window.execute_script(row))
+    desk.hand_in("bela", "right")
+    until(lambda: int(window.execute_script(row)) == before + 1, 20)
+    assert window.find_element(By.LINK_TEXT, "refresh")

@@ -1,0 +1,283 @@
+"""The instructor's page: what waits, who is stuck, what each sentence did; names are given from there."""
+
+import json
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import desk_class
+import one_process
+import pytest
+from bs4 import BeautifulSoup
+from small_course import NAME, copy
+from starlette.testclient import TestClient
+
+from autograder import course
+from autograder.desk import instructor, overview
+from autograder.desk.app import Desk, make_app
+from autograder.desk.classbook import ClassBook
+from autograder.desk.overview import GONE, OPEN, STAYED
+from autograder.desk.queue import Grading
+from autograder.desk.record import Record
+from autograder.desk.settings import Settings
+from autograder.desk.visitors import Refused, Visitor
+from autograder.grading import names
+from autograder.grading.grader import Grader
+from autograder.grading.store import Store
+
+OWN = "def normalise(x):\n    if x.dim() != 1:\n        raise ValueError\n    return x * {}"
+SAYS = "You give the numbers back as they came: <b>take</b> their mean away first."
+
+
+@pytest.fixture(scope="module")
+def kit(grader):
+    with one_process.kit(grader) as run:
+        yield run
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, kit):
+    place = copy(tmp_path_factory.mktemp("built") / "course")
+    assert kit(place, "build") == 0
+    return place
+
+
+@pytest.fixture
+def place(tmp_path, built, monkeypatch):
+    place = Path(shutil.copytree(built, tmp_path / "course"))
+    monkeypatch.chdir(place)
+    course.forget()
+    yield place
+    course.forget()
+
+
+@pytest.fixture
+def record(place):
+    record = Record(f"sqlite:///{place / 'desk.db'}")
+    yield record
+    record.close()
+
+
+class Header:
+    """A door that believes what a header says."""
+
+    name = "test"
+
+    def routes(self):
+        return []
+
+    async def visitor(self, request):
+        who = request.headers.get("x-who")
+        return who and Visitor(
+            "test", who, "" if who == "teacher" else who, who, "instructor" if who == "teacher" else "student"
+        )
+
+    def entrance(self):
+        return None
+
+
+class Guard:
+    """Wants `token=yes`."""
+
+    def token(self, request):
+        return "yes"
+
+    def check(self, request, token):
+        if token != "yes":
+            raise Refused("This was sent from a page that is not the desk's.", 403)
+
+
+class Queue:
+    """Grades examples in this process."""
+
+    def __init__(self, place, grader):
+        self.grading, self.grader, self.woken = Grading(place, 1), grader, 0
+
+    def engine(self):
+        return one_process.Engine(one_process.Shared(self.grader.parent), None)
+
+    def wake(self):
+        self.woken += 1
+
+
+@pytest.fixture
+def desk(place, record, grader):
+    book = ClassBook(place, f"sqlite:///{place / 'gradebook.db'}")
+    desk = Desk(place, record, book, lambda name: Settings(), doors=[Header()], guard=Guard())
+    yield desk
+    book.close()
+
+
+@pytest.fixture
+def teacher(desk):
+    client = TestClient(make_app(desk, instructor.routes()), headers={"x-who": "teacher"}, follow_redirects=False)
+    return client
+
+
+def hand_in(record, place, student, *answers, **how):
+    """Hand in one notebook after another."""
+    for one in answers:
+        data = json.dumps(desk_class.notebook(place, NAME, one)).encode()
+        desk_class.hand_in(record, place, desk_class.visitor(student), NAME, data, **how)
+
+
+def no_root(place, comment=""):
+    found = desk_class.mistaken(place, NAME, "normalise", ".sqrt()", "")
+    return {"normalise": found["normalise"] + comment}
+
+
+def right(place):
+    return desk_class.mistaken(place, NAME, "normalise", "", "")
+
+
+def looked(record, place, roster=()):
+    return overview.of(record, place, course.find_assignment("01"), dict.fromkeys(roster, "Somebody"))
+
+
+def fates(found):
+    return {(one.exercise, one.id): dict(one.fates) for one in found.sentences}
+
+
+def test_what_a_sentence_did(place, record, grader):
+    """Gone, still there, or no further try; the same cell handed in again is no try."""
+    hand_in(record, place, "ada", no_root(place), right(place))
+    hand_in(record, place, "bob", no_root(place), no_root(place, "\n    # again"), right(place))
+    hand_in(record, place, "cleo", no_root(place), {**no_root(place), "moving_average": "def moving_average(): pass"})
+    hand_in(record, place, "dora", no_root(place), {"normalise": OWN.format(0)})
+    desk_class.grade_all(record, grader)
+    found = looked(record, place, ["ada", "emil"])
+    assert fates(found)["normalise", "no-root"] == {GONE: 3, STAYED: 1, OPEN: 1}
+    effort = {one.exercise: (one.begun, one.right, one.median, one.most) for one in found.efforts}
+    assert effort["normalise"] == (4, 2, 2.5, 3)
+    assert found.absent == ["emil"] and [row.student for row in found.rows] == ["ada", "bob", "cleo", "dora", "emil"]
+    assert [square.tries for square in found.rows[1].squares][0] == 3
+    assert [(one.id, one.who[0][0], len(one.who)) for one in found.common if one.exercise == "normalise"] == [
+        ("no-root", "cleo", 1)
+    ]
+
+
+def test_what_was_not_told_did_nothing(place, record, grader):
+    """At a level without names, no sentence is told, though the instructor sees the mistakes."""
+    hand_in(record, place, "ada", no_root(place), right(place), level="points")
+    desk_class.grade_all(record, grader)
+    found = looked(record, place)
+    assert found.sentences == [] and [square.tries for square in found.rows[0].squares][0] == 2
+
+
+def test_who_is_stuck(place, record, grader):
+    for number in range(3):
+        assert looked(record, place).stuck == []
+        hand_in(record, place, "ada", no_root(place, f"\n    # {number}"))
+        desk_class.grade_all(record, grader)
+    (one,) = looked(record, place).stuck
+    assert (one.student, one.exercise, one.mistake.id, one.tries) == ("ada", "normalise", "no-root", 3)
+    hand_in(record, place, "ada", right(place))
+    desk_class.grade_all(record, grader)
+    assert looked(record, place).stuck == []
+
+
+def test_what_waits_and_what_instructors_try(place, record, grader):
+    data = json.dumps(desk_class.notebook(place, NAME, {})).encode()
+    desk_class.hand_in(record, place, desk_class.visitor("", subject="t", role="instructor"), NAME, data)
+    hand_in(record, place, "ada", {})
+    found = looked(record, place)
+    assert found.waiting == 1 and found.oldest and [row.student for row in found.rows] == ["ada"]
+    desk_class.grade_all(record, grader)
+    found = looked(record, place)
+    assert (found.waiting, found.oldest) == (0, None)
+
+
+def test_a_second_look_reads_no_verdict_again(place, record, grader, monkeypatch):
+    hand_in(record, place, "ada", no_root(place), right(place))
+    desk_class.grade_all(record, grader)
+    essences, about = overview.Essences(), course.find_assignment("01")
+    first = overview.of(record, place, about, {}, essences)
+    monkeypatch.setattr(overview, "_verdicts", None)
+    again = overview.of(record, place, about, {}, essences)
+    assert again.rows == first.rows and fates(again) == fates(first)
+
+
+# --- the pages ------------------------------------------------------------------------------------
+
+
+def test_only_instructors_see_it(desk, place, record):
+    app = make_app(desk, instructor.routes())
+    for who, status in (({}, 401), ({"x-who": "ada"}, 403)):
+        client = TestClient(app, headers=who, follow_redirects=False)
+        for path in ("/instructor", f"/instructor/{NAME}"):
+            assert client.get(path).status_code == status
+        sent = {"group": "normalise-000000", "sentence": "x", "token": "yes"}
+        assert client.post(f"/instructor/{NAME}/names", data=sent).status_code == status
+
+
+def test_the_page_shows_the_class(desk, place, record, grader, teacher):
+    hand_in(record, place, "ada", no_root(place), right(place))
+    hand_in(record, place, "bob", no_root(place))
+    hand_in(record, place, "<script>alert(1)</script>", {})
+    desk_class.grade_all(record, grader)
+    assert f'href="/instructor/{NAME}"' in teacher.get("/instructor").text
+    answer = teacher.get(f"/instructor/{NAME}")
+    page = BeautifulSoup(answer.text, "html.parser")
+    assert answer.status_code == 200 and not page.find_all("script", string=re.compile("alert"))
+    (row,) = [r for r in page.select("#live-sentences tbody tr") if "no-root" in r.text]
+    assert [cell.text for cell in row.find_all("td")] == ["2", "1", "0", "1", "0"]
+    assert "It divides by the variance" in row.th.text
+    (mistakes,) = [li for li in page.select("#live-common ol > li") if "variance" in li.text]
+    assert mistakes.strong.text == "1 student" and "Bob" in mistakes.details.text
+    assert page.select_one(".picture tbody tr td span.full") and len(page.select(".picture tbody tr")) == 3
+    assert teacher.get("/instructor/99_none").status_code == 404
+
+
+def test_a_group_is_named_and_the_students_page_has_the_sentence(desk, place, record, grader, teacher):
+    hand_in(record, place, "ada", {"normalise": OWN.format(1)})
+    hand_in(record, place, "bob", {"normalise": OWN.format("1.0")})
+    hand_in(record, place, "cleo", {"normalise": OWN.format(3)})
+    desk_class.grade_all(record, grader)
+    desk.queue = Queue(place, Grader(one_process.Shared(grader.parent)))
+    page = BeautifulSoup(teacher.get(f"/instructor/{NAME}").text, "html.parser")
+    forms = page.select("article form")
+    sizes = Counter(re.search(r": (\d) student", article.h3.text)[1] for article in page.select("article"))
+    assert sizes == {"2": 1, "1": 1} and forms[0].find("input", {"name": "token"})["value"] == "yes"
+    group = forms[0].find("input", {"name": "group"})["value"]
+    sent = {"group": group, "sentence": SAYS}
+    assert teacher.post(forms[0]["action"], data=sent).status_code == 403 and not names.read(place)
+    answer = teacher.post(forms[0]["action"], data={**sent, "token": "yes"})
+    assert answer.status_code == 303 and [one.id for one in names.read(place)] == [group]
+    named = teacher.get(answer.headers["location"].partition("#")[0])
+    assert f"{group} has a name now" in BeautifulSoup(named.text, "html.parser").select_one("#named").text.replace(
+        "\n", " "
+    )
+    told = {}
+    for attempt in record.attempts():
+        verdict = Store(place).names.told(record.verdict(attempt.id))
+        told[attempt.student] = [d.message for d in verdict.exercise("normalise").diagnosis]
+    assert SAYS in told["ada"] and SAYS in told["bob"] and SAYS not in told["cleo"]
+    client = TestClient(make_app(desk), headers={"x-who": "ada"})
+    answers = client.get(f"/api/attempts/{record.attempts('student:ada')[0].id}").json()
+    assert [one["message"] for one in answers["exercises"][0]["names"]] == [SAYS]
+    assert desk.queue.woken == 1
+
+
+def test_a_form_that_is_too_large_is_not_read(teacher):
+    answer = teacher.post(f"/instructor/{NAME}/names", data={"token": "yes", "sentence": "x" * 70_000})
+    assert answer.status_code == 413 and "too long" in answer.text
+
+
+@pytest.mark.parametrize(
+    "group, sentence, status, said",
+    [
+        ("normalise-000000", "x", 422, "No wrong answers without a name are called normalise-000000"),
+        ("../etc-000000", "x", 422, "is no group of this course"),
+        ("normalise-000000", " ", 422, "The sentence is empty"),
+        ("normalise-000000", "x" * 601, 422, "has 601 characters"),
+        ("<script>", "x", 422, "is no group of this course"),
+    ],
+)
+def test_what_cannot_be_named_is_one_sentence(desk, place, grader, teacher, group, sentence, status, said):
+    desk.queue = Queue(place, grader)
+    sent = {"group": group, "sentence": sentence, "token": "yes"}
+    answer = teacher.post(f"/instructor/{NAME}/names", data=sent)
+    page = BeautifulSoup(answer.text, "html.parser")
+    assert answer.status_code == status and said in page.select_one("[role=alert]").text
+    assert not page.find_all("script", src=None) and not names.read(place)

@@ -1,0 +1,176 @@
+"""`hand_in()` in real notebooks: JupyterLab and Notebook 7 in Chromium, with a desk that grades.
+
+VS Code and Colab cannot be run here; test_hand_in.py simulates the ways in which they name a notebook.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import urllib.request
+
+import desk_browser
+import pytest
+from conftest import load
+from desk_browser import NAME, chromium, code_of, until
+from selenium.webdriver import Keys
+from selenium.webdriver.common.by import By
+
+pytestmark = pytest.mark.skipif(not desk_browser.BROWSER, reason="needs chromium")
+
+TOKEN = "token-of-this-test"
+MANY = 400  # characters of a page in a message
+OPEN = """
+  const done = arguments[arguments.length - 1], app = window.jupyterapp, panel = () => app.shell.currentWidget;
+  const wait = () => panel()?.context?.isReady && panel().sessionContext.isReady &&
+    panel().sessionContext.session?.kernel?.connectionStatus === 'connected' ? done(true) : setTimeout(wait, 100);
+  wait();
+"""
+EDIT = """
+  const [source] = arguments, cells = window.jupyterapp.shell.currentWidget.content.widgets;
+  const cell = cells.find(one => one.model.sharedModel.source.includes('def causal_mask'));
+  cell.model.sharedModel.setSource(source);
+"""
+RUN = """
+  const [number] = arguments, done = arguments[arguments.length - 1], app = window.jupyterapp;
+  const content = app.shell.currentWidget.content;
+  content.activeCellIndex = number < 0 ? content.widgets.length + number : number;
+  app.commands.execute('notebook:run-cell').then(() => done(true));
+"""
+SAVE = """
+  const done = arguments[arguments.length - 1];
+  window.jupyterapp.commands.execute('docmanager:save').then(() => done(true));
+"""
+OUTPUT = """
+  const cells = window.jupyterapp.shell.currentWidget.content.widgets, last = cells[cells.length - 1];
+  return last.outputArea ? last.outputArea.node.innerText : '';
+"""
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    place = tmp_path_factory.mktemp("desk") / "course"
+    place.mkdir()
+    with desk_browser.opened(place, at_once=100) as desk:
+        yield desk
+
+
+@pytest.fixture(autouse=True)
+def in_the_course(desk, monkeypatch):
+    monkeypatch.chdir(desk.place)
+
+
+@pytest.fixture(scope="module")
+def students(desk, tmp_path_factory):
+    """(the folder in which a student works, the address of the Jupyter server there), and a home without a key."""
+    scratch = tmp_path_factory.mktemp("student")
+    work = shutil.copytree(desk.place / "release" / NAME, scratch / "work")
+    environment = {**os.environ, "HOME": str(scratch), "XDG_CONFIG_HOME": str(scratch / "config")}
+    for name in ("CONFIG_DIR", "DATA_DIR", "RUNTIME_DIR"):
+        environment[f"JUPYTER_{name}"] = str(scratch / name)
+    options = ["--ip=127.0.0.1", "--port=0", "--no-browser", "--allow-root", f"--IdentityProvider.token={TOKEN}"]
+    options += ["--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True"]
+    options += ["--LabApp.news_url=None"]
+    log = scratch / "server.log"
+    with open(log, "w") as file:
+        command = [sys.executable, "-m", "notebook", *options]
+        process = subprocess.Popen(command, cwd=work, env=environment, stdout=file, stderr=file)
+    try:
+        about = scratch / "RUNTIME_DIR" / f"jpserver-{process.pid}.json"
+        url = until(lambda: json.loads(about.read_text())["url"])
+        until(lambda: urllib.request.urlopen(f"{url}api").status == 200)
+        yield work, url
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory):
+    with chromium(tmp_path_factory.mktemp("browser"), wide=1400) as window:
+        yield window
+
+
+def opened(window, address):
+    window.get(address)
+    until(lambda: window.execute_script("return !!window.jupyterapp"))
+    window.execute_async_script(OPEN)
+
+
+def run_all(window):
+    """Run each cell but the last, which hands in."""
+    many = window.execute_script("return window.jupyterapp.shell.currentWidget.content.widgets.length")
+    for number in range(many - 1):
+        window.execute_async_script(RUN, number)
+
+
+def hand_in(window):
+    """Run the last cell, without waiting for it."""
+    window.execute_script(RUN.replace("arguments[arguments.length - 1]", "() => 0"), -1)
+
+
+def output(window):
+    return window.execute_script(OUTPUT)
+
+
+def type_key(window, key):
+    """Type the key where `hand_in()` asks for it."""
+    box = until(lambda: window.find_element(By.CSS_SELECTOR, "input.jp-Stdin-input"))
+    assert box.get_attribute("type") == "password"
+    box.send_keys(key, Keys.ENTER)
+
+
+def test_in_jupyterlab(desk, students, window):
+    """The mistake's name appears below the cell; it is mended, saved, handed in again, and what changed is seen."""
+    work, url = students
+    opened(window, f"{url}lab/tree/{NAME}.ipynb?token={TOKEN}")
+    run_all(window)
+    window.execute_script(EDIT, code_of("upside down"))
+    run_all(window)
+    hand_in(window)
+    until(lambda: "Save first" in output(window))
+    assert "another causal_mask than you ran last" in output(window) and not desk.record.attempts()
+    window.execute_async_script(SAVE)
+    hand_in(window)
+    type_key(window, desk.key("ada"))
+    until(lambda: "Points:" in output(window))
+    first = desk.record.attempts("student:ada")[0]
+    (name,) = first.told[0]["names"]
+    assert "Received" in output(window) and name["message"].replace("`", "") in output(window)
+    assert desk.record.content(first.sha256) == (work / f"{NAME}.ipynb").read_bytes()
+    window.execute_script(EDIT, code_of("right"))
+    run_all(window)
+    window.execute_async_script(SAVE)
+    hand_in(window)  # the key is known now
+    until(lambda: "Changed:" in output(window))
+    assert "fixed: " + name["message"].replace("`", "") in output(window)
+    assert desk.record.attempts("student:ada")[1].number == 2
+
+
+def test_in_notebook_7(desk, students, window):
+    """It names the notebook in its own way, here in a folder and with a student's name for it; `ask` is for one."""
+    work, url = students
+    folder = work / "my work"
+    folder.mkdir()
+    shutil.copy(work / "hand_in.py", folder)
+    notebook = load(desk.place / "release" / NAME / f"{NAME}.ipynb")
+    for cell in notebook["cells"]:
+        if "def causal_mask" in "".join(cell["source"]):
+            cell["source"] = code_of("upside down")
+    notebook["cells"][-1]["source"] = 'from hand_in import ask\n\nask("causal_mask")'
+    (folder / "Übung (2).ipynb").write_text(json.dumps(notebook))
+    (work.parent / "config").mkdir(exist_ok=True)
+    shutil.rmtree(work.parent / "config")
+    opened(window, f"{url}notebooks/my%20work/%C3%9Cbung%20(2).ipynb?token={TOKEN}")
+    hand_in(window)
+    type_key(window, desk.key("bela"))
+    until(lambda: "in your line" in output(window) or "Points" in output(window))
+    (attempt,) = desk.record.attempts("student:bela")
+    assert attempt.exercise == "causal_mask"
+    assert desk.record.content(attempt.sha256) == (folder / "Übung (2).ipynb").read_bytes()
+    until(lambda: attempt_told(desk, attempt) in output(window))
+
+
+def attempt_told(desk, attempt):
+    return desk.record.attempt(attempt.id).told[0]["names"][0]["message"].replace("`", "")

@@ -1,0 +1,58 @@
+"""A class at the desk, without a desk: hand-ins go into the record, and one warm sandbox grades them."""
+
+from dataclasses import replace
+
+from conftest import cell_of, load
+from one_process import Shared
+
+from autograder.batch import tasks
+from autograder.batch.tasks import Task
+from autograder.desk import telling
+from autograder.desk.record import Rules
+from autograder.desk.visitors import Visitor
+from autograder.grading.grader import Grader
+from autograder.grading.rounds import Rounds
+from autograder.grading.store import Store
+
+WORKER = "a test"
+
+
+def visitor(student, door="links", subject=None, role="student"):
+    return Visitor(door, subject or f"{door}-{student}", student, student.title(), role)
+
+
+def notebook(place, name, answers, folder="release"):
+    """The released notebook (or the solutions'), parsed, with these sources as the answers to exercises."""
+    made = load(place / folder / name / f"{name}.ipynb")
+    for exercise, source in answers.items():
+        cell_of(made, f"{exercise}-solution")["source"] = source
+    return made
+
+
+def mistaken(place, name, exercise, right, wrong):
+    """The right answer to an exercise with one edit, as `notebook` takes it."""
+    source = "".join(cell_of(notebook(place, name, {}, "solutions"), f"{exercise}-solution")["source"])
+    assert right in source
+    return {exercise: source.replace(right, wrong)}
+
+
+def hand_in(record, place, who, name, data, exercise=None, level="names"):
+    """Record an attempt as the desk does."""
+    rounds = Rounds(Store(place), name)
+    rounds.first()
+    known = rounds.of.get(who.student, {})
+    wanted = [exercise] if exercise else []
+    return record.hand_in(who, name, exercise, data, Rules(level), wanted, rounds.seed, known=known)
+
+
+def grade_all(record, grader, credit="checks"):
+    """Grade all that waits, as the desk's workers do; the sandbox is that of a `grader`."""
+    grader = Grader(Shared(grader.parent))
+    while (attempt := record.claim(WORKER)) is not None:
+        data = record.content(attempt.sha256)
+        exercise = attempt.exercise or ""
+        task = Task(attempt.student, attempt.id, data, attempt.assignment, attempt.seed, exercise=exercise)
+        graded = tasks.grade(grader, task)
+        graded = replace(graded, verdict=graded.verdict.credited(credit))
+        told = [telling.told(outcome, attempt.level) for outcome in graded.verdict.exercises]
+        assert record.finish(attempt.id, WORKER, graded, told)

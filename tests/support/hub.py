@@ -1,0 +1,123 @@
+"""A real JupyterHub with its proxy and simple local spawner, the desk as its service, as docs/desk_hub.md starts it."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from conftest import ROOT
+
+PROXY = "configurable-http-proxy"
+CONFIG = ROOT / "docs" / "desk_hub_config.py"
+ADMIN = "token-of-these-tests"
+OURS = """
+with open({config!r}) as file:
+    exec(file.read())
+c.JupyterHub.services[0]["url"] = "http://127.0.0.1:{desk}"
+c.JupyterHub.services += [{{"name": "tests", "api_token": {admin!r}}}]
+c.JupyterHub.load_roles += [
+    {{"name": "tests", "services": ["tests"], "scopes": ["admin:users", "admin:servers", "tokens", "groups"]}}
+]
+c.JupyterHub.authenticator_class = "dummy"
+c.DummyAuthenticator.password = "secret-of-these-tests"
+c.Authenticator.allow_all = True
+c.JupyterHub.spawner_class = "simple"
+c.SimpleLocalProcessSpawner.home_dir_template = {home!r}
+c.Spawner.args = ["--allow-root"]
+c.Spawner.start_timeout = c.Spawner.http_timeout = 180
+c.JupyterHub.bind_url = {url!r}
+c.JupyterHub.public_url = {url!r}
+c.JupyterHub.hub_port = {hub}
+c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{api}"
+c.JupyterHub.log_level = "INFO"
+"""
+
+
+def free_ports(number):
+    """Ports of this machine that nobody has."""
+    with contextlib.ExitStack() as stack:
+        found = [stack.enter_context(contextlib.closing(socket.socket())) for _ in range(number)]
+        for one in found:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in found]
+
+
+class Hub:
+    """A Hub on ports of this machine; `url` is its proxy's, `desk` the desk's own."""
+
+    def __init__(self, course, scratch):
+        if shutil.which(PROXY) is None:
+            pytest.skip(f"{PROXY} is not installed (npm install {PROXY}, and its node_modules/.bin in the PATH)")
+        proxy, hub, api, desk = free_ports(4)
+        self.url, self.desk = f"http://127.0.0.1:{proxy}", f"http://127.0.0.1:{desk}"
+        about = {"hub": hub, "api": api, "desk": desk, "url": self.url, "admin": ADMIN, "config": str(CONFIG)}
+        text = OURS.format(**about, home=str(scratch / "home" / "{username}"))
+        (scratch / "jupyterhub_config.py").write_text(text)
+        self.log = scratch / "hub.log"
+        environment = {**os.environ, "COURSE": str(course), "PYTHONPATH": str(ROOT), "HOME": str(scratch)}
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "jupyterhub", "-f", scratch / "jupyterhub_config.py"],
+                cwd=scratch,
+                env=environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.until(lambda: "JupyterHub is now running" in self.log.read_text())
+        self.until(lambda: self.get("/services/desk/")[0] == 401)
+
+    def until(self, is_true):
+        for _ in range(900):
+            with contextlib.suppress(urllib.error.URLError, ConnectionError):
+                if is_true():
+                    return
+            assert self.process.poll() is None, self.log.read_text()
+            time.sleep(0.2)
+        raise AssertionError(self.log.read_text())
+
+    def get(self, path, token=None, method="GET", data=None):
+        """(status, text) of an address; `data` is sent as JSON."""
+        headers = {"Authorization": f"token {token}"} if token else {}
+        body = json.dumps(data).encode() if data is not None else None
+        request = urllib.request.Request(self.url + path, body, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def api(self, path, method="GET", data=None):
+        """What the Hub's API answers to an admin."""
+        status, text = self.get(f"/hub/api/{path}", ADMIN, method, data)
+        assert status < 300, (status, text)
+        return json.loads(text) if text else None
+
+    def token(self, user, scopes):
+        """A token of a user with these scopes."""
+        return self.api(f"users/{user}/tokens", "POST", {"scopes": scopes})["token"]
+
+    @contextlib.contextmanager
+    def stopped(self):
+        """The Hub answers nobody meanwhile."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.process.pid, signal.SIGCONT)
+
+    def close(self):
+        os.killpg(self.process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(20)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
