@@ -430,9 +430,13 @@ class Record:
             row = connection.execute(_attempts().where(ATTEMPT.c.id == id)).one()
         return _attempt(row)
 
-    def renew(self, worker: str) -> None:
-        """Say that a desk is still there, so that it keeps the attempts that it grades."""
-        mine = (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
+    def renew(self, worker: str, ids: Collection[str]) -> None:
+        """Say that a desk is still there, so that it keeps those of its attempts that it does grade.
+
+        What it claimed and could not give back, since the database was gone at that moment, is not among `ids`: that
+        lapses, and is graded by whoever comes next.
+        """
+        mine = (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING) & ATTEMPT.c.id.in_(list(ids))
         with self.writing() as connection:
             connection.execute(sa.update(ATTEMPT).where(mine).values(lease=self.now(connection) + LEASE))
 
