@@ -1,0 +1,86 @@
+"""Attacks by one student who asks for much at once: the others are served as if they did not."""
+
+import asyncio
+import threading
+from types import SimpleNamespace
+
+import pytest
+from desks import NAME, Client, built, desk_in, handed_out, notebook, place
+
+from autograder.desk import bodies, pages, painter
+from autograder.desk.app import STREAMS, News, _events
+from autograder.desk.painter import Painter
+from autograder.desk.visitors import Refused
+
+
+@pytest.fixture
+def desk(place):
+    with desk_in(place) as opened:
+        yield opened
+
+
+def test_one_who_sends_many_files_slowly_leaves_room_for_others(desk, handed_out):
+    with bodies.Body(None, "student:ada"), bodies.Body(None, "student:ada"):
+        for answer in (Client(desk).hand_in(notebook(handed_out)), Client(desk).form(notebook(handed_out))):
+            assert answer.status_code == 429 and answer.headers["retry-after"]
+        assert Client(desk, "bela").hand_in(notebook(handed_out)).status_code == 201
+    assert Client(desk).hand_in(notebook(handed_out)).status_code == 201
+    assert not bodies.Room.of
+    with pytest.raises(Refused), bodies.Body(None, "a"), bodies.Body(None, "a"), bodies.Body(None, "a"):
+        pass
+    assert not bodies.Room.of
+
+
+def test_one_who_opens_many_pages_that_take_long_leaves_threads_for_others(desk, handed_out, monkeypatch):
+    ada, bela = Client(desk), Client(desk, "bela")
+    id = ada.hand_in(notebook(handed_out)).json()["receipt"]["attempt"]
+    over = threading.Event()
+    make = pages.attempt
+
+    def slow(*about):
+        assert over.wait(60)
+        return make(*about)
+
+    monkeypatch.setattr(pages, "attempt", slow)
+
+    async def flood():
+        asked = [asyncio.create_task(ada.client.get(f"/attempts/{id}")) for _ in range(60)]
+        await asyncio.sleep(0.5)
+        try:
+            home = await asyncio.wait_for(ada.client.get("/", headers={"who": "bela"}), 20)
+        finally:
+            over.set()
+        return home, await asyncio.gather(*asked)
+
+    home, answers = ada.loop.run_until_complete(flood())
+    assert home.status_code == 200
+    assert sorted({answer.status_code for answer in answers}) == [200, 429]
+    assert bela.get(f"/assignments/{NAME}").status_code == 200
+
+
+def test_a_page_does_not_wait_for_another_ones_for_long(monkeypatch):
+    monkeypatch.setattr(painter, "WAITS", 0.05)
+    made = Painter()
+    verdict = SimpleNamespace(to_json=lambda: "{}", to_dict=dict)
+    attempt = SimpleNamespace(id="1", assignment=NAME, name="", arrived=None)
+    with made.alone:
+        assert made.page(attempt, verdict, None, b"", "") == ""
+    jobs = []
+    monkeypatch.setattr(made, "_asked", jobs.append)
+    assert made.page(attempt, verdict, None, b"", "") == made.page(attempt, verdict, None, b"", "") == ""
+    assert len(jobs) == 3, "what cannot be shown is not tried at each request"
+
+
+def test_streams_that_are_begun_at_once_are_no_more_than_others(desk, handed_out):
+    id = Client(desk).hand_in(notebook(handed_out)).json()["receipt"]["attempt"]
+    attempt, news = desk.record.attempt(id), News()
+
+    async def begin():
+        streams = [_events(desk, news, attempt, set(), "student:ada") for _ in range(3 * STREAMS)]
+        begun = [await anext(stream, None) for stream in streams]
+        for stream in streams:
+            await stream.aclose()
+        return begun
+
+    assert sum(one is not None for one in asyncio.run(begin())) == STREAMS
+    assert not news.streams
