@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .app import Desk
 
 EVERYTHING = Bucket("all", 60, 20.0)  # hand-ins of one person, whatever is told of them
+LARGE = Bucket("large", 500, 300.0, 2**20)  # what they fill of the disk: 500 MB, then 288 MB a day
 EMPTY = "The file is empty: save the notebook, then hand it in again."
 
 
@@ -80,7 +81,7 @@ def rules_for(visitor: Visitor, assignment: str, exercise: str | None, settings:
     if visitor.role == INSTRUCTOR or visitor.door == "me":
         return Rules(ALL)
     bucket = Bucket(assignment, settings.at_once, settings.every * 60.0)
-    return Rules(settings.tell, bucket, settings.limit, (EVERYTHING,), or_nothing=exercise is not None)
+    return Rules(settings.tell, bucket, settings.limit, (EVERYTHING, LARGE), or_nothing=exercise is not None)
 
 
 def require_notebook(assignment: course.Assignment, data: bytes) -> None:

@@ -69,11 +69,19 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Bucket:
-    """How often: at once up to `most`, then one every `every` seconds. The bucket is the owner's, by its `name`."""
+    """How often: at once up to `most`, then one every `every` seconds. The bucket is the owner's, by its `name`.
+
+    With `size`, it holds so many times that many bytes on disk; what needs less takes nothing.
+    """
 
     name: str
     most: int
     every: float
+    size: int = 0
+
+    def taken(self, size: int) -> int:
+        """How many a hand-in takes that needs so many bytes."""
+        return size // self.size if self.size else 1
 
 
 @dataclass(frozen=True)
@@ -217,7 +225,7 @@ class Record:
             self._alone_with(connection, owner)
             now = self.now(connection)
             for bucket in rules.required:
-                if (again := _take(connection, owner, bucket, now)) is not None:
+                if (again := _take(connection, owner, bucket, now, bucket.taken(len(packed)))) is not None:
                     raise TooMany(FLOOD, again)
             level, withheld = self._may_be_told(connection, owner, assignment, exercise, exercises, rules, now)
             mine = (ATTEMPT.c.owner == owner) & (ATTEMPT.c.assignment == assignment)
@@ -501,11 +509,13 @@ def alembic_error() -> type[Exception]:
     return CommandError
 
 
-def _take(connection: Connection, owner: str, bucket: Bucket, now: float) -> float | None:
-    """Take one from an owner's bucket; returns None, or in how many seconds there is one again."""
+def _take(connection: Connection, owner: str, bucket: Bucket, now: float, many: int = 1) -> float | None:
+    """Take so many from an owner's bucket; returns None, or in how many seconds there are as many again."""
+    if not many:
+        return None
     where = (BUCKET.c.owner == owner) & (BUCKET.c.name == bucket.name)
     full = connection.execute(select(BUCKET.c.full).where(where)).scalar()
-    then = max(full or 0.0, now) + bucket.every
+    then = max(full or 0.0, now) + many * bucket.every
     if (over := then - now - bucket.most * bucket.every) > 1e-6:
         return over
     if full is None:

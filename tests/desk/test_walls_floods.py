@@ -1,6 +1,8 @@
 """Attacks by one student who asks for much at once: the others are served as if they did not."""
 
 import asyncio
+import contextlib
+import os
 import threading
 from types import SimpleNamespace
 
@@ -10,7 +12,8 @@ from desks import NAME, Client, built, desk_in, handed_out, notebook, place
 from autograder.desk import bodies, pages, painter
 from autograder.desk.app import STREAMS, News, _events
 from autograder.desk.painter import Painter
-from autograder.desk.visitors import Refused
+from autograder.desk.record import FLOOD, Bucket, Record, Rules, TooMany
+from autograder.desk.visitors import STUDENT, Refused, Visitor
 
 
 @pytest.fixture
@@ -84,3 +87,21 @@ def test_streams_that_are_begun_at_once_are_no_more_than_others(desk, handed_out
 
     assert sum(one is not None for one in asyncio.run(begin())) == STREAMS
     assert not news.streams
+
+
+def test_one_cannot_fill_the_disk(tmp_path):
+    record = Record(f"sqlite:///{tmp_path}/desk.db")
+    rules = Rules("names", required=(Bucket("all", 60, 0.0), Bucket("large", 3, 600.0, 10_000)))
+    ada, bela = (Visitor("links", name, name, name, STUDENT) for name in ("ada", "bela"))
+
+    def fills(who, many=1):
+        return record.hand_in(who, "02", None, os.urandom(many * 10_500), rules)
+
+    with contextlib.closing(record):
+        fills(ada, 2), fills(ada)
+        with pytest.raises(TooMany) as over:
+            fills(ada)
+        assert over.value.what == FLOOD and 500 < over.value.again <= 600
+        record.hand_in(ada, "02", None, b"x" * 100_000, rules)  # needs next to nothing
+        fills(bela)
+        assert len(record.attempts("student:ada")) == 3
