@@ -1,10 +1,13 @@
 """Attacks by who connects, and then says or reads nothing, or almost nothing."""
 
 import asyncio
+import os
 import socket
 import threading
 import time
+from types import SimpleNamespace
 
+import httpx
 import pytest
 import uvicorn
 from starlette.applications import Starlette
@@ -12,9 +15,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from autograder.desk import server
+from autograder import cli
+from autograder.desk import released, server
 from autograder.desk.doors import pages
 from autograder.desk.visitors import Refused
+from autograder.errors import UsageError
+from autograder.nbgrader.runs import NbgraderCourse
+from autograder.verdict import UNSAFE
 
 PATIENCE = 10.0
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n"
@@ -112,3 +119,28 @@ def test_a_form_that_does_not_arrive(monkeypatch):
     with pytest.raises(Refused, match="did not arrive") as refused:
         asyncio.run(pages.form(Request({"type": "http", "method": "POST", "headers": [kind]}, never)))
     assert refused.value.status == 408
+
+
+def test_who_asks_for_the_client_again_and_again_makes_the_desk_do_nothing(tmp_path, monkeypatch):
+    """Each course that was opened made PATH longer, until no worker could be started."""
+    (tmp_path / "nbgrader_config.py").write_text('c = get_config()\nc.Desk.address = "https://desk.example/x"\n')
+    runs = NbgraderCourse(tmp_path)
+    path = os.environ["PATH"]
+    NbgraderCourse(tmp_path)
+    assert os.environ["PATH"] == path
+    app = Starlette(routes=released.routes(runs.config))
+    monkeypatch.setattr(NbgraderCourse, "__init__", None)
+    monkeypatch.setattr(released.desk_cell, "CLIENT", None)
+
+    async def ask():
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk.test") as client:
+            return await client.get("/hand_in.py")
+
+    assert 'ADDRESS = "https://desk.example/x"' in asyncio.run(ask()).text
+
+
+def test_a_desk_for_others_does_not_run_without_a_sandbox():
+    """What is handed in could read the desk's records, and sign itself an instructor's session with their secret."""
+    options = SimpleNamespace(export=None, sandbox=UNSAFE, me=False, scheduler=None, jobs=1)
+    with pytest.raises(UsageError, match="without a sandbox"):
+        cli.desk(options)
