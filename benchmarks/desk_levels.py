@@ -27,8 +27,13 @@ CHOICES = {  # what stands there, and what a wrong choice puts in its place
 }
 NAMED = {  # the choice that a mistake's name points at
     "no-scale": "scale",
+    "place-scale": "scale",
     "mask-inverted": "mask",
-    "softmax-wrong-axis": "softmax",
+    "place-mask": "mask",
+    "softmax-over-queries": "softmax",
+    "place-softmax": "softmax",
+    "lowest-number-in-empty-rows": "clear",
+    "nan-in-empty-rows": "clear",
 }
 ROUNDS = 20  # orders in which a script tries, for each start
 
@@ -93,8 +98,7 @@ def follow(outcomes, start, chance):
     now, read = start, 1
     while not outcomes[now].full:
         names = [name["id"] for name in telling.told(outcomes[now], "names")["names"]]
-        known = [choice for name in names for part, choice in NAMED.items() if name.startswith(part)]
-        known = [choice for choice in known if choice in now]
+        known = [NAMED[name] for name in names if NAMED.get(name) in now]
         if not known:
             rest = climb(outcomes, now, by_points, chance)
             return None if rest is None else read + rest - 1

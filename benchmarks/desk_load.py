@@ -34,7 +34,8 @@ class Student(HttpUser):
         begun = time.time()
         answer = self.client.post(PATH, data=data, headers=headers, params=about, name="receipt")
         received, first, events = time.time() - begun, None, answer.json()["events"]
-        with self.client.get(events, headers=headers, stream=True, name="events", timeout=3600) as stream:
+        how = {"stream": True, "timeout": 3600, "catch_response": True}
+        with self.client.get(events, headers=headers, name="events", **how) as stream:
             for line in stream.iter_lines():
                 if line.startswith(b"event: exercise") and first is None:
                     first = time.time() - begun
