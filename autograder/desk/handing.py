@@ -11,7 +11,7 @@ from ..errors import Unreadable
 from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..submission import read
-from .record import FLOOD, Attempt, Bucket, Rules, TooMany
+from .record import FLOOD, ROOM, Attempt, Bucket, Rules, TooMany
 from .settings import ALL, ROSTER, Settings
 from .visitors import INSTRUCTOR, Refused, Visitor
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .app import Desk
 
 EVERYTHING = Bucket("all", 60, 20.0)  # hand-ins of one person, whatever is told of them
-LARGE = Bucket("large", 500, 300.0, 2**20)  # what they fill of the disk: 500 MB, then 288 MB a day
 EMPTY = "The file is empty: save the notebook, then hand it in again."
 
 
@@ -81,7 +80,7 @@ def rules_for(visitor: Visitor, assignment: str, exercise: str | None, settings:
     if visitor.role == INSTRUCTOR or visitor.door == "me":
         return Rules(ALL)
     bucket = Bucket(assignment, settings.at_once, settings.every * 60.0)
-    return Rules(settings.tell, bucket, settings.limit, (EVERYTHING, LARGE), or_nothing=exercise is not None)
+    return Rules(settings.tell, bucket, settings.limit, (EVERYTHING, ROOM), or_nothing=exercise is not None)
 
 
 def require_notebook(assignment: course.Assignment, data: bytes) -> None:

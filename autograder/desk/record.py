@@ -84,6 +84,10 @@ class Bucket:
         return size // self.size if self.size else 1
 
 
+# what the hand-ins of one person fill of the disk, with their outputs: 500 MB, then 288 MB a day
+ROOM = Bucket("large", 500, 300.0, 2**20)
+
+
 @dataclass(frozen=True)
 class Rules:
     """What applies to a hand-in as it arrives.
@@ -461,7 +465,10 @@ class Record:
             connection.execute(sa.update(ATTEMPT).where(mine).values(state=WAITING, worker=None, lease=None))
 
     def finish(self, id: str, worker: str, graded: Graded, told: Sequence[Mapping[str, Any]]) -> bool:
-        """Record what became of an attempt; returns False, and records nothing, if the desk no longer has it."""
+        """Record what became of an attempt; returns False, and records nothing, if the desk no longer has it.
+
+        The Graded, with all outputs, is kept as long as its owner has ROOM: whoever needs it later grades once more.
+        """
         from ..grading.store import as_data, course_version
 
         verdict = graded.verdict
@@ -482,9 +489,15 @@ class Record:
                     told=json.dumps(told),
                 )
             )
-            if done.rowcount:
+            if done.rowcount and self._has_room(connection, id, len(packed)):
                 connection.execute(sa.insert(RESULT).values(attempt=id, packed=packed))
             return bool(done.rowcount)
+
+    def _has_room(self, connection: Connection, id: str, size: int) -> bool:
+        """Take room for so many bytes of an attempt's owner; returns whether there was any."""
+        owner = connection.execute(select(ATTEMPT.c.owner).where(ATTEMPT.c.id == id)).scalar_one()
+        self._alone_with(connection, owner)
+        return _take(connection, owner, ROOM, self.now(connection), ROOM.taken(size)) is None
 
     def seeds(self, assignment: str) -> list[int]:
         """The seeds of all inputs on which attempts on an assignment are graded."""

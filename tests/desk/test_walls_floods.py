@@ -10,10 +10,12 @@ import pytest
 from desks import NAME, Client, built, desk_in, handed_out, notebook, place
 
 from autograder.desk import bodies, pages, painter
+from autograder.desk import record as records
 from autograder.desk.app import STREAMS, News, _events
 from autograder.desk.painter import Painter
 from autograder.desk.record import FLOOD, Bucket, Record, Rules, TooMany
 from autograder.desk.visitors import STUDENT, Refused, Visitor
+from autograder.verdict import Graded, Outcome, Verdict
 
 
 @pytest.fixture
@@ -105,3 +107,18 @@ def test_one_cannot_fill_the_disk(tmp_path):
         record.hand_in(ada, "02", None, b"x" * 100_000, rules)  # needs next to nothing
         fills(bela)
         assert len(record.attempts("student:ada")) == 3
+
+
+def test_one_cannot_fill_the_disk_with_outputs(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "ROOM", Bucket("large", 2, 600.0, 10_000))
+    record = Record(f"sqlite:///{tmp_path}/desk.db")
+    ada = Visitor("links", "ada", "ada", "Ada", STUDENT)
+    with contextlib.closing(record):
+        for number in range(4):
+            attempt = record.hand_in(ada, "02", None, b"%d" % number, Rules("names"))
+            assert record.claim("desk").id == attempt.id
+            verdict = Verdict("", [Outcome("attention", 1.0, 2.0, "graded")], attempt.seed, "02")
+            large = {0: [{"output_type": "stream", "name": "stdout", "text": os.urandom(12_000).hex()}]}
+            assert record.finish(attempt.id, "desk", Graded(verdict, [], large if number < 3 else {}), [])
+            assert record.verdict(attempt.id) == verdict, "the verdict is always kept"
+            assert (record.graded(attempt.id) is None) == (number == 2), "what is small, too"

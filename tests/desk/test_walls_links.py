@@ -117,7 +117,11 @@ def made_key(browser):
     return KEY.search(browser.post("/key", {"token": TOKEN.search(browser.get("/key").text)[1]}).text)[1]
 
 
-@pytest.mark.parametrize("withdraw", [links.revoke, lambda keys, people, ids: links.for_students(keys, people, "/", ids)])
+def renew(keys, people, students):
+    links.for_students(keys, people, "/", students)
+
+
+@pytest.mark.parametrize("withdraw", [links.revoke, renew])
 def test_a_key_that_a_thief_of_the_link_has_made_ends_with_the_link(place, withdraw):
     thief = place.browser(authorization=f"Bearer {made_key(opened(place, link(place)))}")
     assert thief.get("/who").json()["student"] == "ada"

@@ -139,7 +139,8 @@ def for_instructor(keys: Keys, url: str, name: str = "Instructor", lasts: float 
 def for_students(keys: Keys, people: People, url: str, wanted: Iterable[str] = (), lasts: float = LASTS) -> str:
     """A CSV table of new links, for a mail merge: of `wanted` students, or of all who have none that is good.
 
-    The links that a wanted student had before end, with the keys made by them. Raises UsageError for ids that nobody has.
+    The links that a wanted student had before end, with the keys made by them. Raises UsageError for ids that nobody
+    has.
     """
     table = line(COLUMNS)
     wanted = _known(people, wanted)
