@@ -612,6 +612,11 @@ def desk(options):
         with _needs_desk():
             from .desk import command
         return command.export(options)
+    if options.sandbox == UNSAFE and not options.me:
+        raise UsageError(
+            "A desk runs what anybody hands in: without a sandbox, that can read its records and everybody's keys."
+            " Leave --unsafe out; --sandbox process needs no bubblewrap."
+        )
     if options.sandbox == UNSAFE or not options.scheduler:
         refuse_without_sandbox(options)
     require_jobs(options)

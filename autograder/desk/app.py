@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ LOOK = 1.0  # seconds between two looks at an attempt that another desk may be g
 STREAM = 900.0  # seconds after which an attempt's events end; a browser asks again
 READERS = 4  # notebooks that are read at the same time: each may take ten times its size
 STREAMS = 4  # at a time, for one person
+SHOWN = 8  # attempts' pages that are made or waited for at a time: the others go on serving
+SHOWN_TO_ONE = 2  # of them, for one person
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
     " form-action 'self'; base-uri 'none'"
@@ -111,6 +114,8 @@ def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> Starlette:
     app.state.desk = desk
     app.state.news = News()
     app.state.readers = CapacityLimiter(READERS)
+    app.state.shown = CapacityLimiter(SHOWN)
+    app.state.showing = Counter()
     return app
 
 
@@ -175,7 +180,7 @@ async def api_hand_in(request: Request) -> Response:
     """Take a notebook, as the body of the request; answers with the receipt."""
     visitor = await visitor_of(request)
     check_post(request)
-    with bodies.Body(request) as body:
+    with bodies.Body(request, owner_of(visitor)) as body:
         data = await body.notebook()
         attempt = await _receive(request, visitor, request.query_params.get("exercise"), data)
     return JSONResponse(answers.received(desk_of(request), attempt), 201)
@@ -226,6 +231,8 @@ async def _events(desk: Desk, news: News, attempt: Attempt, seen: set[str], owne
     """The events; an event's id lists the exercises that were told until then."""
     loop = asyncio.get_running_loop()
     until = loop.time() + STREAM
+    if news.streams.get(owner, 0) >= STREAMS:
+        return  # others were begun between the look at the number and now
     news.streams[owner] = news.streams.get(owner, 0) + 1
     try:
         yield "retry: 1000\n\n"
@@ -312,7 +319,7 @@ async def assignment_page(request: Request) -> Response:
 async def hand_in_by_form(request: Request) -> Response:
     """Take a notebook from the form of a page; leads to the attempt's page."""
     visitor = await visitor_of(request)
-    with bodies.Body(request) as body:
+    with bodies.Body(request, owner_of(visitor)) as body:
         data, token = await body.form(FORM_TOKEN)
         check_post(request, token)
         attempt = await _receive(request, visitor, None, data)
@@ -323,7 +330,16 @@ async def attempt_page(request: Request) -> Response:
     """An attempt: its receipt, what changed, and the page that `autograder report` makes, as far as it may be told."""
     visitor = await visitor_of(request)
     attempt = await attempt_of(request, visitor)
-    return await _page(request, pages.attempt, visitor, attempt)
+    owner, showing = owner_of(visitor), request.app.state.showing
+    if showing[owner] >= SHOWN_TO_ONE:
+        raise Refused(f"{SHOWN_TO_ONE} attempts are being shown to you already: open this one in a moment.", 429, 5.0)
+    showing[owner] += 1
+    try:
+        return await _page(request, pages.attempt, visitor, attempt, limiter=request.app.state.shown)
+    finally:
+        showing[owner] -= 1
+        if not showing[owner]:
+            del showing[owner]
 
 
 async def attempt_notebook(request: Request) -> Response:
@@ -335,10 +351,12 @@ async def attempt_notebook(request: Request) -> Response:
     return Response(data, media_type="application/x-ipynb+json", headers={"Content-Disposition": name})
 
 
-async def _page(request: Request, make: Callable[..., pages.Page], *about: Any) -> Response:
+async def _page(
+    request: Request, make: Callable[..., pages.Page], *about: Any, limiter: CapacityLimiter | None = None
+) -> Response:
     desk = desk_of(request)
     token = desk.guard.token(request) if desk.guard else ""
-    made = await run_in_threadpool(make, desk, token, *about)
+    made = await to_thread.run_sync(make, desk, token, *about, limiter=limiter)
     headers = {"Content-Security-Policy": made.policy} if made.policy else {}
     return Response(made.text, media_type="text/html; charset=utf-8", headers=headers)
 

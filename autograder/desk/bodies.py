@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator
 
 from python_multipart.exceptions import FormParserError
@@ -15,29 +16,41 @@ from .visitors import Refused
 
 SECONDS = 60.0  # for a whole body
 MOST_AT_ONCE = 12 * MAX_FILE  # bytes of all bodies that are being received
+MOST_OF_ONE = 2  # bodies of one person
 FORM = 64 * 2**10  # bytes that a form needs beside its file
 TOO_LARGE = f"The file has more than the {MAX_FILE // 2**20} MB allowed: clear its outputs and hand it in again."
 NOTEBOOKS = ("application/x-ipynb+json", "application/json", "application/octet-stream")
 
 
 class Room:
-    """What all bodies that are being received and read may have in memory, in the thread of the loop."""
+    """What all bodies that are being received and read have in memory, and how many are whose, in the loop's thread."""
 
     held = 0
+    of: Counter[str] = Counter()
 
 
 class Body:
-    """The body of one request. Use it in a `with`, as long as what it has read is in memory."""
+    """The body of one request of an `owner`'s. Use it in a `with`, as long as what it has read is in memory.
 
-    def __init__(self, request: Request) -> None:
+    The `with` raises Refused if its owner sends several already: nobody's may fill the room for all.
+    """
+
+    def __init__(self, request: Request, owner: str) -> None:
         self.request = request
+        self.owner = owner
         self.size = 0
 
     def __enter__(self) -> Body:
+        if Room.of[self.owner] >= MOST_OF_ONE:
+            raise Refused(f"You hand in {MOST_OF_ONE} files already: wait until they have arrived.", 429, 5.0)
+        Room.of[self.owner] += 1
         return self
 
     def __exit__(self, *exc: object) -> None:
         Room.held -= self.size
+        Room.of[self.owner] -= 1
+        if not Room.of[self.owner]:
+            del Room.of[self.owner]
 
     async def notebook(self) -> bytes:
         """The notebook that is the body. Raises Refused."""

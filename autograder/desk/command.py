@@ -65,7 +65,7 @@ def run(options: Any, device: str) -> int:
                 where += f"\nAs a student: {demo.student_link(found, where.split('/links/')[0])}"
                 stack.enter_context(demo.class_hands_in(desk))
         server.serve(
-            make_app(desk, [*instructor.routes(), *released.routes()]),
+            make_app(desk, [*instructor.routes(), *released.routes(runs.config)]),
             listener,
             functools.partial(print, f"The desk is open: {where}", flush=True),
         )

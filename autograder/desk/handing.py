@@ -11,7 +11,7 @@ from ..errors import Unreadable
 from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..submission import read
-from .record import FLOOD, Attempt, Bucket, Rules, TooMany
+from .record import FLOOD, ROOM, Attempt, Bucket, Rules, TooMany
 from .settings import ALL, ROSTER, Settings
 from .visitors import INSTRUCTOR, Refused, Visitor
 
@@ -80,7 +80,7 @@ def rules_for(visitor: Visitor, assignment: str, exercise: str | None, settings:
     if visitor.role == INSTRUCTOR or visitor.door == "me":
         return Rules(ALL)
     bucket = Bucket(assignment, settings.at_once, settings.every * 60.0)
-    return Rules(settings.tell, bucket, settings.limit, (EVERYTHING,), or_nothing=exercise is not None)
+    return Rules(settings.tell, bucket, settings.limit, (EVERYTHING, ROOM), or_nothing=exercise is not None)
 
 
 def require_notebook(assignment: course.Assignment, data: bytes) -> None:

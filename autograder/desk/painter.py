@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from multiprocessing import connection, get_context
 from typing import Any
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 
 from .. import course
 from ..batch.processes import without_interrupts
@@ -22,6 +22,8 @@ from ..verdict import Graded, Verdict
 from .record import Attempt
 
 SECONDS = 10.0  # for a page; most take a tenth of one
+FAILED = 600.0  # for which a page is not tried again that could not be made
+WAITS = 10.0  # for those before it; then an attempt is shown without its report
 STARTS = 60.0  # for the process to get ready
 KEPT = 16 * 2**20  # characters of pages that are kept
 
@@ -32,6 +34,7 @@ class Painter:
     def __init__(self) -> None:
         self.alone = threading.Lock()
         self.kept: LRUCache[Any, str] = LRUCache(KEPT, getsizeof=len)
+        self.failed: TTLCache[Any, bool] = TTLCache(1000, FAILED)
         self.process: Any = None
         self.connection: Any = None
 
@@ -42,21 +45,29 @@ class Painter:
     def page(self, attempt: Attempt, verdict: Verdict, graded: Graded | None, data: bytes, above: str) -> str:
         """The page with what `verdict` has, which is what may be told; plainly, if it takes too long otherwise.
 
-        `above` is HTML that comes before all else. Returns "" if no page can be made.
+        `above` is HTML that comes before all else. Returns "" if no page can be made, or not
+        soon, because others are before it.
         """
         key = attempt.id, verdict.to_json(), above
-        with self.alone:
+        if not self.alone.acquire(timeout=WAITS):
+            return ""
+        try:
+            if key in self.failed:
+                return ""
             if key not in self.kept:
                 about = attempt.assignment, attempt.name, attempt.arrived, verdict.to_dict(), data, above
                 whole = as_data(graded) if graded else None
                 made = self._asked((*about, whole, False)) or self._asked((*about, whole, True))
                 made = made or self._asked((*about, None, True))
                 if made is None:
+                    self.failed[key] = True
                     return ""
                 with contextlib.suppress(ValueError):  # larger than all that is kept
                     self.kept[key] = made
                 return made
             return self.kept[key]
+        finally:
+            self.alone.release()
 
     def _asked(self, job: tuple[Any, ...]) -> str | None:
         """What the process makes of a job; None if it takes too long or dies of it."""

@@ -118,7 +118,7 @@ class Queue:
         """Renew the leases of this desk."""
         while not self._waited(LEASE / 4):
             try:
-                self.record.renew(self.name)
+                self.record.renew(self.name, list(self.early))
             except SQLAlchemyError as problem:
                 log.warning("the records cannot be reached (%s)", first_line(problem))
 
@@ -172,7 +172,8 @@ class Queue:
                 coming.held.discard(task.key)
         finally:
             for id in coming.held:
-                self.early.pop(id, None)
+                self.early.pop(id, None)  # all of them first: what cannot be given back must lapse
+            for id in coming.held:
                 self.record.unclaim(id, self.name)
         if coming.unfit:
             self._pass_gate(coming.unfit, engine)
@@ -192,8 +193,9 @@ class Queue:
 
     def _hear(self, task: Task, outcome: Outcome) -> None:
         """Take the outcome of one exercise while the others are still being graded."""
-        self.early.setdefault(task.key, {})[outcome.exercise] = outcome.credited(self.grading.credit)
-        self.heard(task.key)
+        if (known := self.early.get(task.key)) is not None:
+            known[outcome.exercise] = outcome.credited(self.grading.credit)
+            self.heard(task.key)
 
     def _pass_gate(self, name: str, engine: Engine) -> None:
         """Find out whether an assignment can be graded (grading/gate.py)."""

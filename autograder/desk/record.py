@@ -69,11 +69,23 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Bucket:
-    """How often: at once up to `most`, then one every `every` seconds. The bucket is the owner's, by its `name`."""
+    """How often: at once up to `most`, then one every `every` seconds. The bucket is the owner's, by its `name`.
+
+    With `size`, it holds so many times that many bytes on disk; what needs less takes nothing.
+    """
 
     name: str
     most: int
     every: float
+    size: int = 0
+
+    def taken(self, size: int) -> int:
+        """How many a hand-in takes that needs so many bytes."""
+        return size // self.size if self.size else 1
+
+
+# what the hand-ins of one person fill of the disk, with their outputs: 500 MB, then 288 MB a day
+ROOM = Bucket("large", 500, 300.0, 2**20)
 
 
 @dataclass(frozen=True)
@@ -217,7 +229,7 @@ class Record:
             self._alone_with(connection, owner)
             now = self.now(connection)
             for bucket in rules.required:
-                if (again := _take(connection, owner, bucket, now)) is not None:
+                if (again := _take(connection, owner, bucket, now, bucket.taken(len(packed)))) is not None:
                     raise TooMany(FLOOD, again)
             level, withheld = self._may_be_told(connection, owner, assignment, exercise, exercises, rules, now)
             mine = (ATTEMPT.c.owner == owner) & (ATTEMPT.c.assignment == assignment)
@@ -430,9 +442,13 @@ class Record:
             row = connection.execute(_attempts().where(ATTEMPT.c.id == id)).one()
         return _attempt(row)
 
-    def renew(self, worker: str) -> None:
-        """Say that a desk is still there, so that it keeps the attempts that it grades."""
-        mine = (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
+    def renew(self, worker: str, ids: Collection[str]) -> None:
+        """Say that a desk is still there, so that it keeps those of its attempts that it does grade.
+
+        What it claimed and could not give back, since the database was gone at that moment, is not among `ids`: that
+        lapses, and is graded by whoever comes next.
+        """
+        mine = (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING) & ATTEMPT.c.id.in_(list(ids))
         with self.writing() as connection:
             connection.execute(sa.update(ATTEMPT).where(mine).values(lease=self.now(connection) + LEASE))
 
@@ -449,7 +465,10 @@ class Record:
             connection.execute(sa.update(ATTEMPT).where(mine).values(state=WAITING, worker=None, lease=None))
 
     def finish(self, id: str, worker: str, graded: Graded, told: Sequence[Mapping[str, Any]]) -> bool:
-        """Record what became of an attempt; returns False, and records nothing, if the desk no longer has it."""
+        """Record what became of an attempt; returns False, and records nothing, if the desk no longer has it.
+
+        The Graded, with all outputs, is kept as long as its owner has ROOM: whoever needs it later grades once more.
+        """
         from ..grading.store import as_data, course_version
 
         verdict = graded.verdict
@@ -470,9 +489,15 @@ class Record:
                     told=json.dumps(told),
                 )
             )
-            if done.rowcount:
+            if done.rowcount and self._has_room(connection, id, len(packed)):
                 connection.execute(sa.insert(RESULT).values(attempt=id, packed=packed))
             return bool(done.rowcount)
+
+    def _has_room(self, connection: Connection, id: str, size: int) -> bool:
+        """Take room for so many bytes of an attempt's owner; returns whether there was any."""
+        owner = connection.execute(select(ATTEMPT.c.owner).where(ATTEMPT.c.id == id)).scalar_one()
+        self._alone_with(connection, owner)
+        return _take(connection, owner, ROOM, self.now(connection), ROOM.taken(size)) is None
 
     def seeds(self, assignment: str) -> list[int]:
         """The seeds of all inputs on which attempts on an assignment are graded."""
@@ -497,11 +522,13 @@ def alembic_error() -> type[Exception]:
     return CommandError
 
 
-def _take(connection: Connection, owner: str, bucket: Bucket, now: float) -> float | None:
-    """Take one from an owner's bucket; returns None, or in how many seconds there is one again."""
+def _take(connection: Connection, owner: str, bucket: Bucket, now: float, many: int = 1) -> float | None:
+    """Take so many from an owner's bucket; returns None, or in how many seconds there are as many again."""
+    if not many:
+        return None
     where = (BUCKET.c.owner == owner) & (BUCKET.c.name == bucket.name)
     full = connection.execute(select(BUCKET.c.full).where(where)).scalar()
-    then = max(full or 0.0, now) + bucket.every
+    then = max(full or 0.0, now) + many * bucket.every
     if (over := then - now - bucket.most * bucket.every) > 1e-6:
         return over
     if full is None:

@@ -19,25 +19,36 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
 CONNECTIONS = 1000  # at a time; more get a 503
-SAYING = 15.0  # seconds for the headers of a request
+SAYING = 15.0  # seconds for the headers of a request, and for a reader of an answer to go on
 HEADERS = 64 * 2**10  # bytes of them
 KEPT = 10.0  # seconds for which a connection without a request is kept
 ENDING = 5  # seconds for open requests, when the desk ends
 
 
 class Protocol(H11Protocol):
-    """uvicorn's protocol, which closes a connection whose headers do not come; uvicorn itself would wait for ever."""
+    """uvicorn's protocol, which closes a connection on which nothing goes on; uvicorn itself would wait for ever.
+
+    That is one whose next request does not come, whole headers and all, or whose answer nobody reads.
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.opened = self.loop.call_later(SAYING, self._look)
+        self.seen: tuple[object, int] = (None, 0)
+        self.looking = self.loop.call_later(SAYING, self._look)
 
     def _look(self) -> None:
-        if self.cycle is None:
-            self.transport.close()
+        """Close the connection if it is as it was at the last look, and the desk is not at work on a request."""
+        unread = self.transport.get_write_buffer_size()
+        now = (self.cycle, unread)
+        is_idle = self.cycle is None or self.cycle.response_complete
+        if now == self.seen and (is_idle or unread):
+            self.transport.abort()
+            return
+        self.seen = now
+        self.looking = self.loop.call_later(SAYING, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.opened.cancel()
+        self.looking.cancel()
         super().connection_lost(exc)
 
 

@@ -212,8 +212,14 @@ class Sessions:
 
 
 def is_navigation(request: Request) -> bool:
-    """Whether a person's browser opens a page, or is one that does not say what it does."""
-    return request.headers.get("sec-fetch-mode", "navigate") == "navigate"
+    """Whether a person's browser opens a page, or is one that does not say what it does.
+
+    A service worker that another page of the host has registered fetches a page as if it was opened, but cannot say
+    that it is for a document; what the browser fetches ahead for it, it could read.
+    """
+    said = request.headers
+    is_for_worker = said.get("sec-fetch-dest") == "empty" or "service-worker-navigation-preload" in said
+    return said.get("sec-fetch-mode", "navigate") == "navigate" and not is_for_worker
 
 
 def _token_sent(request: Request) -> str:

@@ -37,7 +37,9 @@ class NbgraderCourse:
     def __init__(self, root: StrPath, **options: Any) -> None:
         self.root = os.path.realpath(root)
         # where a configuration has none of the patches, nbgrader runs `alembic` from the PATH to make a gradebook
-        os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
+        here, path = os.path.dirname(sys.executable), os.environ.get("PATH", "")
+        if path.split(os.pathsep)[0] != here:
+            os.environ["PATH"] = here + os.pathsep + path
         with self._in_root():
             self.config = _config_in(self.root)
         for name, value in options.items():

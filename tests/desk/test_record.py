@@ -221,7 +221,7 @@ def test_what_a_killed_desk_had_is_graded_by_another_and_recorded_once(record, m
     attempt = record.hand_in(ADA, "02", None, b"x", NAMES)
     assert record.claim("killed").id == attempt.id
     assert record.claim("other") is None, "not before its lease has ended"
-    record.renew("killed")
+    record.renew("killed", [attempt.id])
     time.sleep(0.25)
     assert record.claim("other").id == attempt.id
     assert record.finish(attempt.id, "killed", graded(attempt, 2.0), []) is False, "it was too late"

@@ -1,5 +1,6 @@
 """Attacks on personal links and keys: guesses, other people's logins, forms from elsewhere."""
 
+import re
 import secrets
 
 import pytest
@@ -8,7 +9,9 @@ from test_links import TOKEN, link, opened
 from test_links import place as place  # the fixture
 
 from autograder.desk.doors import links
-from autograder.desk.keys import LINK, hashed
+from autograder.desk.keys import LINK, PERSONAL, hashed
+
+KEY = re.compile(r"<code>(desk-[\w-]{43})</code>")
 
 
 @pytest.mark.parametrize(
@@ -107,3 +110,26 @@ def test_the_table_runs_nothing_in_a_spreadsheet(place):
     place.people.refresh()
     (row,) = links.for_students(place.keys, place.people, place.url, ["dora"]).splitlines()[1:]
     assert not any(cell.strip('"').startswith(("=", "+")) for cell in row.split(","))
+
+
+def made_key(browser):
+    """A personal key, made on the page of who is logged in."""
+    return KEY.search(browser.post("/key", {"token": TOKEN.search(browser.get("/key").text)[1]}).text)[1]
+
+
+def renew(keys, people, students):
+    links.for_students(keys, people, "/", students)
+
+
+@pytest.mark.parametrize("withdraw", [links.revoke, renew])
+def test_a_key_that_a_thief_of_the_link_has_made_ends_with_the_link(place, withdraw):
+    thief = place.browser(authorization=f"Bearer {made_key(opened(place, link(place)))}")
+    assert thief.get("/who").json()["student"] == "ada"
+    withdraw(place.keys, place.people, ["ada"])
+    assert thief.get("/who").status_code == 401
+
+
+def test_an_instructors_key_lasts_no_longer_than_their_link(place):
+    browser = opened(place, links.for_instructor(place.keys, place.url).removeprefix(place.sessions.origin))
+    held = place.keys.find(PERSONAL, made_key(browser))
+    assert held.visitor.role == "instructor" and held.ends - held.made <= links.DAY

@@ -18,7 +18,8 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from autograder.desk.doors import lti
+from autograder.desk.doors import lti, lti_services
+from autograder.desk.visitors import Refused
 
 MALLORYS = rsa.generate_private_key(65537, 2048)
 MANY = "deployment-2"
@@ -353,3 +354,17 @@ def test_keys_that_are_no_public_ones():
     secret = {"kty": "oct", "k": "AAAA", "kid": "key-1", "alg": "HS256"}
     found = lti.KeySets().get("https://platform.example/keys", "key-1", lambda address: {"keys": [None, 5, secret]})
     assert found == {"keys": []}
+
+
+def test_a_list_of_members_that_goes_on_elsewhere_gets_no_token_there(monkeypatch):
+    asked = []
+
+    def page(service, address):
+        asked.append(address)
+        return [], "https://evil.example/members?page=2"
+
+    monkeypatch.setattr(lti_services, "_connector", lambda *about: None)
+    monkeypatch.setattr(lti_services.NamesRolesProvisioningService, "get_members_page", page)
+    with pytest.raises(Refused):
+        lti_services.members(None, None, "https://lms.example/members")
+    assert asked == ["https://lms.example/members"]

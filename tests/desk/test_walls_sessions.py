@@ -194,3 +194,11 @@ def test_the_guard_raises():
     with pytest.raises(Refused, match="session has ended") as error:
         Sessions(SECRET).check(request, "x")
     assert error.value.status == 401
+
+
+@pytest.mark.parametrize("of_a_worker", [{"sec-fetch-dest": "empty"}, {"service-worker-navigation-preload": "true"}])
+def test_a_service_worker_of_the_host_reads_no_page(browser, token, of_a_worker):
+    """As the Fetch standard has it: the request that a worker passes on is a navigation's, and is for no document."""
+    assert browser.get("/who", headers={"sec-fetch-mode": "navigate"}).status_code == 200
+    answer = browser.get("/who", headers={"sec-fetch-mode": "navigate", **of_a_worker})
+    assert answer.status_code == 401 and token not in answer.text

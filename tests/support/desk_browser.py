@@ -63,7 +63,7 @@ class OpenDesk:
 
     @contextlib.contextmanager
     def served(self):
-        app = make_app(self.desk, [*instructor.routes(), *released.routes()])
+        app = make_app(self.desk, [*instructor.routes(), *released.routes(NbgraderCourse(self.place).config)])
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [self.listener]}, daemon=True)
         thread.start()

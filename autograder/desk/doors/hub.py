@@ -26,7 +26,6 @@ from tornado.httputil import url_concat
 from tornado.web import HTTPError
 
 from ...errors import CourseError
-from ...lms.roster import clean
 from ...verdict import printable
 from ..keys import PREFIX
 from ..sessions import Sessions, is_navigation
@@ -151,7 +150,7 @@ class HubDoor:
         if isinstance(self.settings.students, Mapping):
             return self.people.student(ID, str(self.settings.students.get(name, "")))
         found = self.people.student(self.settings.students, name)
-        return found or (clean(name) if self.people.everybody else "")
+        return found or self.people.newcomer(name)
 
     # --- the Hub's word -------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Route
 
 from ...errors import UsageError
 from ...nbgrader.exporting import line
-from ..keys import LINK, Held, Keys
+from ..keys import LINK, PERSONAL, Held, Keys
 from ..sessions import ELSEWHERE, Session, Sessions
 from ..visitors import FORM_TOKEN, INSTRUCTOR, STUDENT, Refused, Visitor
 from .pages import form, page
@@ -139,7 +139,8 @@ def for_instructor(keys: Keys, url: str, name: str = "Instructor", lasts: float 
 def for_students(keys: Keys, people: People, url: str, wanted: Iterable[str] = (), lasts: float = LASTS) -> str:
     """A CSV table of new links, for a mail merge: of `wanted` students, or of all who have none that is good.
 
-    The links that a wanted student had before end. Raises UsageError for ids that nobody has.
+    The links that a wanted student had before end, with the keys made by them. Raises UsageError for ids that nobody
+    has.
     """
     table = line(COLUMNS)
     wanted = _known(people, wanted)
@@ -147,6 +148,8 @@ def for_students(keys: Keys, people: People, url: str, wanted: Iterable[str] = (
         person = keys.record.person(of_student(student, people.name(student)))
         if not wanted and keys.valid(LINK, person):
             continue
+        if wanted:
+            keys.revoke(PERSONAL, person)
         link = _address(url, keys.renew(LINK, person, lasts))
         until = datetime.fromtimestamp(time.time() + lasts, UTC).date().isoformat()
         table += line((student, people.name(student), people.email(student), link, until))
@@ -154,11 +157,15 @@ def for_students(keys: Keys, people: People, url: str, wanted: Iterable[str] = (
 
 
 def revoke(keys: Keys, people: People, students: Iterable[str]) -> int:
-    """End the links of students, and the sessions that they opened; returns how many were good. Raises UsageError."""
+    """End the links of students; returns how many were good. Raises UsageError.
+
+    The sessions that they opened end, too, and the keys made in these: whoever had the link may have made one.
+    """
     ended = 0
     for student in students:
         person = keys.record.person(of_student(student, people.name(student)))
         ended += keys.revoke(LINK, person)
+        keys.revoke(PERSONAL, person)
     return ended
 
 

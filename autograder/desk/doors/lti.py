@@ -32,7 +32,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from ...lms.roster import clean
 from ...verdict import printable
 from ..record import Record
 from ..sessions import Sessions, is_navigation
@@ -229,7 +228,7 @@ class LtiDoor:
         noted = self.people.noted(NAME, subject)  # by the platform's own list of members, see lti_services
         if not found and noted is not None and noted.student:
             return noted.student
-        return clean(value) if self.people.everybody and not found else ""
+        return "" if found else self.people.newcomer(value)
 
 
 def subject_of(platform: Platform, sub: str) -> str:

@@ -147,6 +147,8 @@ def members(config: ToolConfDict, platform: Platform, address: str) -> list[Memb
             found += [member for one in page if (member := _member(one)) is not None]
             if not following:
                 return found
+            if urlsplit(following)[:2] != urlsplit(address)[:2]:
+                raise LtiException("the list goes on elsewhere, where the desk's token is not sent")
             address = following
     except Down as error:
         LOG.warning("LTI: %s", error)

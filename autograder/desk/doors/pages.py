@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -15,6 +16,7 @@ from ..visitors import Refused, Visitor
 
 LARGEST = 256 * 1024  # bytes of a form: a launch with all its claims has some 10 kB
 FIELDS = 64
+SECONDS = 15.0  # until it must be there: anybody may send one, and connections are few
 
 
 def page(
@@ -30,10 +32,14 @@ async def form(request: Request) -> dict[str, str]:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
         raise Refused("This should have been sent by a form.", 415)
     body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST:
-            raise Refused(f"This form has more than {LARGEST // 1024} kB.", 413)
+    try:
+        async with asyncio.timeout(SECONDS):
+            async for part in request.stream():
+                body += part
+                if len(body) > LARGEST:
+                    raise Refused(f"This form has more than {LARGEST // 1024} kB.", 413)
+    except TimeoutError:
+        raise Refused("This form did not arrive: send it again.", 408) from None
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=FIELDS)
     except ValueError:  # no UTF-8, or too many fields

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
 
+from ...lms.roster import clean
 from ...nbgrader.identity import address
 from ..tables import PERSON
 from ..visitors import INSTRUCTOR, Refused, Visitor
@@ -39,6 +40,15 @@ class People:
         self._refresh()
         found = self._by[by].get(_alike(by, value), set()) if value else set()
         return next(iter(found)) if len(found) == 1 else ""
+
+    def newcomer(self, value: str) -> str:
+        """The id for somebody who is not on the roster, where everybody is let in; "" if there is none.
+
+        It is none of the roster's, whatever `value` reads like: that would make them that student.
+        """
+        self._refresh()
+        made = clean(value) if self.everybody else ""
+        return "" if made in self.students else made
 
     def name(self, student: str) -> str:
         """The name of a student for display, or the id."""

@@ -12,12 +12,13 @@ from starlette.routing import BaseRoute, Route
 
 from ..keys import PERSONAL, PREFIX, Held, Keys
 from ..sessions import Sessions
-from ..visitors import FORM_TOKEN, Refused, Visitor
+from ..visitors import FORM_TOKEN, INSTRUCTOR, Refused, Visitor
 from .links import DAY, day
 from .pages import form, page
 from .people import People
 
 LASTS = 200 * DAY
+TEACHES = DAY  # an instructor's: it opens everybody's work, and outlives the group or course that made one of them
 BEARER = re.compile(r"(?:bearer|token) +(\S+)", re.IGNORECASE)
 
 
@@ -88,7 +89,8 @@ class KeyDoor:
         if "revoke" in sent:
             await run_in_threadpool(self.keys.revoke, PERSONAL, person)
             return RedirectResponse(f"{self.sessions.base}key", 303, self.sessions.headers)
-        key = await run_in_threadpool(self.keys.renew, PERSONAL, person, LASTS)
+        lasts = TEACHES if visitor.role == INSTRUCTOR else LASTS
+        key = await run_in_threadpool(self.keys.renew, PERSONAL, person, lasts)
         return self._page(request, visitor, await run_in_threadpool(self._newest, visitor), key)
 
     async def _leave(self, request: Request) -> Response:

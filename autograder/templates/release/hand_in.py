@@ -148,7 +148,7 @@ def _of_servers() -> list[str]:
             url, root = about["url"], about["root_dir"]
             if urllib.parse.urlsplit(url).hostname not in HERE:
                 url = f"http://127.0.0.1:{int(about['port'])}{about['base_url']}"
-            token = about.get("token") or os.environ.get("JUPYTERHUB_API_TOKEN", "")
+            token = about.get("token") or (os.environ.get("JUPYTERHUB_API_TOKEN", "") if _is_ours(about) else "")
             asked = urllib.request.Request(f"{url}api/sessions", headers={"Authorization": f"token {token}"})
             with _opener(proxies=False).open(asked, timeout=2) as answer:
                 sessions = json.loads(answer.read(LARGEST))
@@ -157,6 +157,19 @@ def _of_servers() -> list[str]:
         except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
             continue  # a server that has gone, or is another user's
     return found
+
+
+def _is_ours(about: dict) -> bool:
+    """Whether a server is this user's and still runs. The port of one that has ended may be somebody else's by now,
+    who must not get the Hub's token.
+    """
+    if os.name != "posix":
+        return False  # no Hub starts servers there
+    try:
+        os.kill(int(about["pid"]), 0)  # sends nothing
+    except (OSError, KeyError, TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def _kernel() -> str:
