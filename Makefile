@@ -95,7 +95,7 @@ kill-test: setup
 
 # 200 kills of the desk and of its workers, while hand-ins come
 desk-kills: setup
-	KILLS=200 $(BIN)/python -m pytest tests/desk/test_kills.py -s -k whatever_is_killed
+	KILLS=200 $(BIN)/python -m pytest tests/desk/test_desk_kills.py -s -k whatever_is_killed
 
 # the tests that have a gradebook with theirs in PostgreSQL, and ten rounds of two heads that fill one at the same time
 postgresql: setup

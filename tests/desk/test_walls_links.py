@@ -17,7 +17,7 @@ KEY = re.compile(r"<code>(desk-[\w-]{43})</code>")
 @pytest.mark.parametrize(
     "guess",
     [
-        secrets.token_urlsafe(32),
+        pytest.param(secrets.token_urlsafe(32), id="random"),
         "0",
         "ada",
         "student:ada",
