@@ -10,10 +10,9 @@ import hub
 import pytest
 import tiny
 from formgrader import until
+from hub import SCOPE, log_in
 from nbgrader.api import Gradebook
 
-SCOPE = "access:services!service=desk"
-PASSWORD = "secret-of-these-tests"
 READ = """
 const done = arguments[0];
 (async () => {
@@ -92,10 +91,7 @@ def test_tokens_that_may_not(running):
 
 def test_the_token_of_a_spawned_server(running):
     """The token is read where the server itself has it, as `hand_in()` does there."""
-    running.api("users/ada/server", "POST")
-    running.until(lambda: running.api("users/ada")["servers"].get("", {}).get("ready"))
-    pid = running.api("users/ada")["servers"][""]["state"]["pid"]
-    with open(f"/proc/{pid}/environ") as file:
+    with open(f"/proc/{running.spawn('ada')}/environ") as file:
         environment = dict(pair.split("=", 1) for pair in file.read().split("\0") if "=" in pair)
     status, said = me(running, environment["JUPYTERHUB_API_TOKEN"])
     assert (status, said["name"], said["role"]) == (200, "Ada Lovelace", "student"), said
@@ -108,17 +104,6 @@ def browser(running, tmp_path_factory):
 
     with contextlib.ExitStack() as stack:
         yield stack.enter_context(formgrader.browser(Server, tmp_path_factory.mktemp("browser")))
-
-
-def log_in(browser, running, user):
-    browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
-    browser.get(f"{running.url}/services/desk/")
-    browser.find_element("link text", "Log in with JupyterHub").click()
-    until(lambda: browser.find_elements("id", "username_input"))
-    browser.find_element("id", "username_input").send_keys(user)
-    browser.find_element("id", "password_input").send_keys(PASSWORD)
-    browser.find_element("id", "login_submit").click()
-    until(lambda: browser.current_url.startswith(f"{running.url}/services/desk/"))
 
 
 def test_a_browser_logs_in(running, browser):

@@ -12,12 +12,14 @@ import time
 import urllib.error
 import urllib.request
 
+import formgrader
 import pytest
 from conftest import ROOT
 
 PROXY = "configurable-http-proxy"
 CONFIG = ROOT / "docs" / "desk_hub_config.py"
-ADMIN = "token-of-these-tests"
+ADMIN, PASSWORD = "token-of-these-tests", "secret-of-these-tests"
+SCOPE = "access:services!service=desk"
 OURS = """
 with open({config!r}) as file:
     exec(file.read())
@@ -27,11 +29,11 @@ c.JupyterHub.load_roles += [
     {{"name": "tests", "services": ["tests"], "scopes": ["admin:users", "admin:servers", "tokens", "groups"]}}
 ]
 c.JupyterHub.authenticator_class = "dummy"
-c.DummyAuthenticator.password = "secret-of-these-tests"
+c.DummyAuthenticator.password = {password!r}
 c.Authenticator.allow_all = True
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = {home!r}
-c.Spawner.args = ["--allow-root"]
+c.Spawner.args = ["--allow-root", "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None"]
 c.Spawner.start_timeout = c.Spawner.http_timeout = 180
 c.JupyterHub.bind_url = {url!r}
 c.JupyterHub.public_url = {url!r}
@@ -50,15 +52,29 @@ def free_ports(number):
         return [one.getsockname()[1] for one in found]
 
 
-class Hub:
-    """A Hub on ports of this machine; `url` is its proxy's, `desk` the desk's own."""
+def url_of(port):
+    return f"http://127.0.0.1:{port}"
 
-    def __init__(self, course, scratch):
+
+class Hub:
+    """A Hub on four `ports` of this machine, or on free ones; `url` is its proxy's, `desk` the desk's own. Its users'
+    homes are `scratch`/home/NAME.
+    """
+
+    def __init__(self, course, scratch, ports=None):
         if shutil.which(PROXY) is None:
             pytest.skip(f"{PROXY} is not installed (npm install {PROXY}, and its node_modules/.bin in the PATH)")
-        proxy, hub, api, desk = free_ports(4)
-        self.url, self.desk = f"http://127.0.0.1:{proxy}", f"http://127.0.0.1:{desk}"
-        about = {"hub": hub, "api": api, "desk": desk, "url": self.url, "admin": ADMIN, "config": str(CONFIG)}
+        proxy, hub, api, desk = ports or free_ports(4)
+        self.url, self.desk = url_of(proxy), url_of(desk)
+        about = {
+            "hub": hub,
+            "api": api,
+            "desk": desk,
+            "url": self.url,
+            "admin": ADMIN,
+            "password": PASSWORD,
+            "config": str(CONFIG),
+        }
         text = OURS.format(**about, home=str(scratch / "home" / "{username}"))
         (scratch / "jupyterhub_config.py").write_text(text)
         self.log = scratch / "hub.log"
@@ -101,6 +117,12 @@ class Hub:
         assert status < 300, (status, text)
         return json.loads(text) if text else None
 
+    def spawn(self, user):
+        """Start a user's server, and wait until it answers; returns its process id."""
+        self.api(f"users/{user}/server", "POST")
+        self.until(lambda: self.api(f"users/{user}")["servers"].get("", {}).get("ready"))
+        return self.api(f"users/{user}")["servers"][""]["state"]["pid"]
+
     def token(self, user, scopes):
         """A token of a user with these scopes."""
         return self.api(f"users/{user}/tokens", "POST", {"scopes": scopes})["token"]
@@ -121,3 +143,15 @@ class Hub:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+def log_in(browser, running, user):
+    """Log in at the desk by the Hub, as somebody else than before."""
+    browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    browser.get(f"{running.url}/services/desk/")
+    browser.find_element("link text", "Log in with JupyterHub").click()
+    formgrader.until(lambda: browser.find_elements("id", "username_input"))
+    browser.find_element("id", "username_input").send_keys(user)
+    browser.find_element("id", "password_input").send_keys(PASSWORD)
+    browser.find_element("id", "login_submit").click()
+    formgrader.until(lambda: browser.current_url.startswith(f"{running.url}/services/desk/"))
