@@ -25,7 +25,7 @@ SCRIPTS = ("setup.sh", "run_autograder")
 # what `autograder check` and the sandbox import, with packages that notebooks may use
 PACKAGES = """torch numpy ipython matplotlib matplotlib-inline safetensors pyseccomp pytest tqdm cachetools einops
 jaxtyping""".split()
-LEFT_OUT = ("__pycache__", "demo", "containers", "nbgrader", "doctor")  # of the kit: nothing there imports them
+LEFT_OUT = ("__pycache__", "demo", "containers", "desk", "nbgrader", "doctor")  # of the kit: nothing there imports them
 MOST_FILES = 1_000  # of a submission, below which its notebook is looked for
 SHOWN, MOST_SHOWN = 100, 3  # characters of a notebook's name, and notebooks, in a sentence
 EXECUTABLE, PLAIN = 0o100755, 0o100644

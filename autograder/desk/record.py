@@ -8,6 +8,7 @@ import json
 import math
 import os
 import secrets
+import sqlite3
 import time
 import zlib
 from collections import Counter
@@ -586,5 +587,14 @@ def _make_private(file: str) -> None:
 
 def _prepare_sqlite(connection: Any, record: object) -> None:
     connection.isolation_level = None  # the transactions are SQLAlchemy's, see `_engine`
-    for setting in (f"busy_timeout={BUSY * 1000:.0f}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    for setting in (f"busy_timeout={BUSY * 1000:.0f}", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {setting}").close()
+    end = time.monotonic() + BUSY
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").close()
+            return
+        except sqlite3.OperationalError:  # another begins on this file: SQLite waits for no lock to change the mode
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)

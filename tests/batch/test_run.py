@@ -165,7 +165,7 @@ def test_what_is_too_much_to_be_copied_is_a_remark(tmp_path, submit, monkeypatch
     folder = submit("bela").parent
     assert list(batch.remarks(tmp_path, ASSIGNMENT, ["ada", "bela"])) == []
     for number in range(30):
-        (folder / f"{number}.txt").write_text("")
+        (folder / f"{number}.csv").write_text("")
     (said,) = batch.remarks(tmp_path, ASSIGNMENT, iter(["ada", "bela"]))
     assert said.startswith("bela: ") and "more than 20 files and folders, of which the first are copied" in said
 

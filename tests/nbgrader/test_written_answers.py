@@ -259,7 +259,9 @@ def test_pages_show_the_answers_and_never_say_that_there_is_none(place, kit):
         assert "no answer" in (place / "feedback" / student / NAME / f"{NAME}.html").read_text()
     shown = {part.split("</bdi>")[0]: part for part in waiting.split("<bdi>")[1:]}
     for student, part in shown.items():
-        words = {"chinese": "因为", "emoji": "🤷", "start": "Yes.", "quote": ""}.get(student, "nearest")
+        words = {"chinese": "因为", "chinese-comment": "因为", "emoji": "🤷", "start": "Yes.", "quote": ""}.get(
+            student, "nearest"
+        )
         assert ("image.png" if student == "picture" else "a.png" if "picture" in student else words) in part, student
     code, out, _ = kit("export", "01", "csv")
     assert code == 0, out

@@ -23,7 +23,7 @@ def place(tmp_path, release):
     release["cells"][-1]["source"] = ["graded"]
     hand_in(release, folder)
     (folder / "timestamp.txt").write_text("2026-03-01 11:00:00 UTC")
-    (folder / "notes.txt").write_text("zoe's notes")
+    (folder / "notes.csv").write_text("zoe's notes")
     tmp_path.chmod(0o755)
     return tmp_path
 
@@ -111,7 +111,7 @@ def test_what_is_not_ones_own_folder_gets_a_row_no_points_and_a_sentence(place, 
     assert done["linker"].score == 0 and ODD[make] in said and "\n" not in said
     folder = place / "submitted" / "linker" / ASSIGNMENT
     files.copy(folder, place / "copied", [])
-    assert not list(place.glob("copied/**/notes.txt")) and "notes.txt" not in files.names(folder)
+    assert not list(place.glob("copied/**/notes.csv")) and "notes.csv" not in files.names(folder)
     with pytest.raises(Unreadable):
         files.read_bytes(folder / "timestamp.txt")
 
@@ -123,7 +123,7 @@ def test_the_course_and_submitted_may_be_links(place):
     (place / "course").symlink_to(place)
     _, done = run(place / "course", Engine(), Writer())
     assert [(student, verdict.full) for student, verdict in done] == [("zoe", True)]
-    assert files.read_bytes(place / "course" / "submitted" / "zoe" / ASSIGNMENT / "notes.txt") == b"zoe's notes"
+    assert files.read_bytes(place / "course" / "submitted" / "zoe" / ASSIGNMENT / "notes.csv") == b"zoe's notes"
 
 
 def test_hard_links_are_told_and_cost_nobody_anything(place):
@@ -140,12 +140,12 @@ def test_hard_links_are_told_and_cost_nobody_anything(place):
 
 
 def test_strays_are_told(place):
-    for name in ("notes.txt", ".hidden"):
+    for name in ("notes.csv", ".hidden"):
         (place / "submitted" / name).write_text("")
     os.mkfifo(place / "submitted" / "pipe")
-    (place / "submitted" / "text").symlink_to("notes.txt")
+    (place / "submitted" / "text").symlink_to("notes.csv")
     assert batch.students(place, ASSIGNMENT) == ["zoe"]
-    assert [remark.split(":")[0] for remark in batch.remarks(place, ASSIGNMENT, [])] == ["notes.txt", "pipe", "text"]
+    assert [remark.split(":")[0] for remark in batch.remarks(place, ASSIGNMENT, [])] == ["notes.csv", "pipe", "text"]
 
 
 # --- as an ordinary user, whom rights keep out ----------------------------------------------------
@@ -221,7 +221,7 @@ def test_a_folder_without_rights_gets_a_row_no_points_and_a_sentence(place):
     assert said.pop("zoe") == "" == said.pop("unlisted"), "its notebook may be read, though not listed"
     assert all("cannot be opened (Permission denied)" in sentence for sentence in said.values()), said
     assert not any(names[student] for student in CLOSED if student not in ("names_only", "no_notebook"))
-    assert {p.parent.name for p in (place / "out").rglob("notes.txt")} == {"zoe", "no_notebook"}
+    assert {p.parent.name for p in (place / "out").rglob("notes.csv")} == {"zoe", "no_notebook"}
 
 
 # --- what lies beside it --------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_what_lies_beside_is_copied_within_bounds(place, monkeypatch):
         (folder / "z" / "many" / f"{number:03d}").write_text("")
     files.copy(folder, place / "copied", ["*.ipynb", "*.pyc"])
     copied = {str(p.relative_to(place / "copied")) for p in (place / "copied").rglob("*") if p.is_file()}
-    assert {path for path in copied if path[0] != "z"} == {"a/b/deep.txt", "notes.txt", "timestamp.txt"}
+    assert {path for path in copied if path[0] != "z"} == {"a/b/deep.txt", "notes.csv", "timestamp.txt"}
     assert len([path for path in copied if path[0] == "z"]) <= 50
 
 
@@ -277,7 +277,7 @@ def test_folders_without_end_are_copied_no_deeper_than_can_be(place):
         os.chdir("d")
     try:
         files.copy(folder, place / "copied", ["*.ipynb"])
-        assert (place / "copied" / "notes.txt").exists() and not (place / "copied" / "/".join("d" * 30)).exists()
+        assert (place / "copied" / "notes.csv").exists() and not (place / "copied" / "/".join("d" * 30)).exists()
     finally:
         for _ in range(1500):
             os.chdir("..")
@@ -290,4 +290,4 @@ def test_nothing_of_a_students_stands_in_the_way_of_the_courses_files(place):
     (folder / "data.txt" / "mine").write_text("")
     (folder / "pictures").write_text("a file where the course has a folder")
     files.copy(folder, place / "copied", ["*.ipynb"], [("data.txt",), ("pictures", "one.png")])
-    assert sorted(os.listdir(place / "copied")) == ["notes.txt", "timestamp.txt"]
+    assert sorted(os.listdir(place / "copied")) == ["notes.csv", "timestamp.txt"]
