@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +29,8 @@ NAMELESS = "weights = 0.9 * weights"  # what some students add to a right answer
 LIKE_THIS = ("mira", "nils", "olga")
 STUDENT = "greta"  # whose feedback is shown
 WIDE, HIGH = 1280, 860  # pixels of a window
+PORT = 8091  # of the desk whose page is shown
+CLASS = 150.0  # seconds in which the demo's class has handed in, most of it twice
 COLOURS = {"1": "font-weight: bold", "2": "color: #999", "31": "color: #e55", "32": "color: #5c5", "33": "color: #dc5"}
 
 
@@ -49,6 +52,23 @@ def main() -> None:
             take(window, place / "reports" / page, "groups", "#nameless")
             take(window, place / "reports" / f"{ASSIGNMENT}-by-hand.html", "by_hand")
             take(window, watched, "watch", "pre")
+            take_desk(window, folder)
+
+
+def take_desk(window, folder: str) -> None:
+    """Take a photograph of what each sentence did, at the desk of the demo."""
+    command = [sys.executable, "-m", "autograder", "desk", "--demo", "--port", str(PORT)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as desk:
+        try:
+            link = next(found[0] for line in desk.stdout if (found := re.search(r"http://\S+/links/\S+", line)))
+            window.get(link)
+            window.find_element("css selector", "form button").click()
+            time.sleep(CLASS)
+            window.get(f"http://127.0.0.1:{PORT}/instructor/{ASSIGNMENT}")
+            photograph(window, "desk", "#live-sentences")
+        finally:
+            desk.terminate()
 
 
 def autograder(place: Path, *arguments: object) -> None:
@@ -102,6 +122,11 @@ def browser(folder: str):
 def take(window, path: Path, name: str, part: str | None = None) -> None:
     """Take a photograph of what a window shows first of a page, or of a part of it."""
     window.get(path.as_uri())
+    photograph(window, name, part)
+
+
+def photograph(window, name: str, part: str | None = None) -> None:
+    """Take a photograph of what a window shows, or of a part of it."""
     made = PICTURES / f"{name}.png"
     if part is None:
         window.save_screenshot(str(made))
