@@ -127,9 +127,7 @@ def parser():
     )
     grade_.add_argument("assignments", nargs="+", metavar="NN", help="numbers or names, such as 02")
     grade_.add_argument("--student", action="append", metavar="ID", help="only this student (may be repeated)")
-    where = grade_.add_mutually_exclusive_group()
-    where.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
-    where.add_argument("--scheduler", metavar="ADDRESS", help="grade on a Dask cluster, such as tcp://host:8786")
+    _engine_options(grade_)
     grade_.add_argument("--regrade", action="store_true", help="grade everything again, with the same inputs")
     grade_.add_argument(
         "--new-inputs",
@@ -261,9 +259,7 @@ def parser():
     desk_.add_argument(
         "--database", metavar="URL", help="where the attempts are kept (default: desk.db beside the gradebook)"
     )
-    grading = desk_.add_mutually_exclusive_group()
-    grading.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
-    grading.add_argument("--scheduler", metavar="ADDRESS", help="grade on a Dask cluster, such as tcp://host:8786")
+    _engine_options(desk_)
     who = desk_.add_mutually_exclusive_group()
     who.add_argument("--me", action="store_true", help="for yourself on this machine: no login, nothing is withheld")
     who.add_argument("--demo", action="store_true", help="in a folder demo_desk, with a made-up class that hands in")
@@ -374,6 +370,13 @@ def _address(text):
     if not text.startswith(("http://", "https://")):
         raise argparse.ArgumentTypeError("an address begins with http:// or https://")
     return text.split("?")[0].rstrip("/") + "/"
+
+
+def _engine_options(command):
+    """What `engine_for` asks of the options."""
+    where = command.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="grade on a Dask cluster, such as tcp://host:8786")
 
 
 def _sandbox_options(command):

@@ -9,17 +9,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from .. import course
-from ..report.outcome_text import code_spans, points
+from ..report import pages
 from . import answers, handing, telling
 from .record import DONE, Attempt, owner_of
 from .settings import RECEIVED
 from .visitors import FORM_TOKEN, INSTRUCTOR
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from .app import Desk
     from .visitors import Visitor
 
@@ -47,17 +48,8 @@ def _teaches(visitor: Visitor | None) -> bool:
 
 @functools.lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Jinja's environment: whatever no filter calls harmless is escaped."""
-    here = Path(__file__).parent
-    made = Environment(
-        loader=FileSystemLoader([here / "templates"]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["code_spans"] = lambda text: Markup(code_spans(text))
-    made.filters["points"] = lambda value: points(round(value, 2))
+    """The reports' environment, with the desk's templates and filters for times."""
+    made = pages.environment(Path(__file__).parent / "templates")
     made.filters["moment"] = handing.moment
     made.filters["iso"] = lambda when: when.astimezone(UTC).isoformat(timespec="seconds")
     return made

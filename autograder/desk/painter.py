@@ -131,25 +131,12 @@ def made(
     plainly: bool,
 ) -> str:
     """The page as HTML."""
-    from ..nbgrader.preprocessors import notebook_cells, write_outputs
+    from ..nbgrader.preprocessors import metadata_of, notebook_cells, write_outputs
     from ..nbgrader.shown_cells import shown_cells
 
     about, told = course.find_assignment(assignment), Verdict.from_dict(verdict)
     cells = restore(read_notebook(data), about.cells, about)
-    metadata = {
-        cell.grade_id: {
-            "nbgrader": {
-                "schema_version": 3,
-                "grade_id": cell.grade_id,
-                "grade": cell.grade,
-                "solution": cell.solution,
-                "locked": cell.locked,
-                "task": False,
-            }
-        }
-        for cell in about.cells
-    }
-    notebook = notebook_cells(cells, metadata)
+    notebook = notebook_cells(cells, {cell.grade_id: {"nbgrader": metadata_of(cell)} for cell in about.cells})
     known = graded_from(graded, whole=False) if graded else None
     if known is not None and len(known.cells) == len(cells):
         write_outputs(notebook, cells, Graded(told, cells, known.outputs))

@@ -418,7 +418,7 @@ class Record:
             self._alone(connection)
             now = self.now(connection)
             gone = (ATTEMPT.c.state == GRADING) & (ATTEMPT.c.lease < now)
-            connection.execute(sa.update(ATTEMPT).where(gone).values(state=WAITING, worker=None, lease=None))
+            _let_wait(connection, gone)
             first = connection.execute(select(func.min(ATTEMPT.c.arrived)).where(ATTEMPT.c.state == WAITING)).scalar()
             if first is None:
                 return None
@@ -449,21 +449,19 @@ class Record:
         What it claimed and could not give back, since the database was gone at that moment, is not among `ids`: that
         lapses, and is graded by whoever comes next.
         """
-        mine = (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING) & ATTEMPT.c.id.in_(list(ids))
+        mine = _graded_by(worker) & ATTEMPT.c.id.in_(list(ids))
         with self.writing() as connection:
             connection.execute(sa.update(ATTEMPT).where(mine).values(lease=self.now(connection) + LEASE))
 
     def unclaim(self, id: str, worker: str) -> None:
         """Let an attempt wait again that a desk has claimed and cannot grade."""
-        mine = (ATTEMPT.c.id == id) & (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
         with self.writing() as connection:
-            connection.execute(sa.update(ATTEMPT).where(mine).values(state=WAITING, worker=None, lease=None))
+            _let_wait(connection, (ATTEMPT.c.id == id) & _graded_by(worker))
 
     def give_back(self, worker: str) -> None:
         """Let others grade what a desk has begun, which ends."""
-        mine = (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
         with self.writing() as connection:
-            connection.execute(sa.update(ATTEMPT).where(mine).values(state=WAITING, worker=None, lease=None))
+            _let_wait(connection, _graded_by(worker))
 
     def finish(self, id: str, worker: str, graded: Graded, told: Sequence[Mapping[str, Any]]) -> bool:
         """Record what became of an attempt; returns False, and records nothing, if the desk no longer has it.
@@ -475,7 +473,7 @@ class Record:
         verdict = graded.verdict
         kept = {**as_data(graded), "stopped": graded.stopped, "course": course_version()}
         packed = zlib.compress(json.dumps(kept).encode(), 6)
-        has_it = (ATTEMPT.c.id == id) & (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
+        has_it = (ATTEMPT.c.id == id) & _graded_by(worker)
         with self.writing() as connection:
             done = connection.execute(
                 sa.update(ATTEMPT)
@@ -515,6 +513,15 @@ class Record:
 def owner_of(visitor: Visitor) -> str:
     """Whose attempts a visitor's are: the student's, by whatever door, or else this door's person's."""
     return f"student:{visitor.student}" if visitor.student else f"{visitor.door}:{visitor.subject}"[:255]
+
+
+def _graded_by(worker: str) -> sa.ColumnElement[bool]:
+    """Which attempts a desk is grading."""
+    return (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
+
+
+def _let_wait(connection: Connection, which: sa.ColumnElement[bool]) -> None:
+    connection.execute(sa.update(ATTEMPT).where(which).values(state=WAITING, worker=None, lease=None))
 
 
 def alembic_error() -> type[Exception]:

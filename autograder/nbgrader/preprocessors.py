@@ -122,7 +122,7 @@ def known_cells(notebook: Any) -> tuple[list[course.Cell], Metadata]:
     checksums = {c.name: c.checksum for c in notebook.source_cells}
     order = {c.grade_id: n for n, c in enumerate(_source_cells(notebook.name))}
     known.sort(key=lambda c: order.get(c.grade_id, len(order)))
-    return known, {c.grade_id: {"nbgrader": _metadata(c, checksums[c.grade_id])} for c in known}
+    return known, {c.grade_id: {"nbgrader": metadata_of(c, checksums[c.grade_id])} for c in known}
 
 
 def _source_cells(notebook: str) -> Sequence[course.Cell]:
@@ -130,7 +130,8 @@ def _source_cells(notebook: str) -> Sequence[course.Cell]:
     return assignment.cells if assignment else ()
 
 
-def _metadata(cell: course.Cell, checksum: str) -> dict[str, Any]:
+def metadata_of(cell: course.Cell, checksum: str = "") -> dict[str, Any]:
+    """nbgrader's metadata for a cell."""
     metadata = {
         "schema_version": 3,
         "grade_id": cell.grade_id,

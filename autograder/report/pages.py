@@ -8,10 +8,10 @@ from markupsafe import Markup
 from .outcome_text import code_spans, points
 
 
-def environment() -> Environment:
-    """An environment with this folder's templates, and filters for texts and numbers."""
+def environment(folder: Path = Path(__file__).parent) -> Environment:
+    """An environment with the templates of a folder, by default this one, and filters for texts and numbers."""
     made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

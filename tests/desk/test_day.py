@@ -8,6 +8,7 @@ another's mistake has no name until the instructor gives it one; the due date pa
 import contextlib
 import csv
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -105,7 +106,7 @@ def answered(record, student):
 
 def autograder(place, *arguments):
     command = [sys.executable, "-m", "autograder", *arguments]
-    environment = {**hub.os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode in (0, 1) and "Traceback" not in done.stderr, done.stdout + done.stderr
     return done.stdout + done.stderr

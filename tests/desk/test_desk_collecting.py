@@ -3,54 +3,22 @@
 import csv
 import dataclasses
 import json
-import shutil
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import desk_class
-import one_process
 import pytest
 import sqlalchemy as sa
+from desk_class import built, kit, place, record
 from nbgrader.api import Gradebook
-from small_course import NAME, copy
+from small_course import NAME
 
 from autograder import course
 from autograder.desk import collecting, counting
-from autograder.desk.record import Attempt, Record
+from autograder.desk.record import Attempt
 from autograder.desk.tables import ATTEMPT
 from autograder.grading.store import Store
 
 DUE = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-
-
-@pytest.fixture(scope="module")
-def kit(grader):
-    with one_process.kit(grader) as run:
-        yield run
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory, kit):
-    """The course about averages, with its release."""
-    place = copy(tmp_path_factory.mktemp("built") / "course")
-    assert kit(place, "build") == 0
-    return place
-
-
-@pytest.fixture
-def place(tmp_path, built, monkeypatch):
-    place = Path(shutil.copytree(built, tmp_path / "course"))
-    monkeypatch.chdir(place)
-    course.forget()
-    yield place
-    course.forget()
-
-
-@pytest.fixture
-def record(place):
-    record = Record(f"sqlite:///{place / 'desk.db'}")
-    yield record
-    record.close()
 
 
 @pytest.fixture

@@ -2,15 +2,14 @@
 
 import json
 import re
-import shutil
 from collections import Counter
-from pathlib import Path
 
 import desk_class
 import one_process
 import pytest
 from bs4 import BeautifulSoup
-from small_course import NAME, copy
+from desk_class import built, kit, place, record
+from small_course import NAME
 from starlette.testclient import TestClient
 
 from autograder import course
@@ -19,7 +18,6 @@ from autograder.desk.app import Desk, make_app
 from autograder.desk.classbook import ClassBook
 from autograder.desk.overview import GONE, OPEN, STAYED
 from autograder.desk.queue import Grading
-from autograder.desk.record import Record
 from autograder.desk.settings import Settings
 from autograder.desk.visitors import Refused, Visitor
 from autograder.grading import names
@@ -28,35 +26,6 @@ from autograder.grading.store import Store
 
 OWN = "def normalise(x):\n    if x.dim() != 1:\n        raise ValueError\n    return x * {}"
 SAYS = "You give the numbers back as they came: <b>take</b> their mean away first."
-
-
-@pytest.fixture(scope="module")
-def kit(grader):
-    with one_process.kit(grader) as run:
-        yield run
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory, kit):
-    place = copy(tmp_path_factory.mktemp("built") / "course")
-    assert kit(place, "build") == 0
-    return place
-
-
-@pytest.fixture
-def place(tmp_path, built, monkeypatch):
-    place = Path(shutil.copytree(built, tmp_path / "course"))
-    monkeypatch.chdir(place)
-    course.forget()
-    yield place
-    course.forget()
-
-
-@pytest.fixture
-def record(place):
-    record = Record(f"sqlite:///{place / 'desk.db'}")
-    yield record
-    record.close()
 
 
 class Header:

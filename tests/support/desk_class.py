@@ -1,20 +1,57 @@
 """A class at the desk, without a desk: hand-ins go into the record, and one warm sandbox grades them."""
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
+import one_process
+import pytest
 from conftest import cell_of, load
-from one_process import Shared
+from small_course import copy
 
+from autograder import course
 from autograder.batch import tasks
 from autograder.batch.tasks import Task
 from autograder.desk import telling
-from autograder.desk.record import Rules
+from autograder.desk.record import Record, Rules
 from autograder.desk.visitors import Visitor
 from autograder.grading.grader import Grader
 from autograder.grading.rounds import Rounds
 from autograder.grading.store import Store
 
 WORKER = "a test"
+
+
+@pytest.fixture(scope="module")
+def kit(grader):
+    with one_process.kit(grader) as run:
+        yield run
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, kit):
+    """The course about averages, with its release."""
+    place = copy(tmp_path_factory.mktemp("built") / "course")
+    assert kit(place, "build") == 0
+    return place
+
+
+@pytest.fixture
+def place(tmp_path, built, monkeypatch):
+    """A copy of it, which is the working directory."""
+    place = Path(shutil.copytree(built, tmp_path / "course"))
+    monkeypatch.chdir(place)
+    course.forget()
+    yield place
+    course.forget()
+
+
+@pytest.fixture
+def record(place):
+    """The desk's record in that copy."""
+    record = Record(f"sqlite:///{place / 'desk.db'}")
+    yield record
+    record.close()
 
 
 def visitor(student, door="links", subject=None, role="student"):
@@ -47,7 +84,7 @@ def hand_in(record, place, who, name, data, exercise=None, level="names"):
 
 def grade_all(record, grader, credit="checks"):
     """Grade all that waits, as the desk's workers do; the sandbox is that of a `grader`."""
-    grader = Grader(Shared(grader.parent))
+    grader = Grader(one_process.Shared(grader.parent))
     while (attempt := record.claim(WORKER)) is not None:
         data = record.content(attempt.sha256)
         exercise = attempt.exercise or ""
