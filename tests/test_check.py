@@ -9,7 +9,7 @@ import one_process
 import pytest
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in
 
-from autograder.cli import DISTRIBUTION
+from autograder.cli.shared import DISTRIBUTION
 from autograder.grading.workspace import near_name
 
 RELEASE = ROOT / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"

@@ -297,7 +297,7 @@ def test_a_folder_of_an_earlier_demo_is_replaced(tmp_path):
 
 
 def test_the_command_says_so_in_one_line(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(cli, "refuse_without_sandbox", lambda options: None)
+    monkeypatch.setattr(cli.shared, "refuse_without_sandbox", lambda options: None)
     (tmp_path / "precious.txt").write_text("thesis")
     assert cli.main(["demo", "--folder", str(tmp_path)]) == 2
     said = capsys.readouterr().err

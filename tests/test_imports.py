@@ -6,8 +6,8 @@ import re
 from conftest import ROOT
 
 KIT = ROOT / "autograder"
-ORDER = """errors lazily course verdict submission sandbox checks mistakes exercises grading report nbgrader batch lms
-templates watch new doctor demo desk notebooks cli __main__""".split()
+ORDER = """errors lazily course verdict submission intake groups sandbox checks mistakes exercises grading report
+nbgrader batch lms templates watch new doctor demo desk notebooks cli __main__""".split()
 EXCEPT = {
     ("exercises/conftest.py", "grading"),  # serves `pytest autograder/exercises`, which grades by hand
     ("verdict.py", "submission"),  # names the type of the cells that a Graded carries along, and imports nothing

@@ -217,11 +217,11 @@ def report_class(
     """
     from ..grading.rounds import Rounds
     from ..grading.store import Store
+    from ..groups import grouping as groups
     from ..nbgrader import by_hand, penalties
     from ..nbgrader.runs import NbgraderCourse
     from ..nbgrader.standings import roster_of
     from ..report import class_report as reports
-    from ..report import groups
     from ..report.outcome_text import name_of
     from ..report.standing import again_sentence, totals_sentence, waiting_sentence
     from . import feedback_pool

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from .. import course
 from ..course import Assignment
 from ..errors import Unreadable, UsageError
-from ..grading import alike, names
-from ..grading.names import Name
 from ..grading.store import Store, write
-from ..report.groups import Group, Grouping, Member, cells_of, grouped
+from ..groups import alike, names
+from ..groups.grouping import Group, Grouping, Member, cells_of, grouped
+from ..groups.names import Name
 from ..report.outcome_text import name_of, points
 from ..submission.read import StrPath, read_notebook
 from ..submission.restore import RestoredCell, restore

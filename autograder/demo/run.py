@@ -39,8 +39,8 @@ from ..batch import commands
 from ..batch.pool import Pool
 from ..course import Assignment
 from ..errors import CourseError, UsageError
-from ..grading.names import FACT
 from ..grading.store import Store
+from ..groups.names import FACT
 from ..report import outcome_text
 from ..verdict import STATUSES, Outcome, Verdict
 from .ticker import Ticker

@@ -21,10 +21,10 @@ from ..course import Assignment
 from ..errors import Unreadable
 from ..grading.rounds import Rounds
 from ..grading.store import Store, course_version
+from ..intake.identity import Noted, keys_of
 from ..lms import handins
 from ..lms import roster as rosters
 from ..lms.handins import Collected, shown
-from ..nbgrader.identity import Noted, keys_of
 from ..nbgrader.runs import NbgraderCourse
 from ..report.standing import due_with
 from ..submission import files, read

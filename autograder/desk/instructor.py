@@ -18,9 +18,9 @@ from .. import course
 from ..batch import naming
 from ..batch.tasks import Task
 from ..errors import Unreadable, UserError
-from ..grading import names
+from ..groups import names
+from ..groups.grouping import Group, code_of, shown
 from ..report import lesson
-from ..report.groups import Group, code_of, shown
 from ..submission import read
 from ..submission.restore import RestoredCell, restore
 from . import handing, overview, pages

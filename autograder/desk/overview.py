@@ -21,10 +21,10 @@ from sqlalchemy import select
 
 from ..course import Assignment
 from ..errors import Unreadable
-from ..grading import names
-from ..grading.names import is_unnamed
 from ..grading.store import Store
-from ..report.groups import Grouping, grouped
+from ..groups import names
+from ..groups.grouping import Grouping, grouped
+from ..groups.names import is_unnamed
 from ..report.outcome_text import said_of
 from ..submission import read
 from ..submission.answers import answers_of, is_same

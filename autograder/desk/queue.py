@@ -23,10 +23,11 @@ from ..batch.commands import judged
 from ..batch.pool import Pool
 from ..batch.tasks import Task
 from ..errors import CourseError, UsageError, UserError
-from ..grading import gate, names
-from ..grading.names import is_unnamed
+from ..grading import gate
 from ..grading.rounds import Rounds
 from ..grading.store import Store
+from ..groups import names
+from ..groups.names import is_unnamed
 from ..verdict import FULL, Graded, Outcome, Verdict
 from . import telling
 from .record import LEASE, Attempt, Record

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Unreadable
+from ..groups import names
+from ..groups.names import Name, Names
 from ..submission import read as reading
 from ..submission.restore import RestoredCell
 from ..submission.written import ReleasedCell
 from ..verdict import FULL, LEVELS, SCHEMA, Graded, Outcome, Verdict, VerdictError, typed
-from . import names
-from .names import Name, Names
 
 FOLDER = ".autograder"
 FINAL, STOPPED = "results", "stopped"  # the folders of results that count for good, and of those to be tried again
@@ -303,7 +303,7 @@ class _Error:
 
 
 # the parts of the kit that a score, or its explanation, depends on
-JUDGING = ("course.py", "verdict.py", "submission", "sandbox", "checks", "mistakes", "exercises", "grading")
+JUDGING = "course.py verdict.py submission groups sandbox checks mistakes exercises grading".split()
 OUTPUTS = {"stream": _Stream, "display_data": _Display, "error": _Error}
 
 

@@ -15,14 +15,15 @@ from ..errors import UsageError
 from ..grading import store
 from ..grading.rounds import Rounds
 from ..grading.store import Store
+from ..intake import tables
 from ..nbgrader import penalties
 from ..nbgrader.runs import NbgraderCourse
-from . import bundle, exports, handins, tables
+from . import bundle, exports, handins
 from . import roster as rosters
 
 if TYPE_CHECKING:
     from ..course import Assignment
-    from .roster import Roster
+    from ..intake.people import Roster
 
 MESSAGE = 2_000  # characters of a sentence that is printed
 

@@ -29,23 +29,23 @@ from typing import TYPE_CHECKING, Any
 from nbgrader.api import MissingEntry
 
 from ..errors import Unreadable, UsageError
+from ..intake.identity import address
+from ..intake.layouts import MOODLE
+from ..intake.tables import is_canvas_student
+from ..intake.worksheet import COLUMNS, Worksheet
 from ..nbgrader import exporting
-from ..nbgrader.identity import address
 from ..nbgrader.standings import standings
 from ..report import outcome_text, results_json
 from ..submission import read
-from .layouts import MOODLE
-from .tables import is_canvas_student
-from .worksheet import COLUMNS, Worksheet
 
 if TYPE_CHECKING:
     from ..course import Assignment
     from ..grading.store import Store
+    from ..intake.people import Roster, Student
+    from ..intake.tables import Table
     from ..nbgrader.runs import NbgraderCourse
     from ..report.standing import Standing
     from ..verdict import Verdict
-    from .roster import Roster, Student
-    from .tables import Table
 
 MOMENT = (1980, 1, 1, 0, 0, 0)  # of every file in a zip, so that equal content gives equal bytes
 MAX_PAGE = 64 * 2**20  # bytes of a student's feedback

@@ -17,22 +17,22 @@ from zoneinfo import ZoneInfo
 
 from .. import course
 from ..errors import Unreadable, UsageError
+from ..intake import layouts, tables
+from ..intake.identity import FORGOTTEN, PARTICIPANT, Keys, Noted, difference, first_difference, keys_in
+from ..intake.layouts import Download, HandIn, Owner, Place
+from ..intake.matching import KEY, NAME, Match, Matcher
+from ..intake.people import words
+from ..intake.unpacking import is_archive, is_message
+from ..intake.worksheet import Worksheet
 from ..nbgrader.collecting import BoundedExtractor, without_suffix
-from ..nbgrader.identity import FORGOTTEN, PARTICIPANT, Keys, Noted, difference, first_difference, keys_in
-from ..nbgrader.unpacking import is_archive, is_message
 from ..submission import files, read
 from ..submission.times import time_of
-from . import layouts, tables
-from .layouts import Download, HandIn, Owner, Place
-from .matching import KEY, NAME, Match, Matcher
-from .roster import words
-from .worksheet import Worksheet
 
 if TYPE_CHECKING:
     from ..course import Assignment
     from ..grading.store import Store
-    from .roster import Roster, Student
-    from .tables import Table
+    from ..intake.people import Roster, Student
+    from ..intake.tables import Table
 
 NUMBER = re.compile(r"(?:\s*\((\d+)\)|-(\d+))$")  # of a copy: `x (1).ipynb` from a browser, `x-1.ipynb` from Canvas
 LITTER = {"__MACOSX", ".DS_Store", "Thumbs.db"}

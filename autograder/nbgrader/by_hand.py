@@ -18,7 +18,7 @@ from markupsafe import Markup
 from .. import course
 from ..errors import Unreadable
 from ..grading import store
-from ..report.groups import cells_of, code_of, shown
+from ..groups.grouping import cells_of, code_of, shown
 from ..report.pages import environment
 from ..submission.written import elsewhere, is_blank
 from .safe_markdown import with_formulas

@@ -21,13 +21,13 @@ from traitlets import List, Unicode
 
 from ..errors import DISK
 from ..grading.store import Store
+from ..intake import archives, unpacking
+from ..intake.identity import Noted
+from ..intake.owners import ARCHIVE_SUFFIX, KEYS, MAX_NAME, SYSTEM, Origin, Owners, Pattern, is_plain
+from ..intake.unpacking import Refused
 from ..submission import files as handed_in
 from ..submission.read import MAX_FILE
 from ..submission.times import time_of
-from . import archives, unpacking
-from .identity import Noted
-from .owners import ARCHIVE_SUFFIX, KEYS, MAX_NAME, SYSTEM, Origin, Owners, Pattern, is_plain
-from .unpacking import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import re
 import secrets
 from contextvars import ContextVar
@@ -27,10 +28,9 @@ from pygments.lexers import PythonLexer
 from pygments.token import Error, Text
 
 from ..report.formulas import as_mathml
-from .remembering import remembering
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
 TAGS = set(
     "a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i kbd li ol p pre s span strong sub "
@@ -43,6 +43,8 @@ MAX_CELL = 10_000  # characters; the course's longest cell has 7,700
 MAX_PAGE = 300_000  # characters that are parsed for one page; the course's longest notebook has 130,000
 MAX_FORMULAS = 100  # starts of formulas: for each, the parser searches the rest of the cell for an end
 MAX_RULES = 20  # lines that may be the second of a table: for each, the parser looks at all lines that follow
+LONGEST = 20_000  # characters of a text whose result is cached
+MOST = 1_000  # results that are cached
 MAX_STARS = 1_000  # asterisks, each of which may start an emphasis that any later one may end
 _RULE = re.compile(r"\s*[-:|][-:|\s]*")
 _BLANKS = re.compile(r"\s{100}")  # at each blank, Python's lexer looks through all that follow
@@ -114,6 +116,17 @@ def _branches(source: str) -> bool:
         or source.count("*") > MAX_STARS
         or sum(_RULE.fullmatch(line) is not None for line in source.splitlines()) > MAX_RULES
     )
+
+
+def remembering(function: Callable[..., str]) -> Callable[..., str]:
+    """`function` of a text (and more hashable arguments), cached for short texts: most cells are everybody's."""
+    known = functools.lru_cache(maxsize=MOST)(function)
+
+    @functools.wraps(function)
+    def remember(text: str, *more: Hashable) -> str:
+        return known(text, *more) if type(text) is str and len(text) < LONGEST else function(text, *more)
+
+    return remember
 
 
 @remembering

@@ -16,11 +16,11 @@ from urllib.parse import quote
 
 from .. import course
 from ..grading import store
-from ..grading.names import NO_NAMES, is_unnamed
+from ..groups.grouping import Group, Grouping
+from ..groups.names import NO_NAMES, is_unnamed
 from ..submission.read import StrPath
 from ..verdict import FULL, LEVELS, Check, Outcome, Verdict
 from . import standing
-from .groups import Group, Grouping
 from .outcome_text import NOT_STARTED, STATUS, points
 from .pages import environment
 from .standing import Mark, Member, Roster

@@ -38,7 +38,7 @@ def test_the_zip_has_what_gradescope_wants_at_its_top(archive):
 
 def test_the_zip_holds_the_course_and_the_kit_and_nothing_of_students(archive):
     names = archive.namelist()
-    assert f"course/source/{ASSIGNMENT}/{ASSIGNMENT}.ipynb" in names and "kit/autograder/cli.py" in names
+    assert f"course/source/{ASSIGNMENT}/{ASSIGNMENT}.ipynb" in names and "kit/autograder/cli/__init__.py" in names
     assert "kit/autograder/exercises/attention/checks.py" in names
     assert len(names) == len(set(names)) < 1000
     for word in ("submitted", "gradebook", ".autograder", "__pycache__", "demo", "feedback/", ".git"):

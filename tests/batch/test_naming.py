@@ -8,10 +8,10 @@ from small_course import NAME, autograder, copy, submit
 
 from autograder.batch import naming
 from autograder.errors import CourseError, UsageError
-from autograder.grading import names
-from autograder.grading.names import Name
 from autograder.grading.store import Store, course_parts
-from autograder.report.groups import grouped
+from autograder.groups import names
+from autograder.groups.grouping import grouped
+from autograder.groups.names import Name
 from autograder.verdict import CHECKS, PRICES, Outcome, Verdict
 
 DOUBLE = """def moving_average(x, window):

@@ -20,9 +20,9 @@ from autograder.desk.overview import GONE, OPEN, STAYED
 from autograder.desk.queue import Grading
 from autograder.desk.settings import Settings
 from autograder.desk.visitors import Refused, Visitor
-from autograder.grading import names
 from autograder.grading.grader import Grader
 from autograder.grading.store import Store
+from autograder.groups import names
 
 OWN = "def normalise(x):\n    if x.dim() != 1:\n        raise ValueError\n    return x * {}"
 SAYS = "You give the numbers back as they came: <b>take</b> their mean away first."

@@ -16,7 +16,7 @@ from autograder.desk.doors import delivering, maintaining, opening
 from autograder.desk.doors.opening import Where
 from autograder.errors import CourseError, UsageError
 from autograder.grading.store import Store
-from autograder.lms.roster import Roster, Student
+from autograder.intake.people import Roster, Student
 from autograder.nbgrader.runs import NbgraderCourse
 
 HERE = Where("http://127.0.0.1:8090", "/")

@@ -104,7 +104,7 @@ def test_an_id_that_looks_like_an_instructor(place):
 
 
 def test_the_table_runs_nothing_in_a_spreadsheet(place):
-    from autograder.lms.roster import Student
+    from autograder.intake.people import Student
 
     place.students.append(Student("dora", '=HYPERLINK("http://evil.example")', "", "+1@example.org"))
     place.people.refresh()

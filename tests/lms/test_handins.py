@@ -12,10 +12,10 @@ from conftest import ASSIGNMENT, ROOT
 from autograder import course
 from autograder.errors import UsageError
 from autograder.grading.store import Store
-from autograder.lms import handins, layouts, tables, worksheet
-from autograder.lms.roster import Roster, Student
-from autograder.nbgrader import messages
-from autograder.nbgrader.unpacking import Refused
+from autograder.intake import layouts, messages, tables, worksheet
+from autograder.intake.people import Roster, Student
+from autograder.intake.unpacking import Refused
+from autograder.lms import handins
 
 NOTEBOOK = f"{ASSIGNMENT}.ipynb"
 OTHERS = "03_causal_attention"

@@ -18,8 +18,9 @@ from nbgrader.api import Gradebook
 from autograder import course
 from autograder.errors import UsageError
 from autograder.grading.store import Store
-from autograder.lms import commands, exports, layouts, roster, tables
-from autograder.lms.roster import Student
+from autograder.intake import layouts, tables
+from autograder.intake.people import Student
+from autograder.lms import commands, exports, roster
 from autograder.nbgrader.runs import NbgraderCourse
 from autograder.report.standing import Mark, Standing
 

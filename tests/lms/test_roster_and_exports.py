@@ -16,8 +16,9 @@ from nbgrader.api import Gradebook
 from autograder import course
 from autograder.errors import UsageError
 from autograder.grading.store import Store
-from autograder.lms import exports, roster, tables
-from autograder.lms.roster import Student
+from autograder.intake import tables
+from autograder.intake.people import Student
+from autograder.lms import exports, roster
 from autograder.report import results_json
 from autograder.report.standing import Mark, Standing
 from autograder.verdict import Check, Diagnosis, Outcome, Verdict

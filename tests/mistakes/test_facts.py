@@ -4,7 +4,7 @@ import pytest
 
 from autograder.checks.proxies import Local
 from autograder.checks.runner import ExerciseRun, Graders
-from autograder.grading.names import Name, is_unnamed
+from autograder.groups.names import Name, is_unnamed
 from autograder.mistakes.bank import bank, namespace_of
 from autograder.mistakes.crashes import crash
 from autograder.mistakes.diagnosis import Diagnostician

@@ -7,7 +7,7 @@ import torch
 
 from autograder.checks.proxies import Counts, Local, Transcript
 from autograder.checks.runner import Graders
-from autograder.grading import alike
+from autograder.groups import alike
 from autograder.mistakes.diagnosis import Diagnostician
 from autograder.mistakes.fingerprint import MOST, Print, fingerprint
 

@@ -19,8 +19,8 @@ from conftest import ASSIGNMENT, ROOT
 from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
 
+from autograder.intake import owners as whose
 from autograder.nbgrader import collecting
-from autograder.nbgrader import owners as whose
 from autograder.submission import times
 
 NOTEBOOK = f"{ASSIGNMENT}.ipynb"

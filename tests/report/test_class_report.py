@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from autograder.groups.grouping import grouped
 from autograder.report import class_report
-from autograder.report.groups import grouped
 from autograder.report.standing import Mark, Member, Roster, Standing, of_verdicts
 from autograder.verdict import Check, Diagnosis, Outcome, Verdict, without_grade
 

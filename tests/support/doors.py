@@ -20,7 +20,7 @@ from autograder.desk.keys import Keys
 from autograder.desk.record import Record
 from autograder.desk.sessions import Sessions
 from autograder.desk.visitors import Refused
-from autograder.lms.roster import Roster, Student
+from autograder.intake.people import Roster, Student
 
 ADA = Student("ada", "Ada", "Lovelace", "ada@example.org", "1001")
 BELA = Student("bela", "Béla", "Bartók <script>alert(1)</script>", "bela@example.org", "1002")

@@ -27,7 +27,7 @@ from pylti1p3.tool_config.dict import ToolConfDict
 from requests.utils import parse_header_links
 from sqlalchemy import select
 
-from ...lms.tables import Table
+from ...intake.tables import Table
 from ...verdict import printable
 from ..record import Attempt, Record
 from ..tables import DELIVERY, LTI, PERSON

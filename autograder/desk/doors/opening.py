@@ -15,7 +15,7 @@ from starlette.requests import Request
 
 from ...errors import CourseError, UsageError
 from ...grading.store import Store
-from ...lms.roster import FIELDS, Roster, Student
+from ...intake.people import FIELDS, Roster, Student
 from ..keys import Keys
 from ..record import Record
 from ..sessions import Sessions

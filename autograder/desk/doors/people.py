@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
 
-from ...lms.roster import clean
-from ...nbgrader.identity import address
+from ...intake.identity import address
+from ...intake.people import clean
 from ..tables import PERSON
 from ..visitors import INSTRUCTOR, Refused, Visitor
 
 if TYPE_CHECKING:
-    from ...lms.roster import Roster, Student
+    from ...intake.people import Roster, Student
     from ..record import Record
 
 ID, EMAIL, NUMBER = BY = ("id", "email", "number")  # what of a student a door may be told

@@ -1,6 +1,6 @@
 """Finds the student who handed something in: by keys first, and by a name only where no key says otherwise.
 
-A key is what a system says of a person (`nbgrader/identity.py`): on the roster, or noted of an earlier hand-in. A name
+A key is what a system says of a person (`intake/identity.py`): on the roster, or noted of an earlier hand-in. A name
 is what people call themselves. So a name decides only for somebody whose keys nobody knows yet, and never for the
 sender of a message.
 """
@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..nbgrader.identity import ADDRESS, Noted, address
-from . import roster as rosters
+from . import people
+from .identity import ADDRESS, Noted, address
 from .systems import WITH_IDS
 
 if TYPE_CHECKING:
     from .layouts import Owner
-    from .roster import Roster
+    from .people import Roster
 
 TYPED = ("moodle id", "gradescope id")  # unlike Canvas's, students may type these into their profile
 KEY, NAME, BEGINNING = "key", "name", "beginning"
@@ -141,14 +141,14 @@ class Matcher:
         if owner.is_text and owner.name.lower().endswith(".ipynb"):
             return ""  # nobody knows where the student's name in it ends
         if owner.email or owner.is_sender:
-            return rosters.clean(owner.email)
-        return rosters.clean(f"participant-{owner.participant}" if owner.name == "Participant" else owner.name)
+            return people.clean(owner.email)
+        return people.clean(f"participant-{owner.participant}" if owner.name == "Participant" else owner.name)
 
     def _fits(self, owner: Owner) -> bool:
         """Whether the name in a file's name of Canvas's is that of the student with this id."""
         students = [self.roster.all[s] for them in self._by_keys(owner).values() for s in them if s in self.roster.all]
-        said = "".join(rosters.words(owner.name))
-        return bool(students) and all(said in rosters.joined(student) for student in students)
+        said = "".join(people.words(owner.name))
+        return bool(students) and all(said in people.joined(student) for student in students)
 
 
 def _is_typed(keys: Iterable[str]) -> bool:

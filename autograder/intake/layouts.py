@@ -33,10 +33,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import Unreadable, UsageError
-from ..nbgrader import messages
-from ..nbgrader.identity import Keys, keys_of
 from ..submission import read
 from ..submission.times import time_of
+from . import messages
+from .identity import Keys, keys_of
 
 Place: TypeAlias = tuple[str, ...]  # the parts of a path
 METADATA = "submission_metadata.yml"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from ..course import Assignment
 from ..errors import Unreadable
-from ..grading import alike
-from ..grading.names import is_unnamed
 from ..submission import read
 from ..submission.read import StrPath
 from ..submission.restore import RestoredCell, restore
 from ..verdict import Outcome, Verdict
+from . import alike
+from .names import is_unnamed
 
 STYLES = 2  # answers of a group whose code is shown
 TRIED = 6  # students of a group whose code is looked at for another style

@@ -1,0 +1,51 @@
+"""`autograder build`: makes release/ and solutions/ from source/."""
+
+import contextlib
+import sys
+from argparse import Namespace
+
+from ..batch.commands import locked, progress
+from . import shared
+
+
+def add(commands: shared.Commands) -> None:
+    """Add the command to the parser's."""
+    command = commands.add_parser("build", help="make release/ and solutions/ from source/")
+    command.add_argument("assignments", nargs="*", metavar="NN", help="numbers or names, such as 02 (default: all)")
+    command.add_argument(
+        "--bundle",
+        action="store_true",
+        help="also write exports/release.zip, or exports/NAME.zip for each NN: what was built, and nothing else",
+    )
+    command.set_defaults(run=run, course=shared.WRITTEN)
+
+
+def run(options: Namespace) -> int:
+    """Make release/ and solutions/ from source/, through nbgrader."""
+    from .. import course
+    from ..nbgrader.building import build
+    from ..nbgrader.runs import NbgraderCourse
+
+    wanted = [course.find_assignment(name) for name in options.assignments] or list(course.assignments().values())
+    root = course.root()
+    runs = NbgraderCourse(root)
+    runs.gradebook().close()  # raises now if it cannot be used
+    made = {}  # the files that students may get
+    with contextlib.ExitStack() as locks:
+        for assignment in wanted:
+            locks.enter_context(locked(root, assignment.name))
+        names = [assignment.name for assignment in wanted]
+        for done in (bar := progress("building", build(root, names, runs, made), len(wanted))):
+            if isinstance(done, str):
+                bar.write(done, file=sys.stdout)
+    for name in names:
+        print(f"release/{name} and solutions/{name} are up to date")
+    from ..lms import bundle
+
+    for path in bundle.strays(root, made):
+        left_out = " and is left out" if options.bundle else ": don't publish it unseen"
+        print(f"autograder: {path!a} was not made by this build{left_out}.", file=sys.stderr)
+    if options.bundle:
+        for path in bundle.write(root, made, names if options.assignments else None):
+            print(f"{path.relative_to(root)} may be published: it holds what was built, and nothing else")
+    return 0

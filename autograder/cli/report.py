@@ -1,0 +1,59 @@
+"""`autograder report`: writes the feedback and the class report."""
+
+import os
+from argparse import ArgumentTypeError, Namespace
+
+from ..batch.commands import locked, report_class
+from ..errors import UsageError
+from . import shared
+
+
+def add(commands: shared.Commands) -> None:
+    """Add the command to the parser's."""
+    command = commands.add_parser(
+        "report",
+        help="write the feedback and the class report of assignments",
+        description="Writes everybody's feedback, the class report, and a page of the answers that are graded by hand.",
+    )
+    command.add_argument(
+        "assignments", nargs="*", metavar="NN", help="numbers or names, such as 02 (default: all that are graded)"
+    )
+    command.add_argument(
+        "--by-hand", action="store_true", help="only the page with question, marking scheme and answers"
+    )
+    command.add_argument(
+        "--formgrader",
+        metavar="ADDRESS",
+        type=_address,
+        help="Jupyter's address, for links to each answer (default: that of a server running in the course's folder)",
+    )
+    command.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="pages in the making at once"
+    )
+    command.set_defaults(run=run, course=shared.WRITTEN)
+
+
+def run(options: Namespace) -> int:
+    """Write the feedback of every student and the class reports."""
+    from .. import course
+    from ..grading.store import Store
+
+    root = course.root()
+    shared.require_jobs(options)
+    wanted = dict.fromkeys(course.find_assignment(name) for name in options.assignments)
+    if not wanted:
+        wanted = [a for a in course.assignments().values() if Store(root).students(a.name)]
+    if not wanted:
+        raise UsageError("Nothing is graded yet: run `autograder grade` first.")
+    codes = []
+    for assignment in wanted:
+        with locked(root, assignment.name):
+            codes.append(report_class(root, assignment, options.jobs, options.by_hand, options.formgrader or ""))
+    return max(codes)
+
+
+def _address(text: str) -> str:
+    """The address of a Jupyter server, ending in a slash. Raises ArgumentTypeError."""
+    if not text.startswith(("http://", "https://")):
+        raise ArgumentTypeError("an address begins with http:// or https://")
+    return text.split("?")[0].rstrip("/") + "/"

@@ -1,0 +1,1 @@
+"""Groups of equal wrong answers, and the instructor's names for them."""

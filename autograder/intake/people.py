@@ -1,0 +1,120 @@
+"""The people of a class, as hand-ins are matched with them: by keys, by names, by ids made from names."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from ..submission import files
+from .identity import ADDRESS, address
+
+if TYPE_CHECKING:
+    from .layouts import Owner
+
+Key = TypeVar("Key", bound=Hashable)
+FIELDS = ("first_name", "last_name", "email", "lms_user_id")
+
+
+@dataclass(frozen=True)
+class Student:
+    """A student of the gradebook; what is not known is empty. `lms_user_id` is the id in the course's system."""
+
+    id: str
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    lms_user_id: str = ""
+
+    @property
+    def name(self) -> str:
+        return " ".join(filter(None, (self.first_name, self.last_name)))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether more than the id is known."""
+        return any(getattr(self, field) for field in FIELDS)
+
+
+class Roster:
+    """The students of the gradebook, without those who were dropped; `dropped` holds their ids."""
+
+    def __init__(self, students: Iterable[Student], dropped: Iterable[str] = ()) -> None:
+        self.dropped = set(dropped)
+        self.all = {student.id: student for student in students}
+        self.is_empty = not any(student.is_known for student in self.all.values())
+        everybody = self.all.values()
+        self._emails = _index(everybody, lambda s: [address(s.email)])
+        self._numbers = _index(everybody, lambda s: [s.lms_user_id])
+        self._ids = _index(everybody, lambda s: [s.id.casefold()])
+        self._nameless = _index(everybody, lambda s: [] if s.name else [s.id.casefold()])
+        self._names = _index(everybody, lambda s: [tuple(sorted(words(s.name))), *joined(s)])
+        self._beginnings = _index(everybody, lambda s: [words(s.id), words(s.name), last_name_first(s)])
+
+    def __iter__(self) -> Iterator[Student]:
+        return (student for student in self.all.values() if student.id not in self.dropped)
+
+    def by_keys(self, owner: Owner) -> dict[str, set[str]]:
+        """The students whom each key of an owner belongs to, or the id that the instructor's pattern found."""
+        found = {
+            f"id {owner.student_id}": self._ids.get(owner.student_id.casefold(), []),
+            f"{ADDRESS} {address(owner.email)}": self._emails.get(address(owner.email), []),
+            f"{owner.system} id {owner.lms_id}": self._numbers.get(owner.lms_id, []),
+        }
+        return {key: {student.id for student in students} for key, students in found.items() if students}
+
+    def named(self, owner: Owner) -> list[str]:
+        """The students with an owner's name, its words in any order, or as one word, last name first, as in Canvas.
+
+        Ids are taken for names where the roster has no other, and where the instructor has named the folder or file.
+        """
+        ids = self._ids if owner.is_text else self._nameless
+        for name in filter(None, (owner.name, owner.in_team)):
+            said = words(name)
+            found = [s for i in (name.casefold(), clean(name)) if i for s in ids.get(i, [])]
+            found += [s for key in (tuple(sorted(said)), "".join(said)) if key for s in self._names.get(key, [])]
+            if found:
+                return _ids_of(found)
+        return []
+
+    def guess(self, owner: Owner) -> list[str]:
+        """The students with whose id or name an owner's name begins, if there may be more in it, such as a file's."""
+        said = words(owner.name) if owner.is_text else ()
+        return _ids_of(s for n in range(1, len(said) + 1) for s in self._beginnings.get(said[:n], []))
+
+
+def _index(students: Iterable[Student], keys: Callable[[Student], Iterable[Key]]) -> dict[Key, list[Student]]:
+    """The students by each of their keys; an empty key is none."""
+    found: dict[Key, list[Student]] = {}
+    for student in students:
+        for key in filter(None, dict.fromkeys(keys(student))):
+            found.setdefault(key, []).append(student)
+    return found
+
+
+def _ids_of(students: Iterable[Student]) -> list[str]:
+    return list(dict.fromkeys(student.id for student in students))
+
+
+def words(name: str) -> tuple[str, ...]:
+    """The words of a name, without case and accents."""
+    plain = unicodedata.normalize("NFKD", name.casefold())
+    return tuple(re.findall(r"[^\W_]+", "".join(c for c in plain if not unicodedata.combining(c))))
+
+
+def clean(name: str) -> str:
+    """A student's id made from a name: `ada-lovelace` from "Ada Lovelace"; "" if nothing of it can be one."""
+    made = "-".join(re.findall(r"[\w.@+]+", unicodedata.normalize("NFC", name).casefold())).strip(".-")
+    return "" if files.problem_of(made) else made
+
+
+def last_name_first(student: Student) -> tuple[str, ...]:
+    """The words of a student's name, the last name first, as Canvas writes it."""
+    return words(f"{student.last_name} {student.first_name}")
+
+
+def joined(student: Student) -> list[str]:
+    """A student's name as one word, last name first and first name first."""
+    return ["".join(last_name_first(student)), "".join(words(student.name))]
