@@ -41,7 +41,7 @@ def test_the_zip_holds_the_course_and_the_kit_and_nothing_of_students(archive):
     assert f"course/source/{ASSIGNMENT}/{ASSIGNMENT}.ipynb" in names and "kit/autograder/cli/__init__.py" in names
     assert "kit/autograder/exercises/attention/checks.py" in names
     assert len(names) == len(set(names)) < 1000
-    for word in ("submitted", "gradebook", ".autograder", "__pycache__", "demo", "feedback/", ".git"):
+    for word in ("submitted", "gradebook", ".autograder", "__pycache__", "autograder/demo/", "feedback/", ".git"):
         assert not [name for name in names if word in name.split("report/")[0]], word
 
 
