@@ -14,14 +14,16 @@ import small_course
 from conftest import ASSIGNMENT, ROOT, cell_of
 
 from autograder import cli, course
-from autograder.demo import run, ticker
+from autograder.demo import made_up, run, ticker
 from autograder.errors import CourseError, UsageError
 from autograder.grading.store import Store
+from autograder.mistakes.bank import bank, right_answer
+from autograder.mistakes.places import PREFIX
 from autograder.verdict import Diagnosis, Outcome, Verdict
 
 GRADED = ("02",)
 EXERCISES = ("SingleHeadSelfAttention", "SelfAttention", "attention")
-EXPECT = "".join(f"# expect: {name} = full\n" for name in EXERCISES)
+KIM = "kim: who this is\n"
 
 
 @pytest.fixture
@@ -37,45 +39,68 @@ def students(assignment):
 # --- reading the class ----------------------------------------------------------------------------
 
 
-def test_a_student_file_is_read():
+def test_a_student_of_a_page_is_read():
     text = (
-        "# who this is,\n# in two lines\n# delete-tests\n"
-        "# expect: SelfAttention = partial no-scale rank-not-checked\n"
-        "# expect: SingleHeadSelfAttention = full\n# expect: attention = zero timeout\n\n"
+        "kim: who this is\n# delete-tests\n# otherwise: solution\n"
+        "# SelfAttention: mistake no-scale and rank-not-checked\n"
+        "# attention: own text, zero timeout\n\n"
         "# %% attention\ndef attention():\n    return 1\n\n# %% new\nprint(2)\n"
     )
-    student = run.parse("kim", text, EXERCISES)
-    assert student.about == "who this is, in two lines"
-    assert student.delete_tests
+    student = made_up.parse(text, EXERCISES)
+    assert (student.name, student.about, student.delete_tests) == ("kim", "who this is", True)
     assert student.expected == {
-        "SingleHeadSelfAttention": run.Expected("full"),
-        "SelfAttention": run.Expected("partial", "graded", frozenset({"no-scale", "rank-not-checked"})),
-        "attention": run.Expected("zero", "timeout"),
+        "SingleHeadSelfAttention": made_up.Expected("full"),
+        "SelfAttention": made_up.Expected("less", "graded", frozenset({"no-scale", "rank-not-checked"})),
+        "attention": made_up.Expected("zero", "timeout"),
     }
-    assert student.cells == (("attention", "def attention():\n    return 1"), ("new", "print(2)"))
+    right, wrong, *own = student.cells
+    assert right == ("SingleHeadSelfAttention", right_answer("SingleHeadSelfAttention"))
+    assert wrong[0] == "SelfAttention" and wrong[1] != right_answer("SelfAttention")
+    assert own == [("attention", "def attention():\n    return 1"), ("new", "print(2)")]
+
+
+def test_what_a_recipe_does_not_name_is_as_it_was_released():
+    student = made_up.parse(KIM + "# attention: answer loops\n", EXERCISES)
+    assert student.cells == (("attention", right_answer("attention", "loops")),)
+    expected = student.expected
+    assert expected["attention"] == made_up.Expected("full")
+    assert expected["SelfAttention"] == made_up.Expected("less", mistakes=frozenset({"original-004"})), "an original"
+    assert made_up.parse(KIM, ["causal_mask"]).expected["causal_mask"] == made_up.Expected("zero"), "a stub"
+    original = made_up.parse(KIM, ["SelfAttentionWide"]).expected["SelfAttentionWide"]
+    assert original == made_up.Expected("zero", "error"), "it does not compile"
+
+
+def test_a_style_is_taken_where_there_is_one():
+    student = made_up.parse(KIM + "# otherwise: answer sdpa\n", ["attention", "softmax"])
+    assert student.cells == (("attention", right_answer("attention", "sdpa")), ("softmax", right_answer("softmax")))
 
 
 @pytest.mark.parametrize(
     "head",
     [
-        "# expect: attention = full\n",  # two exercises have no expectation
-        EXPECT + "# expect: Attention = full\n",  # no such exercise
-        EXPECT + "# expect: attention = perfect\n",
-        EXPECT + "# expect: attention\n",
-        EXPECT + "# expect: attention = zero error timeout\n",
+        "# Attention: solution\n",  # no such exercise
+        "# attention: perfect\n",
+        "# attention: answer perfect\n",
+        "# attention: mistake perfect\n",
+        "# attention: mistake mask-inverted and mask-after-softmax\n",  # the two don't go together
+        "# attention: own text, full\n",  # without a text
+        "# attention: own text, perfect\n# %% attention\n1\n",
+        "# attention: own text, zero error timeout\n# %% attention\n1\n",
+        "# attention: solution\n# %% attention\n1\n",
     ],
 )
-def test_a_malformed_student_file_is_refused(head):
+def test_a_malformed_student_is_refused(head):
     with pytest.raises(CourseError, match="kim"):
-        run.parse("kim", head, EXERCISES)
+        made_up.parse(KIM + head, EXERCISES)
 
 
 def test_cells_find_their_places(release):
-    text = EXPECT + (
-        "# %% attention\nfirst\n# %% attention\nsecond\n# %% new\nlast\n# %% new after SelfAttention\nbetween\n"
+    text = KIM + (
+        "# attention: own text, full\n# %% attention\nfirst\n# %% attention\nsecond\n# %% new\nlast\n"
+        "# %% new after SelfAttention\nbetween\n"
         "# %% question-three-matrices\n# Because.\n#\n# $a$\n"
     )
-    notebook = run.fill_in(release, run.parse("kim", text, EXERCISES))
+    notebook = run.fill_in(release, made_up.parse(text, EXERCISES))
     cells = notebook["cells"]
     place = cells.index(cell_of(notebook, "attention-solution"))
     assert [c["source"] for c in cells[place : place + 2]] == ["first", "second"]
@@ -88,7 +113,7 @@ def test_cells_find_their_places(release):
 
 
 def test_tests_are_deleted_and_written_answers_are_not(release):
-    notebook = run.fill_in(release, run.parse("kim", "# delete-tests\n" + EXPECT, EXERCISES))
+    notebook = run.fill_in(release, made_up.parse(KIM + "# delete-tests\n", EXERCISES))
     ids = {c["metadata"].get("nbgrader", {}).get("grade_id") for c in notebook["cells"]}
     assert not ids & set(EXERCISES)
     assert {"setup", "attention-solution", "question-three-matrices"} <= ids
@@ -96,7 +121,7 @@ def test_tests_are_deleted_and_written_answers_are_not(release):
 
 def test_a_cell_without_a_place_is_refused(release):
     with pytest.raises(CourseError, match="'nowhere'"):
-        run.fill_in(release, run.parse("kim", EXPECT + "# %% nowhere\n1\n", EXERCISES))
+        run.fill_in(release, made_up.parse(KIM + "# %% nowhere\n1\n", EXERCISES))
 
 
 # --- the class ------------------------------------------------------------------------------------
@@ -112,21 +137,28 @@ def test_the_class_holds_all_sorts(students):
     outcomes = [s.expected[name] for s in students for name in EXERCISES]
     assert sum(all(o.level == "full" for o in s.expected.values()) for s in students) >= 5
     assert {"graded", "error", "timeout", "killed", "rejected"} <= {o.status for o in outcomes}
-    quiet = {mistake for o in outcomes for mistake in o.mistakes if o.level == "partial"}
+    quiet = {mistake for o in outcomes for mistake in o.mistakes}
     assert {"softmax-over-queries", "inputs-as-values", "no-scale", "mask-inverted"} <= quiet
     assert any(s.delete_tests for s in students)
     assert any(title == "question-three-matrices" for s in students for title, _ in s.cells)
     assert any(not s.cells and s.raw is None for s in students), "nobody handed in the release as it is"
 
 
-def test_every_expected_mistake_is_in_the_bank(students):
-    from autograder.mistakes.bank import bank
-    from autograder.mistakes.places import PREFIX
+def test_every_expected_mistake_is_in_the_bank():
+    for assignment in course.assignments().values():
+        for student in run.read_class(assignment):
+            for name, expected in student.expected.items():
+                named = {mistake for mistake in expected.mistakes if not mistake.startswith(PREFIX)}
+                assert named <= set(bank(name)), f"{student.name}, {name}"
 
-    for student in students:
-        for name, expected in student.expected.items():
-            named = {mistake for mistake in expected.mistakes if not mistake.startswith(PREFIX)}
-            assert named <= set(bank(name)), f"{student.name}, {name}"
+
+def test_a_new_exercise_needs_no_student():
+    """What a page does not name is untouched, or right as the rest: nobody's recipe changes for one exercise more."""
+    for assignment in course.assignments().values():
+        new = next(name for name in ("causal_mask", "top_p") if name not in {e.name for e in assignment.exercises})
+        for text in (made_up.CLASS / f"{assignment.name}.py").read_text(encoding="utf-8").split("# === ")[1:]:
+            exercises = [*(e.name for e in assignment.exercises), new]
+            assert made_up.parse(text, exercises).expected[new].level in ("full", "zero")
 
 
 def test_the_pages_worth_opening_belong_to_somebody():
@@ -135,7 +167,7 @@ def test_the_pages_worth_opening_belong_to_somebody():
 
 
 def test_every_assignment_has_a_class():
-    assert {p.name for p in run.CLASS.iterdir()} == set(course.assignments())
+    assert {path.stem for path in made_up.CLASS.iterdir()} == set(course.assignments())
 
 
 # --- comparing ------------------------------------------------------------------------------------
@@ -163,12 +195,19 @@ def outcome(score, status="graded", *mistakes):
     ],
 )
 def test_outcomes_are_compared(found, expected, fits):
-    student = run.parse("kim", EXPECT + f"# expect: attention = {expected}\n", EXERCISES)
-    assert run.fits(found, student.expected["attention"]) is fits
+    text = KIM + f"# attention: own text, {expected}\n# %% attention\n1\n"
+    assert run.fits(found, made_up.parse(text, EXERCISES).expected["attention"]) is fits
+
+
+@pytest.mark.parametrize("score, fits", [(10.0, False), (9.5, True), (0.0, True)])
+def test_a_mistake_costs_something(score, fits):
+    expected = made_up.parse(KIM + "# attention: mistake no-scale\n", EXERCISES).expected["attention"]
+    assert run.fits(outcome(score, "graded", "no-scale"), expected) is fits
+    assert not run.fits(outcome(score), expected), "it must be named"
 
 
 def test_every_surprise_is_told(tmp_path, assignment):
-    student = run.parse("kim", EXPECT, EXERCISES)
+    student = made_up.parse(KIM + "# otherwise: solution\n", EXERCISES)
     exercises = [Outcome("attention", 4.0, 10.0, "graded", diagnosis=[Diagnosis("no-scale", "")])]
     exercises.append(Outcome("SelfAttention", 8.0, 8.0, "graded"))
     Store(tmp_path).put_latest(ASSIGNMENT, "kim", Verdict("", exercises, seed=1))

@@ -1,48 +1,30 @@
-"""The demo: builds, grades and reports on a course with a made-up class, and checks each outcome against expectations.
-
-`students/ASSIGNMENT/` holds the submissions to that assignment, one file per student. NAME.py starts with comments: who
-this is, and the expected outcome, one line per exercise,
-
-    # expect: EXERCISE = full | partial | zero [status] [id of a mistake that must be named ...]
-
-(without a status it must be `graded`, without ids no mistake may be named); `# delete-tests` removes the visible tests
-from the notebook. Then come cells. The first line of each says where it goes in the released notebook:
-
-    # %% EXERCISE                replaces the exercise's solution cell; a second one is a copy of the cell, put after it
-    # %% QUESTION                replaces a written answer, given by its grade id; the text stands behind `# `
-    # %% new                     a code cell at the end
-    # %% new after EXERCISE      a code cell after the exercise's test cell
-
-Cells that a student does not name stay as released. NAME.txt is handed in, byte for byte, in place of a notebook.
-"""
+"""The demo: builds, grades and reports on a course with a made-up class, and checks each outcome."""
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import io
 import json
 import os
-import re
 import shlex
 import shutil
 import statistics
 import sys
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import course
 from ..batch import commands
 from ..batch.pool import Pool
 from ..course import Assignment
-from ..errors import CourseError, UsageError
+from ..errors import UsageError
 from ..grading.store import Store
 from ..groups.names import FACT
 from ..report import outcome_text
-from ..verdict import STATUSES, Outcome, Verdict
+from ..verdict import Outcome, Verdict
+from .made_up import CLASS, LESS, Expected, Student, fill_in, read_class
 from .ticker import Ticker
 
 if TYPE_CHECKING:  # it imports nbgrader
@@ -50,44 +32,15 @@ if TYPE_CHECKING:  # it imports nbgrader
     from ..nbgrader.runs import NbgraderCourse
     from ..verdict import Graded
 
-CLASS = Path(__file__).parent / "students"
 MARKER = ".made-by-demo"
 LOG = "demo.log"
 WIDTH = 80
 COLUMNS = ("students", "all right", "mean points", "by hand", "mistakes")
-LEVELS = ("full", "partial", "zero")
 FIRST = "02_queries_keys_values"  # whose class report to open first
 WORTH_OPENING = {
     ("greta", FIRST): "quiet mistakes, named",
     ("oskar", FIRST): "a loop that never ends, and what it did not take along",
 }
-
-
-@dataclass(frozen=True)
-class Expected:
-    """The expected outcome of one exercise: a level, a status, and the ids of the mistakes to be named."""
-
-    level: str
-    status: str = "graded"
-    mistakes: frozenset[str] = frozenset()
-
-    def __str__(self) -> str:
-        return " ".join([self.level, self.status, *sorted(self.mistakes)])
-
-
-@dataclass(frozen=True)
-class Student:
-    """A made-up student: `cells` are pairs of a title and a text; `raw` is handed in instead of a notebook.
-
-    `expected` maps the name of each exercise to its expected outcome.
-    """
-
-    name: str
-    about: str
-    expected: dict[str, Expected]
-    cells: tuple[tuple[str, str], ...] = ()
-    delete_tests: bool = False
-    raw: bytes | None = None
 
 
 def run(
@@ -105,7 +58,7 @@ def run(
     """
     root, folder = course.root(), Path(folder)
     names = {course.find_assignment(name).name for name in wanted or course.assignments()}
-    if unknown := sorted(name for name in names if not (CLASS / name).is_dir()):
+    if unknown := sorted(name for name in names if not (CLASS / f"{name}.py").is_file()):
         raise UsageError(f"The demo's made-up class handed in nothing for {', '.join(unknown)}.")
     make_folder(root, folder)
     start = os.getcwd()
@@ -222,55 +175,6 @@ def _working_in(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-# --- the class ------------------------------------------------------------------------------------
-
-
-def read_class(assignment: Assignment, folder: Path | None = None) -> list[Student]:
-    """All students who handed in the assignment, sorted by name. Raises CourseError for a malformed file."""
-    folder = folder or CLASS / assignment.name
-    names = [e.name for e in assignment.exercises]
-    students = [parse(path.stem, path.read_text(encoding="utf-8"), names) for path in folder.glob("*.py")]
-    rejected = {name: Expected("zero", "rejected") for name in names}
-    students += [
-        Student(path.stem, "handed in a file that is no notebook", rejected, raw=path.read_bytes())
-        for path in folder.glob("*.txt")
-    ]
-    return sorted(students, key=lambda s: s.name)
-
-
-def parse(name: str, text: str, exercises: Sequence[str]) -> Student:
-    """The Student that a file of the class describes. Raises CourseError."""
-    head, *parts = re.split(r"^# %% *", text, flags=re.MULTILINE)
-    about: list[str] = []
-    expected: dict[str, Expected] = {}
-    delete_tests = False
-    for line in head.split("\n"):
-        line = line.removeprefix("#").strip()
-        if line == "delete-tests":
-            delete_tests = True
-        elif line.startswith("expect:"):
-            exercise, outcome = _expectation(name, line.removeprefix("expect:"))
-            expected[exercise] = outcome
-        elif line:
-            about.append(line)
-    if set(expected) != set(exercises):
-        raise CourseError(f"The demo's {name} should expect something of {', '.join(exercises)}, each of them.")
-    cells = []
-    for part in parts:
-        title, _, body = part.partition("\n")
-        cells.append((title.strip(), body.strip("\n")))
-    return Student(name, " ".join(about), expected, tuple(cells), delete_tests)
-
-
-def _expectation(name: str, line: str) -> tuple[str, Expected]:
-    exercise, _, outcome = (part.strip() for part in line.partition("="))
-    level, *words = outcome.split() or [""]
-    statuses = [word for word in words if word in STATUSES]
-    if level not in LEVELS or len(statuses) > 1:
-        raise CourseError(f"The demo's {name} expects what cannot be read: {line.strip()!r}.")
-    return exercise, Expected(level, (statuses or ["graded"])[0], frozenset(words) - set(statuses))
-
-
 def hand_in(root: Path, assignment: Assignment, students: Iterable[Student]) -> None:
     """Write submitted/STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb for every student, made from the release."""
     release = json.loads((root / "release" / assignment.name / f"{assignment.name}.ipynb").read_text(encoding="utf-8"))
@@ -282,45 +186,6 @@ def hand_in(root: Path, assignment: Assignment, students: Iterable[Student]) -> 
         else:
             notebook = fill_in(release, student)
             path.write_text(json.dumps(notebook, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-
-
-def fill_in(release: Mapping[str, Any], student: Student) -> dict[str, Any]:
-    """The released notebook as the student hands it in. Raises CourseError for a cell that does not fit into it."""
-    notebook = copy.deepcopy(dict(release))
-    cells = notebook["cells"]
-    seen: set[str] = set()
-    for number, (title, text) in enumerate(student.cells):
-        new: dict[str, Any] = {"cell_type": "code", "id": f"new-{number}", "metadata": {}, "source": text}
-        new.update(execution_count=None, outputs=[])
-        if title == "new":
-            cells.append(new)
-        elif title.startswith("new after "):
-            cells.insert(_place(cells, title.removeprefix("new after "), student) + 1, new)
-        elif title in student.expected:
-            place = _place(cells, f"{title}-solution", student)
-            if title in seen:  # a copied cell keeps its metadata
-                new["metadata"] = copy.deepcopy(cells[place]["metadata"])
-                cells.insert(place + 1, new)
-            else:
-                cells[place]["source"] = text
-            seen.add(title)
-        else:
-            cells[_place(cells, title, student)]["source"] = re.sub(r"^# ?", "", text, flags=re.MULTILINE)
-    if student.delete_tests:
-        cells[:] = [c for c in cells if not _is_test(c)]
-    return notebook
-
-
-def _place(cells: Iterable[Mapping[str, Any]], grade_id: str, student: Student) -> int:
-    for place, cell in enumerate(cells):
-        if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id:
-            return place
-    raise CourseError(f"The demo's {student.name} has a cell for {grade_id!r}, which is not in the notebook.")
-
-
-def _is_test(cell: Mapping[str, Any]) -> bool:
-    known = cell["metadata"].get("nbgrader", {})
-    return bool(known.get("grade")) and not known.get("solution")
 
 
 # --- what came out --------------------------------------------------------------------------------
@@ -358,7 +223,9 @@ def fits(outcome: Outcome, expected: Expected) -> bool:
     """
     named = {d.id for d in outcome.diagnosis if not d.id.startswith("stands-on-")}
     right_names = expected.mistakes <= named if expected.mistakes else all(id.startswith(FACT) for id in named)
-    return level_of(outcome) == expected.level and outcome.status == expected.status and right_names
+    level = level_of(outcome)
+    is_level = level != "full" if expected.level == LESS else level == expected.level
+    return is_level and outcome.status == expected.status and right_names
 
 
 def level_of(outcome: Outcome) -> str:

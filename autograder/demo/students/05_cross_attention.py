@@ -1,7 +1,40 @@
-# builds both layers on an attention without a scale, which is said first; the third cell does not compile
-# expect: CrossAttention = partial no-scale
-# expect: MultiHeadCrossAttention = partial no-scale
-# expect: EncoderHead = zero error
+# The class of 05_cross_attention: what each student hands in. demo/made_up.py says how to read this.
+
+# === ada: all right, as in the course's own solutions, and answered the written question
+# otherwise: solution
+
+# %% question-where-from
+# In the encoder all three come from the source, weights (7, 7). In the decoder all three come from the translation,
+# weights (4, 4). Between them the translation asks (queries) and the encoder's output answers (keys, values), weights
+# (4, 7).
+#
+# The padding of the source is hidden in the encoder and between the two. Only the decoder needs a causal mask, since
+# it would see the word that it has to guess. The source is all there from the start.
+#
+# Nothing: keys and values between the two depend on the source alone, so they can be kept. Only the fifth token's query
+# is new.
+
+# === bela: all right, with einsum
+# otherwise: answer einsum
+
+# === eva: implemented one head, hid the many in a plain list, and left the head of notebook 003 as it was handed out
+# CrossAttention: answer plain
+# MultiHeadCrossAttention: mistake layers-made-in-forward
+
+# === farid: takes the values from the wrong side, gives heads the mask of another item, and turns the mask of a head round
+# CrossAttention: mistake values-from-x
+# MultiHeadCrossAttention: mistake mask-repeated-in-the-wrong-order
+# EncoderHead: mistake mask-turned-round
+
+# === greta: keeps the causal mask between two sequences, patches NaN where it shows, and divides by the embedding's width
+# CrossAttention: mistake causal
+# MultiHeadCrossAttention: mistake nan-patched-in-output
+# EncoderHead: mistake scale-by-input-width
+
+# === hugo: builds both layers on an attention without a scale, which is said first; the third cell does not compile
+# CrossAttention: own text, partial no-scale
+# MultiHeadCrossAttention: own text, partial no-scale
+# EncoderHead: own text, zero error
 
 # %% CrossAttention
 def attention(query, key, value, mask=None):
@@ -56,3 +89,5 @@ class EncoderHead(nn.Module):
     def __init__(self, n_embd, head_size)
         super().__init__()
         self.key = nn.Linear(n_embd, head_size, bias=False)
+
+# === lena: handed in the notebook as it was released

@@ -1,39 +1,57 @@
-# left a syntax error in the model, which takes no other exercise along
-# expect: CharTokenizer = full
-# expect: get_batch = full
-# expect: BigramLanguageModel = zero error
-# expect: generate = full
-# expect: train = full
-# expect: learning_rate = zero
-# expect: clip_gradients = zero
-# expect: train_by_recipe = zero
-# expect: top_p = zero
+# The class of 07_language_model: what each student hands in. demo/made_up.py says how to read this.
 
-# %% CharTokenizer
-class CharTokenizer:
-    def __init__(self, text):
-        chars = sorted(list(set(text)))
-        self.vocab_size = len(chars)
-        self.stoi = {ch: i for i, ch in enumerate(chars)}
-        self.itos = {i: ch for i, ch in enumerate(chars)}
+# === ada: all right, as in the course's own solutions
+# otherwise: solution
 
-    def encode(self, string):
-        for ch in string:
-            if ch not in self.stoi:
-                raise ValueError(f"there is no {ch!r} in the text")
-        return [self.stoi[ch] for ch in string]
+# === eva: implemented what is to implement, left what is to fix as it was handed out
+# CharTokenizer: answer two_tables
+# get_batch: answer stacked
+# train: solution
+# learning_rate: answer cosine_squared
+# clip_gradients: answer norm_of_norms
+# train_by_recipe: answer torchs_own
+# top_p: answer threshold
 
-    def decode(self, ids):
-        return "".join([self.itos[i] for i in ids])
+# === farid: one quiet mistake everywhere: ids by appearance, a seed of his own, a softmax too many, the likeliest token, gradients that pile up
+# CharTokenizer: mistake order-of-appearance
+# get_batch: mistake fixed-without-generator
+# BigramLanguageModel: mistake softmax-before-cross-entropy
+# generate: mistake argmax
+# train: mistake gradients-pile-up
+# learning_rate: mistake first-step-is-nothing
+# clip_gradients: mistake each-for-itself
+# train_by_recipe: mistake rate-never-set
+# top_p: mistake one-token-too-few
 
-# %% get_batch
-def get_batch(data, block_size, batch_size, generator=None):
-    if len(data) <= block_size:
-        raise ValueError(f"{len(data)} tokens are too few for blocks of {block_size}")
-    ix = torch.randint(len(data) - block_size, (batch_size,), generator=generator)
-    x = torch.stack([data[i : i + block_size] for i in ix])
-    y = torch.stack([data[i + 1 : i + block_size + 1] for i in ix])
-    return x, y
+# === greta: a missing character is a KeyError, a short text is refused without numbers, places lie on the CPU, the sample is written in train mode, and training only copies
+# CharTokenizer: mistake unknown-is-a-keyerror
+# get_batch: mistake message-without-numbers
+# BigramLanguageModel: mistake positions-on-the-cpu
+# generate: mistake train-mode
+# train: mistake targets-not-shifted
+
+# === hugo: repaired what crashes in the model and in generate and nothing that keeps quiet, drops what he does not know, trains in whatever mode the model is
+# CharTokenizer: mistake unknown-dropped
+# get_batch: answer stacked
+# BigramLanguageModel: mistake crashes-mended
+# generate: mistake graph-recorded and train-mode
+# train: mistake mode-left-as-it-is
+
+# === kaya: has the wrong scale in the model's head, leaves the model in eval mode, trains with a new optimiser in each step
+# CharTokenizer: answer two_tables
+# get_batch: mistake too-short-not-refused
+# BigramLanguageModel: mistake scale-by-embedding-width
+# generate: mistake left-in-eval
+# train: mistake new-optimizer-each-step
+
+# === lena: handed in the notebook as it was released
+
+# === milo: left a syntax error in the model, which takes no other exercise along
+# CharTokenizer: answer two_tables
+# get_batch: answer stacked
+# BigramLanguageModel: own text, zero error
+# generate: solution
+# train: solution
 
 # %% BigramLanguageModel
 class Head(nn.Module):
@@ -92,30 +110,3 @@ class BigramLanguageModel(nn.Module):
         if targets is not None:
             loss = F.cross_entropy(logits.reshape(B * T, -1), targets.reshape(B * T))
         return logits, loss
-
-# %% generate
-def generate(model, idx, max_new_tokens, generator=None):
-    mode = model.training
-    model.eval()
-    with torch.no_grad():
-        for _ in range(max_new_tokens):
-            logits, loss = model(idx[:, -model.block_size:])
-            probs = F.softmax(logits[:, -1, :], dim=-1)                      # (b, vocab_size)
-            idx_next = torch.multinomial(probs, 1, generator=generator)      # (b, 1)
-            idx = torch.cat((idx, idx_next), dim=1)                          # (b, t + 1)
-    model.train(mode)
-    return idx
-
-# %% train
-def train(model, data, steps, batch_size=32, lr=1e-3, generator=None):
-    optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
-    model.train()
-    losses = []
-    for step in tqdm(range(steps)):
-        xb, yb = get_batch(data, model.block_size, batch_size, generator)
-        logits, loss = model(xb, yb)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
