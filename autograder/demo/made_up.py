@@ -12,9 +12,10 @@ what they hand in, one line per exercise:
     # delete-tests                           hands in the notebook without its visible tests
     # instead of a notebook: TEXT            hands in a file with this text
 
-`otherwise: answer STYLE` is the solution where an exercise has no answer in that style. What is expected follows from
-the recipe. Of an own text it is said: LEVEL is full, partial or zero; without a status it must be `graded`, without
-ids no mistake may be named. Then come cells of the student's own. The first line of each says where it goes:
+Cells for what is brought along from earlier lessons hold the course's own, except in a notebook that is as it was
+released. `otherwise: answer STYLE` is the solution where an exercise has no answer in that style. What is expected
+follows from the recipe. Of an own text it is said: LEVEL is full, partial or zero; without a status it is `graded`,
+without ids no mistake may be named. Then come cells of the student's own. The first line of each says where it goes:
 
     # %% EXERCISE                replaces the exercise's solution cell; a second one is a copy of the cell, put after it
     # %% QUESTION                replaces a written answer, given by its grade id; the text stands behind `# `
@@ -27,7 +28,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,17 @@ def read_class(assignment: Assignment) -> list[Student]:
     page = (CLASS / f"{assignment.name}.py").read_text(encoding="utf-8")
     names = [exercise.name for exercise in assignment.exercises]
     _, *students = re.split(r"^# === *", page, flags=re.MULTILINE)
-    return sorted((parse(text, names) for text in students), key=lambda student: student.name)
+    brought = _brought_along(assignment)
+    made = (parse(text, names) for text in students)
+    began = (replace(s, cells=(*brought, *s.cells)) if s.expected.keys() & dict(s.cells).keys() else s for s in made)
+    return sorted(began, key=lambda student: student.name)
+
+
+def _brought_along(assignment: Assignment) -> list[tuple[str, str]]:
+    """The cells in which students put what they made in earlier lessons, with the course's own: (title, text)."""
+    own = {course.solution_of(exercise.name).grade_id for exercise in assignment.exercises}
+    open_cells = (c for c in assignment.cells if c.cell_type == "code" and c.solution and not c.grade)
+    return [(c.grade_id, course.answer_of(c.source)) for c in open_cells if c.grade_id not in own]
 
 
 def parse(text: str, exercises: Sequence[str]) -> Student:
@@ -190,7 +201,9 @@ def fill_in(release: Mapping[str, Any], student: Student) -> dict[str, Any]:
                 cells[place]["source"] = text
             seen.add(title)
         else:
-            cells[_place(cells, title, student)]["source"] = re.sub(r"^# ?", "", text, flags=re.MULTILINE)
+            cell = cells[_place(cells, title, student)]
+            is_text = cell["cell_type"] == "markdown"
+            cell["source"] = re.sub(r"^# ?", "", text, flags=re.MULTILINE) if is_text else text
     if student.delete_tests:
         cells[:] = [c for c in cells if not _is_test(c)]
     return notebook

@@ -38,6 +38,7 @@
 # otherwise: solution
 # causal_mask: mistake inverted
 # padding_mask: mistake inverted
+# masked_weights: answer masked_fill
 # Head: mistake scale-by-embedding-width
 # CausalAttention: mistake dropout-on-output
 
