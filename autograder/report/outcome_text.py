@@ -106,7 +106,7 @@ def _check_as_html(check: Check, text: str) -> str:
 
 @dataclass(frozen=True)
 class Failure:
-    """Failed checks with one reason. If these are several, a `heading` tells the reason once for all of them."""
+    """Failed checks with one reason. If these are several, a `heading` says the reason once for all of them."""
 
     checks: list[Check]
     heading: str
@@ -125,7 +125,7 @@ def failures(checks: Iterable[Check]) -> list[Failure]:
     failed = sorted((c for c in checks if not c.passed), key=lambda c: (c.reason.startswith(NOT_TRIED), _rank(c)))
     found: dict[tuple[str, ...], list[Check]] = {}
     for number, check in enumerate(failed):
-        found.setdefault(_told_together(check) or (str(number),), []).append(check)
+        found.setdefault(_shared_reason(check) or (str(number),), []).append(check)
     return [Failure(group, _heading(group) if len(group) > 1 else "") for group in found.values()]
 
 
@@ -133,10 +133,10 @@ def _rank(check: Check) -> int:
     return CATEGORIES.index(check.category) if check.category in CATEGORIES else len(CATEGORIES)
 
 
-def _told_together(check: Check) -> tuple[str, ...]:
-    """What is equal for checks that failed for one reason; empty for a check without one.
+def _shared_reason(check: Check) -> tuple[str, ...]:
+    """A key that is equal for checks that failed for one reason; empty for a check without one.
 
-    One error says other sizes in each check, and an easier case that fails may say other values.
+    The same error may have other sizes in each check, and an easier case that fails may have other values.
     """
     if check.reason.startswith(NOT_TRIED):
         return (_without_numbers(check.reason),)
@@ -147,7 +147,7 @@ def _told_together(check: Check) -> tuple[str, ...]:
 
 
 def _error_in(check: Check) -> str:
-    """The part of a reason that tells of an error in the student's code; a check for a ValueError says more before."""
+    """The part of a reason about an error in the student's code; a check for a ValueError says more before it."""
     found = ERROR.search(check.reason)
     return check.reason[found.start() :] if found else ""
 
@@ -288,5 +288,7 @@ def batch_summary(batch: Batch) -> str:
     if slowest:
         lines.append("Slowest:")
     for seconds, student, what, share in slowest:
-        lines.append(f"  {seconds:6.2f} s  {name_of(student)}, {share:.2f} s of them for {what or 'nothing of note'}")
+        lines.append(
+            f"  {seconds:6.2f} s  {name_of(student)}, {share:.2f} s of that for {what or 'nothing in particular'}"
+        )
     return "\n".join(lines)
