@@ -44,7 +44,7 @@ def strays(
     """
     for name in files.strays(submitted):
         if _counts(name):
-            yield f"{name}: this is in submitted/ but is no student's folder, so it is not graded"
+            yield f"{name}: this is in submitted/ but is not a student's folder, so it is not graded"
     students = [name for name in _folders(submitted) if _counts(name)]
     for student in students:
         folder = os.path.join(submitted, student)
@@ -52,17 +52,17 @@ def strays(
         meant = "" if any(name in assignments for name in there) else nearest(student, assignments)
         if meant:
             yield (
-                f"{student}: this folder in submitted/ is called like the assignment {meant}, and a student's folder"
+                f"{student}: this folder in submitted/ is named like the assignment {meant}, and a student's folder"
                 f" comes first: submitted/STUDENT/{meant}/"
             )
             continue
         said = list(_in_folder(student, folder, there, assignments, looked_at, released))
         yield from said[:MOST]
         if len(said) > MOST:
-            yield f"{student}: and {len(said) - MOST} more files and folders of which nothing is graded"
+            yield f"{student}: and {len(said) - MOST} more files and folders that are not graded"
         handed_in = any(name in looked_at for name in there)
         if enrolled and handed_in and student not in enrolled and student not in dropped:
-            yield f"{student}: handed in, but is on no roster: check the folder's name for a slip"
+            yield f"{student}: handed in, but is not on the roster: check the folder's name for a typo"
     yield from _alike(students)
 
 
@@ -88,7 +88,7 @@ def _unknown(student: str, name: str, path: str, assignments: Sequence[str]) -> 
         return
     meant = nearest(name.removesuffix(NOTEBOOK), assignments)
     wanted = f"submitted/{student}/{meant or 'ASSIGNMENT'}/"
-    yield f"{student}: {name} is no assignment's folder, so it is not graded; the notebook belongs in {wanted}"
+    yield f"{student}: {name} is not an assignment's folder, so it is not graded; the notebook belongs in {wanted}"
 
 
 def _beside(student: str, assignment: str, folder: str, released: str) -> Iterator[str]:

@@ -58,7 +58,7 @@ def problem_of(student: str) -> str:
         what = "no name that begins with a dot, or holds ?, #, / or \\., or % with a character's code"
     else:
         return ""
-    return f"the folder's name cannot be a student's in the gradebook, which takes {what}: rename it"
+    return f"the gradebook does not accept the folder's name as a student's id; it takes {what}: rename it"
 
 
 def _is_text(name: str) -> bool:
@@ -244,8 +244,10 @@ def _open_folder(around: int, name: str, parts: Place) -> int:
             raise Unreadable(f"Its folder {where} cannot be opened ({error.strerror}).") from None
         with contextlib.suppress(OSError):  # it may have been removed meanwhile
             if stat.S_ISLNK(os.stat(name, dir_fd=around, follow_symlinks=False).st_mode):
-                raise Unreadable(f"Its folder {where} is a link, which is not followed: hand in the folder.") from None
-        raise Unreadable(f"Its folder {where} is no folder: hand in a folder that holds the notebook.") from None
+                raise Unreadable(
+                    f"Its folder {where} is a link, which is not followed: hand in the folder itself."
+                ) from None
+        raise Unreadable(f"Its folder {where} is not a folder: hand in a folder that contains the notebook.") from None
 
 
 def _entries(top: int, parts: Place) -> list[tuple[str, int, int]]:
