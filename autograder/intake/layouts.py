@@ -207,12 +207,12 @@ def by_pattern(pattern: str) -> Reader:
     try:
         expression = re.compile(pattern)
     except re.error as problem:
-        raise UsageError(f"--pattern is no regular expression ({problem}).") from None
+        raise UsageError(f"--pattern is not a regular expression ({problem}).") from None
     known = set(GROUPS) & expression.groupindex.keys()
     if not known - {"late", "time"}:
         raise UsageError(
-            "--pattern must name whose a file is by one of the groups student_id, name, email, lms_id or participant,"
-            " such as (?P<name>.+)-hw2.*"
+            "--pattern must find the owner of a file by one of the groups student_id, name, email, lms_id or"
+            " participant, such as (?P<name>.+)-hw2.*"
         )
 
     def owner(name: str) -> Owner | None:
@@ -333,7 +333,7 @@ def _metadata_in(download: Download) -> Place:
 def _from_gradescope(download: Download) -> tuple[list[HandIn], list[str]]:
     place = _metadata_in(download)
     if not place:
-        raise UsageError(f"This is no export of Gradescope's: it has no {METADATA}.")
+        raise UsageError(f"This is not an export from Gradescope: it has no {METADATA}.")
     people = _people(download.files[place])
     found, strays = [], []
     for entry in download.entries(place[:-1]):

@@ -67,7 +67,7 @@ class Message:
         message = message_from_bytes(data, policy=policy.compat32)
         self.parts = [(name, part) for part in _outer_parts(message) if (name := _name_of(part))]
         if not self.parts:
-            raise Refused("no notebook is attached to it")
+            raise Refused("it has no notebook attached")
 
     def names(self) -> list[str]:
         return [name for name, _ in self.parts]
@@ -113,7 +113,7 @@ def _bounded(path: StrPath) -> bytes:
         text.count(b"\n--") > MAX_PARTS or sum(CONTAINER.match(header) is not None for header in headers) > MAX_NESTED
     )
     if many or text.count(b"\n") > MAX_LINES or any(len(header) > MAX_HEADER for header in headers):
-        raise Refused("it is made of too many parts")
+        raise Refused("it has too many parts")
     return data
 
 

@@ -180,8 +180,8 @@ class Owners:
         self._remark_on(place, info["student_id"])
         if info[EARLIER] is not None:
             self.problems[path] = (
-                f"its name names two students, {info[EARLIER]} and {info['student_id']}: rename what lies in the"
-                " archive directory, or let the pattern tell more closely where a student's name stands"
+                f"its name names two students, {info[EARLIER]} and {info['student_id']}: rename it in the"
+                " archive directory, or make the pattern more precise about where a student's name is"
             )
             return None
         info = {key: value for key, value in info.items() if key != EARLIER}
@@ -239,7 +239,7 @@ class Owners:
         if owner in inside or len(inside) < 2 or tells_more or self.is_student(owner):
             return True
         self.remarks.append(
-            f"{'/'.join(place)} is taken for a whole class's, and not for what the student {owner} handed in: there is"
+            f"{'/'.join(place)} is taken for a whole class's, not for the hand-in of the student {owner}: there is"
             " nothing else, and it holds folders or files of several students"
         )
         return False
@@ -258,7 +258,7 @@ class Owners:
         inside = self._inside(place)
         if len(inside) > 1 and owner not in inside:
             self.remarks.append(
-                f"{'/'.join(place)} is taken for what the student {owner} handed in: if it holds a whole class, name it"
+                f"{'/'.join(place)} is taken for the hand-in of the student {owner}: if it holds a whole class, name it"
                 " in SafeCollector.class_archives"
             )
 
@@ -369,7 +369,7 @@ class Owners:
         items = sorted({"/".join(place(claim)) for claim in claims})
         student = claims[0].student
         return (
-            f"{' and '.join(items[:2])} both hold {what} of {student}, and nothing tells which is {student}'s: collect"
+            f"{' and '.join(items[:2])} both hold {what} of {student}, and nothing shows which is {student}'s: collect"
             " one without the other"
         )
 
