@@ -194,7 +194,7 @@ class _Crew:
     def _give_up(self, workers: set[str], there: Collection[str]) -> None:
         """Take back the tasks of silent workers, for others; their current tasks would only take as long again."""
         for worker in workers:
-            log.warning("autograder: The worker %s does not end what it was given: restart it.", worker)
+            log.warning("autograder: The worker %s does not finish its tasks: restart it.", worker)
         self._dismiss(workers, set(there) - workers, tasks.ATTEMPTS)
         self.others |= workers
 
@@ -208,7 +208,7 @@ class _Crew:
             if isinstance(problem, OSError):
                 continue  # the worker is gone, or will be asked again
             if isinstance(problem, Exception):
-                problem = f"has no kit that works: {_first_line(problem)}."
+                problem = f"has no working kit: {_first_line(problem)}."
             if problem:
                 refused.append(f"The worker {worker} {problem}")
                 self.others.add(worker)
@@ -291,7 +291,7 @@ class _Crew:
             yield
         except (OSError, RuntimeError, distributed.TimeoutError, distributed.CancelledError, ClosedClientError):
             raise UsageError(
-                f"The scheduler {self.address} is gone: start it, and run the same command again to go on."
+                f"The scheduler {self.address} is gone: start it, and run the same command again to continue."
             ) from None
 
 
@@ -326,7 +326,7 @@ def difference(wanted: Mapping[str, str], sandbox: str) -> str | None:
         if here.get(what) != wanted[what]
     ]
     if differing:
-        return f"has another version than the head ({'; '.join(differing)}): make them the same and restart it."
+        return f"has other versions than the head ({'; '.join(differing)}): make them equal and restart it."
     problem = jail.refusal(sandbox)
     return problem and f"has no sandbox. {problem}"
 

@@ -56,7 +56,7 @@ def listing(root: StrPath) -> str:
             many = len(group.members)
             said = f"no name yet, {many} student{'' if many == 1 else 's'}: {', '.join(map(name_of, group.students))}"
             lines.append(f"{group.id}  {said}")
-    return "\n".join(lines) or "No answers are named, and none that was graded waits for a name."
+    return "\n".join(lines) or "No answers are named, and no graded answer waits for a name."
 
 
 def rename(root: StrPath, id: str, says: str, price: float | None = None) -> str | None:
@@ -69,7 +69,7 @@ def rename(root: StrPath, id: str, says: str, price: float | None = None) -> str
     costs = given[id].price if price is None else _price(id, price)
     given[id] = Name(id, names.sentence(says), given[id].code, costs)
     _write(root, given.values())
-    return f"{id} has another sentence now. {_next(id, price)}"
+    return f"{id} has a new sentence now. {_next(id, price)}"
 
 
 def remove(root: StrPath, id: str) -> str:
@@ -77,7 +77,7 @@ def remove(root: StrPath, id: str) -> str:
     given = {name.id: name for name in names.read(root)}
     if id not in given:
         known = ", ".join(given) or "none"
-        raise UsageError(f"There is no name {id!r} to be taken back: the course has {known}.")
+        raise UsageError(f"There is no name {id!r} to remove. The names of this course: {known}.")
     del given[id]
     _write(root, given.values())
     return f"{id} has no name any more. {_next(id)}"
@@ -134,7 +134,7 @@ def give(root: StrPath, id: str, says: str, judge: Judge, answers: Answers, pric
     if group is None:
         number = assignment.name.split("_")[0]
         raise UsageError(
-            f"No wrong answers without a name are called {id}: `autograder report {number}` shows which are."
+            f"There is no group {id} without a name: the page of `autograder report {number}` lists the groups."
         )
     for code, seed, graded in _tried(answers, group, judge):
         outcome = graded.verdict.exercise(group.exercise)
@@ -149,10 +149,13 @@ def give(root: StrPath, id: str, says: str, judge: Judge, answers: Answers, pric
             alike_too = [other for other in same if _is_like(other, found)]
             _write(root, [*results.names.given.values(), name])
             who = ", ".join(map(name_of, sorted(s for each in [group, *alike_too] for s in each.students)))
-            return f"{id} has a name now, which is told to {who}, and to later answers like it. {_next(id, price)}"
+            return (
+                f"{id} has a name now, which is shown to {who}, and to later students with such an answer."
+                f" {_next(id, price)}"
+            )
     raise UsageError(
-        f"{id} cannot be named: none of its answers is there any more and does the same once more, perhaps because"
-        " it is left to chance. Grade the assignment again, and look at its report."
+        f"{id} cannot be named: none of its answers is still there and does the same again, perhaps because"
+        " they depend on chance. Grade the assignment again, and look at its report."
     )
 
 
@@ -160,7 +163,7 @@ def assignment_of(id: str) -> Assignment:
     """The assignment with the exercise of a group. Raises UsageError."""
     exercise = id.rpartition("-")[0]
     if not names.ID.fullmatch(id) or exercise not in course.exercises():
-        raise UsageError(f"{id!r} is no group of this course: `autograder name` lists those there are.")
+        raise UsageError(f"{id!r} is not a group of this course: `autograder name` lists the groups.")
     return course.find_assignment(course.exercises()[exercise].assignment)
 
 

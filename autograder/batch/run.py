@@ -106,7 +106,7 @@ def remarks(root: StrPath, assignment: str, who: Iterable[str], enrolled: Collec
     released = submitted.parent / "release"
     yield from belonging.strays(submitted, known, {assignment}, enrolled, Store(root).dropped(), released)
     for students in files.sharing(submitted, assignment, who):
-        yield f"{', '.join(students)}: their notebooks are one and the same file (by hard links): find out whose it is"
+        yield f"{', '.join(students)}: their notebooks are one and the same file (by hard links): find out who wrote it"
     for student in who:
         if said := files.left_out(submitted / student / assignment):
             yield f"{student}: {said} to autograded/"
@@ -316,7 +316,7 @@ class Batch:
         except Unreadable:
             data = b""
         if self._key(student, hashlib.sha256(data).hexdigest()) != key:
-            raise Changed("the submission has changed during the run: run the same command again")
+            raise Changed("the submission changed during the run: run the same command again")
         return data
 
     def _record(

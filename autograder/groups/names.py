@@ -156,13 +156,13 @@ def read(root: StrPath) -> list[Name]:
         raise CourseError(f"{FILE}: {problem}") from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         problem = f"{FILE} cannot be read ({type(error).__name__}: {error})"
-        raise CourseError(f"{problem}: mend it, or move it away and name the answers again.") from None
+        raise CourseError(f"{problem}: fix it, or move it away and name the answers again.") from None
 
 
 def _name(id: str, entry: Mapping[str, Any]) -> Name:
     """An entry of the file as a Name. Raises ValueError, TypeError and KeyError for what is none."""
     if not ID.fullmatch(id):
-        raise ValueError(f"{id[:60]!r} is no group")
+        raise ValueError(f"{id[:60]!r} is not a group")
     code = tuple((str(cell["grade_id"]), str(cell["source"])) for cell in entry["code"])
     return Name(id, sentence(entry["says"]), code, price(entry.get("price")))
 
@@ -172,7 +172,7 @@ def price(given: object) -> float | None:
     if given is None:
         return None
     if isinstance(given, bool) or not isinstance(given, (int, float)):
-        raise TypeError("a price is no number")
+        raise TypeError("a price is not a number")
     if not 0 < given < math.inf:
         raise UsageError(f"The price is {given:g}, and should be above 0: the points that such an answer loses.")
     return float(given)
@@ -181,12 +181,12 @@ def price(given: object) -> float | None:
 def sentence(text: object) -> str:
     """A sentence as it is told: on one line, printable and not too long. Raises UsageError and TypeError."""
     if not isinstance(text, str):
-        raise TypeError("what is said is no text")
+        raise TypeError("the sentence is not text")
     said = printable(" ".join(text.split()))
     if not said:
-        raise UsageError("The sentence is empty: say in it what is wrong, and what to do.")
+        raise UsageError("The sentence is empty: say what is wrong, and what to do.")
     if len(said) > LONGEST:
-        raise UsageError(f"The sentence has {len(said)} characters; at most {LONGEST} are told to a student.")
+        raise UsageError(f"The sentence has {len(said)} characters; at most {LONGEST} are shown to a student.")
     return said
 
 
