@@ -90,7 +90,7 @@ def require_publishable(notebook: Path) -> None:
             continue
         if path.suffix == ".ipynb":
             raise CourseError(
-                f"{place} would be released with all that it holds: {notebook.name} alone is the notebook of this"
+                f"{place} would be released with all that it contains: {notebook.name} alone is the notebook of this"
                 " assignment. Move the other one out of the folder."
             )
         data = path.read_bytes()

@@ -58,8 +58,8 @@ MANY = 200  # submissions recorded in one transaction, at most
 SECONDS = 2.0  # seconds after which waiting submissions are recorded
 LATER = 60.0  # seconds until the next try while another program locks the gradebook
 BUSY = (
-    "its row could not be written, since another program keeps the gradebook (Formgrader, or a shell of the database):"
-    " end what it is at and run the same command again; nothing is graded again"
+    "its row could not be written, because another program locks the gradebook (Formgrader, or a shell of the"
+    " database): end it and run the same command again; nothing is graded again"
 )
 
 
@@ -407,7 +407,7 @@ def _for_one(error: OSError) -> NotRecorded:
     if error.errno in DISK:
         raise error
     where = f"{os.fsdecode(error.filename2 or error.filename)} " if error.filename else ""
-    return NotRecorded(f"{where}cannot be written ({error.strerror or error}): look at what lies there")
+    return NotRecorded(f"{where}cannot be written ({error.strerror or error}): check what is there")
 
 
 def _graded(given: tuple[float | None, bool] | None, manual_score: float | None, waited: bool) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def _imported(given: Any) -> Any:
 def _of_credit(given: object) -> Iterator[str]:
     if given not in CREDITS:
         known = " or ".join(f'"{one}"' for one in CREDITS)
-        yield f"c.Exercises.credit in nbgrader_config.py is {given!r}, and should be {known}."
+        yield f"c.Exercises.credit in nbgrader_config.py is {given!r}, but should be {known}."
 
 
 def _of_points(wanted: Mapping[str, float]) -> Iterator[str]:
@@ -150,6 +150,6 @@ def _of_points(wanted: Mapping[str, float]) -> Iterator[str]:
             )
         elif name not in exercises:
             yield (
-                f"c.Exercises.points in nbgrader_config.py names {name!r}, which is no exercise of this course."
+                f"c.Exercises.points in nbgrader_config.py names {name!r}, which is not an exercise of this course."
                 f"{meant(name, exercises)}"
             )

@@ -186,7 +186,7 @@ def folders_of(self: Any) -> list[str]:
     if isinstance(self, Autograde):
         submitted = os.path.dirname(os.path.dirname(self._format_source(assignment, "student")))
         for name in files.strays(submitted):
-            self.log.warning("%s lies in %s and is no student's folder", ascii(name)[1:-1], submitted)
+            self.log.warning("%s is in %s but is not a student's folder", ascii(name)[1:-1], submitted)
         dropped = Store(os.path.dirname(os.path.abspath(submitted))).dropped()
         there = [name for name in files.students(submitted, assignment) if fnmatchcase(name, pattern)]
         wanted = [name for name in there if name not in dropped]
@@ -197,7 +197,7 @@ def folders_of(self: Any) -> list[str]:
         folders.update(self._format_source(assignment, name) for name in wanted)
         folders.difference_update(self._format_source(assignment, name) for name in problems)
         if problems and not folders:
-            raise NbGraderException("No folder's name can be a student's")
+            raise NbGraderException("No folder has a name that can be a student's")
     return sorted(folders)
 
 

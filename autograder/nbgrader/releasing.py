@@ -46,7 +46,7 @@ class ReleaseOriginals(ClearSolutions):
     """
 
     text_stub = Unicode(
-        course.PLACEHOLDER, help="What stands in the cell of a written answer: c.ClearSolutions.text_stub sets it, too."
+        course.PLACEHOLDER, help="The text in the cell of a written answer: c.ClearSolutions.text_stub sets it, too."
     ).tag(config=True)
 
     def preprocess(self, nb, resources):
