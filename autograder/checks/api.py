@@ -135,7 +135,7 @@ def pair(value: Any, what: str = "`(output, weights)`") -> Sequence[Any]:
 def tensor(value: Any, what: str = "the output") -> torch.Tensor:
     """The value, if it is a tensor. Raises CheckFailed for anything else."""
     if not isinstance(value, torch.Tensor):
-        raise CheckFailed(f"{sentence_start(what)} should be a tensor; what came is {kind_of(value)}.")
+        raise CheckFailed(f"{sentence_start(what)} should be a tensor, but it is {kind_of(value)}.")
     return value
 
 
@@ -144,7 +144,7 @@ def shape(value: Any, expected: Sequence[int], what: str = "the output") -> None
     shaped(value, expected, what)
     if value.device.type == "meta":
         raise CheckFailed(
-            f"{sentence_start(what)} lies on `meta`, where there are no numbers, though the inputs do not."
+            f"{sentence_start(what)} is on the device `meta`, which holds no numbers, but the inputs are not."
         )
 
 
@@ -250,7 +250,7 @@ def dropped(got: Any, weights: torch.Tensor, p: float, seen_twice: torch.Tensor 
     if (got - weights).abs().max() < 1e-4:
         raise CheckFailed("In train mode no weight was dropped.")
     if seen_twice is not None and (got - seen_twice.double()).abs().max() > 1e-4:
-        raise CheckFailed("Features that should come out alike do not: dropout belongs on the weights, nowhere else.")
+        raise CheckFailed("Features that should come out alike do not: dropout belongs on the weights only.")
     kept = got.abs() > 0.5 * weights
     right = torch.where(kept, weights / (1 - p), 0.0)
     close(got, right, "the weights after dropout", dtype=torch.float64, tolerance=1e-4)
@@ -363,7 +363,7 @@ def refuses(error: StudentError | None, what: str, *words: str | int) -> None:
 def unchanged(submission: Submission) -> None:
     """Raises CheckFailed if the last call changed one of its input tensors (witnessed)."""
     if submission.last.changed:
-        raise CheckFailed("It changed one of its inputs in place; whoever called it still needs that tensor as it was.")
+        raise CheckFailed("It changed one of its inputs in place; the caller still needs that tensor as it was.")
 
 
 def does_without(submission: Submission, name: str, forbidden: Iterable[str]) -> None:
@@ -371,7 +371,7 @@ def does_without(submission: Submission, name: str, forbidden: Iterable[str]) ->
     try:
         found = source_text.reaches(submission.source(name), frozenset(forbidden))
     except source_text.NoDefinition:
-        raise CheckFailed(f"No definition of `{name}` that can be read was found.") from None
+        raise CheckFailed(f"No readable definition of `{name}` was found.") from None
     if found:
         calls = ", ".join(f"`{call}`" for call in found[:5])
         raise CheckFailed(f"It uses {calls}, itself or in a helper.")
@@ -431,5 +431,5 @@ def numbers(value: Any, many: int) -> list[Any]:
     The length is checked first, so an answer of millions is never turned into a list. Raises CheckFailed.
     """
     if length(value) != many:
-        raise CheckFailed(f"There should be {many} numbers in a row; what came is {kind_of(value)}.")
+        raise CheckFailed(f"There should be {many} numbers in a row, but it returned {kind_of(value)}.")
     return [number(one) for one in (value.tolist() if isinstance(value, torch.Tensor) else value)]

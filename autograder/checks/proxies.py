@@ -389,7 +389,7 @@ class Proxy:
     def handle(self) -> wire.Handle:
         """The handle that stands for this module among the arguments of a call."""
         if not isinstance(self.target, int):
-            raise TypeError("only what was built can be given to a call")
+            raise TypeError("only a module that was built can be passed to a call")
         return wire.Handle(self.target)
 
     def train(self, mode: bool = True) -> Proxy:
@@ -430,7 +430,7 @@ class Proxy:
     def _need_numbers(self, value: Any) -> None:
         """Raises StudentError if a tensor in the value lies on `meta`, where no check could look at its numbers."""
         if any(tensor.device.type == "meta" for tensor in tensors_in(value)):
-            message = "What came back lies on `meta`, where there are no numbers, though nothing there was given."
+            message = "What it returned is on the device `meta`, which holds no numbers, but no input was."
             raise self.submission.failed(replies.Failure("Unusable", message, None, 0, by_kit=True))
 
     def _call(

@@ -204,7 +204,7 @@ def collected(exercise: str, module: ModuleType) -> list[GradedCheck]:
     found: list[GradedCheck] = []
     for name, value in vars(module).items():
         if not name.startswith("test_") and not inspect.isclass(value) and _marks(value):
-            raise _wrong(exercise, name, "is marked with `@check(…)`, and never called: its name must begin with test_")
+            raise _wrong(exercise, name, "is marked with `@check(…)`, but never called: its name must begin with test_")
         if name.startswith("test_") and callable(value):
             found.append(_collected(exercise, name, value, None))
         elif name.startswith("Test") and inspect.isclass(value):
@@ -239,17 +239,19 @@ def _step_finder(module: ModuleType) -> Callable[[Submission, Draw], Step | None
 def _collected(exercise: str, name: str, test: Callable[..., object], owner: type | None) -> GradedCheck:
     marks: dict[str, Any] = {**_marks(owner), **_marks(test)}
     if strange := sorted(marks.keys() - MARKS):
-        raise _wrong(exercise, name, f"is marked with `{strange[0]}`; a check has no other mark than `@check(…)`")
+        raise _wrong(exercise, name, f"is marked with `{strange[0]}`; the only mark of a check is `@check(…)`")
     if not marks.keys() >= {"category", "points"}:
         raise _wrong(exercise, name, "is not marked with `@check(category, points=…)`")
     takes = tuple(inspect.signature(test).parameters)
     if strange := [parameter for parameter in takes if parameter not in TAKES]:
         what = " and ".join(f"`{t}`" for t in TAKES)
-        raise _wrong(exercise, name, f"takes `{strange[0]}`; a check may take {what}, no more")
+        raise _wrong(exercise, name, f"takes `{strange[0]}`; a check takes {what}, no more")
     changed = {attribute: getattr(owner, attribute, {}) for attribute in ("points", "sentences")}
     for attribute, others in changed.items():
         if strange := [other for other in others if not callable(getattr(owner, other, None))]:
-            raise _wrong(exercise, name, f"has a class whose `{attribute}` name {strange[0]}, which is no check of it")
+            raise _wrong(
+                exercise, name, f"has a class whose `{attribute}` name {strange[0]}, which is not a check of it"
+            )
     sentence = changed["sentences"].get(name) or inspect.getdoc(test)
     if not sentence:
         raise _wrong(exercise, name, "has no docstring; its first sentence is what the student reads")

@@ -42,7 +42,7 @@ ATTEMPTS = 3  # for a submission whose process was ended, perhaps from outside
 MAX_LISTED = 1000  # notebooks in a folder, of which the first few are told
 
 TWICE = (
-    "You define `{0}` twice, and the last definition counts, which is still the unwritten one: move your code from {1}"
+    "You define `{0}` twice, and the last definition counts, which is the unwritten one: move your code from {1}"
     " into it, or delete the unwritten cell."
 )
 
@@ -223,7 +223,7 @@ class Grader:
         except SandboxError:
             raise
         except Exception as problem:  # then requests are still sent one by one
-            log.warning("what is asked of %s could not be learnt (%r)", name, problem)
+            log.warning("the requests to %s could not be learnt (%r)", name, problem)
         finally:
             workspace.close()
 
@@ -461,9 +461,12 @@ def scaled(checks: list[Check], points: float) -> tuple[list[Check], float]:
 
 
 def internal_error(error: BaseException) -> str:
-    """Log a mistake of the kit; returns what a student reads in place of a grade."""
-    log.error("a mistake of the kit (%r); AUTOGRADER_DEBUG=1 shows where", error, exc_info=_debugging())
-    return f"It could not be graded, by a mistake of the kit ({type(error).__name__}): tell your instructor."
+    """Log an internal error; returns what a student reads in place of a grade."""
+    log.error("internal error (%r); AUTOGRADER_DEBUG=1 shows the traceback", error, exc_info=_debugging())
+    return (
+        f"It could not be graded because of an internal error in autograder ({type(error).__name__}): tell your"
+        " instructor."
+    )
 
 
 def _debugging() -> bool:
@@ -510,7 +513,7 @@ def read_program(path: StrPath, exercise: str | None = None) -> Program:
         found = course.assignments()[wanted[0].assignment]
     if found is None:
         raise Unreadable(
-            "It is no notebook of this course: neither its name nor its cells belong to an assignment"
+            "It is not a notebook of this course: neither its name nor its cells belong to an assignment"
             f" ({', '.join(course.assignments())})."
         )
     every = list(found.exercises)

@@ -97,7 +97,7 @@ class Workspace:
         self.deadline.left()
         while self.child is None:
             if self.restarts > MAX_RESTARTS:
-                raise ChildGone("killed", "too many of its cells ended their process or did not end at all")
+                raise ChildGone("killed", "too many of its cells ended their process or did not end")
             child = self.child = self.parent.fork()
             self.deadline.begin()
             self.of_cells = 0.0
@@ -151,7 +151,7 @@ class Workspace:
         self.shown[index] = len(json.dumps(outputs))
         if sum(self.shown.values()) > MAX_SHOWN:
             self.shown[index] = 0
-            outputs = [{"output_type": "stream", "name": "stderr", "text": "[the notebook shows too much: cut]\n"}]
+            outputs = [{"output_type": "stream", "name": "stderr", "text": "[the notebook has too much output: cut]\n"}]
         self.outputs[index] = outputs
 
     def _stop_at(self, index: int, status: str, message: str, keep: bool) -> None:
@@ -305,7 +305,7 @@ class Workspace:
                     return error.status, f"`{name}` is not defined: {error}."
                 return "error", f"`{name}` is not defined, since its code stopped with {error.what()}"
         near = near_name(name, [cell.source for cell in self.cells if cell.runs])
-        slip = f" `{near}` is, but the name must be `{name}`, to the letter." if near else ""
+        slip = f" `{near}` is, but the name must be exactly `{name}`." if near else ""
         return "missing", f"`{name}` is not defined.{slip}"
 
     def is_untouched(self, name: str) -> bool:
@@ -360,7 +360,7 @@ class Workspace:
         left = self._left_of_exercise(limits.call)
         late = f"its checks took longer than {limits.exercise:g} s in all" if left < limits.call else None
         if self.child is None or left <= 0:
-            raise Stopped("timeout", late or "it is not there any more")
+            raise Stopped("timeout", late or "it is gone")
         try:
             reply, answer = self._request(self.child, message, tensors, seconds=min(limits.call, left))
             self._took(self.child.took)
@@ -375,7 +375,7 @@ class Workspace:
         except wire.WireError as problem:  # what we were about to send was too large
             raise Stopped("killed", str(problem)) from None
         if not self._has_room_for(answer):
-            raise Stopped("killed", f"its answers hold more than {MAX_ANSWERS // 2**20} MiB in all")
+            raise Stopped("killed", f"its answers take more than {MAX_ANSWERS // 2**20} MiB in all")
         return reply, answer
 
     def ask_all(self, requests: wire.Encoded, number: int, seconds: float) -> list[Answer] | None:

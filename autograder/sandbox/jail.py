@@ -234,9 +234,9 @@ def _advice(said: str) -> str:
     if "nknown option" in said:
         _, version = _said_by(["bwrap", "--version"])
         found = re.search(r"\d[\d.]*", version)
-        return f"{NEEDED} or later is needed{f', and this is {found[0]}' if found else ''}: install a newer one"
+        return f"{NEEDED} or later is needed{f', but this is {found[0]}' if found else ''}: install a newer one"
     if not re.search("not permitted|ermission|namespace|denied", said):
-        return "that has to be mended first"
+        return "fix that first"
     if os.geteuid() == 0:
         return f"here not even root may make namespaces and mounts, as in most containers; {OF_A_CONTAINER}"
     for path, forbids, allows in SWITCHES:

@@ -107,7 +107,7 @@ def call(
     """
     changed = _list_of(int, reply, "changed")
     if not all(0 <= place < len(given) for place in changed):
-        raise wire.WireError("it says of a tensor that was not given that it was changed")
+        raise wire.WireError("it says that a tensor was changed that was not given")
     made = Call(
         value=wire.unpack(reply.get("value"), tensors),
         devices=_list_of(str, reply, "devices", DEVICES),
@@ -134,7 +134,7 @@ def _of_inputs(gradients: object, given: Sequence[torch.Tensor]) -> list[torch.T
         raise wire.WireError(f"there is not one gradient for each of {len(asked)} inputs")
     for gradient, tensor in zip(gradients, asked, strict=True):
         if gradient is not None and not (_is_tensor(gradient, tensor.shape) and gradient.dtype == tensor.dtype):
-            raise wire.WireError("the gradient of an input is none of its shape and dtype")
+            raise wire.WireError("the gradient of an input has another shape or dtype")
     return gradients
 
 
@@ -144,7 +144,7 @@ def _of_parameters(gradients: object, named: Shapes) -> dict[str, torch.Tensor |
         raise wire.WireError("there is not one gradient for each parameter")
     for name, gradient in gradients.items():
         if gradient is not None and not _is_tensor(gradient, named.get(name)):
-            raise wire.WireError("the gradient of a parameter is none of its shape")
+            raise wire.WireError("the gradient of a parameter has another shape")
     return gradients
 
 
@@ -154,7 +154,7 @@ def parameters(reply: wire.Message, tensors: wire.Tensors, named: Shapes) -> dic
     if not isinstance(found, dict) or not found.keys() >= named.keys():
         raise wire.WireError("the parameters are not all there")
     if not all(_is_tensor(tensor, named.get(name)) for name, tensor in found.items()):
-        raise wire.WireError("a parameter is no tensor of its shape")
+        raise wire.WireError("a parameter is not a tensor of its shape")
     return found
 
 
@@ -162,7 +162,7 @@ def frozen(reply: wire.Message, tensors: wire.Tensors) -> set[str]:
     """The names of the parameters that do not require a gradient. Raises WireError."""
     names = wire.unpack(reply.get("frozen"), tensors)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise wire.WireError("the names of frozen parameters are no list")
+        raise wire.WireError("the names of frozen parameters are not a list")
     if not set(names) <= parameters(reply, tensors, {}).keys():
         raise wire.WireError("a parameter that is not there is said to be frozen")
     return set(names)
@@ -182,7 +182,7 @@ def seen(reply: wire.Message, tensors: wire.Tensors) -> list[SeenCall]:
     """What a stub model noted of its first calls. Raises WireError."""
     calls = wire.unpack(reply.get("seen"), tensors)
     if not isinstance(calls, list):
-        raise wire.WireError("what a model saw is no list")
+        raise wire.WireError("what a model saw is not a list")
     return [_seen_call(call) for call in calls]
 
 
@@ -200,7 +200,7 @@ def held(reply: wire.Message, tensors: wire.Tensors) -> Held:
     size, numbers = _field(int, reply, "size"), wire.unpack(reply.get("numbers"), tensors)
     is_row = _is_tensor(numbers) and numbers.dim() == 1 and numbers.dtype == torch.float64
     if size < 0 or not is_row or len(numbers) > MOST_NUMBERS or (numbers.diff() <= 0).any():
-        raise wire.WireError("what an object holds is not told in numbers")
+        raise wire.WireError("what an object holds is not described by numbers")
     return Held(size, numbers)
 
 
@@ -291,7 +291,7 @@ def _list_of(kind: type[T], reply: wire.Message, name: str, allowed: Iterable[T]
     """The part of a reply called `name`, if it is a list of that type, with `allowed` values only. Raises WireError."""
     values = _field(list, reply, name)
     if not all(type(value) is kind for value in values) or (allowed and not set(values) <= set(allowed)):
-        raise wire.WireError(f"the part {name!r} of a reply does not hold what it should")
+        raise wire.WireError(f"the part {name!r} of a reply has the wrong type")
     return values
 
 

@@ -81,10 +81,11 @@ def test_function(submission, draw):
 
 
 WRONG = {
-    "has no other mark": "@pytest.mark.parametrize('n', [1, 2])\n@check('values', points=1)\ndef test_x(n): 'Says.'",
+    "the only mark of a check": "@pytest.mark.parametrize('n', [1, 2])\n@check('values', points=1)\ndef test_x(n):"
+    " 'Says.'",
     "marked with `skip`": "@pytest.mark.skip\n@check('values', points=1)\ndef test_x(draw): 'Says.'",
     "not marked with `@check": "def test_x(submission): 'Says.'",
-    "takes `tmp_path`; a check may take `submission` and `draw`": (
+    "takes `tmp_path`; a check takes `submission` and `draw`": (
         "@check('values', points=1)\ndef test_x(submission, tmp_path): 'Says.'"
     ),
     "has no docstring": "@check('values', points=1)\ndef test_x(submission): pass",

@@ -104,7 +104,7 @@ CELLS = {
     "negative": (cell("normalise-check", {"points": -2}), "'normalise' is worth -2 points: give it a number from 0 up"),
     "not a number": (cell("normalise-check", {"points": float("nan")}), "'normalise' is worth nan points"),
     "true": (cell("normalise-check", {"points": True}), "'normalise' is worth True points"),
-    "task": (cell("setup", {"task": True, "points": 1}), "'setup' is one of nbgrader's tasks"),
+    "task": (cell("setup", {"task": True, "points": 1}), "'setup' is an nbgrader task"),
     "twice": (
         replace("# exercise: normalise", "# exercise: moving_average"),
         "2 graded cells name the exercise 'moving_average'",
@@ -121,7 +121,7 @@ CELLS = {
     **{
         f"mark {line}": (
             text(id, mark, line),
-            f"'{id.removesuffix('-check')}' has the line '{line}', which marks nothing: did you mean '{mark}'",
+            f"'{id.removesuffix('-check')}' has the line '{line}', which has no effect: did you mean '{mark}'",
         )
         for id, mark, line in (
             ("normalise-check", "### BEGIN HIDDEN TESTS", "### BEGIN HIDDEN TEST"),
@@ -322,7 +322,11 @@ GIVEN = {
         NOTHING,
         "moving_average as it is released gets 3 of 3 points: test_values and test_t",
     ),
-    "an original": ("normalise", NOTHING, "the original of normalise gets 2 of 2 points as it is released, so nothing"),
+    "an original": (
+        "normalise",
+        NOTHING,
+        "the original of normalise gets 2 of 2 points as it is released, so there is nothing",
+    ),
     "nothing": ("moving_average", LENIENT.format("moving_average", ", 2"), "only returns None gets 3 of 3 points"),
 }
 
