@@ -150,7 +150,7 @@ def folder_of(exercise: str, course: str | Path | None = None) -> Path:
         if (folders / exercise / "checks.py").is_file():
             return folders / exercise
     raise CourseError(
-        f"There are no checks for the exercise {exercise!r}: they belong into exercises/{exercise}/checks.py."
+        f"There are no checks for the exercise {exercise!r}: they belong in exercises/{exercise}/checks.py."
     )
 
 
@@ -240,11 +240,11 @@ def original_of(source: str) -> str | None:
         return None
     found = ORIGINAL.findall(source)
     if len(found) != 1:
-        raise CourseError(f"A cell must have one whole ORIGINAL region, not {len(found)}: {source[:60]!r}.")
+        raise CourseError(f"A cell must have exactly one ORIGINAL region, not {len(found)}: {source[:60]!r}.")
     lines = found[0].split("\n")
     wrong = [line for line in lines if line != "#" and not line.startswith("# ")]
     if wrong:
-        raise CourseError(f"Every line of an original must stand behind '# ': {wrong[0]!r}.")
+        raise CourseError(f"Every line of an original must begin with '# ': {wrong[0]!r}.")
     return "\n".join(line[2:] for line in lines)
 
 

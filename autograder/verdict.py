@@ -37,7 +37,7 @@ def typed(kind: type[T], data: object, **made: Any) -> T:
     Raises VerdictError.
     """
     if not isinstance(data, dict):
-        raise VerdictError(f"it is no {kind.__name__}")
+        raise VerdictError(f"it is not a {kind.__name__}")
     types = {f.name: f.type for f in fields(kind)}
     for name in data.keys() - made.keys():
         if not _is_a(types.get(name), data[name]):
@@ -45,7 +45,7 @@ def typed(kind: type[T], data: object, **made: Any) -> T:
     try:
         return kind(**{**data, **made})
     except TypeError as error:
-        raise VerdictError(f"it is no {kind.__name__} ({error})") from None
+        raise VerdictError(f"it is not a {kind.__name__} ({error})") from None
 
 
 def _is_a(kind: Any, value: Any) -> bool:
@@ -56,7 +56,7 @@ def _is_a(kind: Any, value: Any) -> bool:
 
 def _list(value: object) -> list[Any]:
     if not isinstance(value, list):
-        raise VerdictError("what should be a list is none")
+        raise VerdictError("what should be a list is not")
     return value
 
 
@@ -203,7 +203,7 @@ class Verdict:
     def from_dict(cls, data: object) -> "Verdict":
         """The inverse of `to_dict`. Raises VerdictError."""
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-            raise VerdictError(f"it is no verdict of schema {SCHEMA}")
+            raise VerdictError(f"it is not a verdict of schema {SCHEMA}")
         verdict = typed(cls, data, exercises=[_exercise(e) for e in _list(data.get("exercises"))])
         if verdict.sandbox not in LEVELS:
             raise VerdictError("it has an unknown level of sandbox")

@@ -98,7 +98,7 @@ def _is_begun(outcome: Outcome) -> bool:
 
 
 def _all_solved(page: _Page, state: State) -> None:
-    hand = f" {points(state.by_hand)} more points are given by hand, for what is written." if state.by_hand else ""
+    hand = f" {points(state.by_hand)} more points are given by hand, for written answers." if state.by_hand else ""
     page.wrapped(f"All solved: every check passes, the hidden ones, too.{hand}", page.paint("✓ ", GREEN))
 
 
@@ -112,7 +112,7 @@ def _next(page: _Page, outcome: Outcome, state: State) -> None:
     else:
         _what_fails(page, outcome, state.settled)
     if outcome.unjudged:
-        page.wrapped(f"Not your mistake: a check has an error of its own ({outcome.unjudged}).", "  ")
+        page.wrapped(f"Not your mistake: a check has a bug ({outcome.unjudged}).", "  ")
     for hint in state.hints:
         page.line()
         page.line("  " + page.paint(printable(hint.title), YELLOW))

@@ -242,7 +242,7 @@ def _stopped_cells(graded: Graded) -> str:
         ends = [output.get("evalue", "") for output in outputs if output.get("output_type") == "error"]
         if ends and ends[-1].startswith(STOPPED_CELL):
             number = graded.cells[index].number
-            found.append(f"{f'In code cell {number}, ' if number else ''}{ends[-1]}. Mend that first.")
+            found.append(f"{f'In code cell {number}, ' if number else ''}{ends[-1]}. Fix that first.")
     return " ".join(found)
 
 
