@@ -133,7 +133,7 @@ class Outcome:
     message: str = ""
     skipped: list[dict[str, str]] = field(default_factory=list)  # the fields of Skipped, as dicts
     not_started: bool = False  # whether the student has left the exercise as it was released
-    unjudged: str = ""  # for the instructor: the checks with errors of their own, whose points are given by hand
+    unjudged: str = ""  # for the instructor: the checks with errors of their own; their points are given by hand
     fingerprint: str = ""  # of a wrong answer that has no name, by which to find its like: mistakes/fingerprint.py
     by_checks: float = NOT_RECORDED
     by_prices: float = 0.0

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 
 class Cluster:
-    """The Engine of a Dask cluster whose scheduler is at `address`. A worker is given up to `ahead` tasks at a time."""
+    """The Engine of a Dask cluster with its scheduler at `address`. A worker gets up to `ahead` tasks at a time."""
 
     def __init__(self, address: str, device: str = "cpu", sandbox: str = FULL, ahead: int = AHEAD) -> None:
         self.address = address
@@ -177,7 +177,7 @@ class _Crew:
         That task is then charged with `deaths` deaths.
         """
         for worker in workers:
-            theirs = [key for key, (whose, _, _) in self.flight.items() if whose == worker]
+            theirs = [key for key, (at, _, _) in self.flight.items() if at == worker]
             was_at = next((key for key in theirs if key not in self.done), None)
             for key in theirs:
                 _, future, task = self.flight.pop(key)
@@ -313,7 +313,7 @@ def fingerprint() -> dict[str, str]:
 
 
 def difference(wanted: Mapping[str, str], sandbox: str) -> str | None:
-    """Why this machine cannot grade for a head whose `fingerprint` is `wanted`: the end of a sentence, or None."""
+    """Why this machine cannot grade for a head with the `fingerprint` `wanted`: the end of a sentence, or None."""
     from ..sandbox import jail
 
     try:

@@ -140,7 +140,7 @@ def _print_class(
 
 
 def _runs(root: StrPath, assignment: Assignment, **settings: Any) -> NbgraderCourse:
-    """The NbgraderCourse, whose gradebook must know the assignment as its source has it. Raises UsageError."""
+    """The NbgraderCourse. Raises UsageError unless its gradebook knows the assignment as its source has it."""
     from ..nbgrader.changing import require_build
     from ..nbgrader.runs import NbgraderCourse
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..grading.grader import Grader
     from .run import Engine
 
-TRIED = 3  # students of a group whose answer may become the example
+TRIED = 3  # students of a group among whose answers an example is looked for
 
 
 def grade_examples(

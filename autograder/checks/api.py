@@ -68,8 +68,8 @@ def gate() -> Iterator[None]:
     """Turns a CheckFailed into a GateFailed: for the easy cases that a check tries before its own question.
 
     Use it as `with gate():` or as the decorator `@gate()`, and `gates.easy_case` for a case that several checks of an
-    exercise share. What failed there is told once, in its own words, and not under the sentence of each check that
-    stands on it.
+    exercise share. What failed there is reported once, in its own words, and not under the sentence of each check that
+    depends on it.
     """
     try:
         yield
@@ -205,7 +205,7 @@ def reacts(
 ) -> None:
     """Raises CheckFailed(`says`) if an output (…, d) stays the same, though what it depends on has changed.
 
-    Only outputs whose right values change clearly are looked at: a softmax of random scores leaves some weights so
+    Only outputs with clearly changing right values are looked at: a softmax of random scores leaves some weights so
     small that a right answer does not change either. So no right answer is rejected by chance: one that did not change
     here would be off by `CLEAR`, which is more than `close` accepts.
     """
@@ -342,7 +342,7 @@ def parameters(got: Mapping[str, torch.Tensor], expected: Mapping[str, tuple[int
 
 
 def refuses(error: StudentError | None, what: str, *words: str | int) -> None:
-    """Raises CheckFailed unless `error` (from `Proxy.error`) is a ValueError whose message contains all `words`.
+    """Raises CheckFailed unless `error` (from `Proxy.error`) is a ValueError and its message contains all `words`.
 
     A number must appear as a number of its own, among at most `MOST_NUMBERS`: a message with more does not say which
     numbers are wrong.

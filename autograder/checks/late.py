@@ -46,7 +46,7 @@ def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[st
 
 
 def _changes(cell: str, names: Collection[str]) -> bool:
-    """Whether a cell may change what one of these names stands for by another way than giving it a meaning."""
+    """Whether a cell may change the meaning of one of these names other than by assigning to it."""
     for part in ast.walk(tree_of(cell)):
         if isinstance(part, ast.Name) and part.id in UNSEEN:
             return True
@@ -58,7 +58,7 @@ def _changes(cell: str, names: Collection[str]) -> bool:
 
 
 def _root(part: ast.expr) -> ast.expr:
-    """What stands before all attributes and indices."""
+    """The expression before all attributes and indices."""
     while isinstance(part, ast.Attribute | ast.Subscript):
         part = part.value
     return part

@@ -32,7 +32,7 @@ Answer: TypeAlias = tuple[wire.Message, wire.Tensors]  # a reply and its tensors
 Target: TypeAlias = str | int | list[Any]  # a name, the number of an object, or [target, the name of its attribute]
 
 
-CELL, BESIDE = "<", "<beside "  # how the file names of answers begin, and of what an answer stands on
+CELL, BESIDE = "<", "<beside "  # how the file names of answers begin, and of what an answer depends on
 OF_TORCH = ("RuntimeError", "IndexError")  # errors that torch raises for sizes that do not fit
 
 
@@ -216,7 +216,7 @@ class Submission:
         self.transcript.add("noted", *seen)
 
     def pack(self, value: object) -> wire.Node:
-        """A value as the tree that stands in a message; its tensors are sent with the next request."""
+        """A value as a tree for a message; its tensors are sent with the next request."""
         return wire.pack(value, self.tensors)
 
     def tell(self, message: wire.Message, *entry: Any) -> None:
@@ -387,7 +387,7 @@ class Proxy:
         return names
 
     def handle(self) -> wire.Handle:
-        """The handle that stands for this module among the arguments of a call."""
+        """The handle of this module among the arguments of a call."""
         if not isinstance(self.target, int):
             raise TypeError("only a module that was built can be passed to a call")
         return wire.Handle(self.target)

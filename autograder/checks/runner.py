@@ -24,7 +24,7 @@ from ..verdict import NOT_TRIED, Check
 from .api import CheckFailed, Draw, GateFailed
 from .gates import Gates, Passage
 from .proxies import Answer, JoinedTransport, StudentError, Submission, Transcript
-from .replay import NotForeseen, RecordingTransport, ReplayedTransport, RequestLog
+from .replay import NotPrefetched, RecordingTransport, ReplayedTransport, RequestLog
 from .steps import Step
 
 TAKES = ("submission", "draw")  # the fixtures that a check may take, see `exercises/conftest.py`
@@ -111,7 +111,7 @@ class Graders:
         The checks of an exercise are collected when they are first asked for, which may raise GraderError.
         """
         no_dynamo.put()
-        self.foresight = RequestLog()
+        self.request_log = RequestLog()
         self.before_each: Callable[[], None] = lambda: None  # called before each check; what it raises ends the run
         modules = modules or Lazily(_of_the_course(), checks_of)
         self.checks = Lazily(modules, lambda exercise: collected(exercise, modules[exercise]))
@@ -135,15 +135,15 @@ class Graders:
         if exercise not in self.checks:
             raise LookupError(f"there is no grader for {exercise}")
         run = ExerciseRun(exercise, transport, seed, only)
-        foreseen = self.foresight.answers(exercise, seed, transport) if only is None else {}
-        run.answers = {name: replayed.answers for name, replayed in foreseen.items()}
-        learn = functools.partial(self.foresight.keep, exercise, seed) if learning else None
-        asked = Gates(transport, gates, foreseen, learn)
+        prefetched = self.request_log.answers(exercise, seed, transport) if only is None else {}
+        run.answers = {name: replayed.answers for name, replayed in prefetched.items()}
+        learn = functools.partial(self.request_log.keep, exercise, seed) if learning else None
+        asked = Gates(transport, gates, prefetched, learn)
         for check in self.checks[exercise]:
             if only not in (None, check.name):
                 continue
             self.before_each()
-            outcome, run.transcripts[check.name] = self._made(check, foreseen.get(check.name), run, asked)
+            outcome, run.transcripts[check.name] = self._made(check, prefetched.get(check.name), run, asked)
             if isinstance(outcome, Stopped):
                 run.stopped = Stopped(outcome.status, f"{outcome}, in the check “{check.sentence}”")
                 break
@@ -159,13 +159,13 @@ class Graders:
         return find(Submission(run.transport), Draw(run.seed, f"{run.exercise}/{STEP}")) if find else None
 
     def _made(
-        self, check: GradedCheck, foreseen: ReplayedTransport | None, run: ExerciseRun, gates: Gates
+        self, check: GradedCheck, prefetched: ReplayedTransport | None, run: ExerciseRun, gates: Gates
     ) -> tuple[Outcome, Transcript]:
         """Run a check, with the answers fetched ahead or request by request: its outcome (`judge`) and transcript."""
-        if foreseen:
+        if prefetched:
             transcript = Transcript()
-            outcome = check.call(Submission(foreseen, transcript, gates), run.seed)
-            if not isinstance(outcome, NotForeseen):
+            outcome = check.call(Submission(prefetched, transcript, gates), run.seed)
+            if not isinstance(outcome, NotPrefetched):
                 return self._judged(check, outcome, run), transcript
         asked, transcript = RecordingTransport(run.transport), Transcript()
         outcome = check.call(Submission(asked, transcript, gates), run.seed)
@@ -249,9 +249,7 @@ def _collected(exercise: str, name: str, test: Callable[..., object], owner: typ
     changed = {attribute: getattr(owner, attribute, {}) for attribute in ("points", "sentences")}
     for attribute, others in changed.items():
         if strange := [other for other in others if not callable(getattr(owner, other, None))]:
-            raise _wrong(
-                exercise, name, f"has a class whose `{attribute}` name {strange[0]}, which is not a check of it"
-            )
+            raise _wrong(exercise, name, f"has a class with `{attribute}` for {strange[0]}, which is not a check of it")
     sentence = changed["sentences"].get(name) or inspect.getdoc(test)
     if not sentence:
         raise _wrong(exercise, name, "has no docstring; its first sentence is what the student reads")

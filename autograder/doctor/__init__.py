@@ -23,7 +23,7 @@ def run(assignments: list[Assignment] | None) -> int:
 
 
 def _print(title: str, findings: Iterable[Finding]) -> bool:
-    """Print findings as they come; returns whether anything needs mending."""
+    """Print findings as they come; returns whether anything needs fixing."""
     print(f"{title}:", flush=True)
     ill = False
     for finding in findings:

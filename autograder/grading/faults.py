@@ -79,7 +79,7 @@ def of_cells(assignment: Assignment, cells: Sequence[Mapping[str, Any]] | None =
 
 
 def _of_marks(where: str, source: str) -> Iterator[str]:
-    """Misspelt marks: what stands between them would be released, or not be graded."""
+    """Misspelt marks: the lines between them would be released, or not be graded."""
     for line in (found[0].strip() for found in LIKE_A_MARK.finditer(source)):
         plain = " ".join(line.lstrip("# \t").upper().split())
         near = difflib.get_close_matches(f"### {plain}", MARKS, n=1, cutoff=NEAR)
@@ -194,8 +194,8 @@ def _of_mistakes(exercise: str) -> Iterator[str]:
         yield f'{file} has no BANK: it should hold BANK = Bank("{exercise}", …).'
         return
     if not isinstance(bank, Bank) or bank.exercise != exercise:
-        whose = f"that of {bank.exercise}" if isinstance(bank, Bank) else f"a {type(bank).__name__}"
-        yield f'{file} has a BANK that is {whose}: it should be Bank("{exercise}", …).'
+        got = f"that of {bank.exercise}" if isinstance(bank, Bank) else f"a {type(bank).__name__}"
+        yield f'{file} has a BANK that is {got}: it should be Bank("{exercise}", …).'
         return
     for mistake in (*bank.values(), *bank.variants):
         try:

@@ -1,9 +1,9 @@
-"""The instructor's own names for wrong answers: `names.json` in the course's folder, and whom they are told to.
+"""The instructor's own names for wrong answers, `names.json` in the course's folder, and the students who see them.
 
-A name is a sentence about an example: the code of one student's answer, without comments. It is told to everybody whose
+A name is a sentence about an example: the code of one student's answer, without comments. Students see it if their
 answer is equal to the example, that is: has the same fingerprint on the same inputs (mistakes/fingerprint.py). So the
 example is graded like a submission on the inputs that the class gets, and its result is kept in the store like any
-other; a new seed or a mended check only means that it is graded once more.
+other; a new seed or a fixed check only means that it is graded once more.
 
 Names are given to verdicts when these are read, so that no result depends on them. A grade does only where a name has
 a price, and the course's scores are by prices.
@@ -62,7 +62,7 @@ class Name:
         return hashlib.sha256(self.data).hexdigest()
 
     def told(self, outcome: Outcome) -> Outcome:
-        """The outcome with this name in place of what was said of it before."""
+        """The outcome with this name in place of other names."""
         kept = [d for d in outcome.diagnosis if not d.id.startswith(NO_NAMES)]
         lost = ALL if self.price is None else min(1.0, self.price / outcome.max_score)
         return replace(outcome, diagnosis=[*kept, Diagnosis(self.id, self.says, price=lost)])
@@ -179,7 +179,7 @@ def price(given: object) -> float | None:
 
 
 def sentence(text: object) -> str:
-    """A sentence as it is told: on one line, printable and not too long. Raises UsageError and TypeError."""
+    """A sentence as students see it: on one line, printable and not too long. Raises UsageError and TypeError."""
     if not isinstance(text, str):
         raise TypeError("the sentence is not text")
     said = printable(" ".join(text.split()))

@@ -39,7 +39,7 @@ class Noted:
 
     `notes` are what `collect` noted, by assignment and student. A participant's number holds for `assignment` alone,
     of which `here` has the keys of each student.
-    `forget` holds students whose keys have changed, by the instructor's word.
+    `forget` holds students with changed keys, as the instructor says.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How Moodle, Canvas and Gradescope lay out the hand-ins that they let an instructor download, and whose each one is.
+"""How Moodle, Canvas and Gradescope lay out the hand-ins that an instructor downloads, and who owns each one.
 
 The names are those that the systems' own code gives and reads back:
 
@@ -14,7 +14,7 @@ The names are those that the systems' own code gives and reads back:
   of an assignment or none.
 - Gradescope: folders `submission_123` beside a `submission_metadata.yml`, which says who handed each in, and when
   (https://guides.gradescope.com, "Export Submissions").
-- Mail: a folder, or a file, that is called after the student; or a message as mail programs save it, `x.eml`, whose
+- Mail: a folder or file named after the student; or a message as mail programs save it, `x.eml`, of which the
   sender is the student, by the address: names and subjects are the sender's own choice.
 
 Only the names that a system gave are read: the outermost ones. Those below were chosen by a student, and so was all in
@@ -193,7 +193,7 @@ def mail(name: str) -> Owner:
 def sender(name: str, path: Path, reader: Reader) -> Owner | None:
     """The owner of a saved message: its sender, unless the `reader` of an instructor's pattern says who it is.
 
-    A pattern is held against the name of its file, and then against its subject.
+    A pattern is matched against the name of its file, and then against its subject.
     """
     said = messages.sender(path)
     if reader is mail:
@@ -227,7 +227,7 @@ def by_pattern(pattern: str) -> Reader:
     return owner
 
 
-# --- whose is what --------------------------------------------------------------------------------
+# --- owners ---------------------------------------------------------------------------------------
 
 
 def system_of(download: Download) -> str:
@@ -282,7 +282,7 @@ def hand_ins(
 
 
 def _find_teams(found: list[HandIn]) -> None:
-    """Set `in_team` where what stands before a hyphen in a name is a team's: then another member's begins with it."""
+    """Set `in_team` where the part of a name before a hyphen is a team's: another member's name then begins with it."""
     prefixes = Counter(p for name, _ in {(h.owner.name, h.owner.participant) for h in found} for p in _prefixes(name))
     for hand_in in found:
         shared = [prefix for prefix in _prefixes(hand_in.owner.name) if prefixes[prefix] > 1]
@@ -302,7 +302,7 @@ def one_hand_in(download: Download) -> HandIn:
 
 
 def _top(download: Download, reader: Reader | None = None) -> Place:
-    """The folder whose entries the system has named.
+    """The folder with the entries that the system has named.
 
     An archiver may have put a folder around it, which is then called as the download is. Any other folder that is alone
     may be that of the only student in the download; it is passed over only with a `reader` that the instructor insists

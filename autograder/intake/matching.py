@@ -1,7 +1,7 @@
 """Finds the student who handed something in: by keys first, and by a name only where no key says otherwise.
 
 A key is what a system says of a person (`intake/identity.py`): on the roster, or noted of an earlier hand-in. A name
-is what people call themselves. So a name decides only for somebody whose keys nobody knows yet, and never for the
+is what people call themselves. So a name decides only for somebody without known keys, and never for the
 sender of a message.
 """
 
@@ -84,7 +84,7 @@ class Matcher:
         return Match(owner, why=why, may_be=(student,))
 
     def _by_key(self, owner: Owner, by_key: Mapping[str, set[str]]) -> Match:
-        """The Match of somebody whose keys are known, by key."""
+        """The Match of somebody with known keys, by key."""
         everybody = sorted(set.union(*by_key.values()))
         same = sorted(set.intersection(*by_key.values()))
         if not same:
@@ -110,7 +110,7 @@ class Matcher:
         return found
 
     def _difference(self, student: str, owner: Owner) -> str:
-        """Why an owner is not a student whose name or one of whose keys they have, or ""."""
+        """Why an owner is not the student with the same name or one of the same keys, or ""."""
         known, differs = self.roster.all.get(student), ""
         if known is not None and known.email and owner.email:
             if address(known.email) != address(owner.email):

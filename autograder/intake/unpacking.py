@@ -26,7 +26,7 @@ MAX_STREAM = 2**30  # bytes that a tar may unpack to,
 LEAST_STREAM, MAX_RATIO = 2**24, 100  # and the bound by its packed size: skipping takes time, too
 
 ARCHIVES = (".zip", ".gz", ".tar", ".tgz")
-MESSAGE = ".eml"  # an e-mail message, whose attachments are its files
+MESSAGE = ".eml"  # an e-mail message: its attachments are its files
 UNREAD = (".7z", ".rar", ".xz", ".txz", ".bz2", ".tbz", ".tbz2", ".lzma", ".zst", ".z")
 SIGNATURES = (b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd", b"\x1f\x9d")  # how those begin
 ADVICE = "it is packed in a format that is not supported: ask for a .zip or .tar.gz"
@@ -67,7 +67,7 @@ def unpacked(path: StrPath) -> Zip | Tar:
 
 
 class Zip:
-    """A zip archive whose list of files has a bounded size."""
+    """A zip archive with a list of files of bounded size."""
 
     skipped = 0  # bytes that are unpacked only to be skipped: none
 
@@ -209,7 +209,7 @@ def _padded(size: int) -> int:
 
 
 def _records(header: bytes) -> dict[str, str]:
-    """The fields of a pax header, whose lines are the line's length, a space, a key, `=` and a value."""
+    """The fields of a pax header: each line has its length, a space, a key, `=` and a value."""
     found, at = {}, 0
     while at < len(header):
         space = header.find(b" ", at, at + 20)

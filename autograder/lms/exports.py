@@ -1,13 +1,13 @@
 """Grades and feedback in the layouts that Moodle, Canvas, Gradescope and exercism take in.
 
 - Moodle's grading worksheet: the importer (mod/assign/feedback/offline/importgradeslib.php) needs the columns
-  Identifier, whose digits at the end are the participant's number, Grade, and Last modified (grade); it passes over a
-  row without a grade, with one out of range, or whose grade somebody has changed since the worksheet was downloaded.
+  Identifier, with the participant's number as its last digits, Grade, and Last modified (grade); it ignores a row
+  without a grade, with one out of range, or with one that somebody has changed since the worksheet was downloaded.
 - Moodle's feedback files: a zip with a folder `NAME_NUMBER_assignsubmission_file` for each student, as it was
   downloaded (importziplib.php); "Upload multiple feedback files in a zip".
 - Canvas's gradebook: Student (or LastName and FirstName), ID, SIS User ID, SIS Login ID, Section, then `Title (id)`; a
   row Points Possible, by which Canvas sets the assignment's points, so it is always Canvas's own number
-  (lib/gradebook_importer.rb). It has a text in the first column, no ID, and stands before the students. Canvas knows it
+  (lib/gradebook_importer.rb). It has a text in the first column, no ID, and comes before the students. Canvas knows it
   by that text alone, so no student's row has the text there.
 - Canvas's submissions: a zip of files called as they were downloaded. Canvas finds the student and the file by the two
   numbers in the name, and gives its own name to what it hands to the student: so for a notebook it has to be one.
@@ -207,7 +207,7 @@ def _grades_of(
 ) -> tuple[list[Grade | None], list[str]]:
     """(the grade of the student whom the keys of each row tell, or None; remarks on rows that may be two people's).
 
-    No grade goes into two rows, and none into a row whose keys are those of two students, or that has another number
+    No grade goes into two rows, and none into a row with the keys of two students, or that has another number
     than Moodle gave the student in this assignment.
     """
     by_key: dict[tuple[str, str], set[str]] = {}
@@ -300,7 +300,7 @@ def _rows_of_canvas(
 ) -> tuple[list[str], list[list[str]]]:
     """(the row of possible points, those of students). Raises UsageError.
 
-    The first has a text where names are, no ID and nothing else of a student, and stands before the first one.
+    The first has a text where names are, no ID and nothing else of a student, and comes before the first one.
     """
     points, students = None, []
     for number, row in enumerate(sheet, start=2):

@@ -72,7 +72,7 @@ class Collector:
     """Collects one assignment's hand-ins from downloads, one after another: a later one counts.
 
     `sheet` is Moodle's grading worksheet, if there is one: it tells who a participant is, and when somebody handed in,
-    in the time `zone`. `forget` holds students whose address, id or number is another one than before.
+    in the time `zone`. `forget` holds students with a new address, id or number.
     """
 
     def __init__(

@@ -219,7 +219,7 @@ class _Meaning:
         return cls(frozenset(sure), frozenset(_made_of_name(said)), frozenset(name))
 
     def may_be(self, id: str, parts: frozenset[str]) -> bool:
-        """Whether it may mean an id, whose words are `parts`."""
+        """Whether it may mean the id that consists of the words `parts`."""
         return id in self.sure or id in self.made or bool(parts) and parts <= self.name
 
 

@@ -59,7 +59,7 @@ class Known:
 def known(gradebook: Gradebook, name: str) -> Known | None:
     """What the gradebook knows of an assignment; None if it does not know it.
 
-    Raises UsageError if the assignment of that name is another course's, whose students it would mix with these.
+    Raises UsageError if the assignment of that name is another course's: the students of both would be mixed.
     """
     try:
         notebook: Any = gradebook.find_notebook(name, name)

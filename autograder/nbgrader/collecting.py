@@ -1,7 +1,7 @@
 """Plug-ins for `nbgrader zip_collect`: they unpack untrusted archives within bounds, file by file.
 
 nbgrader's own extractor reads whole files into memory, unpacks nested archives without limit, follows links, and gives
-up on the whole class when one archive is broken. `owners.py` finds out whose a file is.
+up on the whole class when one archive is broken. `owners.py` finds the owner of a file.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class BoundedExtractor(ExtractorPlugin):
     """Unpacks regular files of bounded size and number; it reports each file that it skips, and goes on.
 
     Afterwards `taken` maps the path of every file written to its `owners.Origin`, `full_names` the places of archives
-    to their names, whose suffixes the places lack, and `messages` the places of e-mail messages to their paths.
+    to their names, with the suffixes that the places lack, and `messages` the places of e-mail messages to their paths.
     """
 
     def extract(self, archive_path: str, extracted_path: str) -> None:

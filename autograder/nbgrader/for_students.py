@@ -22,7 +22,7 @@ RELEASED = {RULES: "AGENTS.md", README: "README.md"}  # by the name in source/
 TABLE = "<!-- assignments -->"  # in the README: here the table of assignments goes
 # never in what students get
 HIDDEN = ("### BEGIN SOLUTION", "### BEGIN HIDDEN TESTS", "### BEGIN ORIGINAL", "### BEGIN MARK SCHEME")
-KIT = "attention-course"  # whose ranges of versions hold for students, too
+KIT = "attention-course"  # its ranges of versions apply to students, too
 NOT_COPIED = ("__pycache__", ".ipynb_checkpoints", ".pytest_cache")  # by nbgrader
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PACKAGE = "nbgrader.server_extensions.formgrader"
 NOTHING_ACTS = "sandbox; default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'"
 CONFIGURATION = "nbgrader_config.py"
-WITH_MENUS = ("lab", "doc", "tree", "notebooks")  # the paths of pages whose menus open a course
+WITH_MENUS = ("lab", "doc", "tree", "notebooks")  # the paths of pages with menus that open a course
 
 
 def apply() -> None:

@@ -34,7 +34,7 @@ class WarmParent:
     """
 
     control: socket.socket  # only while the sandbox runs
-    folder: str  # empty at the full level, whose sandbox has its own
+    folder: str  # empty at the full level: its sandbox has its own
 
     def __init__(self, limits: jail.Limits | None = None, device: str = "cpu", level: str = FULL) -> None:
         self.limits = limits or jail.Limits()

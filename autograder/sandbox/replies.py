@@ -18,7 +18,7 @@ T = TypeVar("T")
 Shapes: TypeAlias = Mapping[str, torch.Size]  # the shapes of parameters by name
 
 MAX_NUMBERS = 2**18  # in the tensors of one answer: eight times as many as in the largest right answer
-KINDS = ("class", "callable", "other")  # what a name may stand for, if it is defined
+KINDS = ("class", "callable", "other")  # of what a name may be, if it is defined
 DEVICES = ("cpu", "meta", "cuda")
 
 
@@ -28,7 +28,7 @@ class Call:
 
     `changed`: whether an input tensor was changed in place; `replaced`: whether a module that was passed now has other
     parameter objects than before; `drew`: whether torch's own generator was used or seeded; `products`: the number of
-    products and softmaxes, if these were counted; `largest`: how many numbers the largest tensor held that it made, if
+    products and softmaxes, if these were counted; `largest`: how many numbers the largest tensor had that it made, if
     it was watched. If the call was differentiated, `inputs` holds a gradient or None for each input that requires one,
     in order, and `parameters` holds those of a module by name.
     """
@@ -210,7 +210,7 @@ def devices(reply: wire.Message) -> list[str]:
 
 
 def kinds(reply: wire.Message, names: Iterable[str]) -> dict[str, str]:
-    """What each of the `names` stands for: one of KINDS, or "missing" if the reply names none of these."""
+    """The kind of each of the `names`: one of KINDS, or "missing" if the reply names none of these."""
     said = reply.get("kinds")
     said = said if isinstance(said, dict) else {}
     return {name: next((kind for kind in KINDS if kind == said.get(name)), "missing") for name in names}

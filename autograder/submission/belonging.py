@@ -16,7 +16,7 @@ from . import files
 from .read import StrPath
 
 NOTEBOOK = ".ipynb"
-# in which an answer may stand that nobody opens; a student's data and plots are none
+# that may contain an answer and that nobody opens; a student's data and plots do not
 HOLDERS = (
     *(".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar"),
     *(".pdf", ".doc", ".docx", ".odt", ".rtf", ".pages", ".md", ".tex", ".txt", ".jpg", ".jpeg", ".heic", ".py"),
@@ -107,7 +107,7 @@ def _beside(student: str, assignment: str, folder: str, released: str) -> Iterat
 
 
 def _alike(students: Sequence[str]) -> Iterator[str]:
-    """A sentence for each group of students whose names look alike."""
+    """A sentence for each group of students with names that look alike."""
     groups: dict[str, list[str]] = {}
     for student in students:
         if not files.problem_of(student):
@@ -115,7 +115,7 @@ def _alike(students: Sequence[str]) -> Iterator[str]:
     for group in groups.values():
         if len(group) > 1:
             names = ", ".join(group)
-            yield f"{names}: folders in submitted/ whose names look alike, each taken for a student of its own"
+            yield f"{names}: folders in submitted/ with names that look alike, each taken for a student of its own"
 
 
 def nearest(name: str, assignments: Sequence[str]) -> str:

@@ -33,7 +33,7 @@ UNSEEN = dict.fromkeys(map(ord, "\t\r\n"))  # browsers drop these from an addres
 
 
 def students(submitted: StrPath, assignment: str) -> list[str]:
-    """The names of all students who handed something in, sorted, including those whose folder cannot be read."""
+    """The names of all students who handed something in, sorted, including those with an unreadable folder."""
     return [name for name in _names_in(submitted) if _has_handed_in(os.path.join(submitted, name), assignment)]
 
 
@@ -70,7 +70,7 @@ def _is_text(name: str) -> bool:
 
 
 def sharing(submitted: StrPath, assignment: str, who: Iterable[str]) -> list[list[str]]:
-    """Lists of students whose notebooks are one and the same file, by hard links."""
+    """Lists of students with one and the same file as their notebooks, by hard links."""
     by_file: dict[tuple[int, int], list[str]] = {}
     for student in who:
         with contextlib.suppress(OSError):
@@ -223,13 +223,13 @@ def _entered(folder: StrPath) -> Iterator[int]:
 @contextlib.contextmanager
 def _opened(top: int, parts: Place) -> Iterator[int]:
     """Open the folder `parts` below the folder `top`; yields its descriptor. Raises Unreadable."""
-    held: list[int] = []
+    opened: list[int] = []
     try:
         for number, name in enumerate(parts, start=1):
-            held.append(_open_folder(held[-1] if held else top, name, parts[:number]))
-        yield held[-1] if held else top
+            opened.append(_open_folder(opened[-1] if opened else top, name, parts[:number]))
+        yield opened[-1] if opened else top
     finally:
-        for descriptor in held:
+        for descriptor in opened:
             os.close(descriptor)
 
 

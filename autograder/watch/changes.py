@@ -53,7 +53,7 @@ def program_of(cells: Iterable[RestoredCell]) -> list[str]:
 def concerned(exercises: Collection[str], before: list[str], after: list[str]) -> set[str]:
     """Those of the `exercises` that a change of the program can concern, as far as its text tells.
 
-    These are the ones whose cells changed, or cells that they stand on. All of them are concerned if a cell changed
+    These are the ones with changed cells, or that depend on changed cells. All of them are concerned if a cell changed
     that does more than to define something, or if cells changed places. Text does not tell everything (a function may
     change torch itself when it is called), so what is not concerned has still to be graded again, only later.
     """

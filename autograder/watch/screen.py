@@ -157,7 +157,7 @@ class _Page:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colours and text else text
 
     def wrapped(self, text: str, start: str) -> None:
-        """Add a text, wrapped line by line; `start` stands before the first line, and the others are as far in."""
+        """Add a text, wrapped line by line; `start` comes before the first line, and the others are indented as far."""
         plain = re.sub(r"\x1b\[\d+m", "", start)
         further = " " * (len(plain) - len(plain.lstrip()) + 2) if len(plain) > 8 else " " * len(plain)
         for number, line in enumerate(text.strip().split("\n")):

@@ -94,7 +94,9 @@ def test_what_students_got_beside_the_notebook_is_harmless(put, found, tmp_path)
 def test_a_dotless_i_looks_like_one_with_a_dot(put, found):
     for name in ("ılka", "ilka"):
         put(f"{name}/{FIRST}/{FIRST}.ipynb")
-    assert found() == ["ilka, ılka: folders in submitted/ whose names look alike, each taken for a student of its own"]
+    assert found() == [
+        "ilka, ılka: folders in submitted/ with names that look alike, each taken for a student of its own"
+    ]
 
 
 def test_names_in_two_normal_forms_are_alike(put, found, tmp_path):

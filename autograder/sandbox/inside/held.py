@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MOST_OBJECTS = 10_000  # that are looked at
-MOST_NUMBERS = 2**15  # that are told: so few that they cannot lie near whatever a check looks for
+MOST_NUMBERS = 2**15  # that are sent: so few that they cannot be near whatever a check looks for
 NOT_HELD = (type, ModuleType, str, bytes, int, float, complex, bool, type(None), torch.device, torch.dtype)
 
 

@@ -58,26 +58,26 @@ FEW_THREADS_ERRORS = re.compile(r"can't start new thread|Resource temporarily un
 NO_FILE_ERRORS = re.compile(r"open file failed|Parent directory .* does not exist")
 REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS)
 
-_told: list[str] = []
+_messages: list[str] = []
 _ever: set[str] = set()
 
 
 def tell(sentence: str) -> None:
     """Put this sentence at the end of the running cell's outputs."""
     _ever.add(sentence)
-    if sentence not in _told:
-        _told.append(sentence)
+    if sentence not in _messages:
+        _messages.append(sentence)
 
 
-def take_told() -> list[str]:
-    """The sentences told since the last call."""
-    told = list(_told)
-    _told.clear()
-    return told
+def pop_messages() -> list[str]:
+    """The sentences since the last call, which are then forgotten."""
+    messages = list(_messages)
+    _messages.clear()
+    return messages
 
 
-def anything() -> bool:
-    """Whether any sentence has been told so far."""
+def has_messages() -> bool:
+    """Whether there has been any sentence so far."""
     return bool(_ever)
 
 

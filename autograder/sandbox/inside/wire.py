@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 Message = dict[str, Any]  # a request or a reply, as in the JSON
-Node = dict[str, Any]  # a node of the tree that stands for a value
+Node = dict[str, Any]  # a node of the tree that encodes a value
 Tensors = list[torch.Tensor]
 
 MAGIC = b"AGK1"
@@ -327,7 +327,7 @@ def unpack(
 ) -> Any:
     """The value of a tree made by `pack`. With `layout`, tensors get their strides and `requires_grad` back.
 
-    `objects` maps the numbers of handles to what they stand for; without it, handles and generators are refused.
+    `objects` maps the numbers of handles to their objects; without it, handles and generators are refused.
     Raises WireError for anything that `pack` would not have made.
     """
     try:
