@@ -372,7 +372,7 @@ class Grader:
         return found + [replace(one, price=0.0) if free else one for one in named]
 
     def _asked_ahead(self, workspace: Workspace, run: ExerciseRun) -> list[bool]:
-        """Fetch the replies that decide whether the mistakes of its bases explain a run, before a solution can be seen."""
+        """Fetch the replies that decide whether its bases' mistakes explain a run, before a solution can be seen."""
         workspace.begin_diagnosis()
         self.diagnostician.ask_ahead(run)
         return [True]
