@@ -73,7 +73,7 @@ SAMPLE := 20
 mutants: setup
 	$(BIN)/python benchmarks/mutants.py $(EXERCISE) --sample $(SAMPLE)
 
-# the attacks, and the tables of what they came to
+# runs the attacks; how each ended, as reports/attacks.md, and the short tables of docs/security.md
 hostile: setup
 	PYTHONPATH=tests $(BIN)/python tests/support/security.py
 

@@ -25,7 +25,7 @@ PACKED = PACKAGE / "course_files"  # the kit's own course inside a wheel, see se
 ORIGINAL = re.compile(r"### BEGIN ORIGINAL\n(.*?)\n### END ORIGINAL", re.DOTALL)
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.MULTILINE | re.DOTALL)
 UNSOLVED = r"\1raise NotImplementedError()"  # nbgrader's own, without its comment
-PLACEHOLDER = "*Double-click here and replace this line*"  # in a release, stands where a written answer belongs
+PLACEHOLDER = "*Double-click here and replace this line*"  # in a release, in the place of a written answer
 BADGE = "[![Open in Colab]("  # the beginning of the line that a release may have on its top, see nbgrader/colab.py
 SOLUTION_MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
 HINT = re.compile(r"<details>\s*<summary>\s*(Hint\b.*?)</summary>(.*?)</details>", re.DOTALL)
@@ -150,7 +150,7 @@ def folder_of(exercise: str, course: str | Path | None = None) -> Path:
         if (folders / exercise / "checks.py").is_file():
             return folders / exercise
     raise CourseError(
-        f"There are no checks for the exercise {exercise!r}: they belong into exercises/{exercise}/checks.py."
+        f"There are no checks for the exercise {exercise!r}: they belong in exercises/{exercise}/checks.py."
     )
 
 
@@ -196,7 +196,7 @@ class Hint:
 
 
 def hints_of(exercise: str, course: str | Path | None = None) -> list[Hint]:
-    """The hints of an exercise, in order: those that stand between the check before it and its own."""
+    """The hints of an exercise, in order: those between the check before it and its own."""
     found = exercises(course)[exercise]
     hints: list[Hint] = []
     for cell in cells_in(assignments(course)[found.assignment].path):
@@ -240,11 +240,11 @@ def original_of(source: str) -> str | None:
         return None
     found = ORIGINAL.findall(source)
     if len(found) != 1:
-        raise CourseError(f"A cell must have one whole ORIGINAL region, not {len(found)}: {source[:60]!r}.")
+        raise CourseError(f"A cell must have exactly one ORIGINAL region, not {len(found)}: {source[:60]!r}.")
     lines = found[0].split("\n")
     wrong = [line for line in lines if line != "#" and not line.startswith("# ")]
     if wrong:
-        raise CourseError(f"Every line of an original must stand behind '# ': {wrong[0]!r}.")
+        raise CourseError(f"Every line of an original must begin with '# ': {wrong[0]!r}.")
     return "\n".join(line[2:] for line in lines)
 
 

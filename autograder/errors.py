@@ -6,7 +6,7 @@ DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO}  # thes
 
 
 class KitError(Exception):
-    """Something went wrong that was foreseen. The message is a sentence or two for whoever can fix it."""
+    """Base class of errors that the kit raises on purpose. The message is a sentence or two for whoever can fix it."""
 
 
 # --- errors that the user of a command can do something about -----------------------------------------
@@ -62,7 +62,7 @@ class Died(KitError):
 class Interrupted(KitError):
     """A request ran past its deadline and was interrupted; the child is still alive.
 
-    `where` says which line of the submission it was at, as the child tells it; "" if that is not known.
+    `where` says which line of the submission it was at, as the child reports it; "" if that is not known.
     """
 
     def __init__(self, message: str, where: str = "") -> None:

@@ -1,4 +1,4 @@
-"""A mapping whose values are made when they are first asked for: one exercise's check needs one exercise's modules."""
+"""A mapping that makes each value at its first use: one exercise's check needs one exercise's modules."""
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import TypeVar

@@ -23,11 +23,11 @@ def course(folder: str, attention: bool = False) -> str:
     """
     place, kits_own = Path(folder), courses.kits_own()
     if place.is_symlink() or place.exists() and not (place.is_dir() and not any(place.iterdir())):
-        raise UsageError(f"{folder} is there already and is not empty: choose another folder.")
+        raise UsageError(f"{folder} already exists and is not empty: choose another folder.")
     if around := next((f for f in place.resolve().parents if (f / "nbgrader_config.py").is_file()), None):
-        raise UsageError(f"{folder} lies within the course {around}: choose a folder outside of it.")
+        raise UsageError(f"{folder} is inside the course {around}: choose a folder outside it.")
     if kits_own is None:
-        raise UsageError("This kit was installed without its own course, whose nbgrader_config.py is needed.")
+        raise UsageError("This kit was installed without its own course, and its nbgrader_config.py is needed.")
     title = place.resolve().name
     ignored = shutil.ignore_patterns("__pycache__", ".*")
     shutil.copytree(TEMPLATES / ("attention" if attention else "course"), place, dirs_exist_ok=True, ignore=ignored)
@@ -77,7 +77,7 @@ def exercise(name: str, assignment: str | None = None) -> str:
     written += [_near(path, root) for path in sorted(folder.rglob("*.py"))]
     return (
         f"Written:\n{_listed(written)}\nNext:\n"
-        "  write what stands behind TODO in these files\n"
+        "  fill in each TODO in these files\n"
         f"  autograder build {wanted.name.split('_')[0]}      # it builds as it is\n"
         "  autograder doctor        # what is still missing"
     )

@@ -11,6 +11,6 @@ NAMES = {
     "showing": "safe_markdown",
 }
 
-__path__ = []  # so that what stands in NAMES can be imported from here
+__path__ = []  # so that the NAMES can be imported from here
 for _before, _now in NAMES.items():
     globals()[_before] = sys.modules[f"{__name__}.{_before}"] = importlib.import_module(f"autograder.nbgrader.{_now}")

@@ -1,4 +1,4 @@
-"""The Verdict: what grading found out about one submission. All later steps read this and nothing else."""
+"""The Verdict: the result of grading one submission. All later steps read this and nothing else."""
 
 import json
 import math
@@ -37,7 +37,7 @@ def typed(kind: type[T], data: object, **made: Any) -> T:
     Raises VerdictError.
     """
     if not isinstance(data, dict):
-        raise VerdictError(f"it is no {kind.__name__}")
+        raise VerdictError(f"it is not a {kind.__name__}")
     types = {f.name: f.type for f in fields(kind)}
     for name in data.keys() - made.keys():
         if not _is_a(types.get(name), data[name]):
@@ -45,7 +45,7 @@ def typed(kind: type[T], data: object, **made: Any) -> T:
     try:
         return kind(**{**data, **made})
     except TypeError as error:
-        raise VerdictError(f"it is no {kind.__name__} ({error})") from None
+        raise VerdictError(f"it is not a {kind.__name__} ({error})") from None
 
 
 def _is_a(kind: Any, value: Any) -> bool:
@@ -56,7 +56,7 @@ def _is_a(kind: Any, value: Any) -> bool:
 
 def _list(value: object) -> list[Any]:
     if not isinstance(value, list):
-        raise VerdictError("what should be a list is none")
+        raise VerdictError("what should be a list is not")
     return value
 
 
@@ -88,7 +88,7 @@ class Check:
 
     @property
     def sentence(self) -> str:
-        """What the check asks for: the message without the reason why it failed."""
+        """The requirement that the check tests: the message without the reason why it failed."""
         return self.message.removesuffix(self.reason).strip()
 
 
@@ -133,7 +133,7 @@ class Outcome:
     message: str = ""
     skipped: list[dict[str, str]] = field(default_factory=list)  # the fields of Skipped, as dicts
     not_started: bool = False  # whether the student has left the exercise as it was released
-    unjudged: str = ""  # for the instructor: the checks with errors of their own, whose points are given by hand
+    unjudged: str = ""  # for the instructor: the checks with errors of their own; their points are given by hand
     fingerprint: str = ""  # of a wrong answer that has no name, by which to find its like: mistakes/fingerprint.py
     by_checks: float = NOT_RECORDED
     by_prices: float = 0.0
@@ -203,7 +203,7 @@ class Verdict:
     def from_dict(cls, data: object) -> "Verdict":
         """The inverse of `to_dict`. Raises VerdictError."""
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-            raise VerdictError(f"it is no verdict of schema {SCHEMA}")
+            raise VerdictError(f"it is not a verdict of schema {SCHEMA}")
         verdict = typed(cls, data, exercises=[_exercise(e) for e in _list(data.get("exercises"))])
         if verdict.sandbox not in LEVELS:
             raise VerdictError("it has an unknown level of sandbox")

@@ -169,7 +169,7 @@ def test_a_slip_in_a_name_is_told(check, tmp_path):
         assert near_name("SelfAttention" if other == "self_attention" else "attention", [f"class {other}: pass"]) == ""
     (tmp_path / "mine.py").write_text(MINE.replace("attention", "Attention"))
     code, out, _ = check(tmp_path / "mine.py")
-    said = "`attention` is not defined. `Attention` is, but the name must be `attention`, to the letter."
+    said = "`attention` is not defined. `Attention` is, but the name must be exactly `attention`."
     assert code == 1 and out.splitlines()[1:] == [f"{tmp_path / 'mine.py'}: {said}"]
 
 

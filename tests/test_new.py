@@ -169,7 +169,7 @@ def test_a_release_that_is_not_the_sources_or_gives_something_away_is_found(plac
     released["cells"][0]["source"] += "\n    spread = x.max() - x.min()\n"
     path.write_text(json.dumps(released))
     assert list(looks._release(assignment)) == [
-        "release/01_first is not what source/ would make: run `autograder build 01`",
+        "release/01_first is not what source/ now makes: run `autograder build 01`",
         "release/01_first gives away a line of a solution: spread = x.max() - x.min()",
     ]
 
@@ -235,7 +235,9 @@ def test_a_machine_without_sandbox_is_told_what_it_lacks(monkeypatch):
     lines = list(machine.findings())
     assert any(f.well is None and f.says.startswith("with --unsafe, Landlock") for f in lines)
     monkeypatch.setattr(lockdown, "landlock_version", lambda: 0)
-    assert any("no sandbox at all, for want of bubblewrap and Landlock" in says for says in ill(machine.findings()))
+    assert any(
+        "no sandbox at all, because of missing bubblewrap and Landlock" in says for says in ill(machine.findings())
+    )
     monkeypatch.setattr(lockdown, "landlock_version", lambda: 3)
     lines = [f for f in machine.findings() if f.says.startswith("Landlock, version 3: without TCP")]
     assert lines == [finding.Finding(True, lines[0].says)]

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 
 class Cluster:
-    """The Engine of a Dask cluster whose scheduler is at `address`. A worker is given up to `ahead` tasks at a time."""
+    """The Engine of a Dask cluster with its scheduler at `address`. A worker gets up to `ahead` tasks at a time."""
 
     def __init__(self, address: str, device: str = "cpu", sandbox: str = FULL, ahead: int = AHEAD) -> None:
         self.address = address
@@ -132,7 +132,7 @@ class _NotYet(Exception):
 
 
 class _Crew:
-    """The workers that can grade, as the head sees them, and what it has given to each."""
+    """The workers that can grade, as the head sees them, and the tasks of each."""
 
     def __init__(self, client: distributed.Client, address: str, device: str, sandbox: str, ahead: int) -> None:
         self.client = client
@@ -177,7 +177,7 @@ class _Crew:
         That task is then charged with `deaths` deaths.
         """
         for worker in workers:
-            theirs = [key for key, (whose, _, _) in self.flight.items() if whose == worker]
+            theirs = [key for key, (at, _, _) in self.flight.items() if at == worker]
             was_at = next((key for key in theirs if key not in self.done), None)
             for key in theirs:
                 _, future, task = self.flight.pop(key)
@@ -194,7 +194,7 @@ class _Crew:
     def _give_up(self, workers: set[str], there: Collection[str]) -> None:
         """Take back the tasks of silent workers, for others; their current tasks would only take as long again."""
         for worker in workers:
-            log.warning("autograder: The worker %s does not end what it was given: restart it.", worker)
+            log.warning("autograder: The worker %s does not finish its tasks: restart it.", worker)
         self._dismiss(workers, set(there) - workers, tasks.ATTEMPTS)
         self.others |= workers
 
@@ -208,7 +208,7 @@ class _Crew:
             if isinstance(problem, OSError):
                 continue  # the worker is gone, or will be asked again
             if isinstance(problem, Exception):
-                problem = f"has no kit that works: {_first_line(problem)}."
+                problem = f"has no working kit: {_first_line(problem)}."
             if problem:
                 refused.append(f"The worker {worker} {problem}")
                 self.others.add(worker)
@@ -291,7 +291,7 @@ class _Crew:
             yield
         except (OSError, RuntimeError, distributed.TimeoutError, distributed.CancelledError, ClosedClientError):
             raise UsageError(
-                f"The scheduler {self.address} is gone: start it, and run the same command again to go on."
+                f"The scheduler {self.address} is gone: start it, and run the same command again to continue."
             ) from None
 
 
@@ -303,7 +303,7 @@ def _first_line(error: BaseException | None) -> str:
 
 
 def fingerprint() -> dict[str, str]:
-    """What must be the same on the head and on a worker, by name: what scores depend on, and what transports them."""
+    """All that must be equal on the head and on a worker, by name: what scores and their transport depend on."""
     from ..grading.store import content_hash, course_parts
 
     here = Path(__file__).parent
@@ -313,7 +313,7 @@ def fingerprint() -> dict[str, str]:
 
 
 def difference(wanted: Mapping[str, str], sandbox: str) -> str | None:
-    """Why this machine cannot grade for a head whose `fingerprint` is `wanted`: the end of a sentence, or None."""
+    """Why this machine cannot grade for a head with the `fingerprint` `wanted`: the end of a sentence, or None."""
     from ..sandbox import jail
 
     try:
@@ -326,7 +326,7 @@ def difference(wanted: Mapping[str, str], sandbox: str) -> str | None:
         if here.get(what) != wanted[what]
     ]
     if differing:
-        return f"has another version than the head ({'; '.join(differing)}): make them the same and restart it."
+        return f"has other versions than the head ({'; '.join(differing)}): make them equal and restart it."
     problem = jail.refusal(sandbox)
     return problem and f"has no sandbox. {problem}"
 

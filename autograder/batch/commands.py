@@ -140,7 +140,7 @@ def _print_class(
 
 
 def _runs(root: StrPath, assignment: Assignment, **settings: Any) -> NbgraderCourse:
-    """The NbgraderCourse, whose gradebook must know the assignment as its source has it. Raises UsageError."""
+    """The NbgraderCourse. Raises UsageError unless its gradebook knows the assignment as its source has it."""
     from ..nbgrader.changing import require_build
     from ..nbgrader.runs import NbgraderCourse
 
@@ -204,7 +204,7 @@ def locked(root: StrPath, assignment: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UsageError(f"Another run is at work on {assignment}: wait for it, or stop it.") from None
+            raise UsageError(f"Another run is already working on {assignment}: wait for it, or stop it.") from None
         yield
 
 
@@ -249,7 +249,7 @@ def report_class(
             f"feedback/STUDENT/{assignment.name}/{assignment.name}.html and {os.path.relpath(path, root)} are written"
         )
         if gone := sorted(set(graded) - set(students)):
-            print(f"left out, since the gradebook has nothing of them: {', '.join(map(name_of, gone))}")
+            print(f"left out, because the gradebook has nothing for them: {', '.join(map(name_of, gone))}")
     page = by_hand.write(root, assignment, roster, formgrader or by_hand.running_formgrader(root))
     print(f"{os.path.relpath(page, root)} is written{'' if roster.waiting else ': no answer waits'}")
     standings = {one.student: one.standing for one in roster.members if one.standing}

@@ -18,7 +18,7 @@ STARTS = 10  # students per process that make starting it worthwhile: its first 
 DEADLINE = 60.0  # seconds for one page; most pages take less than a second
 BEGIN = 300.0  # seconds for a process to get ready
 DEATHS = 3  # processes that may end before they are ready
-PLAIN = "its feedback took too long to write, or ended its writer, and is a plain page now"
+PLAIN = "its feedback took too long or crashed its process, and is a plain page now"
 LONGEST = 1000  # characters of a message about a student
 READY = "ready"
 
@@ -59,8 +59,8 @@ def feedback(
                     deaths += 1
                     if deaths > DEATHS:
                         raise UsageError(
-                            "The processes that write the feedback are ended from outside before they begin, perhaps "
-                            "for want of memory. Run the same command again, with fewer --jobs if it was that."
+                            "The processes that write the feedback are killed before they start, perhaps because "
+                            "memory runs out. Run the same command again, with fewer --jobs if that is the cause."
                         )
                 elif page[1]:
                     yield page[0], "its feedback could not be written, not even as a plain page", False

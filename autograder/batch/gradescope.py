@@ -1,4 +1,4 @@
-"""Grading on Gradescope: the zip that its autograder is made from, and what runs there for each submission."""
+"""Grading on Gradescope: makes the zip for its autograder, and grades each submission there."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes, mode: int = PLAIN) ->
 
 
 def grade(assignment: course.Assignment, folder: Path, grader: Grader) -> Verdict:
-    """The Verdict on what lies in a student's folder. Whatever that is, there is one."""
+    """The Verdict on a student's folder, whatever is in it."""
     try:
         path = notebook_in(folder, assignment)
     except Unreadable as problem:
@@ -93,9 +93,9 @@ def grade(assignment: course.Assignment, folder: Path, grader: Grader) -> Verdic
         graded = settled(graded, grader.grade_file(path))
     verdict = graded.verdict
     if verdict.assignment and verdict.assignment != assignment.name:
-        return _rejected(assignment, f"This is {verdict.assignment}, and {assignment.name} is asked for.", grader)
+        return _rejected(assignment, f"This is {verdict.assignment}, and not {assignment.name}.", grader)
     if not verdict.assignment:  # it could not be read, or belongs to no assignment
-        said = next((e.message for e in verdict.exercises if e.message), f"It is no notebook of {assignment.name}.")
+        said = next((e.message for e in verdict.exercises if e.message), f"It is not a notebook of {assignment.name}.")
         return _rejected(assignment, said, grader)
     return verdict.credited(credit.of_course(course.root()))
 
@@ -115,8 +115,8 @@ def notebook_in(folder: Path, assignment: course.Assignment) -> Path:
         return of_it[0]
     advice = f"Hand in {assignment.name}.ipynb alone."
     if not found:
-        raise Unreadable(f"There is no notebook in what was handed in. {advice}")
-    raise Unreadable(f"There are {len(found)} notebooks in what was handed in. {advice}")
+        raise Unreadable(f"The hand-in contains no notebook. {advice}")
+    raise Unreadable(f"The hand-in contains {len(found)} notebooks. {advice}")
 
 
 def left_out(folder: Path, assignment: course.Assignment) -> str:
@@ -129,7 +129,7 @@ def left_out(folder: Path, assignment: course.Assignment) -> str:
     if not others:
         return ""
     mine, *rest = (printable(str(path.relative_to(folder)))[:SHOWN] for path in (graded, *others[:MOST_SHOWN]))
-    return f"Graded is {mine}, and not {', '.join(rest)}{' …' if len(others) > MOST_SHOWN else ''}."
+    return f"Graded: {mine}. Not graded: {', '.join(rest)}{' …' if len(others) > MOST_SHOWN else ''}."
 
 
 def _notebooks(folder: Path) -> list[Path]:
@@ -139,7 +139,7 @@ def _notebooks(folder: Path) -> list[Path]:
         folders[:] = [name for name in folders if not name.startswith((".", "__MACOSX"))]
         seen += len(folders) + len(names)
         if seen > MOST_FILES:
-            raise Unreadable(f"There are more than {MOST_FILES} files in what was handed in.")
+            raise Unreadable(f"The hand-in contains more than {MOST_FILES} files.")
         paths = [Path(place, name) for name in names if name.endswith(".ipynb") and not name.startswith(".")]
         found += [path for path in paths if path.is_file() and not path.is_symlink()]
     return sorted(found)
@@ -185,4 +185,4 @@ def require_room(path: Path) -> None:
     for name in ("release", "submitted", "feedback", "source", "exercises"):
         folder = course.root().resolve() / name
         if folder == inside or folder in inside.parents:
-            raise UsageError(f"{path} would lie in {name}/: it holds the hidden checks, so choose another place.")
+            raise UsageError(f"{path} would be in {name}/: it holds the hidden checks, so choose another place.")

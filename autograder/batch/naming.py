@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from ..grading.grader import Grader
     from .run import Engine
 
-TRIED = 3  # students of a group whose answer may become the example
+TRIED = 3  # students of a group among whose answers an example is looked for
 
 
 def grade_examples(
     engine: Engine, results: Store, assignment: Assignment, seeds: Iterable[int], device: str, sandbox: str
 ) -> None:
-    """Grade the examples of all names for this assignment, unless it is known what they do on the inputs of a seed."""
+    """Grade the examples of all names for this assignment on the inputs of these seeds, unless results are stored."""
     tasks = []
     given = [name for exercise in assignment.exercises for name in results.names.of(exercise.name)]
     for seed in sorted(seeds):
@@ -56,12 +56,12 @@ def listing(root: StrPath) -> str:
             many = len(group.members)
             said = f"no name yet, {many} student{'' if many == 1 else 's'}: {', '.join(map(name_of, group.students))}"
             lines.append(f"{group.id}  {said}")
-    return "\n".join(lines) or "No answers are named, and none that was graded waits for a name."
+    return "\n".join(lines) or "No answers are named, and no graded answer waits for a name."
 
 
 def rename(root: StrPath, id: str, says: str, price: float | None = None) -> str | None:
-    """Give a name that there is already another sentence, and a price if there is one; returns what to tell the user,
-    None if there is no such name.
+    """Give an existing name another sentence, and a price if there is one; returns a message for the user, or None if
+    there is no such name.
     """
     given = {name.id: name for name in names.read(root)}
     if id not in given:
@@ -69,15 +69,15 @@ def rename(root: StrPath, id: str, says: str, price: float | None = None) -> str
     costs = given[id].price if price is None else _price(id, price)
     given[id] = Name(id, names.sentence(says), given[id].code, costs)
     _write(root, given.values())
-    return f"{id} has another sentence now. {_next(id, price)}"
+    return f"{id} has a new sentence now. {_next(id, price)}"
 
 
 def remove(root: StrPath, id: str) -> str:
-    """Take a name back; returns what to tell the user. Raises UsageError."""
+    """Remove a name; returns a message for the user. Raises UsageError."""
     given = {name.id: name for name in names.read(root)}
     if id not in given:
         known = ", ".join(given) or "none"
-        raise UsageError(f"There is no name {id!r} to be taken back: the course has {known}.")
+        raise UsageError(f"There is no name {id!r} to remove. The names of this course: {known}.")
     del given[id]
     _write(root, given.values())
     return f"{id} has no name any more. {_next(id)}"
@@ -121,10 +121,10 @@ def graded_answers(root: StrPath, assignment: Assignment) -> Answers:
 
 
 def give(root: StrPath, id: str, says: str, judge: Judge, answers: Answers, price: float | None = None) -> str:
-    """Name a group, and say how many points it costs if scores are by prices; returns what to tell the user. Raises
+    """Name a group, and set how many points it costs if scores are by prices; returns a message for the user. Raises
     UsageError.
 
-    The answer that becomes its example must do the same once more: one that is left to chance cannot be known again.
+    The answer that becomes its example must do the same again: one that depends on chance cannot be recognised.
     """
     says, costs = names.sentence(says), _price(id, price)
     assignment = assignment_of(id)
@@ -134,7 +134,7 @@ def give(root: StrPath, id: str, says: str, judge: Judge, answers: Answers, pric
     if group is None:
         number = assignment.name.split("_")[0]
         raise UsageError(
-            f"No wrong answers without a name are called {id}: `autograder report {number}` shows which are."
+            f"There is no group {id} without a name: the page of `autograder report {number}` lists the groups."
         )
     for code, seed, graded in _tried(answers, group, judge):
         outcome = graded.verdict.exercise(group.exercise)
@@ -149,10 +149,13 @@ def give(root: StrPath, id: str, says: str, judge: Judge, answers: Answers, pric
             alike_too = [other for other in same if _is_like(other, found)]
             _write(root, [*results.names.given.values(), name])
             who = ", ".join(map(name_of, sorted(s for each in [group, *alike_too] for s in each.students)))
-            return f"{id} has a name now, which is told to {who}, and to later answers like it. {_next(id, price)}"
+            return (
+                f"{id} has a name now, which is shown to {who}, and to later students with such an answer."
+                f" {_next(id, price)}"
+            )
     raise UsageError(
-        f"{id} cannot be named: none of its answers is there any more and does the same once more, perhaps because"
-        " it is left to chance. Grade the assignment again, and look at its report."
+        f"{id} cannot be named: none of its answers is still there and does the same again, perhaps because"
+        " they depend on chance. Grade the assignment again, and look at its report."
     )
 
 
@@ -160,14 +163,14 @@ def assignment_of(id: str) -> Assignment:
     """The assignment with the exercise of a group. Raises UsageError."""
     exercise = id.rpartition("-")[0]
     if not names.ID.fullmatch(id) or exercise not in course.exercises():
-        raise UsageError(f"{id!r} is no group of this course: `autograder name` lists those there are.")
+        raise UsageError(f"{id!r} is not a group of this course: `autograder name` lists the groups.")
     return course.find_assignment(course.exercises()[exercise].assignment)
 
 
 def _tried(answers: Answers, group: Group, judge: Judge) -> Iterator[tuple[tuple[tuple[str, str], ...], int, Graded]]:
-    """What may be the example of a group, the seed of its inputs, and what came of it, one after another.
+    """Candidates for the example of a group: the code, the seed of its inputs, and the result, one after another.
 
-    An answer is tried with as little of its notebook as may do, then with all of it.
+    An answer is tried with as little of its notebook as may suffice, then with all of it.
     """
     from ..checks.source_text import without_comments  # with which torch comes
 
@@ -183,7 +186,7 @@ def _tried(answers: Answers, group: Group, judge: Judge) -> Iterator[tuple[tuple
 
 
 def _is_like(group: Group, example: Mapping[int, Graded]) -> bool:
-    """Whether answers of another round are like an example, of which it is known what it does by seed."""
+    """Whether answers of another round are like an example, given its results by seed."""
     graded = example.get(group.members[0].seed)
     outcome = graded and graded.verdict.exercise(group.exercise)
     return outcome is not None and alike.equal(outcome.fingerprint, group.members[0].outcome.fingerprint)

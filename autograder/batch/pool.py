@@ -96,7 +96,7 @@ class Pool:
                     culprit = task and task.key
                     deaths[culprit] += ATTEMPTS if worker.silent else 1
                     if task is None and deaths[culprit] > ATTEMPTS * self.jobs:
-                        raise SandboxError("The grading processes end before they begin.")
+                        raise SandboxError("The grading processes die before they start.")
                     if task is not None and deaths[culprit] < ATTEMPTS:
                         waiting.append(task)
                     elif task is not None:

@@ -10,7 +10,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def die_with(head: int) -> None:
-    """Make this process end when its parent, whose process id is `head`, ends; leave Ctrl-C to that parent."""
+    """Make this process end when its parent (with the process id `head`) ends; leave Ctrl-C to that parent."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != head:
         os._exit(1)

@@ -30,7 +30,7 @@ SLOWEST = 5
 
 
 class Engine(Protocol):
-    """What grades tasks: the processes of this machine (`pool.Pool`), or a Dask cluster (`cluster.Cluster`).
+    """Grades tasks: the processes of this machine (`pool.Pool`), or a Dask cluster (`cluster.Cluster`).
 
     It is a context manager; however it exits, no task is left running. Inside it, `warm` and `graded` may be called
     repeatedly.
@@ -56,7 +56,7 @@ class Engine(Protocol):
 
 
 class Recorder(Protocol):
-    """What records submissions: `gradebook.GradebookWriter`, many at a time, or nbgrader itself (`runs.StockRecorder`).
+    """Records submissions: `gradebook.GradebookWriter`, many at a time, or nbgrader itself (`runs.StockRecorder`).
 
     It is a context manager: on exit, it records what is still waiting, unless there was an exception.
     """
@@ -72,7 +72,7 @@ class Recorder(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None, /
     ) -> None: ...
 
-    def held(self, student: str, key: str) -> Verdict | None:
+    def cached_verdict(self, student: str, key: str) -> Verdict | None:
         """The verdict of the result `key`, if that result is already recorded for the student, or None."""
         ...
 
@@ -106,14 +106,14 @@ def remarks(root: StrPath, assignment: str, who: Iterable[str], enrolled: Collec
     released = submitted.parent / "release"
     yield from belonging.strays(submitted, known, {assignment}, enrolled, Store(root).dropped(), released)
     for students in files.sharing(submitted, assignment, who):
-        yield f"{', '.join(students)}: their notebooks are one and the same file (by hard links): find out whose it is"
+        yield f"{', '.join(students)}: their notebooks are one and the same file (by hard links): find out who wrote it"
     for student in who:
         if said := files.left_out(submitted / student / assignment):
             yield f"{student}: {said} to autograded/"
 
 
 def mistaken(root: StrPath, assignment: str, who: Iterable[str]) -> Iterator[str]:
-    """A sentence for each of these students whose notebook has the cells of another assignment."""
+    """A sentence for each of these students who handed in the cells of another assignment."""
     from .. import course
 
     known = {name: {cell.grade_id for cell in found.cells} for name, found in course.assignments().items()}
@@ -137,7 +137,7 @@ class Nobody:
     def __exit__(self, *exc: object) -> None:
         pass
 
-    def held(self, student: str, key: str) -> None:
+    def cached_verdict(self, student: str, key: str) -> None:
         return None
 
     def add(self, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str) -> None:
@@ -164,7 +164,7 @@ class Batch:
 
     Afterwards `unreadable` holds reasons by student, and `known` lists pairs (student, key of the stored result).
     `pending` maps the keys of results still to be found to lists of students: equal submissions are graded once.
-    `stopped` does the same for submissions whose last grading was stopped by a deadline or a kill: each run grades them
+    `stopped` does the same for submissions that a deadline or a kill stopped last time: each run grades them
     once more, alone, before that counts. With `renew`, nothing counts as known; with `new_inputs`, everybody also gets
     new inputs. `seeds` are those of the inputs, by student (grading/rounds.py). `results` is the course's store,
     `sandbox` the level at which the engine grades, `credit` what scores are by (verdict.CREDITS); it may be set until
@@ -257,7 +257,7 @@ class Batch:
             verdict = rejected("", self.assignment.exercises, problem, seed, self.assignment.name, self.sandbox)
             yield from self._record(writer, student, [], Graded(verdict), "")
         for student, key in list(self.known):
-            verdict = writer.held(student, key)
+            verdict = writer.cached_verdict(student, key)
             if verdict is not None and verdict == self._credited(verdict):
                 self._count_statuses(verdict)
                 yield student, verdict
@@ -316,7 +316,7 @@ class Batch:
         except Unreadable:
             data = b""
         if self._key(student, hashlib.sha256(data).hexdigest()) != key:
-            raise Changed("the submission has changed during the run: run the same command again")
+            raise Changed("the submission changed during the run: run the same command again")
         return data
 
     def _record(
@@ -338,8 +338,8 @@ class Batch:
     def _changes(
         self, student: str, submitted: Sequence[SubmittedCell], verdict: Verdict
     ) -> tuple[list[regrade.Change], list[Doubt]]:
-        """What changes for a student whose latest verdict, for the same work, was another one; which changes, for the
-        same answers on other inputs, are in doubt.
+        """The changes from a student's latest verdict for the same work; and those in doubt, for the same answers on
+        other inputs.
         """
         before, recorded = self.results.latest_of(self.assignment.name, student)
         found = list(regrade.changes(student, before, verdict)) if before else []

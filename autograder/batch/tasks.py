@@ -86,4 +86,4 @@ def ungraded(task: Task, status: str, message: str) -> Graded:
 
 def killed(task: Task) -> Graded:
     """The Graded of a task that ATTEMPTS workers died of, or that a worker never finished."""
-    return ungraded(task, "killed", "Whenever it was graded, the grading process ended, or had to be ended.")
+    return ungraded(task, "killed", "Each time it was graded, the grading process died, or had to be killed.")

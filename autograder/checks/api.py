@@ -56,7 +56,7 @@ MOST_NUMBERS = 12  # in an error message that should say which numbers are wrong
 
 
 class CheckFailed(AssertionError):
-    """The submission did not do what it should; the message is one or two sentences for the student."""
+    """The submission behaves wrongly; the message is one or two sentences for the student."""
 
 
 class GateFailed(CheckFailed):
@@ -68,8 +68,8 @@ def gate() -> Iterator[None]:
     """Turns a CheckFailed into a GateFailed: for the easy cases that a check tries before its own question.
 
     Use it as `with gate():` or as the decorator `@gate()`, and `gates.easy_case` for a case that several checks of an
-    exercise share. What failed there is told once, in its own words, and not under the sentence of each check that
-    stands on it.
+    exercise share. What failed there is reported once, in its own words, and not under the sentence of each check that
+    depends on it.
     """
     try:
         yield
@@ -135,7 +135,7 @@ def pair(value: Any, what: str = "`(output, weights)`") -> Sequence[Any]:
 def tensor(value: Any, what: str = "the output") -> torch.Tensor:
     """The value, if it is a tensor. Raises CheckFailed for anything else."""
     if not isinstance(value, torch.Tensor):
-        raise CheckFailed(f"{sentence_start(what)} should be a tensor; what came is {kind_of(value)}.")
+        raise CheckFailed(f"{sentence_start(what)} should be a tensor, but it is {kind_of(value)}.")
     return value
 
 
@@ -144,7 +144,7 @@ def shape(value: Any, expected: Sequence[int], what: str = "the output") -> None
     shaped(value, expected, what)
     if value.device.type == "meta":
         raise CheckFailed(
-            f"{sentence_start(what)} lies on `meta`, where there are no numbers, though the inputs do not."
+            f"{sentence_start(what)} is on the device `meta`, which holds no numbers, but the inputs are not."
         )
 
 
@@ -205,7 +205,7 @@ def reacts(
 ) -> None:
     """Raises CheckFailed(`says`) if an output (…, d) stays the same, though what it depends on has changed.
 
-    Only outputs whose right values change clearly are looked at: a softmax of random scores leaves some weights so
+    Only outputs with clearly changing right values are looked at: a softmax of random scores leaves some weights so
     small that a right answer does not change either. So no right answer is rejected by chance: one that did not change
     here would be off by `CLEAR`, which is more than `close` accepts.
     """
@@ -250,7 +250,7 @@ def dropped(got: Any, weights: torch.Tensor, p: float, seen_twice: torch.Tensor 
     if (got - weights).abs().max() < 1e-4:
         raise CheckFailed("In train mode no weight was dropped.")
     if seen_twice is not None and (got - seen_twice.double()).abs().max() > 1e-4:
-        raise CheckFailed("Features that should come out alike do not: dropout belongs on the weights, nowhere else.")
+        raise CheckFailed("Features that should come out alike do not: dropout belongs on the weights only.")
     kept = got.abs() > 0.5 * weights
     right = torch.where(kept, weights / (1 - p), 0.0)
     close(got, right, "the weights after dropout", dtype=torch.float64, tolerance=1e-4)
@@ -342,7 +342,7 @@ def parameters(got: Mapping[str, torch.Tensor], expected: Mapping[str, tuple[int
 
 
 def refuses(error: StudentError | None, what: str, *words: str | int) -> None:
-    """Raises CheckFailed unless `error` (from `Proxy.error`) is a ValueError whose message contains all `words`.
+    """Raises CheckFailed unless `error` (from `Proxy.error`) is a ValueError and its message contains all `words`.
 
     A number must appear as a number of its own, among at most `MOST_NUMBERS`: a message with more does not say which
     numbers are wrong.
@@ -363,7 +363,7 @@ def refuses(error: StudentError | None, what: str, *words: str | int) -> None:
 def unchanged(submission: Submission) -> None:
     """Raises CheckFailed if the last call changed one of its input tensors (witnessed)."""
     if submission.last.changed:
-        raise CheckFailed("It changed one of its inputs in place; whoever called it still needs that tensor as it was.")
+        raise CheckFailed("It changed one of its inputs in place; the caller still needs that tensor as it was.")
 
 
 def does_without(submission: Submission, name: str, forbidden: Iterable[str]) -> None:
@@ -371,7 +371,7 @@ def does_without(submission: Submission, name: str, forbidden: Iterable[str]) ->
     try:
         found = source_text.reaches(submission.source(name), frozenset(forbidden))
     except source_text.NoDefinition:
-        raise CheckFailed(f"No definition of `{name}` that can be read was found.") from None
+        raise CheckFailed(f"No readable definition of `{name}` was found.") from None
     if found:
         calls = ", ".join(f"`{call}`" for call in found[:5])
         raise CheckFailed(f"It uses {calls}, itself or in a helper.")
@@ -431,5 +431,5 @@ def numbers(value: Any, many: int) -> list[Any]:
     The length is checked first, so an answer of millions is never turned into a list. Raises CheckFailed.
     """
     if length(value) != many:
-        raise CheckFailed(f"There should be {many} numbers in a row; what came is {kind_of(value)}.")
+        raise CheckFailed(f"There should be {many} numbers in a row, but it returned {kind_of(value)}.")
     return [number(one) for one in (value.tolist() if isinstance(value, torch.Tensor) else value)]

@@ -1,9 +1,8 @@
-"""Easy cases that several checks of an exercise stand on: each is asked once in a run, and remembered.
+"""Easy cases that several checks of an exercise depend on: each runs once per run, and its result is reused.
 
-A check that is about, say, the device starts with an easy case, so that code that computes something else gets no
-points there. The case is the same for all checks of an exercise, so what came of the first asking holds for the others.
-It is asked apart from the checks: with inputs of its own, and of objects of its own, so that it never matters which
-check was the first.
+A check of, say, the device starts with an easy case, so that code that computes something else gets no points there.
+The case is the same for all checks of an exercise, so its first result is valid for the others. It runs apart from the
+checks, with inputs and objects of its own, so that it never matters which check was the first.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from typing import Any, TypeVar
 from ..sandbox.inside import wire
 from .api import CheckFailed, Draw, gate
 from .proxies import StudentError, Submission, Transcript, Transport
-from .replay import NotForeseen, RecordingTransport, ReplayedTransport
+from .replay import NotPrefetched, RecordingTransport, ReplayedTransport
 
 Gate = TypeVar("Gate", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class Passage:
-    """What came of a gate: its `value`, or the `error` that ended it, and what it saw."""
+    """The result of a gate: its `value`, or the `error` that ended it, and what it saw."""
 
     value: Any
     error: Exception | None
@@ -35,7 +34,7 @@ class Passage:
 class Gates:
     """The gates of one run of an exercise. `transport` serves their requests; `known` are those asked before, by key.
 
-    `foreseen` has answers that were fetched ahead, by key; `learn` is called with the requests of each gate that is
+    `prefetched` has answers that were fetched ahead, by key; `learn` is called with the requests of each gate that is
     passed.
     """
 
@@ -43,12 +42,12 @@ class Gates:
         self,
         transport: Transport,
         known: dict[str, Passage] | None = None,
-        foreseen: Mapping[str, ReplayedTransport] | None = None,
+        prefetched: Mapping[str, ReplayedTransport] | None = None,
         learn: Callable[[str, RecordingTransport], None] | None = None,
     ) -> None:
         self.transport = transport
         self.known = {} if known is None else known
-        self.foreseen = foreseen or {}
+        self.prefetched = prefetched or {}
         self.learn = learn
 
     def pass_through(self, key: str, asks: Callable[[Submission], Any], check: Submission) -> Any:
@@ -63,11 +62,11 @@ class Gates:
 
     def _asked(self, key: str, asks: Callable[[Submission], Any]) -> Passage:
         """Ask, with the answers fetched ahead or request by request."""
-        foreseen = self.foreseen.get(key)
-        if foreseen is not None:
+        prefetched = self.prefetched.get(key)
+        if prefetched is not None:
             try:
-                return self._passage(key, asks, foreseen)
-            except NotForeseen:
+                return self._passage(key, asks, prefetched)
+            except NotPrefetched:
                 pass
         asked = RecordingTransport(self.transport)
         found = self._passage(key, asks, asked)
@@ -99,8 +98,8 @@ def easy_case(test: Gate) -> Gate:
     @functools.wraps(test)
     def asked_once(*args: Any, **options: Any) -> Any:
         *owner, check, draw = args
-        told = [sorted(vars(one).items()) for one in owner], sorted(options.items())
-        key = f"{test.__module__}.{test.__qualname__}{told}"
+        given = [sorted(vars(one).items()) for one in owner], sorted(options.items())
+        key = f"{test.__module__}.{test.__qualname__}{given}"
 
         def asks(submission: Submission) -> Any:
             return gated(*owner, submission, Draw(draw.seed, f"{draw.exercise}/{key}"), **options)

@@ -46,7 +46,7 @@ def looks_up_late(source: Source, replaced: Collection[str], uses: Collection[st
 
 
 def _changes(cell: str, names: Collection[str]) -> bool:
-    """Whether a cell may change what one of these names stands for by another way than giving it a meaning."""
+    """Whether a cell may change the meaning of one of these names other than by assigning to it."""
     for part in ast.walk(tree_of(cell)):
         if isinstance(part, ast.Name) and part.id in UNSEEN:
             return True
@@ -58,7 +58,7 @@ def _changes(cell: str, names: Collection[str]) -> bool:
 
 
 def _root(part: ast.expr) -> ast.expr:
-    """What stands before all attributes and indices."""
+    """The expression before all attributes and indices."""
     while isinstance(part, ast.Attribute | ast.Subscript):
         part = part.value
     return part
@@ -90,7 +90,7 @@ def _is_constant(value: ast.expr) -> bool:
 
 
 def _keeps_nothing(function: ast.FunctionDef) -> bool:
-    """Whether a function changes nothing but its own variables, its arguments among them, and what they hold."""
+    """Whether a function changes nothing but its own variables and arguments, and their contents."""
     own = {part.arg for part in ast.walk(function) if isinstance(part, ast.arg)}
     own |= {part.id for part in ast.walk(function) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
     return all(_is_harmless(part, own) for part in ast.walk(function))

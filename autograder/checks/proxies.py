@@ -32,7 +32,7 @@ Answer: TypeAlias = tuple[wire.Message, wire.Tensors]  # a reply and its tensors
 Target: TypeAlias = str | int | list[Any]  # a name, the number of an object, or [target, the name of its attribute]
 
 
-CELL, BESIDE = "<", "<beside "  # how the file names of answers begin, and of what an answer stands on
+CELL, BESIDE = "<", "<beside "  # how the file names of answers begin, and of what an answer depends on
 OF_TORCH = ("RuntimeError", "IndexError")  # errors that torch raises for sizes that do not fit
 
 
@@ -97,7 +97,7 @@ class StudentError(Exception):
 
 
 class Local:
-    """Trusted code in this process, behind the same interface as a sandboxed child. `text` is what defines it."""
+    """Trusted code in this process, behind the same interface as a sandboxed child. `text` is its source."""
 
     def __init__(self, namespace: dict[str, Any], text: str | None = None) -> None:
         self.bench = RequestHandler(namespace, self._place_of)
@@ -154,7 +154,7 @@ class Transcript:
 
     @property
     def by_chance(self) -> bool:
-        """Whether it has counts of what chance did."""
+        """Whether it has counts of random outcomes."""
         return any(isinstance(part, Counts) for entry in self.entries for part in entry)
 
     def add(self, *entry: Any) -> None:
@@ -216,7 +216,7 @@ class Submission:
         self.transcript.add("noted", *seen)
 
     def pack(self, value: object) -> wire.Node:
-        """A value as the tree that stands in a message; its tensors are sent with the next request."""
+        """A value as a tree for a message; its tensors are sent with the next request."""
         return wire.pack(value, self.tensors)
 
     def tell(self, message: wire.Message, *entry: Any) -> None:
@@ -387,9 +387,9 @@ class Proxy:
         return names
 
     def handle(self) -> wire.Handle:
-        """The handle that stands for this module among the arguments of a call."""
+        """The handle of this module among the arguments of a call."""
         if not isinstance(self.target, int):
-            raise TypeError("only what was built can be given to a call")
+            raise TypeError("only a module that was built can be passed to a call")
         return wire.Handle(self.target)
 
     def train(self, mode: bool = True) -> Proxy:
@@ -407,14 +407,14 @@ class Proxy:
         return training
 
     def seen(self) -> list[replies.SeenCall]:
-        """What a stub model noted of its first calls since it was last asked (witnessed). Raises WireError."""
+        """The first calls of a stub model since the last request, as it noted them (witnessed). Raises WireError."""
         reply, tensors = self.submission.ask({"op": "seen", "target": self.target})
         seen = replies.seen(reply, tensors)
         self.submission.transcript.add("seen", [(list(c.idx.shape), c.training, c.graph) for c in seen])
         return seen
 
     def held(self) -> replies.Held:
-        """What lies in the tensors that this object holds (witnessed). Raises StudentError, WireError.
+        """The contents of the tensors that this object refers to (witnessed). Raises StudentError, WireError.
 
         Classes that do the same hold different tensors, so it is not recorded: use `Submission.note`.
         """
@@ -430,7 +430,7 @@ class Proxy:
     def _need_numbers(self, value: Any) -> None:
         """Raises StudentError if a tensor in the value lies on `meta`, where no check could look at its numbers."""
         if any(tensor.device.type == "meta" for tensor in tensors_in(value)):
-            message = "What came back lies on `meta`, where there are no numbers, though nothing there was given."
+            message = "What it returned is on the device `meta`, which holds no numbers, but no input was."
             raise self.submission.failed(replies.Failure("Unusable", message, None, 0, by_kit=True))
 
     def _call(

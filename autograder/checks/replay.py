@@ -29,7 +29,7 @@ PATIENCE = 1.0
 TIMES = 20.0
 
 
-class NotForeseen(Exception):
+class NotPrefetched(Exception):
     """A check makes a different request from the one that was recorded."""
 
 
@@ -40,7 +40,7 @@ class RequestLog:
         self.known: LRUCache[tuple[str, int], KnownRequests] = LRUCache(KEPT)
 
     def answers(self, exercise: str, seed: int, transport: JoinedTransport) -> dict[str, ReplayedTransport]:
-        """A ReplayedTransport for each check whose requests are known, by name, if `transport` serves joint requests.
+        """A ReplayedTransport for each check with known requests, by name, if `transport` serves joint requests.
 
         Empty if it does not, or if not all requests could be answered; the checks then make their requests one by one.
         """
@@ -76,7 +76,7 @@ class KnownRequests:
 
     @functools.cached_property
     def joint(self) -> wire.Encoded:
-        """One request that stands for all of them, as it is sent."""
+        """One request that contains all of them, as it is sent."""
         message = {
             "op": "all",
             "requests": [m for m, _ in self.requests],
@@ -116,7 +116,7 @@ class ReplayedTransport:
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         known, given, reply, answer = next(self.waiting, (None, [], {}, []))
         if message != known or len(tensors) != len(given) or not all(map(_identical, tensors, given)):
-            raise NotForeseen
+            raise NotPrefetched
         return reply, answer
 
     def source(self, name: str) -> Source:

@@ -24,11 +24,11 @@ from ..verdict import NOT_TRIED, Check
 from .api import CheckFailed, Draw, GateFailed
 from .gates import Gates, Passage
 from .proxies import Answer, JoinedTransport, StudentError, Submission, Transcript
-from .replay import NotForeseen, RecordingTransport, ReplayedTransport, RequestLog
+from .replay import NotPrefetched, RecordingTransport, ReplayedTransport, RequestLog
 from .steps import Step
 
 TAKES = ("submission", "draw")  # the fixtures that a check may take, see `exercises/conftest.py`
-STEP = "wrong_step"  # the name of what finds the first step that is wrong, see `steps`
+STEP = "wrong_step"  # the name of the function that finds the first wrong step, see `steps`
 MARKS = {"category", "points", "witnessed"}  # the marks that `@check` sets
 
 
@@ -67,7 +67,7 @@ class ExerciseRun:
         return [c for c in self.checks if not c.passed]
 
     def judged(self) -> list[Check]:
-        """The checks that could judge: what the others say is no sign of a mistake."""
+        """The checks that ran without a bug of their own: the others are no sign of a mistake."""
         return [c for c in self.checks if c.name not in self.unjudged]
 
     def rejected(self) -> list[Check]:
@@ -111,7 +111,7 @@ class Graders:
         The checks of an exercise are collected when they are first asked for, which may raise GraderError.
         """
         no_dynamo.put()
-        self.foresight = RequestLog()
+        self.request_log = RequestLog()
         self.before_each: Callable[[], None] = lambda: None  # called before each check; what it raises ends the run
         modules = modules or Lazily(_of_the_course(), checks_of)
         self.checks = Lazily(modules, lambda exercise: collected(exercise, modules[exercise]))
@@ -135,15 +135,15 @@ class Graders:
         if exercise not in self.checks:
             raise LookupError(f"there is no grader for {exercise}")
         run = ExerciseRun(exercise, transport, seed, only)
-        foreseen = self.foresight.answers(exercise, seed, transport) if only is None else {}
-        run.answers = {name: replayed.answers for name, replayed in foreseen.items()}
-        learn = functools.partial(self.foresight.keep, exercise, seed) if learning else None
-        asked = Gates(transport, gates, foreseen, learn)
+        prefetched = self.request_log.answers(exercise, seed, transport) if only is None else {}
+        run.answers = {name: replayed.answers for name, replayed in prefetched.items()}
+        learn = functools.partial(self.request_log.keep, exercise, seed) if learning else None
+        asked = Gates(transport, gates, prefetched, learn)
         for check in self.checks[exercise]:
             if only not in (None, check.name):
                 continue
             self.before_each()
-            outcome, run.transcripts[check.name] = self._made(check, foreseen.get(check.name), run, asked)
+            outcome, run.transcripts[check.name] = self._made(check, prefetched.get(check.name), run, asked)
             if isinstance(outcome, Stopped):
                 run.stopped = Stopped(outcome.status, f"{outcome}, in the check “{check.sentence}”")
                 break
@@ -159,13 +159,13 @@ class Graders:
         return find(Submission(run.transport), Draw(run.seed, f"{run.exercise}/{STEP}")) if find else None
 
     def _made(
-        self, check: GradedCheck, foreseen: ReplayedTransport | None, run: ExerciseRun, gates: Gates
+        self, check: GradedCheck, prefetched: ReplayedTransport | None, run: ExerciseRun, gates: Gates
     ) -> tuple[Outcome, Transcript]:
         """Run a check, with the answers fetched ahead or request by request: its outcome (`judge`) and transcript."""
-        if foreseen:
+        if prefetched:
             transcript = Transcript()
-            outcome = check.call(Submission(foreseen, transcript, gates), run.seed)
-            if not isinstance(outcome, NotForeseen):
+            outcome = check.call(Submission(prefetched, transcript, gates), run.seed)
+            if not isinstance(outcome, NotPrefetched):
                 return self._judged(check, outcome, run), transcript
         asked, transcript = RecordingTransport(run.transport), Transcript()
         outcome = check.call(Submission(asked, transcript, gates), run.seed)
@@ -204,7 +204,7 @@ def collected(exercise: str, module: ModuleType) -> list[GradedCheck]:
     found: list[GradedCheck] = []
     for name, value in vars(module).items():
         if not name.startswith("test_") and not inspect.isclass(value) and _marks(value):
-            raise _wrong(exercise, name, "is marked with `@check(…)`, and never called: its name must begin with test_")
+            raise _wrong(exercise, name, "is marked with `@check(…)`, but never called: its name must begin with test_")
         if name.startswith("test_") and callable(value):
             found.append(_collected(exercise, name, value, None))
         elif name.startswith("Test") and inspect.isclass(value):
@@ -239,17 +239,17 @@ def _step_finder(module: ModuleType) -> Callable[[Submission, Draw], Step | None
 def _collected(exercise: str, name: str, test: Callable[..., object], owner: type | None) -> GradedCheck:
     marks: dict[str, Any] = {**_marks(owner), **_marks(test)}
     if strange := sorted(marks.keys() - MARKS):
-        raise _wrong(exercise, name, f"is marked with `{strange[0]}`; a check has no other mark than `@check(…)`")
+        raise _wrong(exercise, name, f"is marked with `{strange[0]}`; the only mark of a check is `@check(…)`")
     if not marks.keys() >= {"category", "points"}:
         raise _wrong(exercise, name, "is not marked with `@check(category, points=…)`")
     takes = tuple(inspect.signature(test).parameters)
     if strange := [parameter for parameter in takes if parameter not in TAKES]:
         what = " and ".join(f"`{t}`" for t in TAKES)
-        raise _wrong(exercise, name, f"takes `{strange[0]}`; a check may take {what}, no more")
+        raise _wrong(exercise, name, f"takes `{strange[0]}`; a check takes {what}, no more")
     changed = {attribute: getattr(owner, attribute, {}) for attribute in ("points", "sentences")}
     for attribute, others in changed.items():
         if strange := [other for other in others if not callable(getattr(owner, other, None))]:
-            raise _wrong(exercise, name, f"has a class whose `{attribute}` name {strange[0]}, which is no check of it")
+            raise _wrong(exercise, name, f"has a class with `{attribute}` for {strange[0]}, which is not a check of it")
     sentence = changed["sentences"].get(name) or inspect.getdoc(test)
     if not sentence:
         raise _wrong(exercise, name, "has no docstring; its first sentence is what the student reads")
@@ -293,7 +293,7 @@ def judge(check: GradedCheck, outcome: BaseException | None) -> Outcome:
 
 
 def _reason(outcome: BaseException | None) -> str:
-    """What the student reads of the exception that ended a check; empty if there was none."""
+    """The student's message about the exception that ended a check; empty if there was none."""
     if outcome is None:
         return ""
     if isinstance(outcome, GateFailed):

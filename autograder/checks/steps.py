@@ -21,27 +21,27 @@ Weights: TypeAlias = dict[str, torch.Tensor]
 NEAR = 1e-3  # how near to a number a weight has to be that is read off an output in float32
 HIDDEN = 1e-9  # a right weight below this is 0
 SAYS = {
-    "nothing": "Every token gets 0: look at what becomes of the values, and of the weights that average them.",
+    "nothing": "Every token gets 0: look at what happens to the values, and to the weights that average them.",
     "size": "With equal scores each token gets {:.3g} times the average of the values that it may see: look at what"
     " multiplies the weights, the values or the output.",
-    "values": "With equal scores each token should get the average of the values that it may see, and it gets something"
+    "values": "With equal scores each token should get the average of the values that it may see, but it gets something"
     " else: look at how the values are made, averaged and put together.",
-    "mask": "A token gets something of tokens that it must not see: look at the mask.",
-    "unseen": "With equal scores a token gets nothing of another one that it may see: look at the mask, or at what else"
-    " leaves tokens out.",
+    "mask": "A token gets something from tokens that it must not see: look at the mask.",
+    "unseen": "With equal scores a token gets nothing from another one that it may see: look at the mask, or at what"
+    " else leaves tokens out.",
     "softmax": "The weights of a token do not sum to 1, or some are below 0: look at how scores become weights.",
     "scale": "The weights are those of scores {:.3g} times as large as they should be: look at the scale.",
     "order": "Each value gets the weight of another token's key: keys and values do not come in the same order.",
     "scores": "The weights do not fit the scores: look at how queries and keys are made and multiplied, and at what"
-    " becomes of their products.",
-    "heads": "With a single head the output is right, with several it is not: look at how heads are cut, scaled"
+    " happens to their products.",
+    "heads": "With one head the output is right, with several it is not: look at how heads are cut, scaled"
     " and put together.",
-    "projection": "Without the last projection the output would be right: look at that one.",
+    "projection": "Without the last projection the output would be right: look at that projection.",
 }
 
 
 class Case(NamedTuple):
-    """A small call: what came and what is right, (…, t, w), and the values (…, s, w) that were to be mixed, s < w."""
+    """A small call: the student's and the right output, (…, t, w), and the values (…, s, w) to be mixed, s < w."""
 
     got: Any
     right: torch.Tensor
@@ -66,7 +66,7 @@ class Case(NamedTuple):
         return not isinstance(self.got, torch.Tensor) or bool(self.got.any())
 
     def weights(self) -> torch.Tensor | None:
-        """The weights (…, t, s) with which the values were mixed; None if what came is no mixture of them."""
+        """The weights (…, t, s) with which the values were mixed; None if the output is not a mixture of them."""
         if not isinstance(self.got, torch.Tensor) or self.got.shape != self.right.shape:
             return None
         got, values = self.got.double(), self.values.double()
@@ -100,7 +100,7 @@ def first_wrong(
     """The first step that is wrong; None if none is, or if a case ends with an error.
 
     `even` makes a case with equal scores, `usual` one with different ones. `later` are steps by name, each with a case
-    in which it counts. Of numbers that are not finite, and of what is no tensor, nothing is said.
+    in which it counts. It says nothing about infinite numbers or NaN, nor about an output that is not a tensor.
     """
     try:
         if not (case := even()).is_right:

@@ -1,4 +1,4 @@
-"""The command `autograder`: one file per command, each with its options and what it runs. Heavy imports come late."""
+"""The command `autograder`: one file per command, with its options and its function. Heavy imports come late."""
 
 import argparse
 import errno
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return options.run(options)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not disturb the exit
-        print("autograder: stopped; run the same command again to go on.", file=sys.stderr)
+        print("autograder: stopped; run the same command again to continue.", file=sys.stderr)
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -56,17 +56,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if said is None:
             if os.environ.get("AUTOGRADER_DEBUG"):
                 raise
-            print("autograder: this is a mistake of the kit; AUTOGRADER_DEBUG=1 shows where.", file=sys.stderr)
+            print(
+                "autograder: internal error, please report it; AUTOGRADER_DEBUG=1 shows the traceback.", file=sys.stderr
+            )
             said = f"{type(error).__name__}: {error}"
         print(f"autograder: {said}", file=sys.stderr)
         return 2
 
 
 def sentence(error: BaseException) -> str | None:
-    """The message for an error that the user can do something about; None for a mistake of the kit."""
+    """The message for an error that the user can do something about; None for an internal error."""
     if isinstance(error, UserError):
         return str(error)
-    go_on = f"What is done is kept: {_file_limit() or 'fix that'} and run the same command again."
+    go_on = f"Finished work is kept: {_file_limit() or 'fix that'} and run the same command again."
     if isinstance(error, OSError) and error.errno in UNUSABLE:
         return f"{error.strerror}{f' ({error.filename})' if error.filename else ''}. {go_on}"
     if isinstance(error, ModuleNotFoundError) and error.name in DRIVERS:
@@ -74,7 +76,7 @@ def sentence(error: BaseException) -> str | None:
     if "SQLAlchemyError" in {k.__name__ for k in type(error).__mro__}:  # SQLAlchemy is not imported for this
         said = str(getattr(error, "orig", None) or error).split("\n")[0].rstrip(".")
         if said == "database is locked":
-            return f"Another program keeps the gradebook (Formgrader, or a shell of the database). {go_on}"
+            return f"Another program locks the gradebook (Formgrader, or a shell of the database). {go_on}"
         return f"The gradebook cannot be used: {said}. {go_on}"
     return None
 

@@ -44,7 +44,7 @@ def run(options: Namespace) -> int:
             sys.stdout.flush()
             for outcome in verdict.exercises:
                 if outcome.unjudged:
-                    bar.write(f"autograder: a mistake of the checks: {outcome.unjudged}", file=sys.stderr)
+                    bar.write(f"autograder: a bug in the checks: {outcome.unjudged}", file=sys.stderr)
     return 0 if full else 1
 
 

@@ -14,7 +14,7 @@ def add(commands: shared.Commands) -> None:
     """Add the command to the parser's."""
     command = commands.add_parser(
         "collect",
-        help="take hand-ins from a download of Moodle's, Canvas's or Gradescope's, from mail, or from the desk",
+        help="collect hand-ins from a download of Moodle, Canvas or Gradescope, from mail, or from the desk",
         description="Takes each student's notebook of an assignment into submitted/, and says what it could not take. "
         "docs/lms.md shows each system's steps.",
         epilog="exit code: 0 if all was taken, 1 if something was left out, 2 the kit itself could not work",
@@ -37,13 +37,13 @@ def add(commands: shared.Commands) -> None:
         action="append",
         default=[],
         metavar="ID",
-        help="this student's address, id or number has changed: forget what was noted of it",
+        help="this student's address, id or number has changed: forget the old ones",
     )
     command.set_defaults(run=run, course=shared.WRITTEN)
 
 
 def run(options: Namespace) -> int:
-    """Take hand-ins from what other systems let an instructor download, or from the desk."""
+    """Collect hand-ins from downloads of other systems, or from the desk."""
     from .. import course
     from ..lms import commands
 

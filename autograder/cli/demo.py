@@ -16,7 +16,7 @@ def add(commands: shared.Commands) -> None:
     command.add_argument(
         "--folder", default="demo_course", help="where to (default: demo_course; replaced if it exists)"
     )
-    command.add_argument("--jobs", type=int, default=2, metavar="N", help="sandboxes at work at once (default: 2)")
+    command.add_argument("--jobs", type=int, default=2, metavar="N", help="sandboxes that run at once (default: 2)")
     command.add_argument("--verbose", action="store_true", help="print every student's scores, too")
     shared.sandbox_options(command)
     command.set_defaults(run=run, course=shared.COPIED)

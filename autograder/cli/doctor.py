@@ -13,7 +13,7 @@ def add(commands: shared.Commands) -> None:
         help="say what is missing or wrong in the course and on this machine",
         description="Looks through the course (hints, right answers, mistakes, points, what the release gives away) "
         "and this machine (what a sandbox needs, versions of packages). Nothing is changed.",
-        epilog="exit code: 0 if there is nothing to mend, 1 if there is, 2 the kit itself could not work",
+        epilog="exit code: 0 if there is nothing to fix, 1 if there is, 2 the kit itself could not work",
     )
     command.add_argument("assignments", nargs="*", metavar="NN", help="numbers or names, such as 02 (default: all)")
     command.set_defaults(run=run, course=shared.OPTIONAL)
@@ -27,5 +27,5 @@ def run(options: Namespace) -> int:
     if course.here():
         assignments = [course.find_assignment(name) for name in options.assignments] or [*course.assignments().values()]
     elif options.assignments:
-        raise UsageError("There is no course here, whose assignments could be looked at.")
+        raise UsageError("There is no course here, so there are no assignments to check.")
     return doctor.run(assignments)

@@ -11,15 +11,17 @@ def add(commands: shared.Commands) -> None:
     """Add the command to the parser's."""
     command = commands.add_parser(
         "export",
-        help="write grades and feedback as Moodle, Canvas and others take them in",
+        help="write grades and feedback in the formats of Moodle, Canvas and others",
         description="Writes exports/NN_name/: tables of grades, zips of feedback, results.json.",
     )
     command.add_argument("assignment", metavar="NN", help="number or name, such as 02")
     command.add_argument("formats", nargs="+", choices=FORMATS)
-    command.add_argument("--fill", type=Path, metavar="FILE", help="the table that the system gave, to be filled in")
+    command.add_argument(
+        "--fill", type=Path, metavar="FILE", help="the table downloaded from the system, to be filled in"
+    )
     command.add_argument("--column", metavar="NAME", help="the table's column for the grades")
-    command.add_argument("--scale", action="store_true", help="convert to the highest grade that the table has")
-    command.add_argument("--zeros", action="store_true", help="0 for those who have handed in nothing")
+    command.add_argument("--scale", action="store_true", help="convert to the maximum grade of the table")
+    command.add_argument("--zeros", action="store_true", help="0 for students who have handed in nothing")
     command.set_defaults(run=run, course=shared.WRITTEN)
 
 

@@ -25,12 +25,12 @@ def add(commands: shared.Commands) -> None:
         action="store_true",
         help="grade everything again, with new inputs: scores of wrong answers may then change by luck",
     )
-    command.add_argument("--dry-run", action="store_true", help="write nothing, and say whose points would change")
+    command.add_argument("--dry-run", action="store_true", help="write nothing, and say which points would change")
     command.add_argument(
         "--format",
         choices=("text", "json"),
         default="text",
-        help="json: only whose points change, one line for each exercise of a student",
+        help="json: only the changes of points, one line for each exercise of a student",
     )
     shared.sandbox_options(command)
     command.set_defaults(run=run, course=shared.WRITTEN)

@@ -18,7 +18,7 @@ def add(commands: shared.Commands) -> None:
     )
     command.add_argument("assignment", metavar="NN", help="number or name, such as 02")
     command.add_argument("--output", metavar="FILE", help="where to (default: gradescope/NN_name.zip)")
-    command.add_argument("--grade", metavar="FOLDER", help="on Gradescope: grade what lies in this folder instead")
+    command.add_argument("--grade", metavar="FOLDER", help="on Gradescope: grade what is in this folder instead")
     command.add_argument("--results", metavar="FILE", help="with --grade: the results.json to write")
     shared.sandbox_options(command)
     command.set_defaults(run=run, course=shared.WRITTEN)
@@ -45,7 +45,7 @@ def run(options: Namespace) -> int:
         grading.write_results(verdict, Path(options.results), said)
         for outcome in verdict.exercises:
             if outcome.unjudged:
-                print(f"autograder: a mistake of the checks: {outcome.unjudged}", file=sys.stderr)
+                print(f"autograder: a bug in the checks: {outcome.unjudged}", file=sys.stderr)
         return 0
     from ..batch import gradescope as grading
 

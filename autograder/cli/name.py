@@ -1,4 +1,4 @@
-"""`autograder name`: says what is wrong with a group of equal answers."""
+"""`autograder name`: gives a group of equal wrong answers the instructor's message."""
 
 from argparse import Namespace
 
@@ -11,14 +11,14 @@ def add(commands: shared.Commands) -> None:
     """Add the command to the parser's."""
     command = commands.add_parser(
         "name",
-        help="say what is wrong with a group of equal answers that has no name yet",
-        description="Tells a sentence of yours, in the feedback, to everybody whose answer is equal to those of a group"
-        " in the class report, now and later. It stands in names.json, with the code of one of the answers. Without"
+        help="write a message to a group of equal wrong answers that has no name yet",
+        description="Shows a sentence of yours, in the feedback, to everybody with an answer like those of a group in"
+        " the class report, now and later. It is kept in names.json, with the code of one of the answers. Without"
         " GROUP, all groups are listed.",
     )
     command.add_argument("group", nargs="?", metavar="GROUP", help="such as attention-3f9a2c, from the class report")
     command.add_argument("sentence", nargs="?", metavar="SENTENCE", help="what is wrong, and what to do")
-    command.add_argument("--remove", action="store_true", help="take the sentence back")
+    command.add_argument("--remove", action="store_true", help="remove the sentence")
     command.add_argument(
         "--price", type=float, metavar="POINTS", help="what such an answer loses, where scores are by prices"
     )
@@ -27,7 +27,7 @@ def add(commands: shared.Commands) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Give a group of equal wrong answers a sentence, or take it back, or list all groups."""
+    """Give a group of equal wrong answers a sentence, or remove it, or list all groups."""
     from .. import course
     from ..batch import naming
 
@@ -36,10 +36,10 @@ def run(options: Namespace) -> int:
         print(naming.listing(root))
         return 0
     if options.remove == (options.sentence is not None):
-        raise UsageError("Say either a sentence for the group, or --remove.")
+        raise UsageError("Give either a sentence for the group, or --remove.")
     if options.remove:
         if options.price is not None:
-            raise UsageError("--remove takes the price back as well.")
+            raise UsageError("--remove removes the price as well.")
         print(naming.remove(root, options.group))
         return 0
     if said := naming.rename(root, options.group, options.sentence, options.price):

@@ -12,13 +12,13 @@ def add(commands: shared.Commands) -> None:
     """Add the command to the parser's."""
     command = commands.add_parser(
         "name-check",
-        help="say how well the named mistakes fit, on a folder of wrong answers",
+        help="test how well the named mistakes fit, on a folder of wrong answers",
         description="Grades FOLDER/EXERCISE/NAME.py, each of which says in a comment `# expect: id, id` which mistakes"
-        " it makes, and prints what it was named and how often that is right. `?` stands for a mistake that has no"
-        " name. Nothing is written.",
+        " it makes, and prints which names it got and how often they are right. `?` means a mistake that has no name."
+        " Nothing is written.",
         epilog="exit code: 0, or 2 if the folder cannot be used or the kit could not work",
     )
-    command.add_argument("folder", metavar="FOLDER", help="such as tests/strangers, whose README.md says more")
+    command.add_argument("folder", metavar="FOLDER", help="such as tests/strangers (its README.md says more)")
     command.add_argument("--exercise", metavar="NAME", help="only the answers to this exercise, such as attention")
     command.add_argument("--format", choices=("text", "json"), default="text", help="json: one line per answer")
     command.add_argument("--seed", type=int, help="draw the inputs from this seed (default: a new one)")

@@ -28,7 +28,7 @@ def add(commands: shared.Commands) -> None:
         help="Jupyter's address, for links to each answer (default: that of a server running in the course's folder)",
     )
     command.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="pages in the making at once"
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="pages that are made at once"
     )
     command.set_defaults(run=run, course=shared.WRITTEN)
 

@@ -1,4 +1,4 @@
-"""What several commands share: options, and what they refuse before anything heavy is imported."""
+"""Options that several commands share, and the refusals that come before anything heavy is imported."""
 
 import os
 import sys
@@ -19,9 +19,9 @@ DISTRIBUTION = "attention-course"  # the kit's name in pyproject.toml
 
 
 def engine_options(command: ArgumentParser) -> None:
-    """What `engine_for` asks of the options."""
+    """The options that `engine_for` reads."""
     where = command.add_mutually_exclusive_group()
-    where.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes at work at once")
+    where.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes that run at once")
     where.add_argument("--scheduler", metavar="ADDRESS", help="grade on a Dask cluster, such as tcp://host:8786")
 
 
@@ -82,8 +82,11 @@ def refuse_without_sandbox(options: Namespace) -> None:
         return
     if options.sandbox == PROCESS:
         if options.device == "cuda":
-            raise UsageError("--sandbox process cannot grade on a GPU, whose driver needs more than it lets through.")
-        print("autograder: --sandbox process: no namespaces; docs/security.md says what that lacks.", file=sys.stderr)
+            raise UsageError("--sandbox process cannot grade on a GPU: the driver needs more than that level allows.")
+        print(
+            "autograder: --sandbox process: no namespaces; docs/security.md says what that does not stop.",
+            file=sys.stderr,
+        )
     from ..sandbox import jail
 
     if problem := jail.refusal(options.sandbox):

@@ -11,7 +11,7 @@ def add(commands: shared.Commands) -> None:
         "watch",
         help="grade a notebook or .py file whenever it is saved, and show what to do next",
         description="Shows how far you are, the exercise to do next, what is wrong with it, and a hint. Keys: h shows "
-        "the next hint, q quits. While it runs, `autograder check` uses its sandbox and takes a moment only.",
+        "the next hint, q quits. While it runs, `autograder check` uses its sandbox and answers faster.",
         epilog=shared.EXIT,
     )
     command.add_argument("path", metavar="PATH", help="a notebook or a .py file")

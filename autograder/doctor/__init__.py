@@ -12,18 +12,18 @@ def run(assignments: list[Assignment] | None) -> int:
 
     ill = _print("This machine", machine.findings())
     if assignments is None:
-        print("No course here, so only this machine was looked at.")
+        print("No course here, so only this machine was checked.")
         return int(ill)
     try:
         from . import course
     except ImportError as missing:
-        print(f"The course was not looked at: {missing}.")
+        print(f"The course was not checked: {missing}.")
         return 1
     return int(_print("The course", course.findings(assignments)) or ill)
 
 
 def _print(title: str, findings: Iterable[Finding]) -> bool:
-    """Print findings as they come; returns whether anything needs mending."""
+    """Print findings as they come; returns whether anything needs fixing."""
     print(f"{title}:", flush=True)
     ill = False
     for finding in findings:

@@ -1,4 +1,4 @@
-"""Finds what a course lacks, and what is wrong with it."""
+"""Finds what is missing or wrong in a course."""
 
 import functools
 import json
@@ -136,7 +136,7 @@ def _release(assignment):
     released = cells_in(path)
     is_ours = _without_badge(released, assignment.name), _without_hand_in(released, assignment)
     if not all(is_ours) or is_stale(cells_in(assignment.path), released):
-        yield f"release/{assignment.name} is not what source/ would make: run `autograder build {number}`"
+        yield f"release/{assignment.name} is not what source/ now makes: run `autograder build {number}`"
     for leak in leaks(assignment, released):
         yield f"release/{assignment.name} gives away {leak}"
 
@@ -195,7 +195,7 @@ def secret_lines(assignment: Assignment) -> set[str]:
 
 
 def leaks(assignment: Assignment, released: list) -> Iterator[str]:
-    """What a release's parsed cells give away of solutions, hidden tests, checks and mistakes."""
+    """The solutions, hidden tests, checks and mistakes that a release's parsed cells give away."""
     from ..checks.runner import collected
 
     text = "\n".join(source_of(cell) for cell in released)
@@ -213,7 +213,7 @@ def leaks(assignment: Assignment, released: list) -> Iterator[str]:
     for exercise in assignment.exercises:
         for id, mistake in bank(exercise.name).items():
             if mistake.says in text:
-                yield f"what is said of the mistake {id} of {exercise.name}"
+                yield f"the message of the mistake {id} of {exercise.name}"
 
 
 def _lines(text):

@@ -1,4 +1,4 @@
-"""Finds what this machine has of what grading needs, and which level of sandbox it offers."""
+"""Finds which of grading's requirements this machine meets, and which level of sandbox it offers."""
 
 import os
 import platform
@@ -111,7 +111,7 @@ def _landlock(lacks):
     without = [what for needed, what in LANDLOCK if version < needed]
     says = f"Landlock, version {version}"
     if without:
-        says += f": without {' and '.join(without)}, which bubblewrap and seccomp keep shut as well"
+        says += f": without {' and '.join(without)}, but bubblewrap and seccomp block these as well"
     yield Finding(True, says)
 
 
@@ -139,12 +139,12 @@ def _level(lacks):
         return Finding(
             None,
             "with --sandbox process, Landlock, seccomp, limits and a watch on the disk: docs/security.md says what that"
-            " does not stop. Nothing is graded so unless you ask for it",
+            " does not stop. Grading uses it only if you ask for it",
         )
     if lacks == ["bubblewrap"]:
         return Finding(
             None,
             "with --unsafe, Landlock, seccomp and limits are all there is: no bound on the disk, no other user, and"
-            " what Landlock does not cover is open. Your own code can be checked so, and no stranger's graded",
+            " what Landlock does not cover is open. Check your own code with it, but grade no stranger's",
         )
-    return Finding(False, f"no sandbox at all, for want of {' and '.join(lacks)}: nothing can be graded here")
+    return Finding(False, f"no sandbox at all, because of missing {' and '.join(lacks)}: nothing can be graded here")

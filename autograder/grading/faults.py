@@ -1,4 +1,4 @@
-"""What can be wrong with a course so that students' grades would be wrong, as sentences for the instructor.
+"""The faults of a course that would make grades wrong, as sentences for the instructor.
 
 Each function yields one sentence for each fault: where it is, and what to do. `gate.py` refuses the first, `autograder
 doctor` prints them all.
@@ -44,8 +44,8 @@ def of_source(folder: Path) -> Iterator[str]:
         found = sorted(path.name for path in place.glob("*.ipynb"))
         if found and own not in found:
             yield (
-                f"source/{place.name} holds {found[0]} and no {own}, so it is no assignment: give the folder and its"
-                " notebook the same name."
+                f"source/{place.name} holds {found[0]} and no {own}, so it is not an assignment: give the folder and"
+                " its notebook the same name."
             )
         elif len(found) > 1:
             other = next(name for name in found if name != own)
@@ -79,19 +79,19 @@ def of_cells(assignment: Assignment, cells: Sequence[Mapping[str, Any]] | None =
 
 
 def _of_marks(where: str, source: str) -> Iterator[str]:
-    """Misspelt marks: what stands between them would be released, or not be graded."""
+    """Misspelt marks: the lines between them would be released, or not be graded."""
     for line in (found[0].strip() for found in LIKE_A_MARK.finditer(source)):
         plain = " ".join(line.lstrip("# \t").upper().split())
         near = difflib.get_close_matches(f"### {plain}", MARKS, n=1, cutoff=NEAR)
         if near and line not in MARKS:
-            yield f"{where} has the line {line[:60]!r}, which marks nothing: did you mean {near[0]!r}?"
+            yield f"{where} has the line {line[:60]!r}, which has no effect: did you mean {near[0]!r}?"
 
 
 def _of_cell(where: str, cell: Mapping[str, Any], meta: Mapping[str, Any]) -> Iterator[str]:
     source, points = source_of(cell), meta.get("points", 0)
     is_number = isinstance(points, (int, float)) and not isinstance(points, bool)
     if meta.get("task"):
-        yield f"{where} is one of nbgrader's tasks, which this kit does not grade: make it a Manually graded answer."
+        yield f"{where} is an nbgrader task, which this kit does not grade: make it a Manually graded answer."
     elif not meta.get("grade"):
         if HIDDEN in source:
             yield f"{where} has hidden tests and is not graded, so nobody would get its points: {HOW_TO_GRADE}."
@@ -111,14 +111,14 @@ def _of_exercise(assignment: Assignment, cell: course.Cell) -> Iterator[str]:
     """Faults of a cell of code that is graded, and that students cannot change."""
     if cell.exercise is None:
         yield (
-            f"{assignment.name}: the graded cell {cell.grade_id!r} belongs to no exercise, so nobody would be asked for"
-            " it. Its source should end with the three lines '### BEGIN HIDDEN TESTS', '# exercise: NAME' and"
+            f"{assignment.name}: the graded cell {cell.grade_id!r} belongs to no exercise, so nobody would get its"
+            " points. Its source should end with the three lines '### BEGIN HIDDEN TESTS', '# exercise: NAME' and"
             " '### END HIDDEN TESTS'; a cell that only students run should not be graded."
         )
     elif course.file_of(cell.exercise, "checks") is None:
         yield (
             f"{assignment.name}: there are no checks for the exercise {cell.exercise!r} of the cell {cell.grade_id!r}:"
-            f" they belong into exercises/{cell.exercise}/checks.py.{meant(cell.exercise, _folders())}"
+            f" they belong in exercises/{cell.exercise}/checks.py.{meant(cell.exercise, _folders())}"
         )
 
 
@@ -144,7 +144,7 @@ def of_files(exercise: str) -> Iterator[str]:
 
 
 def _said(look: Callable[[str], Iterator[str]], exercise: str) -> Iterator[str]:
-    """What `look` yields of an exercise, and the KitError by which it ends, if it does."""
+    """The faults that `look` yields for an exercise, and the KitError that ends it, if one does."""
     try:
         yield from look(exercise)
     except KitError as error:
@@ -161,8 +161,8 @@ def _of_checks(exercise: str) -> Iterator[str]:
     for check in _marked(ast.parse(path.read_text(encoding="utf-8"))):
         if check.decorator_list[0].lineno not in called:
             yield (
-                f"{exercise}/checks.py marks {check.name} in line {check.lineno} with `@check(…)`, and it is never"
-                " called: its name must begin with test_, that of its class with Test, and be there once."
+                f"{exercise}/checks.py marks {check.name} in line {check.lineno} with `@check(…)`, but it is never"
+                " called: its name must begin with test_, that of its class with Test, and be unique."
             )
 
 
@@ -194,8 +194,8 @@ def _of_mistakes(exercise: str) -> Iterator[str]:
         yield f'{file} has no BANK: it should hold BANK = Bank("{exercise}", …).'
         return
     if not isinstance(bank, Bank) or bank.exercise != exercise:
-        whose = f"that of {bank.exercise}" if isinstance(bank, Bank) else f"a {type(bank).__name__}"
-        yield f'{file} has a BANK that is {whose}: it should be Bank("{exercise}", …).'
+        got = f"that of {bank.exercise}" if isinstance(bank, Bank) else f"a {type(bank).__name__}"
+        yield f'{file} has a BANK that is {got}: it should be Bank("{exercise}", …).'
         return
     for mistake in (*bank.values(), *bank.variants):
         try:
@@ -203,7 +203,7 @@ def _of_mistakes(exercise: str) -> Iterator[str]:
         except Exception as error:
             which = f"variant {mistake.variant} of {mistake.id}" if mistake.variant else mistake.id
             said = f"{type(error).__name__}: {error}"
-            yield f"{file}: the text of {which} cannot be run, so it would never be named: {said}."
+            yield f"{file}: the text of {which} cannot be run, so the mistake would never be named: {said}."
 
 
 # --- what grading gives ---------------------------------------------------------------------------
@@ -276,4 +276,6 @@ def _of_stub(assignment: Assignment, outcome: Outcome, trial: trials.Trial) -> I
     elif course.original_of(course.solution_of(exercise).source) is None:
         yield f"{name}: {exercise} as it is released gets {of}: {because} must not pass it."
     elif outcome.score >= outcome.max_score:
-        yield f"{name}: the original of {exercise} gets {of} as it is released, so nothing is to be fixed: add a check."
+        yield (
+            f"{name}: the original of {exercise} gets {of} as it is released, so there is nothing to fix: add a check."
+        )

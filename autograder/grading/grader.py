@@ -32,17 +32,17 @@ from .workspace import Deadline, Workspace
 
 T = TypeVar("T")
 
-# what is told the outcome of an exercise as soon as it has all that it will have
+# gets the outcome of an exercise as soon as it is complete
 Tell: TypeAlias = Callable[[Outcome], None]
-# the diagnosis of an exercise whose checks came out like this, if it is known already, else None
+# the diagnosis of an exercise with these results of its checks, if it is known already, else None
 Known: TypeAlias = Callable[[str, list[Check]], list[Diagnosis] | None]
 
 PAYS = 1  # after so many submissions with the same inputs, learning what the checks ask pays off: more will come
-ATTEMPTS = 3  # for a submission whose process was ended, perhaps from outside
-MAX_LISTED = 1000  # notebooks in a folder, of which the first few are told
+ATTEMPTS = 3  # for a submission if its process was ended, perhaps from outside
+MAX_LISTED = 1000  # notebooks in a folder, of which the message names the first few
 
 TWICE = (
-    "You define `{0}` twice, and the last definition counts, which is still the unwritten one: move your code from {1}"
+    "You define `{0}` twice, and the last definition counts, which is the unwritten one: move your code from {1}"
     " into it, or delete the unwritten cell."
 )
 
@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Program:
-    """What a file holds to be graded: its restored cells, and the exercises that they may be graded on.
+    """The parts of a file that are graded: its restored cells, and the exercises that they may be graded on.
 
     `assignment` is the name of a notebook's assignment, "" for a .py file. Without `wanted` exercises, those of the
     `candidates` count that the cells define.
@@ -66,7 +66,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Shaky:
-    """A graded exercise that stands on wrong ones, its `bases`: its mistakes are named once all is graded."""
+    """A graded exercise that depends on wrong ones, its `bases`: its mistakes are named once all is graded."""
 
     exercise: str
     outcome: Outcome
@@ -79,7 +79,7 @@ class Grader:
 
     Use it as a context manager, or call `close()`. `parent` is its sandbox, if not the usual one; see
     `start.started_grader`. `learnt` is a folder for what mistakes do under the checks, see mistakes/learnt.py; without
-    it, each process finds that out anew. Raises SandboxError if there is no sandbox.
+    it, each process finds that out again. Raises SandboxError if there is no sandbox.
     """
 
     def __init__(self, parent: WarmParent | None = None, learnt: Path | None = None) -> None:
@@ -117,7 +117,7 @@ class Grader:
         known: Known | None = None,
         before_each: Callable[[], None] = lambda: None,
     ) -> Graded:
-        """Grade what was read from a file on the exercises `wanted`, as `grade_cells` does.
+        """Grade the content of a file on the exercises `wanted`, as `grade_cells` does.
 
         `before_each` is called before each check, those of a diagnosis among them. To end the grading, it raises a
         BaseException that is no Exception.
@@ -153,7 +153,7 @@ class Grader:
             self._learn_what_pays(seed)
         deadline, attempts = Deadline(self.parent.limits.submission), []
         for _ in range(ATTEMPTS):
-            workspace = Workspace(self.parent, cells, deadline, foresees=not alone)
+            workspace = Workspace(self.parent, cells, deadline, prefetches=not alone)
             results = self._grade_workspace(workspace, wanted, candidates, seed, known, tell)
             verdict = Verdict(path, results, seed, assignment, sandbox=self.parent.level)
             attempts.append(Graded(verdict, cells, workspace.outputs, dict(workspace.spent), workspace.stopped))
@@ -223,7 +223,7 @@ class Grader:
         except SandboxError:
             raise
         except Exception as problem:  # then requests are still sent one by one
-            log.warning("what is asked of %s could not be learnt (%r)", name, problem)
+            log.warning("the requests to %s could not be learnt (%r)", name, problem)
         finally:
             workspace.close()
 
@@ -277,7 +277,7 @@ class Grader:
     def _grade_exercise(
         self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None, shaky: list[Shaky]
     ) -> Outcome:
-        """The outcome of one exercise. If it stands on wrong ones, it is added to `shaky`, and not yet diagnosed."""
+        """The outcome of one exercise. If it depends on wrong ones, it is added to `shaky`, and not yet diagnosed."""
 
         def without(status: str, message: str) -> Outcome:
             return without_grade(exercise.name, exercise.points, status, message)
@@ -332,7 +332,7 @@ class Grader:
         return outcome
 
     def _safely(self, workspace: Workspace, find: Callable[[], list[T]]) -> list[T]:
-        """What `find` finds for a diagnosis; nothing if that goes wrong, since the points then stay as they are."""
+        """The diagnosis that `find` finds; none if it fails, and the points then stay as they are."""
         try:
             with workspace.watched():
                 return find()
@@ -346,19 +346,19 @@ class Grader:
             return []
 
     def _blamed(self, workspace: Workspace, shaky: Shaky) -> list[Diagnosis]:
-        """The diagnosis of an exercise, headed by those of its wrong bases whose mistakes made it fail.
+        """The diagnosis of an exercise, headed by those wrong bases that made it fail by their mistakes.
 
-        If something still fails with right ones in their place, the mistakes that are named are the ones behind that.
-        They are paid for here. Those of the exercises below are paid for there, if they are known and if an answer that
-        stands on them does all that this one did before it could see a solution: else it might have changed itself.
+        If something still fails with right ones in their place, the mistakes behind that are named, and paid for here.
+        Those of the exercises below are paid for there, if they are known and if an answer that depends on them does
+        all that this one did before it could see a solution: else it might have changed itself.
         """
         run = shaky.run
-        to_blame = [base for base in shaky.bases if self._mends(base, workspace, run)]
+        to_blame = [base for base in shaky.bases if self._repairs(base, workspace, run)]
         says = "This uses `{}`, which is also wrong: fix that first."
         found, free = list[Diagnosis](), False
         if to_blame:
-            with workspace.with_right(to_blame, run.exercise) as mended:
-                rest = self.graders.run(run.exercise, mended, run.seed)
+            with workspace.with_right(to_blame, run.exercise) as repaired:
+                rest = self.graders.run(run.exercise, repaired, run.seed)
                 own = self.diagnostician.diagnose(rest)
                 is_known = (own or not rest.failed()) and not rest.stopped
                 free = is_known and self._is_paid_below(workspace, run, own, to_blame)
@@ -372,7 +372,7 @@ class Grader:
         return found + [replace(one, price=0.0) if free else one for one in named]
 
     def _asked_ahead(self, workspace: Workspace, run: ExerciseRun) -> list[bool]:
-        """Ask for what decides whether the mistakes of its bases explain a run, while no solution can be seen."""
+        """Fetch the replies that decide whether its bases' mistakes explain a run, before a solution can be seen."""
         workspace.begin_diagnosis()
         self.diagnostician.ask_ahead(run)
         return [True]
@@ -402,10 +402,10 @@ class Grader:
             new = set().union(*map(workspace.names_used_by, new)) & set(bases) - used
         return [base for base in bases if base in used and self._is_shaky(workspace, base, seed)]
 
-    def _mends(self, base: str, workspace: Workspace, run: ExerciseRun) -> bool:
+    def _repairs(self, base: str, workspace: Workspace, run: ExerciseRun) -> bool:
         """Whether some of the checks that failed pass with a right `base`, and no others fail."""
-        with workspace.with_right([base], run.exercise) as mended:
-            tried = self.graders.run(run.exercise, mended, run.seed)
+        with workspace.with_right([base], run.exercise) as repaired:
+            tried = self.graders.run(run.exercise, repaired, run.seed)
         failed = {check.name for check in run.rejected()}
         return not tried.stopped and {check.name for check in tried.rejected()} < failed
 
@@ -423,7 +423,7 @@ class Grader:
 
 
 def _by_prices(run: ExerciseRun, outcome: Outcome) -> float:
-    """What the prices of the named mistakes leave of an exercise's points."""
+    """The points of an exercise that the prices of the named mistakes leave."""
     if not run.rejected():
         return outcome.score
     return round(outcome.max_score * prices.left(outcome.diagnosis), 4)
@@ -435,17 +435,17 @@ def quoting(found: Iterable[Diagnosis], cells: Iterable[RestoredCell]) -> list[D
     So does an honest one, if a right helper that it called raised the error. The sentences of facts hold its words.
     """
     lines = [line.strip() for cell in cells for line in cell.source.splitlines()]
-    told = []
+    kept = []
     for one in found:
         if any(line.startswith(one.line) for line in lines if one.line):
-            told.append(one)
+            kept.append(one)
         elif not one.id.startswith(facts.PREFIX) and one.id != places.LINE:
-            told.append(replace(one, line=""))
-    return told
+            kept.append(replace(one, line=""))
+    return kept
 
 
 def _note_whether_shaky(workspace: Workspace, run: ExerciseRun) -> None:
-    """Note whether an exercise is wrong, for those that stand on it."""
+    """Note whether an exercise is wrong, for those that depend on it."""
     if not workspace.deadline.is_over():  # else a failure says nothing about it
         workspace.shaky[run.exercise] = bool(run.stopped or run.rejected())
 
@@ -461,9 +461,12 @@ def scaled(checks: list[Check], points: float) -> tuple[list[Check], float]:
 
 
 def internal_error(error: BaseException) -> str:
-    """Log a mistake of the kit; returns what a student reads in place of a grade."""
-    log.error("a mistake of the kit (%r); AUTOGRADER_DEBUG=1 shows where", error, exc_info=_debugging())
-    return f"It could not be graded, by a mistake of the kit ({type(error).__name__}): tell your instructor."
+    """Log an internal error; returns what a student reads in place of a grade."""
+    log.error("internal error (%r); AUTOGRADER_DEBUG=1 shows the traceback", error, exc_info=_debugging())
+    return (
+        f"It could not be graded because of an internal error in autograder ({type(error).__name__}): tell your"
+        " instructor."
+    )
 
 
 def _debugging() -> bool:
@@ -510,7 +513,7 @@ def read_program(path: StrPath, exercise: str | None = None) -> Program:
         found = course.assignments()[wanted[0].assignment]
     if found is None:
         raise Unreadable(
-            "It is no notebook of this course: neither its name nor its cells belong to an assignment"
+            "It is not a notebook of this course: neither its name nor its cells belong to an assignment"
             f" ({', '.join(course.assignments())})."
         )
     every = list(found.exercises)

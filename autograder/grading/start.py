@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # it imports torch
 
 
 def started_grader(device: str = "cpu", sandbox: str = FULL, learnt: Path | None = None) -> Grader:
-    """A Grader whose sandbox, of that level, is already starting. `learnt` is as for a Grader.
+    """A Grader with a sandbox, of that level, that is already starting. `learnt` is as for a Grader.
 
     Imported modules stay in memory, so the garbage collector is off during the imports and never scans them later:
     it would take a sixth of the time.

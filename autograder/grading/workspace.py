@@ -69,7 +69,11 @@ class Workspace:
     """
 
     def __init__(
-        self, parent: WarmParent, cells: Sequence[RestoredCell], deadline: Deadline | None = None, foresees: bool = True
+        self,
+        parent: WarmParent,
+        cells: Sequence[RestoredCell],
+        deadline: Deadline | None = None,
+        prefetches: bool = True,
     ) -> None:
         self.parent = parent
         self.cells = cells
@@ -84,7 +88,7 @@ class Workspace:
         self.named: dict[str, list[Diagnosis]] = {}  # what is wrong with them, as far as it was looked for
         self.has_solutions = False  # whether the child could read a solution: then nothing may be graded in it
         self.restarts = 0
-        self.foresees = foresees  # whether several requests may be sent together
+        self.prefetches = prefetches  # whether several requests may be sent together
         self.unexplained = False  # whether a child was ended for no known reason
         self.stopped = False  # whether a cell was stopped
         self.used: dict[str, float] = {"cpu": 0.0, "memory": 0}
@@ -97,7 +101,7 @@ class Workspace:
         self.deadline.left()
         while self.child is None:
             if self.restarts > MAX_RESTARTS:
-                raise ChildGone("killed", "too many of its cells ended their process or did not end at all")
+                raise ChildGone("killed", "too many of its cells ended their process or did not end")
             child = self.child = self.parent.fork()
             self.deadline.begin()
             self.of_cells = 0.0
@@ -151,7 +155,7 @@ class Workspace:
         self.shown[index] = len(json.dumps(outputs))
         if sum(self.shown.values()) > MAX_SHOWN:
             self.shown[index] = 0
-            outputs = [{"output_type": "stream", "name": "stderr", "text": "[the notebook shows too much: cut]\n"}]
+            outputs = [{"output_type": "stream", "name": "stderr", "text": "[the notebook has too much output: cut]\n"}]
         self.outputs[index] = outputs
 
     def _stop_at(self, index: int, status: str, message: str, keep: bool) -> None:
@@ -221,8 +225,8 @@ class Workspace:
             place = max((i + 1 for i, cell in enumerate(cells) if cell.runs and _defines(cell, name)), default=0)
             cells.insert(place, solution)
             left_out = {index + (index >= place): why for index, why in left_out.items()}
-        mended = Workspace(self.parent, cells, self.deadline, self.foresees)
-        mended.left_out = left_out
+        repaired = Workspace(self.parent, cells, self.deadline, self.prefetches)
+        repaired.left_out = left_out
         uses = set[str]().union(*(names_in(solution.source) for solution in right.values()))
         lent = self.child if looks_up_late(self.source(of), right.keys(), uses) else None
         try:
@@ -230,14 +234,14 @@ class Workspace:
                 self._lose()
             else:
                 self.child = None
-                mended._borrow(lent, right)
-            mended.begin_exercise()
-            yield mended
-            if lent is not None and mended.child is lent:
-                mended.child = None
+                repaired._borrow(lent, right)
+            repaired.begin_exercise()
+            yield repaired
+            if lent is not None and repaired.child is lent:
+                repaired.child = None
                 self._take_back(lent)
         finally:
-            mended.close()
+            repaired.close()
 
     def _borrow(self, child: Child, right: Mapping[str, RestoredCell]) -> None:
         """Take a child in which all cells have run but those with the `right` solutions, and run these, too."""
@@ -261,7 +265,7 @@ class Workspace:
             self._lose()
 
     def _right_code(self, name: str) -> str:
-        """The course's solution of an exercise, after those that it stands on and that no cell defines."""
+        """The course's solution of an exercise, after those that it depends on and that no cell defines."""
         solution = course.answer_of(course.solution_of(name).source)
         others = sorted(names_in(solution) & course.exercises().keys() - {name})
         missing = [other for other in others if not any(cell.runs and _defines(cell, other) for cell in self.cells)]
@@ -305,7 +309,7 @@ class Workspace:
                     return error.status, f"`{name}` is not defined: {error}."
                 return "error", f"`{name}` is not defined, since its code stopped with {error.what()}"
         near = near_name(name, [cell.source for cell in self.cells if cell.runs])
-        slip = f" `{near}` is, but the name must be `{name}`, to the letter." if near else ""
+        slip = f" `{near}` is, but the name must be exactly `{name}`." if near else ""
         return "missing", f"`{name}` is not defined.{slip}"
 
     def is_untouched(self, name: str) -> bool:
@@ -319,7 +323,7 @@ class Workspace:
         return bool(released and same_code(cell.source, released))
 
     def shadowed(self, name: str) -> str:
-        """The cell whose definition of `name` a later, unwritten one replaces, such as "code cell 7"; or ""."""
+        """The cell that defines `name` before a later, unwritten one does, such as "code cell 7"; or ""."""
         graded = next((i for i, cell in enumerate(self.cells) if cell.exercise == name), len(self.cells))
         defining = [i for i, cell in enumerate(self.cells[:graded]) if cell.runs and _defines(cell, name)]
         if len(defining) < 2 or not is_stub(self.cells[defining[-1]].source, name):
@@ -332,7 +336,7 @@ class Workspace:
         cell = self._defining(name)
         if cell is None:
             return False
-        unwritten = "raise NotImplementedError" in cell.source  # or it is an original, whose mistakes have names
+        unwritten = "raise NotImplementedError" in cell.source  # or it is an original: its mistakes have names
         return is_stub(cell.source, name) or (unwritten and self._is_as_released(cell))
 
     def _defining(self, name: str) -> RestoredCell | None:
@@ -360,7 +364,7 @@ class Workspace:
         left = self._left_of_exercise(limits.call)
         late = f"its checks took longer than {limits.exercise:g} s in all" if left < limits.call else None
         if self.child is None or left <= 0:
-            raise Stopped("timeout", late or "it is not there any more")
+            raise Stopped("timeout", late or "it is gone")
         try:
             reply, answer = self._request(self.child, message, tensors, seconds=min(limits.call, left))
             self._took(self.child.took)
@@ -375,7 +379,7 @@ class Workspace:
         except wire.WireError as problem:  # what we were about to send was too large
             raise Stopped("killed", str(problem)) from None
         if not self._has_room_for(answer):
-            raise Stopped("killed", f"its answers hold more than {MAX_ANSWERS // 2**20} MiB in all")
+            raise Stopped("killed", f"its answers take more than {MAX_ANSWERS // 2**20} MiB in all")
         return reply, answer
 
     def ask_all(self, requests: wire.Encoded, number: int, seconds: float) -> list[Answer] | None:
@@ -385,7 +389,7 @@ class Workspace:
         in a fresh child and with its full time, as if the requests had never been sent together.
         """
         left = min(seconds, self._left_of_exercise(seconds), self.parent.limits.call)  # or one call might take too long
-        if not self.foresees or self.child is None or left <= 0:
+        if not self.prefetches or self.child is None or left <= 0:
             return None
         try:
             reply, answer = self._request(self.child, requests, seconds=left)
@@ -401,7 +405,7 @@ class Workspace:
 
     def _begin_anew(self) -> None:
         """Restart an exercise in a fresh child; from now on requests are sent one by one. Raises ChildGone."""
-        self.foresees = False
+        self.prefetches = False
         self._lose()
         self.run()
         self.answered = 0

@@ -38,7 +38,7 @@ def _near(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 
 
 def parsed(text: str) -> Fingerprint | None:
-    """The Fingerprint that a text stands for; None if it stands for none."""
+    """The Fingerprint that a text encodes; None if it encodes none."""
     try:
         found = json.loads(text) if text else None
     except (ValueError, RecursionError):

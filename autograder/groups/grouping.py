@@ -16,14 +16,14 @@ from ..verdict import Outcome, Verdict
 from . import alike
 from .names import is_unnamed
 
-STYLES = 2  # answers of a group whose code is shown
-TRIED = 6  # students of a group whose code is looked at for another style
+STYLES = 2  # answers of a group that are shown as code
+TRIED = 6  # students of a group among whom another style is looked for
 LINES, WIDTH = 60, 160  # of the code that is shown
 
 
 @dataclass(frozen=True)
 class Member:
-    """A student whose answer belongs to a group, with the outcome and the seed of the inputs."""
+    """A student with an answer that belongs to a group, the outcome and the seed of the inputs."""
 
     student: str
     outcome: Outcome
@@ -31,7 +31,7 @@ class Member:
 
     @property
     def id(self) -> str:
-        """The id that a group has whose first member this is."""
+        """The id of a group with this first member."""
         return f"{self.outcome.exercise}-{alike.short(self.outcome.fingerprint)}"
 
 
@@ -55,7 +55,7 @@ class Group:
 
     @property
     def failed(self) -> list[str]:
-        """What the checks ask for that these answers fail."""
+        """The sentences of the checks that these answers fail."""
         return [check.sentence for check in self.members[0].outcome.checks if not check.passed]
 
     @property

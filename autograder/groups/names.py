@@ -1,9 +1,9 @@
-"""The instructor's own names for wrong answers: `names.json` in the course's folder, and whom they are told to.
+"""The instructor's own names for wrong answers, `names.json` in the course's folder, and the students who see them.
 
-A name is a sentence about an example: the code of one student's answer, without comments. It is told to everybody whose
+A name is a sentence about an example: the code of one student's answer, without comments. Students see it if their
 answer is equal to the example, that is: has the same fingerprint on the same inputs (mistakes/fingerprint.py). So the
 example is graded like a submission on the inputs that the class gets, and its result is kept in the store like any
-other; a new seed or a mended check only means that it is graded once more.
+other; a new seed or a fixed check only means that it is graded once more.
 
 Names are given to verdicts when these are read, so that no result depends on them. A grade does only where a name has
 a price, and the course's scores are by prices.
@@ -62,7 +62,7 @@ class Name:
         return hashlib.sha256(self.data).hexdigest()
 
     def told(self, outcome: Outcome) -> Outcome:
-        """The outcome with this name in place of what was said of it before."""
+        """The outcome with this name in place of other names."""
         kept = [d for d in outcome.diagnosis if not d.id.startswith(NO_NAMES)]
         lost = ALL if self.price is None else min(1.0, self.price / outcome.max_score)
         return replace(outcome, diagnosis=[*kept, Diagnosis(self.id, self.says, price=lost)])
@@ -156,13 +156,13 @@ def read(root: StrPath) -> list[Name]:
         raise CourseError(f"{FILE}: {problem}") from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         problem = f"{FILE} cannot be read ({type(error).__name__}: {error})"
-        raise CourseError(f"{problem}: mend it, or move it away and name the answers again.") from None
+        raise CourseError(f"{problem}: fix it, or move it away and name the answers again.") from None
 
 
 def _name(id: str, entry: Mapping[str, Any]) -> Name:
     """An entry of the file as a Name. Raises ValueError, TypeError and KeyError for what is none."""
     if not ID.fullmatch(id):
-        raise ValueError(f"{id[:60]!r} is no group")
+        raise ValueError(f"{id[:60]!r} is not a group")
     code = tuple((str(cell["grade_id"]), str(cell["source"])) for cell in entry["code"])
     return Name(id, sentence(entry["says"]), code, price(entry.get("price")))
 
@@ -172,21 +172,21 @@ def price(given: object) -> float | None:
     if given is None:
         return None
     if isinstance(given, bool) or not isinstance(given, (int, float)):
-        raise TypeError("a price is no number")
+        raise TypeError("a price is not a number")
     if not 0 < given < math.inf:
         raise UsageError(f"The price is {given:g}, and should be above 0: the points that such an answer loses.")
     return float(given)
 
 
 def sentence(text: object) -> str:
-    """A sentence as it is told: on one line, printable and not too long. Raises UsageError and TypeError."""
+    """A sentence as students see it: on one line, printable and not too long. Raises UsageError and TypeError."""
     if not isinstance(text, str):
-        raise TypeError("what is said is no text")
+        raise TypeError("the sentence is not text")
     said = printable(" ".join(text.split()))
     if not said:
-        raise UsageError("The sentence is empty: say in it what is wrong, and what to do.")
+        raise UsageError("The sentence is empty: say what is wrong, and what to do.")
     if len(said) > LONGEST:
-        raise UsageError(f"The sentence has {len(said)} characters; at most {LONGEST} are told to a student.")
+        raise UsageError(f"The sentence has {len(said)} characters; at most {LONGEST} are shown to a student.")
     return said
 
 

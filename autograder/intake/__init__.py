@@ -1,1 +1,1 @@
-"""What comes from outside is read here, before anybody believes it: archives, messages, tables, and whose each is."""
+"""Reads untrusted input: archives, messages and tables, and finds the owner of each file."""

@@ -1,4 +1,4 @@
-"""How Moodle, Canvas and Gradescope lay out the hand-ins that they let an instructor download, and whose each one is.
+"""How Moodle, Canvas and Gradescope lay out the hand-ins that an instructor downloads, and who owns each one.
 
 The names are those that the systems' own code gives and reads back:
 
@@ -14,7 +14,7 @@ The names are those that the systems' own code gives and reads back:
   of an assignment or none.
 - Gradescope: folders `submission_123` beside a `submission_metadata.yml`, which says who handed each in, and when
   (https://guides.gradescope.com, "Export Submissions").
-- Mail: a folder, or a file, that is called after the student; or a message as mail programs save it, `x.eml`, whose
+- Mail: a folder or file named after the student; or a message as mail programs save it, `x.eml`, of which the
   sender is the student, by the address: names and subjects are the sender's own choice.
 
 Only the names that a system gave are read: the outermost ones. Those below were chosen by a student, and so was all in
@@ -55,7 +55,7 @@ COPY = re.compile(r"\s*\(\d+\)$|-\d+$")  # what browsers and Canvas add to a nam
 
 @dataclass(frozen=True)
 class Owner:
-    """What a system tells of somebody who handed in; what it does not tell is empty.
+    """What a system says about somebody who handed in; fields that it does not give are empty.
 
     `lms_id` is the person's id in the system, `participant` Moodle's number, which holds for one assignment. `given` is
     the name that the system has for the whole: a folder, or the prefix of a flat file. `in_team` is the name without
@@ -79,7 +79,7 @@ class Owner:
 
     @property
     def keys(self) -> Keys:
-        """What the system says of this person, and no student can type."""
+        """What the system says about this person, and no student can type."""
         email = "" if self.is_text else self.email
         return keys_of(self.system, email, self.lms_id, self.participant)
 
@@ -108,7 +108,7 @@ class HandIn:
 
 @dataclass
 class Download:
-    """What was unpacked of one download: paths by place; the full names of the archives in it, and paths of messages.
+    """An unpacked download: paths by place, the full names of the archives in it, and the paths of messages.
 
     `name` is that of the download itself, without a suffix. `is_archive`: it is an archive, not a folder or a message.
     """
@@ -193,7 +193,7 @@ def mail(name: str) -> Owner:
 def sender(name: str, path: Path, reader: Reader) -> Owner | None:
     """The owner of a saved message: its sender, unless the `reader` of an instructor's pattern says who it is.
 
-    A pattern is held against the name of its file, and then against its subject.
+    A pattern is matched against the name of its file, and then against its subject.
     """
     said = messages.sender(path)
     if reader is mail:
@@ -207,12 +207,12 @@ def by_pattern(pattern: str) -> Reader:
     try:
         expression = re.compile(pattern)
     except re.error as problem:
-        raise UsageError(f"--pattern is no regular expression ({problem}).") from None
+        raise UsageError(f"--pattern is not a regular expression ({problem}).") from None
     known = set(GROUPS) & expression.groupindex.keys()
     if not known - {"late", "time"}:
         raise UsageError(
-            "--pattern must name whose a file is by one of the groups student_id, name, email, lms_id or participant,"
-            " such as (?P<name>.+)-hw2.*"
+            "--pattern must find the owner of a file by one of the groups student_id, name, email, lms_id or"
+            " participant, such as (?P<name>.+)-hw2.*"
         )
 
     def owner(name: str) -> Owner | None:
@@ -227,7 +227,7 @@ def by_pattern(pattern: str) -> Reader:
     return owner
 
 
-# --- whose is what --------------------------------------------------------------------------------
+# --- owners ---------------------------------------------------------------------------------------
 
 
 def system_of(download: Download) -> str:
@@ -282,7 +282,7 @@ def hand_ins(
 
 
 def _find_teams(found: list[HandIn]) -> None:
-    """Set `in_team` where what stands before a hyphen in a name is a team's: then another member's begins with it."""
+    """Set `in_team` where the part of a name before a hyphen is a team's: another member's name then begins with it."""
     prefixes = Counter(p for name, _ in {(h.owner.name, h.owner.participant) for h in found} for p in _prefixes(name))
     for hand_in in found:
         shared = [prefix for prefix in _prefixes(hand_in.owner.name) if prefixes[prefix] > 1]
@@ -291,18 +291,18 @@ def _find_teams(found: list[HandIn]) -> None:
 
 
 def _prefixes(name: str) -> list[str]:
-    """What a name begins with, up to each of its hyphens."""
+    """The beginnings of a name, up to each of its hyphens."""
     return [name[: at + 1] for at, letter in enumerate(name) if letter == "-"]
 
 
 def one_hand_in(download: Download) -> HandIn:
-    """All of an archive as what one person handed in, by its name."""
+    """A whole archive as one person's hand-in, by its name."""
     owner = replace(mail(download.name), system="mail")
     return HandIn(owner, sorted(download.files.items()), {(): download.name})
 
 
 def _top(download: Download, reader: Reader | None = None) -> Place:
-    """The folder whose entries the system has named.
+    """The folder with the entries that the system has named.
 
     An archiver may have put a folder around it, which is then called as the download is. Any other folder that is alone
     may be that of the only student in the download; it is passed over only with a `reader` that the instructor insists
@@ -333,7 +333,7 @@ def _metadata_in(download: Download) -> Place:
 def _from_gradescope(download: Download) -> tuple[list[HandIn], list[str]]:
     place = _metadata_in(download)
     if not place:
-        raise UsageError(f"This is no export of Gradescope's: it has no {METADATA}.")
+        raise UsageError(f"This is not an export from Gradescope: it has no {METADATA}.")
     people = _people(download.files[place])
     found, strays = [], []
     for entry in download.entries(place[:-1]):

@@ -1,7 +1,7 @@
 """Finds the student who handed something in: by keys first, and by a name only where no key says otherwise.
 
 A key is what a system says of a person (`intake/identity.py`): on the roster, or noted of an earlier hand-in. A name
-is what people call themselves. So a name decides only for somebody whose keys nobody knows yet, and never for the
+is what people call themselves. So a name decides only for somebody without known keys, and never for the
 sender of a message.
 """
 
@@ -55,15 +55,17 @@ class Matcher:
         numbers = " or ".join(f"{reading.lms_id}'s" for reading in readings)
         return Match(
             owner,
-            why=f"its name can be read as {numbers}, so it is left out: take in Canvas's ids with `autograder roster`, "
-            "or let the student give the file a name that does not begin with a number",
+            why=f"its name can be read as {numbers}, so it is left out: read in Canvas's ids with `autograder roster`, "
+            "or ask the student for a file name that does not begin with a number",
         )
 
     def _find(self, owner: Owner) -> Match:
         if by_key := self._by_keys(owner):
             return self._by_key(owner, by_key)
         if owner.is_sender and not self.roster.is_empty:
-            return Match(owner, why=NOBODY + "; a message is its sender's, by the address alone, or --pattern finds it")
+            return Match(
+                owner, why=NOBODY + "; a message belongs to the sender's address, unless --pattern finds another owner"
+            )
         named = [] if owner.is_sender else self.roster.named(owner)
         by = NAME
         if not named:
@@ -82,7 +84,7 @@ class Matcher:
         return Match(owner, why=why, may_be=(student,))
 
     def _by_key(self, owner: Owner, by_key: Mapping[str, set[str]]) -> Match:
-        """The Match of somebody whose keys are known, by key."""
+        """The Match of somebody with known keys, by key."""
         everybody = sorted(set.union(*by_key.values()))
         same = sorted(set.intersection(*by_key.values()))
         if not same:
@@ -108,14 +110,14 @@ class Matcher:
         return found
 
     def _difference(self, student: str, owner: Owner) -> str:
-        """Why an owner is not a student whose name or one of whose keys they have, or ""."""
+        """Why an owner is not the student with the same name or one of the same keys, or ""."""
         known, differs = self.roster.all.get(student), ""
         if known is not None and known.email and owner.email:
             if address(known.email) != address(owner.email):
-                differs = f"{ADDRESS} {owner.email}, and on the roster it is {known.email}"
+                differs = f"{ADDRESS} {owner.email}, but on the roster it is {known.email}"
         elif known is not None and known.lms_user_id and owner.lms_id and owner.system in WITH_IDS:
             if known.lms_user_id != owner.lms_id:
-                differs = f"{owner.system} id {owner.lms_id}, and on the roster it is {known.lms_user_id}"
+                differs = f"{owner.system} id {owner.lms_id}, but on the roster it is {known.lms_user_id}"
         if differs:
             return f"it would be {student}'s, but it has {differs}: it is left out, unless you correct the roster"
         if differs := self.noted.difference(student, owner.keys):
@@ -130,7 +132,9 @@ class Matcher:
         made = owner.student_id or self._made_id(owner)
         if not made:
             return Match(
-                owner, why="its name tells nobody's id: give a roster, or put it into a folder with the student's id"
+                owner,
+                why="its name contains no student's id: give a roster, or put the file into a folder with the"
+                " student's id",
             )
         if differs := self._difference(made, owner):
             return Match(owner, why=differs, may_be=(made,))
@@ -156,4 +160,4 @@ def _is_typed(keys: Iterable[str]) -> bool:
     return all(key.startswith((*TYPED, "name")) for key in keys)
 
 
-NOBODY = "it belongs to nobody on the roster: `autograder roster FILE` adds students"
+NOBODY = "it matches nobody on the roster: `autograder roster FILE` adds students"

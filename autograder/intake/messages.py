@@ -35,7 +35,7 @@ MAX_HEADER = 2_000  # and characters of one
 
 HEADER = re.compile(rb"^content-[a-z-]+:[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE)
 CONTAINER = re.compile(rb"^content-type:.*(?:multipart|message|=\?)", re.IGNORECASE | re.DOTALL)
-TOLD = re.compile(rb"^(?:from|subject|received):[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE)
+RELEVANT = re.compile(rb"^(?:from|subject|received):[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE)
 BLANK = re.compile(rb"\n\n")
 # what a header `From` says beside the address, and the rest of one that every mail server reads as the same address
 ASIDE = re.compile(r'"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)', re.DOTALL)
@@ -45,7 +45,7 @@ ONE_SENDER = re.compile(rf'[^<>,:;()"]*<\s*({ADDRESS})\s*>\s*|\s*({ADDRESS})\s*'
 
 @dataclass(frozen=True)
 class Sender:
-    """What the headers of a message tell; what they do not tell is empty.
+    """The sender, subject and time in the headers of a message; missing ones are empty.
 
     `name`, `address` and `subject` were written by whoever sent it. `time` (UTC) was not: it is when the last mail
     server took the message in.
@@ -67,7 +67,7 @@ class Message:
         message = message_from_bytes(data, policy=policy.compat32)
         self.parts = [(name, part) for part in _outer_parts(message) if (name := _name_of(part))]
         if not self.parts:
-            raise Refused("no notebook is attached to it")
+            raise Refused("it has no notebook attached")
 
     def names(self) -> list[str]:
         return [name for name, _ in self.parts]
@@ -84,13 +84,13 @@ def sender(path: StrPath) -> Sender:
     """Who sent a message, and when. What cannot be read is left empty."""
     with open(path, "rb") as file:
         head = BLANK.split(file.read(MAX_HEADERS).replace(b"\r\n", b"\n").replace(b"\r", b"\n"), maxsplit=1)[0]
-    told = [line[0] for line in TOLD.finditer(head)]
-    lines = [line for line in told if len(line) <= MAX_HEADER]
+    relevant = [line[0] for line in RELEVANT.finditer(head)]
+    lines = [line for line in relevant if len(line) <= MAX_HEADER]
     headers = BytesHeaderParser(policy=policy.default).parsebytes(b"\n".join([*lines, b"", b""]))
     found = _value(headers, "From")
     addresses = getattr(found, "addresses", ())
     name = addresses[0].display_name if len(addresses) == 1 else ""
-    return Sender(_text(name), _address(told), _text(_value(headers, "Subject")), _taken_in(headers))
+    return Sender(_text(name), _address(relevant), _text(_value(headers, "Subject")), _taken_in(headers))
 
 
 def _address(lines: Iterable[bytes]) -> str:
@@ -113,7 +113,7 @@ def _bounded(path: StrPath) -> bytes:
         text.count(b"\n--") > MAX_PARTS or sum(CONTAINER.match(header) is not None for header in headers) > MAX_NESTED
     )
     if many or text.count(b"\n") > MAX_LINES or any(len(header) > MAX_HEADER for header in headers):
-        raise Refused("it is made of too many parts")
+        raise Refused("it has too many parts")
     return data
 
 

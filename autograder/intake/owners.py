@@ -38,7 +38,7 @@ K = TypeVar("K", bound=Hashable)
 Place: TypeAlias = tuple[str, ...]  # the parts of a path
 Info: TypeAlias = dict[str, Any]  # what a Pattern finds, by the names of its groups
 EARLIER = "earlier"  # key in an Info: another student whom the same name names earlier
-SYSTEM = "zip_collect"  # whose ids `lms_id` holds
+SYSTEM = "zip_collect"  # the system of the ids in `lms_id`
 KEYS = ("email", "lms_id", "participant")  # groups of a Pattern that tell people apart
 GROUPS = ("student_id", "first_name", "last_name", "timestamp", *KEYS)
 
@@ -62,7 +62,7 @@ class Pattern:
         return self._found(path, root, path)
 
     def of_folder(self, root: str, parts: Place) -> Info | None:
-        """What the pattern finds in the path of a folder or archive, as if that held the notebook, or were it."""
+        """What the pattern finds in the path of a folder or archive, as if that were the notebook or contained it."""
         path = "/".join((root, *parts))
         return self._found(f"{path}/{self.notebook}", root, path) or self._found(f"{path}.ipynb", root, path)
 
@@ -180,8 +180,8 @@ class Owners:
         self._remark_on(place, info["student_id"])
         if info[EARLIER] is not None:
             self.problems[path] = (
-                f"its name names two students, {info[EARLIER]} and {info['student_id']}: rename what lies in the"
-                " archive directory, or let the pattern tell more closely where a student's name stands"
+                f"its name names two students, {info[EARLIER]} and {info['student_id']}: rename it in the"
+                " archive directory, or make the pattern more precise about where a student's name is"
             )
             return None
         info = {key: value for key, value in info.items() if key != EARLIER}
@@ -239,7 +239,7 @@ class Owners:
         if owner in inside or len(inside) < 2 or tells_more or self.is_student(owner):
             return True
         self.remarks.append(
-            f"{'/'.join(place)} is taken for a whole class's, and not for what the student {owner} handed in: there is"
+            f"{'/'.join(place)} is taken for a whole class's, not for the hand-in of the student {owner}: there is"
             " nothing else, and it holds folders or files of several students"
         )
         return False
@@ -258,14 +258,14 @@ class Owners:
         inside = self._inside(place)
         if len(inside) > 1 and owner not in inside:
             self.remarks.append(
-                f"{'/'.join(place)} is taken for what the student {owner} handed in: if it holds a whole class, name it"
+                f"{'/'.join(place)} is taken for the hand-in of the student {owner}: if it holds a whole class, name it"
                 " in SafeCollector.class_archives"
             )
 
     # --- between several that name one student ----------------------------------------------------
 
     def _of_one_person(self, claims: list[Claim]) -> list[Claim]:
-        """The claims, without those whose keys differ from what was noted of the student, or from each other.
+        """The claims, without those with keys that differ from the student's noted ones, or from each other.
 
         Without a key that can be compared with those of the hand-in before, a name does not replace it.
         """
@@ -369,7 +369,7 @@ class Owners:
         items = sorted({"/".join(place(claim)) for claim in claims})
         student = claims[0].student
         return (
-            f"{' and '.join(items[:2])} both hold {what} of {student}, and nothing tells which is {student}'s: collect"
+            f"{' and '.join(items[:2])} both hold {what} of {student}, and nothing shows which is {student}'s: collect"
             " one without the other"
         )
 
@@ -386,7 +386,7 @@ def _right_in_the_item(claims: list[Claim]) -> list[Claim]:
 
 
 def _author(claim: Claim) -> Place:
-    """The place whose content one student has named: the item, or a folder or archive in one that may be a class's."""
+    """The place in which one student has chosen the names: the item, or a folder or archive in a class's."""
     inner = claim.origin.parts[: len(claim.item) + 1]
     return inner if claim.rank == BY_NOTHING and len(inner) < len(claim.origin.parts) else claim.item
 

@@ -80,7 +80,7 @@ class Roster:
         return []
 
     def guess(self, owner: Owner) -> list[str]:
-        """The students with whose id or name an owner's name begins, if there may be more in it, such as a file's."""
+        """The students with an id or name that an owner's name begins with, if more may follow, such as a file's."""
         said = words(owner.name) if owner.is_text else ()
         return _ids_of(s for n in range(1, len(said) + 1) for s in self._beginnings.get(said[:n], []))
 

@@ -39,7 +39,9 @@ class Table:
         if found is None:
             return None
         if lower.count(found) > 1:
-            raise UsageError(f"{self.path} has two columns {self.header[lower.index(found)]!r}: keep the right one.")
+            raise UsageError(
+                f"{self.path} has two columns {self.header[lower.index(found)]!r}: keep only the right one."
+            )
         return lower.index(found)
 
     def has(self, *names: str) -> bool:
@@ -67,9 +69,9 @@ def read_table(path: read.StrPath) -> Table:
     try:
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if any(row)]
     except csv.Error as problem:
-        raise UsageError(f"{path} is no table: save it as CSV ({problem}).") from None
+        raise UsageError(f"{path} is not a table: save it as CSV ({problem}).") from None
     if not rows or len(rows) > MAX_ROWS:
-        raise UsageError(f"{path} is no table with a header and at most {MAX_ROWS} rows.")
+        raise UsageError(f"{path} is not a table with a header and at most {MAX_ROWS} rows.")
     header = [" ".join(name.replace("\ufeff", "").split()) for name in rows[0]]
     width = len(header)
     for number, row in enumerate(rows, start=1):
@@ -84,7 +86,7 @@ def is_canvas_student(id: str, where: str) -> bool:
     """Whether an ID in Canvas's table is a student's; the rows above the students have none. Raises UsageError."""
     if id.strip() and not re.fullmatch(r"[0-9]+", id.strip()):
         raise UsageError(
-            f"{where}: {id.strip()[:40]!r} is no ID of Canvas's; if a spreadsheet has changed it, download the table"
+            f"{where}: {id.strip()[:40]!r} is not a Canvas ID; if a spreadsheet has changed it, download the table"
             " again."
         )
     return bool(id.strip())

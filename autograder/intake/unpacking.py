@@ -26,11 +26,11 @@ MAX_STREAM = 2**30  # bytes that a tar may unpack to,
 LEAST_STREAM, MAX_RATIO = 2**24, 100  # and the bound by its packed size: skipping takes time, too
 
 ARCHIVES = (".zip", ".gz", ".tar", ".tgz")
-MESSAGE = ".eml"  # an e-mail message, whose attachments are its files
+MESSAGE = ".eml"  # an e-mail message: its attachments are its files
 UNREAD = (".7z", ".rar", ".xz", ".txz", ".bz2", ".tbz", ".tbz2", ".lzma", ".zst", ".z")
 SIGNATURES = (b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd", b"\x1f\x9d")  # how those begin
-ADVICE = "it is packed in a way that is not read here: let it be packed as .zip or .tar.gz"
-TOO_MUCH = "there is too much in it"
+ADVICE = "it is packed in a format that is not supported: ask for a .zip or .tar.gz"
+TOO_MUCH = "it contains too much"
 
 
 class Member(Protocol):
@@ -67,7 +67,7 @@ def unpacked(path: StrPath) -> Zip | Tar:
 
 
 class Zip:
-    """A zip archive whose list of files has a bounded size."""
+    """A zip archive with a list of files of bounded size."""
 
     skipped = 0  # bytes that are unpacked only to be skipped: none
 
@@ -95,7 +95,7 @@ class Zip:
 
     def _open(self, info: zipfile.ZipInfo) -> IO[bytes]:
         if info.flag_bits & 1:
-            raise Refused("it needs a password: let it be packed without")
+            raise Refused("it needs a password: ask for one without")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise Refused(ADVICE)
         return self.archive.open(info)
@@ -148,7 +148,7 @@ class Tar:
 
     def _member(self, info: tarfile.TarInfo, said: dict[str, str]) -> Iterator[tuple[str, Opener]]:
         if info.type == tarfile.GNUTYPE_SPARSE or any(key.startswith("GNU.sparse.") for key in said):
-            raise Refused("a file in it is packed as sparse: let it be packed as .zip")
+            raise Refused("it contains a sparse file: ask for a .zip")
         if not info.isreg() and info.type in tarfile.SUPPORTED_TYPES:
             return  # a folder, a link or a special file, which has no data
         size = int(said.get("size", info.size))
@@ -164,11 +164,11 @@ class Tar:
         try:
             return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape") if block.strip(b"\0") else None
         except tarfile.HeaderError:
-            raise Refused("it is no archive, or a broken one") from None
+            raise Refused("it is not an archive, or is broken") from None
 
     def _header(self, info: tarfile.TarInfo) -> bytes:
         if not 0 <= info.size <= MAX_HEADER:
-            raise Refused("what it says of a file is too large")
+            raise Refused("its description of a file is too large")
         return self.read(_padded(info.size))[: info.size]
 
     def _skip(self, size: int) -> None:
@@ -195,7 +195,7 @@ class _Member:
 
     def __init__(self, archive: Tar, size: int) -> None:
         if size < 0:
-            raise Refused("what it says of a file cannot be")
+            raise Refused("its description of a file is impossible")
         self.archive, self.left = archive, size
 
     def read(self, size: int) -> bytes:
@@ -209,12 +209,12 @@ def _padded(size: int) -> int:
 
 
 def _records(header: bytes) -> dict[str, str]:
-    """The fields of a pax header, whose lines are the line's length, a space, a key, `=` and a value."""
+    """The fields of a pax header: each line has its length, a space, a key, `=` and a value."""
     found, at = {}, 0
     while at < len(header):
         space = header.find(b" ", at, at + 20)
         if space < 0 or not header[at:space].isdigit() or (end := at + int(header[at:space])) <= space:
-            raise Refused("what it says of a file cannot be read")
+            raise Refused("its description of a file cannot be read")
         key, _, value = header[space + 1 : end].rstrip(b"\n").partition(b"=")
         if key in (b"path", b"size") or key.startswith(b"GNU.sparse."):
             found[key.decode("utf-8", "replace")[:20]] = value.decode("utf-8", "surrogateescape")

@@ -178,7 +178,7 @@ class Worksheet:
         found = _language(table)
         if found is None:
             raise UsageError(
-                f"{table.path} is no grading worksheet of Moodle's in a language whose columns are known here"
+                f"{table.path} is not a Moodle grading worksheet in a language that this kit knows"
                 f" ({', '.join(LANGUAGES)}): choose one of them in Moodle, and download the worksheet again."
             )
         self.table, self.path = table, table.path
@@ -187,9 +187,9 @@ class Worksheet:
         for line, row in enumerate(table, start=2):
             number = self.number(row)
             if not number:
-                raise UsageError(f"{table.path}, row {line}: no participant's number is in the column for it.")
+                raise UsageError(f"{table.path}, row {line}: the column for the participant's number has none.")
             if number in self.rows:
-                raise UsageError(f"{table.path}, row {line}: participant {number} is in it twice.")
+                raise UsageError(f"{table.path}, row {line}: participant {number} appears twice.")
             self.rows[number] = row
 
     def index(self, column: str) -> int | None:

@@ -37,10 +37,10 @@ def collect(
     zone: str | None = None,
     forget: Sequence[str] = (),
 ) -> int:
-    """Take hand-ins from downloads into `submitted/`, and say what came of it; returns the exit code."""
+    """Collect hand-ins from downloads into `submitted/`, and report the result; returns the exit code."""
     downloads, sheet = handins.take_sheets(paths)
     if not downloads:
-        raise UsageError("Which download? Give the folder or the archive that holds the hand-ins, too.")
+        raise UsageError("Which download? Also give the folder or archive with the hand-ins.")
     results, runs = Store(root), NbgraderCourse(root)
     students = rosters.read(runs, results)
     collector = handins.Collector(root, assignment, students, results, sheet, _zone(zone), forget)
@@ -48,7 +48,7 @@ def collect(
         systems = []
         for path in downloads:
             with handins.unpacked(path) as (download, problems):
-                collector.told.problems += problems
+                collector.result.problems += problems
                 systems.append(collector.add(download, system, pattern))
         found = collector.write()
     missing = rosters.without_hand_in(students, run.students(root, assignment.name))
@@ -62,7 +62,7 @@ def _zone(name: str | None) -> ZoneInfo | None:
     try:
         return ZoneInfo(name) if name else None
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise UsageError(f"There is no time zone {name!r}: give one such as Europe/Berlin.") from None
+        raise UsageError(f"There is no time zone {name!r}. Give one such as Europe/Berlin.") from None
 
 
 def roster(root: Path, files: Sequence[Path], drop: Sequence[str], take_back: Sequence[str]) -> int:
@@ -140,7 +140,7 @@ def export(
     waiting = sum(grade.waits for grade in grades)
     if waiting:
         have = "1 student has" if waiting == 1 else f"{waiting} students have"
-        remarks.append(f"{have} answers still to be graded by hand, which these grades leave out")
+        remarks.append(f"{have} answers still to be graded by hand; these grades do not include them")
     absent = [grade.student.id for grade in grades if grade.score is None]
     if absent:
         what = "with 0" if zeros else "with no grade (--zeros gives 0)"

@@ -1,13 +1,13 @@
 """Grades and feedback in the layouts that Moodle, Canvas, Gradescope and exercism take in.
 
 - Moodle's grading worksheet: the importer (mod/assign/feedback/offline/importgradeslib.php) needs the columns
-  Identifier, whose digits at the end are the participant's number, Grade, and Last modified (grade); it passes over a
-  row without a grade, with one out of range, or whose grade somebody has changed since the worksheet was downloaded.
+  Identifier, with the participant's number as its last digits, Grade, and Last modified (grade); it ignores a row
+  without a grade, with one out of range, or with one that somebody has changed since the worksheet was downloaded.
 - Moodle's feedback files: a zip with a folder `NAME_NUMBER_assignsubmission_file` for each student, as it was
   downloaded (importziplib.php); "Upload multiple feedback files in a zip".
 - Canvas's gradebook: Student (or LastName and FirstName), ID, SIS User ID, SIS Login ID, Section, then `Title (id)`; a
   row Points Possible, by which Canvas sets the assignment's points, so it is always Canvas's own number
-  (lib/gradebook_importer.rb). It has a text in the first column, no ID, and stands before the students. Canvas knows it
+  (lib/gradebook_importer.rb). It has a text in the first column, no ID, and comes before the students. Canvas knows it
   by that text alone, so no student's row has the text there.
 - Canvas's submissions: a zip of files called as they were downloaded. Canvas finds the student and the file by the two
   numbers in the name, and gives its own name to what it hands to the student: so for a notebook it has to be one.
@@ -163,7 +163,7 @@ def moodle_table(all_grades: Sequence[Grade], settings: Settings) -> tuple[str, 
         elif grade.score is not None:
             without.append(grade.student.id)
     if without:
-        remarks.append(f"not in the table, since no participant number is known: {', '.join(without)}")
+        remarks.append(f"not in the table, because no participant number is known: {', '.join(without)}")
     remarks.append(
         "Moodle did not make this worksheet, so upload it with 'Allow updating records that have been modified more"
         " recently than the file', or use --fill WORKSHEET to fill in Moodle's own"
@@ -197,7 +197,7 @@ def moodle_filled(
             filled[at] = score = settings.number(grade, most)
             missing.discard(grade.student.id)
             if isinstance(score, float) and score > most:
-                remarks.append(f"{grade.student.id}: {score:g} is more than {most:g}, so Moodle will pass over it")
+                remarks.append(f"{grade.student.id}: {score:g} is more than {most:g}, so Moodle will ignore it")
         rows.append([filled[i] for i in kept])
     return _csv(rows), [*remarks, *_not_in(sheet, missing)]
 
@@ -207,7 +207,7 @@ def _grades_of(
 ) -> tuple[list[Grade | None], list[str]]:
     """(the grade of the student whom the keys of each row tell, or None; remarks on rows that may be two people's).
 
-    No grade goes into two rows, and none into a row whose keys are those of two students, or that has another number
+    No grade goes into two rows, and none into a row with the keys of two students, or that has another number
     than Moodle gave the student in this assignment.
     """
     by_key: dict[tuple[str, str], set[str]] = {}
@@ -223,15 +223,15 @@ def _grades_of(
         if them and len(same) != 1:
             said = ", ".join(f"{kind} {value}" for kind, value in keys.items() if value)
             names = " or ".join(sorted(set.union(*them)))
-            remarks.append(f"{names}: the row with {said} may be either's, so no grade is in it")
+            remarks.append(f"{names}: the row with {said} may be either student's, so it gets no grade")
     twice = {id for id, times in Counter(found).items() if id and times > 1}
-    remarks += [f"{id}: two rows of the table are this student's, so the grade is in none" for id in sorted(twice)]
+    remarks += [f"{id}: two rows of the table are this student's, so neither gets the grade" for id in sorted(twice)]
     numbers = zip(found, (keys.get("participant") for keys in rows), strict=True)
     others = {id for id, number in numbers if id and number and grades[id].participant not in ("", number)} - twice
     if others:
         remarks.append(
-            f"{', '.join(sorted(others))}: handed in with another participant number than the row's, so no grade is in"
-            " it: is the worksheet that of another assignment?"
+            f"{', '.join(sorted(others))}: handed in with another participant number than the row's, so it gets no"
+            " grade: is the worksheet from another assignment?"
         )
     return [grades.get(id) if id not in twice | others else None for id in found], remarks
 
@@ -252,7 +252,7 @@ def canvas_table(
         elif score != "":
             without.append(student.id)
     if without:
-        remarks.append(f"not in the table, since neither a Canvas id nor an address is known: {', '.join(without)}")
+        remarks.append(f"not in the table, because neither a Canvas id nor an address is known: {', '.join(without)}")
     if not re.search(r"\(\d+\)$", heading):
         remarks.append(
             f"Canvas looks for an assignment called {heading!r}, and makes one if there is none: --fill the gradebook"
@@ -272,7 +272,7 @@ def canvas_filled(
     keys = [i for name in CANVAS_KEYS if (i := sheet.index(name)) is not None]
     id_column = sheet.index("ID")
     if not names or id_column is None or sheet.index("Section") is None:
-        raise UsageError(f"{sheet.path} is no gradebook that Canvas has exported.")
+        raise UsageError(f"{sheet.path} is not a gradebook exported by Canvas.")
     guess, remarks = ("", []) if column else _assignments_column(sheet, title)
     at = _column(sheet, column or guess, [*names, *keys])
     kept = sorted({*names, *keys, at})
@@ -300,7 +300,7 @@ def _rows_of_canvas(
 ) -> tuple[list[str], list[list[str]]]:
     """(the row of possible points, those of students). Raises UsageError.
 
-    The first has a text where names are, no ID and nothing else of a student, and stands before the first one.
+    The first has a text where names are, no ID and nothing else of a student, and comes before the first one.
     """
     points, students = None, []
     for number, row in enumerate(sheet, start=2):
@@ -321,7 +321,7 @@ def _plain(name: str, id: str) -> str:
 
 
 def _not_in(sheet: Table, missing: Iterable[str]) -> list[str]:
-    return [f"{student}: not in {sheet.path}, so the grade is in no row" for student in sorted(missing)]
+    return [f"{student}: not in {sheet.path}, so no row gets the grade" for student in sorted(missing)]
 
 
 def _assignments_column(sheet: Table, title: str) -> tuple[str, list[str]]:
@@ -333,7 +333,10 @@ def _assignments_column(sheet: Table, title: str) -> tuple[str, list[str]]:
     else:
         a_number = re.compile(rf"(?<!\d)0*{re.escape(number.lstrip('0'))}(?!\d)")
         found = [name for name, plain in titles.items() if a_number.search(plain)]
-        remarks = [f"the grades are in the column {name!r}, by its number: --column gives another" for name in found]
+        remarks = [
+            f"the grades go into the column {name!r}, which has the assignment's number: use --column for another"
+            for name in found
+        ]
     if len(found) != 1:
         raise UsageError(f"Which column is {title}? Give it with --column: {', '.join(titles) or 'there is none'}.")
     return found[0], remarks
@@ -344,7 +347,9 @@ def _column(sheet: Table, name: str, others: Iterable[int]) -> int:
     index = sheet.index(name)
     if index is None or index in others:
         what = f"has no column {name!r}" if index is None else f"has no grades in its column {name!r}"
-        raise UsageError(f"{sheet.path} {what}: give that of the grades with --column: {', '.join(sheet.header)}.")
+        raise UsageError(
+            f"{sheet.path} {what}: name the column of the grades with --column: {', '.join(sheet.header)}."
+        )
     return index
 
 
@@ -352,7 +357,7 @@ def _float(text: str, sheet: Table) -> float:
     """The highest grade in a table, as written in whatever language. Raises UsageError."""
     plain = text.strip().replace(" ", "")
     if not PLAIN_NUMBER.fullmatch(plain) or not (found := float(plain.replace(",", "."))):
-        raise UsageError(f"{sheet.path}: {text[:40]!r} should be the highest grade, and is no number above 0.")
+        raise UsageError(f"{sheet.path}: {text[:40]!r} should be the highest grade, but is not a number above 0.")
     return found
 
 
@@ -400,7 +405,9 @@ def canvas_feedback(
             pack.add(entry, inner.done())
         else:
             why = (
-                "there is no feedback yet, `autograder report` writes it" if page is None else f"{entry} is no notebook"
+                "there is no feedback yet, `autograder report` writes it"
+                if page is None
+                else f"{entry} is not a notebook"
             )
             remarks.append(f"{grade.student.id}: {why}")
     return pack.done(), [*remarks, *_not_in_the_zip("Canvas", elsewhere)]
@@ -422,8 +429,8 @@ def _page(root: Path, grade: Grade, assignment: Assignment) -> bytes | None:
 def feedback_notebook(assignment: Assignment, standing: Standing, verdict: Verdict) -> bytes:
     """A student's feedback as a notebook of texts: what Canvas gives back is called like what was handed in."""
     score, most = f"{standing.score:g}", f"{standing.so_far:g}"
-    late = f", {standing.penalty:g} taken off since it was late" if standing.penalty else ""
-    total = f"{score} of {most} points{late}" + (", not all is graded yet" if standing.waiting else "")
+    late = f", {standing.penalty:g} deducted because it was late" if standing.penalty else ""
+    total = f"{score} of {most} points{late}" + (", not everything is graded yet" if standing.waiting else "")
     texts = [f"# Feedback on {assignment.name}\n\n**{total}**"]
     for outcome in verdict.exercises:
         # no blank lines: after one, a student's text would be Markdown

@@ -1,4 +1,4 @@
-"""Takes hand-ins from what Moodle, Canvas, Gradescope or mail give an instructor into `submitted/`."""
+"""Collects hand-ins into `submitted/`, from downloads of Moodle, Canvas and Gradescope, and from mail."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MANY = 5  # names in a sentence
 
 @dataclass
 class Collected:
-    """What came of collecting: everything that the instructor is told. Lists hold ids, or sentences."""
+    """The result of collecting: everything that the instructor reads. Lists hold ids, or sentences."""
 
     new: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Collector:
     """Collects one assignment's hand-ins from downloads, one after another: a later one counts.
 
     `sheet` is Moodle's grading worksheet, if there is one: it tells who a participant is, and when somebody handed in,
-    in the time `zone`. `forget` holds students whose address, id or number is another one than before.
+    in the time `zone`. `forget` holds students with a new address, id or number.
     """
 
     def __init__(
@@ -91,13 +91,13 @@ class Collector:
         self.matcher = Matcher(students, self.noted)
         self.marks = {name: _marks_of(a) for name, a in course.assignments(root).items()}
         self.titles = {title: name for name, a in course.assignments(root).items() if (title := _title_of(a))}
-        self.told = Collected()
+        self.result = Collected()
         self.people: dict[str, list[Match]] = {}
         self.chosen: dict[str, Choice] = {}
         self.worksheet = Worksheet(sheet) if sheet else None
         self.participants = self.worksheet.participants(zone) if self.worksheet else {}
         if self.worksheet:
-            self.told.remarks += _worksheet_warnings(self.worksheet, self.participants)
+            self.result.remarks += _worksheet_warnings(self.worksheet, self.participants)
 
     def add(self, download: Download, system: str | None = None, pattern: str | None = None) -> str:
         """Choose the notebooks of a download; returns the system that it is from. Raises UsageError."""
@@ -121,23 +121,23 @@ class Collector:
             if why := self._two_people(student):
                 self.chosen.pop(student, None)
                 names = " and ".join(sorted({shown(match.owner.shown) for match in matches})[:2])
-                self.told.problems.append(
+                self.result.problems.append(
                     f"{names} may be two people ({why}), and both would be {student}: neither is taken."
                     f" {self._what_helps()}"
                 )
-                self.told.unusable.add(student)
-        self.told.by_name = [student for student in dict.fromkeys(self.told.by_name) if student in self.chosen]
+                self.result.unusable.add(student)
+        self.result.by_name = [student for student in dict.fromkeys(self.result.by_name) if student in self.chosen]
         for student, choice in sorted(self.chosen.items()):
             if not self._write(student, choice, notes.get(student, {})):
                 continue
             if choice.owner.late:
-                self.told.late.append(student)
+                self.result.late.append(student)
             notes[student] = _note(choice)
             if student in self.forget:
                 self._forget(student, choice.owner.keys)
         self.results.put_handed_in(self.assignment.name, notes)
-        self.told.unusable |= self._handed_in_by_the_worksheet()
-        return self.told
+        self.result.unusable |= self._handed_in_by_the_worksheet()
+        return self.result
 
     def _forget(self, student: str, keys: Keys) -> None:
         """Forget, in the notes of other assignments, keys of a student that are others than now: they are nobody's."""
@@ -150,7 +150,7 @@ class Collector:
                 notes[student][FORGOTTEN] = True
                 self.results.put_handed_in(name, notes)
 
-    # --- whose ------------------------------------------------------------------------------------
+    # --- owners -----------------------------------------------------------------------------------
 
     def _hand_ins(self, download: Download, system: str | None, pattern: str | None) -> tuple[str, list[HandIn]]:
         """(the system that a download is from, what was handed in). Raises UsageError."""
@@ -160,24 +160,24 @@ class Collector:
         if download.is_archive and not insists and not pattern and self._is_on_the_roster(whole.owner):
             if form == "mail" and not self._holds_anothers(download, whole.owner):
                 return "mail", [whole]
-            self.told.problems.append(
-                f"{quoted(download.name)} is called after a student, and holds what looks like hand-ins of others:"
-                f" nothing of it is taken; if it is a download, --from {form} takes it, and if it is the student's, put"
-                " it into a folder and collect that"
+            self.result.problems.append(
+                f"{quoted(download.name)} is named after a student, but contains what looks like hand-ins of others,"
+                f" so it is skipped: if it is a download, --from {form} takes it; if it is the student's, put it into a"
+                " folder and collect that"
             )
             return form, []
         found, strays = layouts.hand_ins(download, form, pattern, insists, wanted)
         for hand_in in found:
-            hand_in.owner = self._told_by_sheet(hand_in.owner)
+            hand_in.owner = self._with_sheet(hand_in.owner)
         people = {(h.owner.name, h.owner.others, *h.owner.keys.items()) for h in found}
         if form != "mail" and not insists and len(people) == 1 and not self._in_the_worksheet(found[0].owner):
-            self.told.problems.append(
-                f"{quoted(download.name)} looks like a download of {form.capitalize()}'s, but holds one hand-in, so a"
-                f" student may have packed it: nothing of it is taken; if it is {form.capitalize()}'s, --from {form}"
-                " takes it"
+            self.result.problems.append(
+                f"{quoted(download.name)} looks like a download from {form.capitalize()}, but contains a single"
+                f" hand-in, so a student may have packed it: it is skipped; if it is {form.capitalize()}'s, --from"
+                f" {form} takes it"
             )
             return form, []
-        self.told.problems += [f"{shown(name)}: it is named as nobody's, so nothing of it is taken" for name in strays]
+        self.result.problems += [f"{shown(name)}: its name matches nobody, so it is skipped" for name in strays]
         return form, found
 
     def _is_on_the_roster(self, owner: Owner) -> bool:
@@ -189,8 +189,8 @@ class Collector:
         notebooks = [h.owner for h in found if any(place[-1].lower().endswith(".ipynb") for place, _ in h.files)]
         return bool({self.matcher.find(one).student for one in notebooks} - {"", self.matcher.find(owner).student})
 
-    def _told_by_sheet(self, owner: Owner) -> Owner:
-        """The owner, with what Moodle's worksheet tells of this participant."""
+    def _with_sheet(self, owner: Owner) -> Owner:
+        """The owner, with what Moodle's worksheet says about this participant."""
         said = self.participants.get(owner.participant)
         if said is None:
             return owner
@@ -204,22 +204,22 @@ class Collector:
         match = self._differs_from_sheet(owner) or self.matcher.find(owner)
         student = match.student
         if student in self.roster.dropped:
-            match = replace(match, student="", why=f"{student} was dropped, so it is not taken")
+            match = replace(match, student="", why=f"{student} was dropped, so it is skipped")
         elif student and match.by != KEY and owner.keys and (before := self.noted.here.get(student)):
             said = " and ".join(f"{kind} {value}" for kind, value in before.items())
             why = (
-                f"it is {student}'s by a name or number that students may choose, and what was handed in before came"
-                f" with {said}: it is left out, and if both are {student}'s, `--forget {student}` takes it"
+                f"it is {student}'s by a name or number that students may choose, but the hand-in before came with"
+                f" {said}: it is left out; if both are {student}'s, `--forget {student}` takes it"
             )
             match = replace(match, student="", why=why, may_be=(student,))
         if not match.student:
             help = f": {self._what_helps()}" if match.why.startswith("it may be") else ""
-            self.told.problems.append(f"{shown(owner.shown)}: {shown(match.why, len(match.why))}{help}")
-            self.told.unusable.update(match.may_be)
+            self.result.problems.append(f"{shown(owner.shown)}: {shown(match.why, len(match.why))}{help}")
+            self.result.unusable.update(match.may_be)
         elif match.by != KEY and (owner.in_team or match.by != NAME):
-            self._remark(student, f"{quoted(owner.shown)} is taken for theirs by how its name begins or ends")
+            self._remark(student, f"{quoted(owner.shown)} is taken for theirs by the beginning or end of its name")
         elif match.by == NAME and owner.keys and not self.roster.is_empty:
-            self.told.by_name.append(student)
+            self.result.by_name.append(student)
         return match
 
     def _differs_from_sheet(self, owner: Owner) -> Match | None:
@@ -230,7 +230,7 @@ class Collector:
             return None
         if "".join(words(own.name)).endswith("".join(words(said.name))):
             return None
-        why = f"participant {owner.participant} is {said.name} in the worksheet: is that of another assignment?"
+        why = f"participant {owner.participant} is {said.name} in the worksheet: is it from another assignment?"
         return Match(owner, why=why)
 
     def _two_people(self, student: str) -> str:
@@ -257,8 +257,8 @@ class Collector:
         return {self.matcher.find(self.participants[number]).student for number in numbers} - {""}
 
     def _problem(self, student: str, owner: Owner, why: str) -> None:
-        self.told.problems.append(f"{shown(owner.shown)}: {why}")
-        self.told.unusable.add(student)
+        self.result.problems.append(f"{shown(owner.shown)}: {why}")
+        self.result.unusable.add(student)
 
     # --- which notebook ---------------------------------------------------------------------------
 
@@ -267,7 +267,7 @@ class Collector:
         certain = [hand_in for hand_in in theirs if not hand_in.owner.others]
         for hand_in in theirs if certain else ():
             if hand_in.owner.others:
-                self._problem(student, hand_in.owner, "it may be another's by its name, and is left out")
+                self._problem(student, hand_in.owner, "by its name it may be another student's, so it is left out")
         choices = [choice for hand_in in certain or theirs if (choice := self._choice(student, hand_in, system))]
         if not choices:
             return
@@ -279,10 +279,10 @@ class Collector:
                 self._remark(student, f"{quoted(best.owner.shown)} counts, {why}, and not {quoted(other.owner.shown)}")
         before = self.chosen.get(student)
         if before and before.owner.time and best.owner.time and before.owner.time > best.owner.time:
-            self._remark(student, "of two downloads, the earlier one has the later hand-in, which counts")
+            self._remark(student, "is in two downloads: the later hand-in counts, which is in the earlier download")
             return
         if before and before.data != best.data:
-            self._remark(student, "is in two downloads: what was given last counts")
+            self._remark(student, "is in two downloads: the last one given counts")
         self.chosen[student] = best
 
     def _choice(self, student: str, hand_in: HandIn, system: str) -> Choice | None:
@@ -300,7 +300,7 @@ class Collector:
                 if assignment == self.assignment.name:
                     fitting.append(choice)
                 elif choice.name == wanted and assignment is None:
-                    named.append(choice)  # whatever is wrong with it, the student is told when it is graded
+                    named.append(choice)  # whatever is wrong with it, grading tells the student
                 else:
                     others.append((choice, assignment))
         if not (fitting or named):
@@ -343,7 +343,7 @@ class Collector:
         return self.titles.get(title) if title else None
 
     def _remark(self, student: str, text: str) -> None:
-        self.told.remarks.append(f"{shown(student)}: {text}")
+        self.result.remarks.append(f"{shown(student)}: {text}")
 
     # --- into submitted/ --------------------------------------------------------------------------
 
@@ -355,13 +355,15 @@ class Collector:
             self._problem(student, choice.owner, problem)
             return False
         if any(part.is_symlink() for part in (folder.parent, folder, notebook)):
-            self._problem(student, choice.owner, f"submitted/{student} is or holds a link, so nothing is written there")
+            self._problem(
+                student, choice.owner, f"submitted/{student} is or contains a link, so nothing is written there"
+            )
             return False
         before = _bytes_of(notebook)
         time = choice.owner.time
         known = time_of((_bytes_of(stamp) or b"").decode("utf-8", "replace"))
         if before is not None and before != choice.data and known and time and known > time:
-            self._remark(student, f"what lies in submitted/ is of {known} UTC, later than this, and stays")
+            self._remark(student, f"the hand-in in submitted/ is from {known} UTC, later than this one, so it stays")
             return False
         is_another = before is not None and before != choice.data
         if is_another and choice.owner.others:
@@ -385,9 +387,9 @@ class Collector:
                     " it was not earlier",
                 )
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
-            self._problem(student, choice.owner, f"something else lies in the place of submitted/{student}")
+            self._problem(student, choice.owner, f"something else is in the place of submitted/{student}")
             return False
-        kind = self.told.new if before is None else self.told.same if before == choice.data else self.told.changed
+        kind = self.result.new if before is None else self.result.same if before == choice.data else self.result.changed
         kind.append(student)
         return True
 
@@ -414,7 +416,7 @@ def replace_bytes(path: Path, data: bytes) -> None:
 
 
 def _note(choice: Choice) -> dict[str, Any]:
-    """What is needed to give grades and feedback back, as JSON."""
+    """The data for giving grades and feedback back, as JSON."""
     owner = choice.owner
     entry = next(name for at, name in choice.hand_in.names.items() if choice.place[: len(at)] == at)
     said = {key: getattr(owner, key) for key in ("name", "email", "lms_id", "participant", "given")}
@@ -476,13 +478,13 @@ def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
         messages = {place[outer:]: where for place, where in extractor.messages.items()}
         said = [line for line in keeper.lines if not any(name in line for name in LITTER)]
         if not found:
-            raise UsageError(f"{path}: nothing can be read in it. {' '.join(said[:3])}")
+            raise UsageError(f"{path}: nothing in it can be read. {' '.join(said[:3])}")
         is_one = not path.is_dir() and not is_message(path.name)
         yield Download(found, names, messages, _stem(path), is_archive=is_one), said
 
 
 def _stem(path: Path) -> str:
-    """What a folder around all that is in a download would be called."""
+    """The name of a possible folder around all of a download."""
     name = path.resolve().name
     return name if path.is_dir() else without_suffix(Path(name)).name
 
@@ -497,11 +499,11 @@ class _Keeper(logging.Handler):
 
 
 def _worksheet_warnings(sheet: Worksheet, found: Mapping[str, Owner]) -> Iterator[str]:
-    """What a worksheet does not tell."""
-    if untold := sheet.time_warning(found):
-        yield f"{untold}, so nobody of them counts as late by a time: export it in English"
+    """What a worksheet does not say."""
+    if warning := sheet.time_warning(found):
+        yield f"{warning}, so none of these hand-ins counts as late: export the worksheet in English"
     if sheet.index("email") is None:
-        yield f"{sheet.path} has no column {sheet.headers['email'][0]!r}, so names tell who somebody is"
+        yield f"{sheet.path} has no column {sheet.headers['email'][0]!r}, so students are found by name"
 
 
 # --- telling --------------------------------------------------------------------------------------
@@ -528,7 +530,7 @@ def told(
     missing: Sequence[Student],
     notes: Mapping[str, Any],
 ) -> Iterator[str]:
-    """The lines that tell the instructor what came of collecting."""
+    """The lines that report the result of collecting to the instructor."""
     many = len(found.new) + len(found.changed) + len(found.same)
     kinds = [f"{len(them)} {kind}" for kind, them in zip(("new", "changed", "unchanged"), _kinds(found), strict=True)]
     yield f"{assignment.name}: {many} handed in ({', '.join(kinds)}), from {' and '.join(dict.fromkeys(systems))}"
@@ -537,13 +539,13 @@ def told(
         timeless = [student for student in found.late if not notes.get(student, {}).get("time")]
         yield f"  late: {', '.join(map(shown, found.late))}"
         if timeless:
-            yield "  The system does not say how late, so no penalty follows from it."
+            yield "  The system does not say how late, so there is no penalty."
     if found.by_name:
         names = listed(found.by_name)
-        yield f"  by their names alone, or numbers that students may choose, too: {len(found.by_name)} ({names})"
+        yield f"  matched by name alone, or by a number that students may choose: {len(found.by_name)} ({names})"
     unusable = [student.id for student in missing if student.id in found.unusable]
     if unusable:
-        yield f"  handed in, but nothing that could be taken: {', '.join(map(shown, unusable))}"
+        yield f"  handed in, but nothing usable: {', '.join(map(shown, unusable))}"
     if absent := [student.id for student in missing if student.id not in found.unusable]:
         yield f"  without a hand-in: {', '.join(map(shown, absent))}"
 
@@ -557,6 +559,7 @@ def take_sheets(paths: Sequence[Path]) -> tuple[list[Path], Table | None]:
     sheets = [tables.read_table(path) for path in paths if path.suffix.lower() == ".csv"]
     if len(sheets) > 1:
         raise UsageError(
-            "Of tables, `collect` takes one grading worksheet of Moodle's; `autograder roster FILE` takes a roster."
+            "The only table that `collect` takes is one grading worksheet of Moodle; `autograder roster FILE` takes a"
+            " roster."
         )
     return [path for path in paths if path.suffix.lower() != ".csv"], (sheets[0] if sheets else None)

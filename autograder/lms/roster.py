@@ -81,16 +81,16 @@ def take(table: Table, runs: NbgraderCourse, results: Store) -> tuple[list[Stude
         if problem := files.problem_of(student.id):
             raise UsageError(f"{where}: nothing in it can be a student's id; {problem}.")
         if student.id in wanted:
-            raise UsageError(f"{where}: {student.id!r} is the id of two students: give the table a column `id`.")
+            raise UsageError(f"{where}: {student.id!r} is the id of two students: add a column `id` to the table.")
         if other := alike.get(plain := unicodedata.normalize("NFKC", student.id).casefold()):
-            raise UsageError(f"{where}: the ids {other!r} and {student.id!r} differ in case or form alone: change one.")
+            raise UsageError(f"{where}: the ids {other!r} and {student.id!r} differ only in case or form: change one.")
         wanted[student.id], alike[plain] = student, student.id
         if said["dropped"].casefold() in YES:
             dropped.add(student.id)
         elif table.index(*COLUMNS["dropped"]) is not None:
             dropped.discard(student.id)
     if not wanted:
-        raise UsageError(f"{table.path}: there is no student in it.")
+        raise UsageError(f"{table.path}: it contains no students.")
     with runs.gradebook() as gradebook:
         for student in wanted.values():
             new: dict[str, Any] = {name: getattr(student, name) for name in FIELDS if getattr(student, name)}
@@ -109,8 +109,8 @@ def _people(table: Table) -> Iterator[tuple[int, dict[str, str]]]:
         system = "gradescope"
     if not any(table.index(*columns[key]) is not None for key in ("id", "name", "last_name", "email")):
         raise UsageError(
-            f"{table.path} is no roster: it has none of the columns id, first_name and last_name, email, nor those of"
-            " Moodle's, Canvas's or Gradescope's exports."
+            f"{table.path} is not a roster: it has none of the columns id, first_name and last_name, email, nor those"
+            " of Moodle's, Canvas's or Gradescope's exports."
         )
     first_column, last_column = table.index(*columns["first_name"]), table.index(*columns["last_name"])
     for number, row in enumerate(table, start=2):
@@ -181,11 +181,11 @@ class _Known:
         if by_number and is_doubtful and not by_number & by_email:
             raise UsageError(
                 f"{where}: the id {number} is that of {' or '.join(sorted(by_number))}, and the address {email} is not:"
-                " give the table a column `id`."
+                " add a column `id` to the table."
             )
         found = by_number & by_email or by_email or by_number
         if len(found) > 1:
-            raise UsageError(f"{where}: it may be {' or '.join(sorted(found))}: give the table a column `id`.")
+            raise UsageError(f"{where}: it may be {' or '.join(sorted(found))}: add a column `id` to the table.")
         return next(iter(found), "")
 
     def _nameless(self, said: dict[str, str], email: str, where: str) -> str:
@@ -197,7 +197,7 @@ class _Known:
             if id not in mine.sure or sum(other.may_be(id, parts) for other in self.meanings) > 1:
                 raise UsageError(
                     f"{where}: {' '.join(filter(None, (said['first_name'], said['last_name'], email)))} may be {id!r},"
-                    " and nothing but the name tells: give the table a column `id`."
+                    " and only the name says so: add a column `id` to the table."
                 )
             return id
         return ""
@@ -219,7 +219,7 @@ class _Meaning:
         return cls(frozenset(sure), frozenset(_made_of_name(said)), frozenset(name))
 
     def may_be(self, id: str, parts: frozenset[str]) -> bool:
-        """Whether it may mean an id, whose words are `parts`."""
+        """Whether it may mean the id that consists of the words `parts`."""
         return id in self.sure or id in self.made or bool(parts) and parts <= self.name
 
 
@@ -239,7 +239,7 @@ def change(results: Store, roster: Roster, drop: Iterable[str], take_back: Itera
     drop, take_back = set(drop), set(take_back)
     strangers = sorted((drop - roster.all.keys()) | (take_back - roster.dropped))
     if strangers:
-        raise UsageError(f"Nobody is called {', '.join(strangers)}: `autograder roster` lists all ids.")
+        raise UsageError(f"No student has the id {', '.join(strangers)}: `autograder roster` lists all ids.")
     roster.dropped = (roster.dropped | drop) - take_back
     results.put_dropped(roster.dropped)
 

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 SCHEME = re.compile(r"### BEGIN (SOLUTION|MARK SCHEME)\n(.*?)\n### END \1", re.DOTALL)
 FLAGGED = (
-    "Code, whose points the checks give. The gradebook says that a person has to look at it: because a check of it"
-    " ended by a mistake of its own, or because its points were changed by hand and it was graded again."
+    "Code, which the checks grade. The gradebook says that a person has to look at it, because a check"
+    " has a bug, or because its points were changed by hand and it was graded again."
 )
 NOTHING = Markup("<p><em>Nothing was answered.</em></p>")
-GONE = Markup("<p><em>The notebook is not in autograded/ any more.</em></p>")
+GONE = Markup("<p><em>The notebook is gone from autograded/.</em></p>")
 ELSEWHERE = "These cells are the student’s own or changed, so the answer may be here:"
 NOT_FOUND = "Look at the answers to the other questions: it may be in one of them."
 PICTURE = Markup("<p><em>It has a picture, which only the notebook in submitted/ shows.</em></p>")
@@ -179,7 +179,7 @@ def _answers(
 
 
 def _others(cells: Sequence[RestoredCell], more: int, is_answered: bool) -> Markup:
-    """What a student wrote in other cells, some of which may be the answer."""
+    """The text that a student wrote in other cells, some of which may be the answer."""
     shown = Markup("").join(map(_as_html, cells))
     if more > 0:
         shown += Markup("<p><em>… and {} more cells: Formgrader shows them.</em></p>").format(more)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from ..course import Assignment
 
-GO_ON = "Put it back, or put what is new into an assignment of its own, a new folder in source/; nothing is changed."
+GO_ON = "Put it back, or put what is new into an assignment of its own, a new folder in source/; nothing was changed."
 
 _create_notebook = SaveCells._create_notebook
 
@@ -59,7 +59,7 @@ class Known:
 def known(gradebook: Gradebook, name: str) -> Known | None:
     """What the gradebook knows of an assignment; None if it does not know it.
 
-    Raises UsageError if the assignment of that name is another course's, whose students it would mix with these.
+    Raises UsageError if the assignment of that name is another course's: the students of both would be mixed.
     """
     try:
         notebook: Any = gradebook.find_notebook(name, name)
@@ -68,7 +68,7 @@ def known(gradebook: Gradebook, name: str) -> Known | None:
         return None
     if others.course_id != gradebook.course_id:
         raise UsageError(
-            f"The gradebook's {name} belongs to the course {others.course_id!r}, and this is {gradebook.course_id!r}."
+            f"The gradebook's {name} belongs to the course {others.course_id!r}, but this is {gradebook.course_id!r}."
             " In nbgrader_config.py, set c.CourseDirectory.course_id back, or give this course a gradebook of its own"
             " (c.CourseDirectory.db_url)."
         )

@@ -1,7 +1,7 @@
 """Plug-ins for `nbgrader zip_collect`: they unpack untrusted archives within bounds, file by file.
 
 nbgrader's own extractor reads whole files into memory, unpacks nested archives without limit, follows links, and gives
-up on the whole class when one archive is broken. `owners.py` finds out whose a file is.
+up on the whole class when one archive is broken. `owners.py` finds the owner of a file.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ LARGEST = 2**33  # bytes that an archive may unpack to, shared evenly among its 
 SHARED = 2**34  # bytes that all archives together may unpack to, shared evenly among them
 RATIO = 100  # compression ratio that only an archive bomb exceeds
 
-TOO_LONG = f"a name in it is too long: let it have at most {MAX_NAME} bytes"
-DISK_FULL = "The disk is full, or nothing may be written to it: make room and collect again."
+TOO_LONG = f"a name in it is too long: at most {MAX_NAME} bytes are allowed"
+DISK_FULL = "The disk is full or not writable: make room and collect again."
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Allowance:
         self.files -= files
         self.size -= size
         if self.is_full:
-            raise Refused("there is too much in it")
+            raise Refused("it contains too much")
 
 
 class Allowances:
@@ -105,7 +105,7 @@ class BoundedExtractor(ExtractorPlugin):
     """Unpacks regular files of bounded size and number; it reports each file that it skips, and goes on.
 
     Afterwards `taken` maps the path of every file written to its `owners.Origin`, `full_names` the places of archives
-    to their names, whose suffixes the places lack, and `messages` the places of e-mail messages to their paths.
+    to their names, with the suffixes that the places lack, and `messages` the places of e-mail messages to their paths.
     """
 
     def extract(self, archive_path: str, extracted_path: str) -> None:
@@ -136,7 +136,7 @@ class BoundedExtractor(ExtractorPlugin):
     def _take(self, source: Path, extracted: Path, place: Path) -> None:
         """Copy or unpack a file from its `place` in the `archive_directory` to the same place in `extracted`."""
         if not stat.S_ISREG(source.lstat().st_mode):
-            raise Refused("it is no regular file")
+            raise Refused("it is not a regular file")
         if unpacking.is_archive(source.name):
             origin = without_suffix(place).parts
             folder = _unused(extracted / without_suffix(place))
@@ -287,12 +287,12 @@ class SafeCollector(FileNameCollectorPlugin):
             self.log.warning("Skipped %s: %s", _shown(submitted_file), problem)
             return None
         if handed_in.problem_of(info.get("student_id") or ""):
-            self.log.warning("Skipped %s: no student's folder can have the name that is in it", _shown(submitted_file))
+            self.log.warning("Skipped %s: the name in it cannot be that of a student's folder", _shown(submitted_file))
             return None
         if isinstance(info.get("timestamp"), str):
             time = time_of(info["timestamp"])
             if time is None:
-                self.log.warning("%s is taken without a time: there is none in its name", _shown(submitted_file))
+                self.log.warning("%s is collected without a time: its name has none", _shown(submitted_file))
             info = {**info, "timestamp": time}
         return info
 
@@ -316,7 +316,7 @@ def safe_path(name: str) -> Path:
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if not parts or len(parts) > MAX_FOLDERS or not all(is_plain(part) for part in parts):
         long = any(len(part.encode("utf-8", "replace")) > MAX_NAME for part in parts)
-        raise Refused(TOO_LONG if long else "its name leads elsewhere, or cannot be one")
+        raise Refused(TOO_LONG if long else "its name leads elsewhere, or cannot be a file's name")
     return Path(*parts)
 
 
@@ -360,9 +360,9 @@ def _write(open_member: unpacking.Opener, target: Path, room: Allowance) -> None
         target.parent.mkdir(parents=True, exist_ok=True)
         file = open(target, "xb")
     except FileExistsError:
-        raise Refused("there is another of that name") from None
+        raise Refused("there is another one of that name") from None
     except NotADirectoryError:
-        raise Refused("a file is in the place of its folder") from None
+        raise Refused("a file is where its folder should be") from None
     try:
         with file, open_member() as source:
             while part := source.read(2**20):

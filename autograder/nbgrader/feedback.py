@@ -117,7 +117,7 @@ def _read(path: str) -> NotebookNode:
     except (ValueError, RecursionError):
         notebook = None
     if not isinstance(notebook, NotebookNode) or "cells" not in notebook:
-        raise ValueError(f"{path} is no notebook: grade it again")
+        raise ValueError(f"{path} is not a notebook: grade it again")
     return notebook
 
 

@@ -22,7 +22,7 @@ RELEASED = {RULES: "AGENTS.md", README: "README.md"}  # by the name in source/
 TABLE = "<!-- assignments -->"  # in the README: here the table of assignments goes
 # never in what students get
 HIDDEN = ("### BEGIN SOLUTION", "### BEGIN HIDDEN TESTS", "### BEGIN ORIGINAL", "### BEGIN MARK SCHEME")
-KIT = "attention-course"  # whose ranges of versions hold for students, too
+KIT = "attention-course"  # its ranges of versions apply to students, too
 NOT_COPIED = ("__pycache__", ".ipynb_checkpoints", ".pytest_cache")  # by nbgrader
 
 
@@ -90,7 +90,7 @@ def require_publishable(notebook: Path) -> None:
             continue
         if path.suffix == ".ipynb":
             raise CourseError(
-                f"{place} would be released with all that it holds: {notebook.name} alone is the notebook of this"
+                f"{place} would be released with all that it contains: {notebook.name} alone is the notebook of this"
                 " assignment. Move the other one out of the folder."
             )
         data = path.read_bytes()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PACKAGE = "nbgrader.server_extensions.formgrader"
 NOTHING_ACTS = "sandbox; default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'"
 CONFIGURATION = "nbgrader_config.py"
-WITH_MENUS = ("lab", "doc", "tree", "notebooks")  # the paths of pages whose menus open a course
+WITH_MENUS = ("lab", "doc", "tree", "notebooks")  # the paths of pages with menus that open a course
 
 
 def apply() -> None:
@@ -54,7 +54,9 @@ def _only_from_here(get: Callable[[Any], Any]) -> Callable[[Any], Any]:
         if path and not (self.check_referer() and _is_from_a_menu(self)):
             raise HTTPError(403, "Open another course from JupyterLab's menu, not by a link.")
         if path and _is_within_a_course(path):
-            raise HTTPError(403, "This folder lies in a course, where students' files are, and is none of its own.")
+            raise HTTPError(
+                403, "This folder is inside a course, among students' files, and is not a course of its own."
+            )
         return get(self)
 
     return get_from_here

@@ -58,8 +58,8 @@ MANY = 200  # submissions recorded in one transaction, at most
 SECONDS = 2.0  # seconds after which waiting submissions are recorded
 LATER = 60.0  # seconds until the next try while another program locks the gradebook
 BUSY = (
-    "its row could not be written, since another program keeps the gradebook (Formgrader, or a shell of the database):"
-    " end what it is at and run the same command again; nothing is graded again"
+    "its row could not be written, because another program locks the gradebook (Formgrader, or a shell of the"
+    " database): end it and run the same command again; nothing is graded again"
 )
 
 
@@ -81,7 +81,7 @@ def is_stock(runs: NbgraderCourse) -> bool:
 class Recorded:
     """What the gradebook holds for a submission: points by cell, an extension of its due date, a penalty."""
 
-    grades: dict[str | None, float | None]  # the key None stands for a cell that the assignment no longer has
+    grades: dict[str | None, float | None]  # the key None means a cell that the assignment no longer has
     extension: timedelta | None
     penalty: float | None
 
@@ -91,7 +91,7 @@ class Row:
     """What the gradebook is to hold for a submission: points and comments, by the name of a cell.
 
     Points are None if a person has to give them. `timestamp` is when it was handed in (UTC), or None. `answers` are
-    hashes of what the student wrote, and `unchanged` names the cells whose answers are what they were when recorded
+    hashes of what the student wrote, and `unchanged` names the cells with the same answers as when recorded
     before.
     """
 
@@ -119,7 +119,7 @@ class GradebookWriter:
 
     Raises OSError and SQLAlchemy's OperationalError, which concern all submissions.
     While another program locks SQLite's file, rows wait. `unrecorded` lists pairs (student, reason) of those who have
-    no row even at the end, or whose verdict could not be kept.
+    no row even at the end, or a verdict that could not be kept.
     """
 
     def __init__(self, runs: NbgraderCourse, assignment: course.Assignment, results: Store) -> None:
@@ -162,10 +162,10 @@ class GradebookWriter:
 
     # --- what is there already --------------------------------------------------------------------
 
-    def held(self, student: str, key: str) -> Verdict | None:
+    def cached_verdict(self, student: str, key: str) -> Verdict | None:
         """The Verdict of the result `key` if it is already recorded for the student and all is in place, or None.
 
-        If other files lie beside the notebook, or a late penalty may apply, the result is recorded anew (None).
+        If other files lie beside the notebook, or a late penalty may apply, the result is recorded again (None).
         """
         verdict, recorded = self.results.latest_of(self.assignment.name, student)
         timestamp = self._timestamp(student)
@@ -403,11 +403,11 @@ def is_kept(error: object) -> bool:
 
 
 def _for_one(error: OSError) -> NotRecorded:
-    """The NotRecorded for a student whose file or folder cannot be written. Raises errors that concern everybody."""
+    """The NotRecorded for a student's file or folder that cannot be written. Raises errors that concern everybody."""
     if error.errno in DISK:
         raise error
     where = f"{os.fsdecode(error.filename2 or error.filename)} " if error.filename else ""
-    return NotRecorded(f"{where}cannot be written ({error.strerror or error}): look at what lies there")
+    return NotRecorded(f"{where}cannot be written ({error.strerror or error}): check what is there")
 
 
 def _graded(given: tuple[float | None, bool] | None, manual_score: float | None, waited: bool) -> dict[str, Any]:
@@ -462,7 +462,7 @@ def _put(
 
 
 def _insert_new(database: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert the rows whose `id` is not there yet."""
+    """Insert the rows with a new `id`."""
     known = set(database.scalars(select(table.c.id).where(table.c.id.in_([row["id"] for row in rows]))))
     new = [row for row in rows if row["id"] not in known]
     if new:

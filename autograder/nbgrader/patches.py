@@ -2,11 +2,11 @@
 
 Without the patches (nbgrader 0.9.6):
 
-- A folder without the notebook, a folder that cannot be opened, and a student whose name contains brackets get no row
+- A folder without the notebook, a folder that cannot be opened, and a student with brackets in the name get no row
   in the gradebook.
 - The batch stops at a FIFO, at a timestamp.txt that holds no time, at a folder with a line break in its name, and when
   a program locks SQLite's file for more than 5 s.
-- To make a gradebook, `alembic` is started from the PATH: 4 s, to be told a number.
+- To make a gradebook, `alembic` is started from the PATH: 4 s, to get one number.
 - A release is removed before the new one is made, and no cell can be added once somebody has handed in (`swapping.py`,
   `changing.py`).
 - The target of a symbolic link is graded, and copied into `autograded/` and the feedback.
@@ -143,7 +143,7 @@ def init_source_notebooks(self: Any) -> None:
 
 @contextlib.contextmanager
 def _in_one_sentence(self: Any) -> Iterator[None]:
-    """Tells what is wrong with the course in one sentence for the instructor, before anything is done."""
+    """Says in one sentence for the instructor what is wrong with the course, before anything is done."""
     try:
         yield
     except UserError as problem:
@@ -186,7 +186,7 @@ def folders_of(self: Any) -> list[str]:
     if isinstance(self, Autograde):
         submitted = os.path.dirname(os.path.dirname(self._format_source(assignment, "student")))
         for name in files.strays(submitted):
-            self.log.warning("%s lies in %s and is no student's folder", ascii(name)[1:-1], submitted)
+            self.log.warning("%s is in %s but is not a student's folder", ascii(name)[1:-1], submitted)
         dropped = Store(os.path.dirname(os.path.abspath(submitted))).dropped()
         there = [name for name in files.students(submitted, assignment) if fnmatchcase(name, pattern)]
         wanted = [name for name in there if name not in dropped]
@@ -197,7 +197,7 @@ def folders_of(self: Any) -> list[str]:
         folders.update(self._format_source(assignment, name) for name in wanted)
         folders.difference_update(self._format_source(assignment, name) for name in problems)
         if problems and not folders:
-            raise NbGraderException("No folder's name can be a student's")
+            raise NbGraderException("No folder has a name that can be a student's")
     return sorted(folders)
 
 
@@ -231,7 +231,7 @@ def get_existing_timestamp(self: CourseDirectory, dest_path: str) -> datetime | 
 def find_regular_files(path: str, exclude: list[str] | None = None) -> list[str]:
     """nbgrader's list of files, without links, special files and files too large to copy.
 
-    nbgrader leaves out what matches one of `exclude`, but fails to do so below a folder whose name contains brackets.
+    nbgrader leaves out what matches one of `exclude`, but fails to do so below a folder with brackets in its name.
     """
     found = [name for name in _find_all_files(path, exclude or []) if _is_copied(name)]
     return [name for name in found if not any(fnmatch(os.path.basename(name), e) for e in exclude or ())]

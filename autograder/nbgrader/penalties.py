@@ -25,7 +25,7 @@ def assign(converter: Autograde, db_url: str, assignment: str, student: str) -> 
 
 
 def settle(runs: NbgraderCourse, assignment: course.Assignment) -> None:
-    """Assign all penalties of an assignment anew: a person may have given points since it was graded.
+    """Assign all penalties of an assignment again: a person may have given points since it was graded.
 
     Where the course takes nothing off, penalties stay: a person may have set them.
     """

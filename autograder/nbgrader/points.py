@@ -36,7 +36,7 @@ def configured(config: Mapping) -> dict[str, float]:
 
 
 def write(path: Path, worth: Mapping[str, float], wanted: Mapping[str, float]) -> list[str]:
-    """Bring a source notebook up to date; returns a sentence for each exercise whose points have changed.
+    """Bring a source notebook up to date; returns a sentence for each change of an exercise's points.
 
     `worth` maps exercises to the total of their checks, `wanted` maps some of them to the points that the configuration
     gives them. Raises CourseError if somebody has changed a cell's points by hand.
@@ -81,7 +81,7 @@ def renew(notebook: dict, name: str, worth: Mapping[str, float], wanted: Mapping
 
 
 def disagreement(name: str, cell: str, exercise: str, before: float, now: float) -> str:
-    """The message about a graded cell whose points are not those of its exercise."""
+    """The message about a graded cell with other points than its exercise."""
     return (
         f"{name}: the cell {cell!r} is worth {before:g} points, and {exercise} is worth {now:g}. To make it worth"
         f' {before:g}, write c.Exercises.points = {{"{exercise}": {before:g}}} into nbgrader_config.py; otherwise give'

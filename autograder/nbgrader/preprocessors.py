@@ -153,7 +153,7 @@ class GradeInSandbox(NbGraderPreprocessor):
     sandbox = Enum(verdict.LEVELS, verdict.FULL, help="The level of the sandbox: docs/security.md.").tag(config=True)
     unsafe = Bool(False, help="The same as the level unsafe, by its older name.").tag(config=True)
     device = Unicode("cpu", help="cpu, or cuda for the checks on a GPU as well.").tag(config=True)
-    settled = Bool(False, help="Take a stored result though it was stopped: it was just tried again.").tag(config=True)
+    settled = Bool(False, help="Take a stored result even if it was stopped: it was just tried again.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         known = {c.grade_id: c for c in cells_of_gradebook(resources)[0]}
@@ -274,7 +274,7 @@ def _warm_grader(sandbox: str, device: str, root: Path) -> Grader:
 
 
 def score_of(cell: str, outcome: verdict.Outcome | None) -> float | None:
-    """The points of a graded cell of code; None if a person has to give them, because a check had a mistake of its own.
+    """The points of a graded cell of code; None if a person has to give them, because a check had a bug.
 
     Raises CourseError if nothing was found out about it: what its visible check says is no grade.
     """

@@ -55,8 +55,8 @@ def require(names: Mapping[str, tuple[str, ...] | None]) -> None:
     if changed := [name for name, parameters in names.items() if not _is_known(name, parameters)]:
         versions = " and ".join(f"{package} {metadata.version(package)}" for package in ("nbgrader", "nbconvert"))
         raise SystemExit(
-            f"autograder: {versions} cannot be used: {', '.join(changed)} is not what this kit replaces to be safe."
-            " Install the versions of its requirements.lock."
+            f"autograder: {versions} cannot be used: {', '.join(changed)} is not what this kit knows and replaces for"
+            " safety. Install the versions of its requirements.lock."
         )
 
 

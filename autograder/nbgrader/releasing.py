@@ -22,7 +22,7 @@ from ..submission.written import released_cells
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-MAY_RAISE = "raises-exception"  # the tag after whose cell JupyterLab and nbclient go on, error or not
+MAY_RAISE = "raises-exception"  # a tag: after its cell JupyterLab and nbclient go on, error or not
 HIDDEN_TESTS = re.compile(r"\n*### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
 
 
@@ -46,7 +46,7 @@ class ReleaseOriginals(ClearSolutions):
     """
 
     text_stub = Unicode(
-        course.PLACEHOLDER, help="What stands in the cell of a written answer: c.ClearSolutions.text_stub sets it, too."
+        course.PLACEHOLDER, help="The text in the cell of a written answer: c.ClearSolutions.text_stub sets it, too."
     ).tag(config=True)
 
     def preprocess(self, nb, resources):

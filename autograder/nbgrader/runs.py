@@ -167,7 +167,7 @@ class StockRecorder:
     def __exit__(self, *exc: object) -> None:
         pass
 
-    def held(self, student: str, key: str) -> None:
+    def cached_verdict(self, student: str, key: str) -> None:
         return None  # nbgrader's configuration may have changed
 
     def add(self, student: str, submitted: Sequence[SubmittedCell], graded: Graded, key: str) -> None:

@@ -1,7 +1,7 @@
 """Makes what students wrote safe to show in another person's browser: text and a few tags, nothing active, bounded.
 
-Two pages show it: the feedback, and Formgrader's page of an autograded notebook, whose scripts find buttons, scores and
-comments by their classes. So no attribute that a student wrote gets into a page, except the addresses of links.
+Two pages show it: the feedback, and Formgrader's page of an autograded notebook. Its scripts find buttons, scores and
+comments by their classes, so no attribute that a student wrote gets into a page, except the addresses of links.
 Formgrader's page has MathJax for formulas; in the feedback they are MathML.
 """
 
@@ -43,7 +43,7 @@ MAX_CELL = 10_000  # characters; the course's longest cell has 7,700
 MAX_PAGE = 300_000  # characters that are parsed for one page; the course's longest notebook has 130,000
 MAX_FORMULAS = 100  # starts of formulas: for each, the parser searches the rest of the cell for an end
 MAX_RULES = 20  # lines that may be the second of a table: for each, the parser looks at all lines that follow
-LONGEST = 20_000  # characters of a text whose result is cached
+LONGEST = 20_000  # characters of a text, for its result to be cached
 MOST = 1_000  # results that are cached
 MAX_STARS = 1_000  # asterisks, each of which may start an emphasis that any later one may end
 _RULE = re.compile(r"\s*[-:|][-:|\s]*")
@@ -161,7 +161,7 @@ def _markdown_with_formulas(source: str) -> str:
 WIDE = 32  # characters of a formula that may not fit a telephone: it can be scrolled, also with the keyboard
 _SCROLLS = ' tabindex="0" role="group" aria-label="formula"'
 _MARKUP = re.compile(r"<[^>]*>")
-_TOKEN = f"formula{secrets.token_hex(16)}"  # nobody can write it, so it stands where the renderer has put it
+_TOKEN = f"formula{secrets.token_hex(16)}"  # nobody can write it, so it is only where the renderer has put it
 _STANDS_FOR_A_FORMULA = re.compile(rf"{_TOKEN}n(\d+)e")
 
 

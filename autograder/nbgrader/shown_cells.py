@@ -33,7 +33,7 @@ def shown_cells(notebook: dict[str, Any], plainly: bool = False) -> list[ShownCe
                 shown.append(_shown(cell, 0 if was_added else number, plainly, levels))
             return shown
     except (KeyError, TypeError, AttributeError):
-        raise ValueError("it is no notebook: grade it again") from None
+        raise ValueError("it is not a notebook: grade it again") from None
 
 
 def comment(text: str) -> str:

@@ -30,8 +30,8 @@ TENTHS = 10  # bars of the whole assignment
 NAMED = 100  # the most students that a list names; the table has them all
 TAUGHT = 5  # mistakes that are not folded
 SHOWN = 12  # groups of wrong answers without a name that are shown with their code
-ENOUGH = 30  # students from whom on a correlation says something
-STANDS_ON = "stands-on-"  # ids of a diagnosis that says only which other exercise is wrong
+ENOUGH = 30  # students that a correlation needs to mean something
+DEPENDS_ON = "stands-on-"  # ids of a diagnosis that says only which other exercise is wrong
 MARKS = {"full": "✓", "partial": "◐", "zero": "✗", "none": "–"}
 
 Examples = Callable[[Group], Sequence[tuple[str, str]]]  # (student, code) of some answers of a group
@@ -180,7 +180,7 @@ def tenths(scores: Sequence[float], highest: float) -> list[dict[str, Any]]:
 
 
 @dataclass
-class Taught:
+class MistakeSummary:
     """A named mistake over all exercises: who made it, and in which exercises how many did."""
 
     id: str
@@ -198,29 +198,29 @@ class Mistakes:
     """The named mistakes of a class by id, over all exercises."""
 
     def __init__(self) -> None:
-        self.by_id: dict[str, Taught] = {}
+        self.by_id: dict[str, MistakeSummary] = {}
 
     def add(self, person: Person, verdict: Verdict) -> None:
         for outcome in verdict.exercises:
             for d in named_in(outcome):
-                found = self.by_id.setdefault(d.id, Taught(d.id, f"mistake-{len(self.by_id) + 1}", d.message))
+                found = self.by_id.setdefault(d.id, MistakeSummary(d.id, f"mistake-{len(self.by_id) + 1}", d.message))
                 found.people[person.member.student] = person
                 found.exercises[outcome.exercise] += 1
 
-    def of(self, exercise: str) -> list[Taught]:
+    def of(self, exercise: str) -> list[MistakeSummary]:
         """The mistakes made in an exercise, the most common ones first."""
         found = [one for one in self.by_id.values() if one.exercises[exercise]]
         return sorted(found, key=lambda one: (-one.exercises[exercise], one.id))
 
 
 def named_in(outcome: Outcome) -> list[Any]:
-    """The mistakes that were named in an outcome. What is as it was released is no mistake, nor is a mere place.
+    """The mistakes that were named in an outcome. Code as it was released is not one, nor is a mere place.
 
-    Nor are facts, which are told to each student in other words.
+    Nor are facts, which say something else to each student.
     """
     if outcome.not_started:
         return []
-    return [d for d in outcome.diagnosis if not d.id.startswith((*NO_NAMES, STANDS_ON))]
+    return [d for d in outcome.diagnosis if not d.id.startswith((*NO_NAMES, DEPENDS_ON))]
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def teach(mistakes: Mistakes, nameless: Iterable[Nameless]) -> list[dict[str, An
         {
             "anchor": f"mistake-{one.anchor}",
             "id": one.group.id,
-            "says": f"They are wrong in one and the same way, which has no name yet. {one.group.place}".strip(),
+            "says": f"They are wrong in the same way, which has no name yet. {one.group.place}".strip(),
             "many": one.many,
             "people": one.people,
             "exercises": [(one.group.exercise, one.many)],

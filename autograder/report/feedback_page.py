@@ -92,7 +92,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Row:
-    """A check: what it asks for, why it failed if that is not told with others, and its points."""
+    """A check: what it asks for, why it failed if its group does not say so, and its points."""
 
     sentence: str
     reason: str
@@ -101,7 +101,7 @@ class Row:
 
 @dataclass
 class Group:
-    """Checks told together. `heading` says the category, or what they have in common."""
+    """Checks shown together. `heading` says the category, or what they have in common."""
 
     heading: str
     rows: list[Row]
@@ -114,7 +114,7 @@ class Checks:
     failed: list[Group]
     passed: list[Group]
     counts: tuple[int, int]  # passed, of
-    is_explained: bool  # whether what stands above says why they failed
+    is_explained: bool  # whether the page above says why they failed
 
 
 def render(
@@ -136,7 +136,7 @@ def render(
     cells = [] if problem else cells  # only what was restored: nothing of it is the student's
     parts = _parts(found, verdict, cells, comments, assignment, lesson)
     wrong = [part for part in parts if part.level in ("partial", "zero")]
-    wrong.sort(key=lambda part: not part.is_exercise)  # what is graded by the kit can be mended first
+    wrong.sort(key=lambda part: not part.is_exercise)  # what the kit grades can be fixed first
     return _template().render(
         title=lesson.title or (assignment.name if assignment else found.student),
         student=name_of(found.name or found.student),
@@ -203,9 +203,9 @@ def _parts(
             links=_links(grade_id, exercise, heading, cells),
         )
         outcome = verdict.exercise(exercise.name) if verdict and exercise else None
-        _tell_marks(part, outcome, is_unread=bool(_problem(verdict)))
+        _add_notes(part, outcome, is_unread=bool(_problem(verdict)))
         if outcome is not None and outcome.status != "rejected":
-            _tell_outcome(part, outcome)
+            _add_outcome(part, outcome)
         elif exercise and verdict is None:
             part.found = next((cell.found for cell in cells if cell.is_test and cell.grade_id == grade_id), "")
         part.comment = _comment_on(grade_id, exercise, cells, comments, found)
@@ -219,8 +219,8 @@ def _level(mark: Mark) -> str:
     return "full" if mark.score >= mark.max_score else "partial" if mark.score > 0 else "zero"
 
 
-def _tell_marks(part: Part, outcome: Outcome | None, is_unread: bool) -> None:
-    """Say who gave the points, where it was not the kit; of a file that `is_unread`, nobody knows what it answers."""
+def _add_notes(part: Part, outcome: Outcome | None, is_unread: bool) -> None:
+    """Note who gave the points, where it was not the kit; of a file that `is_unread`, nobody knows what it answers."""
     mark = part.mark
     if mark.by_hand is not None and (mark.auto is None or not part.is_exercise):
         part.notes.append("graded by hand")
@@ -230,14 +230,14 @@ def _tell_marks(part: Part, outcome: Outcome | None, is_unread: bool) -> None:
     elif mark.auto == 0 and not part.is_exercise and not is_unread:
         part.notes.append(NOT_ANSWERED)
     if mark.again:
-        part.notes.append("changed since it was graded by hand: a person looks at it again")
+        part.notes.append("changed since it was graded by hand: a person will look at it again")
     if mark.extra:
         part.notes.append(f"{points(round(mark.extra, 2))} more as extra credit")
     if outcome is not None and outcome.not_started and not mark.changed_by_hand:
         part.notes.append(NOT_STARTED)
 
 
-def _tell_outcome(part: Part, outcome: Outcome) -> None:
+def _add_outcome(part: Part, outcome: Outcome) -> None:
     if outcome.not_started:
         return
     part.mistakes = [(said_of(named, outcome), named.line) for named in outcome.diagnosis]
@@ -343,7 +343,7 @@ def _date(moment: datetime | None, form: str = "%-d %B %Y, %H:%M UTC") -> str:
 
 
 def _linked(text: str) -> Markup:
-    """Text as HTML: what stands between backticks as code, "code cell 7" outside of it as a link to that cell."""
+    """Text as HTML: text between backticks as code, "code cell 7" outside of it as a link to that cell."""
     pieces = re.split(r"(`[^`]+`)", text)
     made = [
         code_spans(piece) if number % 2 else _CODE_CELL.sub(r'<a href="#code-\1">code cell \1</a>', escape(piece))
@@ -355,6 +355,6 @@ def _linked(text: str) -> Markup:
 @functools.lru_cache(maxsize=1)
 def _template() -> Template:
     made = environment()
-    made.filters["told"] = _linked
+    made.filters["linked"] = _linked
     made.filters["harmless"] = Markup  # HTML of cells and comments, see above
     return made.get_template("feedback.html.j2")

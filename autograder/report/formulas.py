@@ -84,7 +84,7 @@ def _depth(formula: str) -> int:
 
 
 def _parts(formula: str) -> list[str]:
-    r"""The formulas that a block lists: what stands between `\qquad`, outside of all braces."""
+    r"""The formulas that a block lists, separated by `\qquad` outside of all braces."""
     parts, depth, start = [], 0, 0
     for found in _LEAVES.finditer(formula):
         depth += _CHANGES.get(found[0], 0)

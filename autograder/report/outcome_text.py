@@ -34,14 +34,14 @@ def points(value: float) -> str:
 
 
 def said_of(mistake: Diagnosis, outcome: Outcome) -> str:
-    """What is said of a named mistake, after what it costs if that has decided: "−2 of 10: The softmax runs …"."""
+    """The message of a named mistake, after its price if that has decided: "−2 of 10: The softmax runs …"."""
     lost = points(round(mistake.price * outcome.max_score, 2))
     is_paid = outcome.is_priced and mistake.price > 0
     return f"−{lost} of {points(outcome.max_score)}: {mistake.message}" if is_paid else mistake.message
 
 
 def by_checks_alone(outcome: Outcome) -> str:
-    """What the checks alone would give, in words, if that is not what was given; else ""."""
+    """The points that the checks alone would give, in words, if they are not the score; else ""."""
     return f"the checks alone give {points(round(outcome.by_checks, 2))}" if outcome.is_priced else ""
 
 
@@ -106,7 +106,7 @@ def _check_as_html(check: Check, text: str) -> str:
 
 @dataclass(frozen=True)
 class Failure:
-    """Failed checks with one reason. If these are several, a `heading` tells the reason once for all of them."""
+    """Failed checks with one reason. If these are several, a `heading` says the reason once for all of them."""
 
     checks: list[Check]
     heading: str
@@ -125,7 +125,7 @@ def failures(checks: Iterable[Check]) -> list[Failure]:
     failed = sorted((c for c in checks if not c.passed), key=lambda c: (c.reason.startswith(NOT_TRIED), _rank(c)))
     found: dict[tuple[str, ...], list[Check]] = {}
     for number, check in enumerate(failed):
-        found.setdefault(_told_together(check) or (str(number),), []).append(check)
+        found.setdefault(_shared_reason(check) or (str(number),), []).append(check)
     return [Failure(group, _heading(group) if len(group) > 1 else "") for group in found.values()]
 
 
@@ -133,10 +133,10 @@ def _rank(check: Check) -> int:
     return CATEGORIES.index(check.category) if check.category in CATEGORIES else len(CATEGORIES)
 
 
-def _told_together(check: Check) -> tuple[str, ...]:
-    """What is equal for checks that failed for one reason; empty for a check without one.
+def _shared_reason(check: Check) -> tuple[str, ...]:
+    """A key that is equal for checks that failed for one reason; empty for a check without one.
 
-    One error says other sizes in each check, and an easier case that fails may say other values.
+    The same error may have other sizes in each check, and an easier case that fails may have other values.
     """
     if check.reason.startswith(NOT_TRIED):
         return (_without_numbers(check.reason),)
@@ -147,7 +147,7 @@ def _told_together(check: Check) -> tuple[str, ...]:
 
 
 def _error_in(check: Check) -> str:
-    """The part of a reason that tells of an error in the student's code; a check for a ValueError says more before."""
+    """The part of a reason about an error in the student's code; a check for a ValueError says more before it."""
     found = ERROR.search(check.reason)
     return check.reason[found.start() :] if found else ""
 
@@ -191,13 +191,13 @@ def _defines_nothing(path: str, exercises: Sequence[Outcome]) -> str:
 
 
 def _by_hand(verdict: Verdict) -> str:
-    """For the total of a whole notebook: how many more points a person gives for what was written in it."""
+    """For the total of a whole notebook: how many more points a person gives for written answers."""
     more = points_by_hand(verdict)
     return f" so far; {points(more)} more are given by hand" if more else ""
 
 
 def points_by_hand(verdict: Verdict) -> float:
-    """The points that a person gives for what was written in a whole notebook; 0 for a part of one, or a .py file."""
+    """The points that a person gives for written answers in a whole notebook; 0 for a part of one, or a .py file."""
     assignment = course.assignments().get(verdict.assignment)
     whole = assignment and {e.name for e in assignment.exercises} == {e.exercise for e in verdict.exercises}
     return assignment.points_by_hand if assignment and whole else 0
@@ -288,5 +288,7 @@ def batch_summary(batch: Batch) -> str:
     if slowest:
         lines.append("Slowest:")
     for seconds, student, what, share in slowest:
-        lines.append(f"  {seconds:6.2f} s  {name_of(student)}, {share:.2f} s of them for {what or 'nothing of note'}")
+        lines.append(
+            f"  {seconds:6.2f} s  {name_of(student)}, {share:.2f} s of that for {what or 'nothing in particular'}"
+        )
     return "\n".join(lines)

@@ -67,7 +67,7 @@ def _why(was: Outcome, now: Outcome) -> str:
     if now.status != was.status:
         said.append(f"it {STATUS[now.status]}" if STATUS[now.status] else "it could be graded now")
     if now.unjudged:
-        said.append("it is left to a person, since a check has a mistake of its own")
+        said.append("it is left to a person, because a check has a bug")
     if now.is_priced != was.is_priced:
         said.append(f"by {PRICES if now.is_priced else CHECKS} now")
     return "; ".join(said)
@@ -141,7 +141,7 @@ def _line(change: Change, standing: Standing | None) -> str:
 
 
 def _legend(found: Sequence[Change]) -> list[str]:
-    """What the checks concerned ask for, and how many students each takes points from or gives them to."""
+    """The sentences of the checks concerned, and how many students lose or gain by each."""
     tally: dict[tuple[str, str], list[CheckChange]] = {}
     for change in found:
         for check in change.checks:

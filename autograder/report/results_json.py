@@ -32,7 +32,7 @@ def gradescope(verdict: Verdict, visibility: str = "visible") -> dict[str, Any]:
             "score": outcome.score,
             "max_score": outcome.max_score,
             "status": "passed" if outcome.full else "failed",
-            "output": _told(outcome),
+            "output": _output(outcome),
             "output_format": "text",
             "tags": [outcome.exercise],
             "visibility": visibility,
@@ -53,14 +53,14 @@ def gradescope(verdict: Verdict, visibility: str = "visible") -> dict[str, Any]:
     }
 
 
-def _told(outcome: Outcome) -> str:
+def _output(outcome: Outcome) -> str:
     """All that a student reads of an exercise, but its name and score, which Gradescope shows above."""
     heading, _, rest = as_text(outcome).partition("\n")
     return re.sub("^  ", "", rest, flags=re.MULTILINE) or heading.rpartition(", ")[2]
 
 
 def _summary(verdict: Verdict) -> str:
-    """What a student reads first: the points, what is wrong where, by its name if it has one, and what to do next."""
+    """What a student reads first: the points, each mistake, with its name if it has one, and the next step."""
     lines = [f"{points(verdict.score)} of {points(verdict.max_score)} points"]
     wrong = [outcome for outcome in verdict.exercises if not outcome.full]
     if wrong and all(outcome.status == "rejected" for outcome in verdict.exercises):
@@ -82,7 +82,7 @@ def _said(outcome: Outcome) -> list[str]:
 
 
 def _to_be_given(outcome: Outcome) -> dict[str, Any]:
-    """A test that counts nothing, for instructors: the points of checks with a mistake of their own."""
+    """A test that counts nothing, for instructors: the points of checks that have a bug."""
     lost = points(round(outcome.max_score - outcome.score, 4))
     return {
         "name": f"{outcome.exercise}: for the instructor",
@@ -90,7 +90,7 @@ def _to_be_given(outcome: Outcome) -> dict[str, Any]:
         "score": 0.0,
         "max_score": 0.0,
         "status": "failed",
-        "output": f"A mistake of the checks, by which up to {lost} points are lost here. They are to be given by hand:"
+        "output": f"A bug in the checks. It may cost up to {lost} points, which you should give by hand:"
         f" {outcome.unjudged}",
         "output_format": "text",
         "tags": [outcome.exercise],
@@ -135,7 +135,7 @@ def _parts(outcome: Outcome) -> Iterator[tuple[str, bool, float, float, str]]:
         return
     first = next((check for check in checks if not check.passed), None)
     for check in checks:
-        # the named mistake explains most of what failed: it stands where a reader begins
+        # the named mistake explains most of what failed: it comes where a reader begins
         text = "\n".join([*_named(outcome), _why(check)]) if check is first else _why(check)
         yield check.sentence or check.name, check.passed, check.points if check.passed else 0.0, check.points, text
 

@@ -1,7 +1,7 @@
-"""What the gradebook holds for a submission and for a class, as pages and tables show it.
+"""The gradebook's data on a submission and on a class, as pages and tables show it.
 
-That is what was given by hand, waits, came late or is extra. `nbgrader/standings.py` reads it; what a check found
-stands in the Verdict alone.
+That is which points were given by hand, wait, came late or are extra. `nbgrader/standings.py` reads it; what a check
+found is in the Verdict alone.
 """
 
 from __future__ import annotations
@@ -87,12 +87,12 @@ class Standing:
 
     @property
     def to_come(self) -> float:
-        """The points that can be had for what is not graded yet."""
+        """The points of everything that is not graded yet."""
         return self.max_score - self.so_far
 
     @property
     def waiting(self) -> list[Mark]:
-        """What a person has to look at."""
+        """The marks that a person has to look at."""
         return [mark for mark in self.marks if mark.waits]
 
     @property
@@ -122,7 +122,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class GradedNotebook:
-    """A student's notebook as the gradebook has it: whose it is, its points, and the comments on it by grade id.
+    """A student's notebook as the gradebook has it: the student, its points, and the comments on it by grade id.
 
     A comment is (text, whether a person wrote it).
     """
@@ -234,13 +234,13 @@ def waiting_sentence(standings: Mapping[str, Standing] | Iterable[Standing]) -> 
     if not many:
         return ""
     wait = "answer waits" if many == 1 else "answers wait"
-    whose = f"of {len(waiting)} student{'' if len(waiting) == 1 else 's'}"
+    by = f"from {len(waiting)} student{'' if len(waiting) == 1 else 's'}"
     changed = f"; {again} of them graded before, and changed since" if again else ""
-    return f"{many} {wait} to be graded by hand, {whose}{changed}."
+    return f"{many} {wait} to be graded by hand, {by}{changed}."
 
 
 def again_sentence(standings: Mapping[str, Standing]) -> str:
-    """Whose answers have changed since a person graded them, in one sentence; "" if nobody's."""
+    """The answers that have changed since a person graded them, in one sentence; "" if there are none."""
     found = [
         f"{name_of(student)} ({', '.join(mark.exercise or mark.cell for mark in standing.waiting if mark.again)})"
         for student, standing in sorted(standings.items())

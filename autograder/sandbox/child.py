@@ -55,7 +55,7 @@ class Child:
             hello = {"ok": False, "message": str(error)}
         if not hello["ok"]:
             self.kill()
-            raise SandboxError(f"A sandboxed process could not be locked in: {hello['message']}")
+            raise SandboxError(f"A sandboxed process could not be confined: {hello['message']}")
         return self
 
     def request(
@@ -83,7 +83,7 @@ class Child:
             raise self._gone() from None
         except wire.WireError as error:
             self.kill()
-            raise ChildGone("killed", f"it answered what cannot be read: {error}") from None
+            raise ChildGone("killed", f"its reply cannot be read: {error}") from None
         finally:
             passed = time.monotonic() - started
             self.took = max(passed - max(0.0, self._waited() - waited), passed / STRETCH)
@@ -143,7 +143,7 @@ class Child:
     def _check_number(self, reply: wire.Message) -> None:
         if reply.get("n") != self.number:
             self.kill()
-            raise ChildGone("killed", "it answered a question that was not asked")
+            raise ChildGone("killed", "it sent a reply to no request")
 
     def _gone(self) -> ChildGone:
         """The reason why the connection closed: the process ended itself, or a limit or a signal ended it."""

@@ -1,4 +1,4 @@
-"""The command that starts a sandbox: what it can see of this machine, and whether one can be made at all."""
+"""The command that starts a sandbox, with its view of this machine; and whether a sandbox can be made at all."""
 
 import base64
 import contextlib
@@ -42,7 +42,7 @@ CPU = "/sys/devices/system/cpu"  # describes the processor
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use, in bytes and seconds.
+    """The resources that one submission may use, in bytes and seconds.
 
     Time spent waiting for a processor does not count towards `cell`, `call`, `exercise` and `notebook` (see
     `child.Child`). `submission` is measured by the clock and covers the whole grading, with all its attempts.
@@ -234,9 +234,9 @@ def _advice(said: str) -> str:
     if "nknown option" in said:
         _, version = _said_by(["bwrap", "--version"])
         found = re.search(r"\d[\d.]*", version)
-        return f"{NEEDED} or later is needed{f', and this is {found[0]}' if found else ''}: install a newer one"
+        return f"{NEEDED} or later is needed{f', but this is {found[0]}' if found else ''}: install a newer one"
     if not re.search("not permitted|ermission|namespace|denied", said):
-        return "that has to be mended first"
+        return "fix that first"
     if os.geteuid() == 0:
         return f"here not even root may make namespaces and mounts, as in most containers; {OF_A_CONTAINER}"
     for path, forbids, allows in SWITCHES:

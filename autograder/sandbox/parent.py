@@ -34,7 +34,7 @@ class WarmParent:
     """
 
     control: socket.socket  # only while the sandbox runs
-    folder: str  # empty at the full level, whose sandbox has its own
+    folder: str  # empty at the full level: its sandbox has its own
 
     def __init__(self, limits: jail.Limits | None = None, device: str = "cpu", level: str = FULL) -> None:
         self.limits = limits or jail.Limits()
@@ -115,11 +115,11 @@ class WarmParent:
                 self.start()
                 return self._fork()
             except Died:
-                log.warning("the sandbox died and is started again")
+                log.warning("the sandbox died and is restarted")
             except SandboxError:
                 if not left:
                     raise
-        raise SandboxError("The sandbox dies whenever it is asked for a child.")
+        raise SandboxError("The sandbox dies each time it is asked for a child.")
 
     def _fork(self) -> Child:
         """Fork one child. Raises Died if the sandbox or the child dies."""

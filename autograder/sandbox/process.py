@@ -30,12 +30,12 @@ def refusal(uid: int | None) -> str | None:
     if lockdown.landlock_version() < 1:
         return f"--sandbox process needs Landlock, and {lockdown.NO_LANDLOCK}. Nothing is graded without it."
     if os.geteuid() == 0 and uid is None:
-        return "--sandbox process, run by root, needs other users, and there are none here: run it as an ordinary user."
+        return "--sandbox process, run by root, needs other users, but there are none here: run it as an ordinary user."
     lacking = [name for number, name in NEEDED.items() if os.geteuid() == 0 and not _is_capable(number)]
     if lacking:
         return (
             f"--sandbox process, run by root, needs the capabilit{'y' if len(lacking) == 1 else 'ies'} "
-            f"{', '.join(lacking)}, which this container has not: give it, or run as an ordinary user."
+            f"{', '.join(lacking)}, which this container lacks: add it, or run as an ordinary user."
         )
     unreadable = first_unreadable(view.of_this_machine())
     if uid is not None and unreadable and not _is_capable(lockdown.CAP_DAC_READ_SEARCH):
@@ -45,7 +45,7 @@ def refusal(uid: int | None) -> str | None:
         )
     exposed = next((path for path in view.of_this_machine().shown for root in _course() if _is_below(root, path)), None)
     if exposed:
-        return f"The course lies in {exposed}, whose names student code may read: move it elsewhere."
+        return f"The course is in {exposed}, where student code may read the names of files: move it elsewhere."
     return None
 
 

@@ -1,4 +1,4 @@
-"""Reads the replies that come back from the sandbox, and compares each with what was asked for.
+"""Reads the replies that come back from the sandbox, and compares each with its request.
 
 A reply with missing, extra, wrongly typed or wrongly named parts is refused here with a `wire.WireError`. No code
 outside this module handles a dict or a list that a submission's process has made.
@@ -18,7 +18,7 @@ T = TypeVar("T")
 Shapes: TypeAlias = Mapping[str, torch.Size]  # the shapes of parameters by name
 
 MAX_NUMBERS = 2**18  # in the tensors of one answer: eight times as many as in the largest right answer
-KINDS = ("class", "callable", "other")  # what a name may stand for, if it is defined
+KINDS = ("class", "callable", "other")  # of what a name may be, if it is defined
 DEVICES = ("cpu", "meta", "cuda")
 
 
@@ -28,7 +28,7 @@ class Call:
 
     `changed`: whether an input tensor was changed in place; `replaced`: whether a module that was passed now has other
     parameter objects than before; `drew`: whether torch's own generator was used or seeded; `products`: the number of
-    products and softmaxes, if these were counted; `largest`: how many numbers the largest tensor held that it made, if
+    products and softmaxes, if these were counted; `largest`: how many numbers the largest tensor had that it made, if
     it was watched. If the call was differentiated, `inputs` holds a gradient or None for each input that requires one,
     in order, and `parameters` holds those of a module by name.
     """
@@ -46,7 +46,7 @@ class Call:
 
 @dataclass(frozen=True)
 class SeenCall:
-    """What a stub model noted of one of its calls.
+    """One call of a stub model, as the model noted it.
 
     That is: the tokens (b, t), the targets or None, whether it was in train mode, and whether a graph was recorded.
     """
@@ -59,7 +59,7 @@ class SeenCall:
 
 @dataclass(frozen=True)
 class Held:
-    """What lies in the tensors that an object holds: how many numbers (`size`), and which but 0, each once, in order.
+    """The contents of an object's tensors: how many numbers (`size`), and which but 0, each once, in order.
 
     `numbers` is (n,) in float64.
     """
@@ -107,7 +107,7 @@ def call(
     """
     changed = _list_of(int, reply, "changed")
     if not all(0 <= place < len(given) for place in changed):
-        raise wire.WireError("it says of a tensor that was not given that it was changed")
+        raise wire.WireError("it says that a tensor was changed that was not given")
     made = Call(
         value=wire.unpack(reply.get("value"), tensors),
         devices=_list_of(str, reply, "devices", DEVICES),
@@ -134,7 +134,7 @@ def _of_inputs(gradients: object, given: Sequence[torch.Tensor]) -> list[torch.T
         raise wire.WireError(f"there is not one gradient for each of {len(asked)} inputs")
     for gradient, tensor in zip(gradients, asked, strict=True):
         if gradient is not None and not (_is_tensor(gradient, tensor.shape) and gradient.dtype == tensor.dtype):
-            raise wire.WireError("the gradient of an input is none of its shape and dtype")
+            raise wire.WireError("the gradient of an input has another shape or dtype")
     return gradients
 
 
@@ -144,7 +144,7 @@ def _of_parameters(gradients: object, named: Shapes) -> dict[str, torch.Tensor |
         raise wire.WireError("there is not one gradient for each parameter")
     for name, gradient in gradients.items():
         if gradient is not None and not _is_tensor(gradient, named.get(name)):
-            raise wire.WireError("the gradient of a parameter is none of its shape")
+            raise wire.WireError("the gradient of a parameter has another shape")
     return gradients
 
 
@@ -154,7 +154,7 @@ def parameters(reply: wire.Message, tensors: wire.Tensors, named: Shapes) -> dic
     if not isinstance(found, dict) or not found.keys() >= named.keys():
         raise wire.WireError("the parameters are not all there")
     if not all(_is_tensor(tensor, named.get(name)) for name, tensor in found.items()):
-        raise wire.WireError("a parameter is no tensor of its shape")
+        raise wire.WireError("a parameter is not a tensor of its shape")
     return found
 
 
@@ -162,7 +162,7 @@ def frozen(reply: wire.Message, tensors: wire.Tensors) -> set[str]:
     """The names of the parameters that do not require a gradient. Raises WireError."""
     names = wire.unpack(reply.get("frozen"), tensors)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise wire.WireError("the names of frozen parameters are no list")
+        raise wire.WireError("the names of frozen parameters are not a list")
     if not set(names) <= parameters(reply, tensors, {}).keys():
         raise wire.WireError("a parameter that is not there is said to be frozen")
     return set(names)
@@ -179,10 +179,10 @@ def training(reply: wire.Message) -> bool:
 
 
 def seen(reply: wire.Message, tensors: wire.Tensors) -> list[SeenCall]:
-    """What a stub model noted of its first calls. Raises WireError."""
+    """The first calls of a stub model, as it noted them. Raises WireError."""
     calls = wire.unpack(reply.get("seen"), tensors)
     if not isinstance(calls, list):
-        raise wire.WireError("what a model saw is no list")
+        raise wire.WireError("what a model saw is not a list")
     return [_seen_call(call) for call in calls]
 
 
@@ -196,11 +196,11 @@ def _seen_call(call: object) -> SeenCall:
 
 
 def held(reply: wire.Message, tensors: wire.Tensors) -> Held:
-    """What an object holds. Raises WireError."""
+    """The contents of an object's tensors. Raises WireError."""
     size, numbers = _field(int, reply, "size"), wire.unpack(reply.get("numbers"), tensors)
     is_row = _is_tensor(numbers) and numbers.dim() == 1 and numbers.dtype == torch.float64
     if size < 0 or not is_row or len(numbers) > MOST_NUMBERS or (numbers.diff() <= 0).any():
-        raise wire.WireError("what an object holds is not told in numbers")
+        raise wire.WireError("what an object holds is not described by numbers")
     return Held(size, numbers)
 
 
@@ -210,7 +210,7 @@ def devices(reply: wire.Message) -> list[str]:
 
 
 def kinds(reply: wire.Message, names: Iterable[str]) -> dict[str, str]:
-    """What each of the `names` stands for: one of KINDS, or "missing" if the reply names none of these."""
+    """The kind of each of the `names`: one of KINDS, or "missing" if the reply names none of these."""
     said = reply.get("kinds")
     said = said if isinstance(said, dict) else {}
     return {name: next((kind for kind in KINDS if kind == said.get(name)), "missing") for name in names}
@@ -291,7 +291,7 @@ def _list_of(kind: type[T], reply: wire.Message, name: str, allowed: Iterable[T]
     """The part of a reply called `name`, if it is a list of that type, with `allowed` values only. Raises WireError."""
     values = _field(list, reply, name)
     if not all(type(value) is kind for value in values) or (allowed and not set(values) <= set(allowed)):
-        raise wire.WireError(f"the part {name!r} of a reply does not hold what it should")
+        raise wire.WireError(f"the part {name!r} of a reply has the wrong type")
     return values
 
 

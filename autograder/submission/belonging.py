@@ -1,4 +1,4 @@
-"""Finds what lies below `submitted/` and belongs to no student's hand-in, so that nothing of it is graded.
+"""Finds files below `submitted/` that belong to no student's hand-in, and so are not graded.
 
 Only folders are listed, no file is opened and no link is followed: it costs a class of 500 some thousand system calls.
 """
@@ -16,7 +16,7 @@ from . import files
 from .read import StrPath
 
 NOTEBOOK = ".ipynb"
-# in which an answer may stand that nobody opens; a student's data and plots are none
+# that may contain an answer and that nobody opens; a student's data and plots do not
 HOLDERS = (
     *(".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar"),
     *(".pdf", ".doc", ".docx", ".odt", ".rtf", ".pages", ".md", ".tex", ".txt", ".jpg", ".jpeg", ".heic", ".py"),
@@ -44,7 +44,7 @@ def strays(
     """
     for name in files.strays(submitted):
         if _counts(name):
-            yield f"{name}: this is in submitted/ but is no student's folder, so it is not graded"
+            yield f"{name}: this is in submitted/ but is not a student's folder, so it is not graded"
     students = [name for name in _folders(submitted) if _counts(name)]
     for student in students:
         folder = os.path.join(submitted, student)
@@ -52,17 +52,17 @@ def strays(
         meant = "" if any(name in assignments for name in there) else nearest(student, assignments)
         if meant:
             yield (
-                f"{student}: this folder in submitted/ is called like the assignment {meant}, and a student's folder"
+                f"{student}: this folder in submitted/ is named like the assignment {meant}, and a student's folder"
                 f" comes first: submitted/STUDENT/{meant}/"
             )
             continue
         said = list(_in_folder(student, folder, there, assignments, looked_at, released))
         yield from said[:MOST]
         if len(said) > MOST:
-            yield f"{student}: and {len(said) - MOST} more files and folders of which nothing is graded"
+            yield f"{student}: and {len(said) - MOST} more files and folders that are not graded"
         handed_in = any(name in looked_at for name in there)
         if enrolled and handed_in and student not in enrolled and student not in dropped:
-            yield f"{student}: handed in, but is on no roster: check the folder's name for a slip"
+            yield f"{student}: handed in, but is not on the roster: check the folder's name for a typo"
     yield from _alike(students)
 
 
@@ -88,7 +88,7 @@ def _unknown(student: str, name: str, path: str, assignments: Sequence[str]) -> 
         return
     meant = nearest(name.removesuffix(NOTEBOOK), assignments)
     wanted = f"submitted/{student}/{meant or 'ASSIGNMENT'}/"
-    yield f"{student}: {name} is no assignment's folder, so it is not graded; the notebook belongs in {wanted}"
+    yield f"{student}: {name} is not an assignment's folder, so it is not graded; the notebook belongs in {wanted}"
 
 
 def _beside(student: str, assignment: str, folder: str, released: str) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _beside(student: str, assignment: str, folder: str, released: str) -> Iterat
 
 
 def _alike(students: Sequence[str]) -> Iterator[str]:
-    """A sentence for each group of students whose names look alike."""
+    """A sentence for each group of students with names that look alike."""
     groups: dict[str, list[str]] = {}
     for student in students:
         if not files.problem_of(student):
@@ -115,7 +115,7 @@ def _alike(students: Sequence[str]) -> Iterator[str]:
     for group in groups.values():
         if len(group) > 1:
             names = ", ".join(group)
-            yield f"{names}: folders in submitted/ whose names look alike, each taken for a student of its own"
+            yield f"{names}: folders in submitted/ with names that look alike, each taken for a student of its own"
 
 
 def nearest(name: str, assignments: Sequence[str]) -> str:
@@ -131,7 +131,7 @@ def nearest(name: str, assignments: Sequence[str]) -> str:
 
 
 def _is_number(name: str) -> bool:
-    """Whether a name is a number alone, or one behind a word for what is handed in."""
+    """Whether a name is a number alone, or one after a word such as "homework"."""
     return bool(re.fullmatch(r"(hw|homework|assignment|lesson|exercise|week|unit|lab)?[\W_]*\d+", name, re.IGNORECASE))
 
 

@@ -33,7 +33,7 @@ UNSEEN = dict.fromkeys(map(ord, "\t\r\n"))  # browsers drop these from an addres
 
 
 def students(submitted: StrPath, assignment: str) -> list[str]:
-    """The names of all students who handed something in, sorted, including those whose folder cannot be read."""
+    """The names of all students who handed something in, sorted, including those with an unreadable folder."""
     return [name for name in _names_in(submitted) if _has_handed_in(os.path.join(submitted, name), assignment)]
 
 
@@ -58,7 +58,7 @@ def problem_of(student: str) -> str:
         what = "no name that begins with a dot, or holds ?, #, / or \\., or % with a character's code"
     else:
         return ""
-    return f"the folder's name cannot be a student's in the gradebook, which takes {what}: rename it"
+    return f"the gradebook does not accept the folder's name as a student's id; it takes {what}: rename it"
 
 
 def _is_text(name: str) -> bool:
@@ -70,7 +70,7 @@ def _is_text(name: str) -> bool:
 
 
 def sharing(submitted: StrPath, assignment: str, who: Iterable[str]) -> list[list[str]]:
-    """Lists of students whose notebooks are one and the same file, by hard links."""
+    """Lists of students with one and the same file as their notebooks, by hard links."""
     by_file: dict[tuple[int, int], list[str]] = {}
     for student in who:
         with contextlib.suppress(OSError):
@@ -223,13 +223,13 @@ def _entered(folder: StrPath) -> Iterator[int]:
 @contextlib.contextmanager
 def _opened(top: int, parts: Place) -> Iterator[int]:
     """Open the folder `parts` below the folder `top`; yields its descriptor. Raises Unreadable."""
-    held: list[int] = []
+    opened: list[int] = []
     try:
         for number, name in enumerate(parts, start=1):
-            held.append(_open_folder(held[-1] if held else top, name, parts[:number]))
-        yield held[-1] if held else top
+            opened.append(_open_folder(opened[-1] if opened else top, name, parts[:number]))
+        yield opened[-1] if opened else top
     finally:
-        for descriptor in held:
+        for descriptor in opened:
             os.close(descriptor)
 
 
@@ -244,8 +244,10 @@ def _open_folder(around: int, name: str, parts: Place) -> int:
             raise Unreadable(f"Its folder {where} cannot be opened ({error.strerror}).") from None
         with contextlib.suppress(OSError):  # it may have been removed meanwhile
             if stat.S_ISLNK(os.stat(name, dir_fd=around, follow_symlinks=False).st_mode):
-                raise Unreadable(f"Its folder {where} is a link, which is not followed: hand in the folder.") from None
-        raise Unreadable(f"Its folder {where} is no folder: hand in a folder that holds the notebook.") from None
+                raise Unreadable(
+                    f"Its folder {where} is a link, which is not followed: hand in the folder itself."
+                ) from None
+        raise Unreadable(f"Its folder {where} is not a folder: hand in a folder that contains the notebook.") from None
 
 
 def _entries(top: int, parts: Place) -> list[tuple[str, int, int]]:

@@ -1,4 +1,4 @@
-"""Tells what a student says from what was released, and from code: the lines to see, and prose in a cell of code."""
+"""Distinguishes a student's own text from released text and from code: lines to show, and prose in a code cell."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BADGES = re.compile(  # lines that the kit, and Colab when it saves, write on to
 )
 REFUSAL = re.compile(r"^[ \t]*(?:raise|assert)\b[^\n]*", re.MULTILINE)  # what it says is for whoever calls the code
 MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
-TEXT = re.compile(r"\s*%%(markdown|latex|html|svg)\b")  # magics whose cell is no code
+TEXT = re.compile(r"\s*%%(markdown|latex|html|svg)\b")  # magics of cells that are not code
 SHOWS = re.compile(r"\b(print|display|Markdown|Latex|Math|HTML)\b|\b[rbfuRBFU]{1,2}(?=[\"'])")  # around what is said
 SAID = re.compile(  # a string, comments on lines of their own, or the comment behind a line
     r'""".*?"""|"[^"\n]*"'
@@ -59,7 +59,7 @@ def says_something(source: str, released: Collection[str] = ()) -> bool:
 
 
 def _letters_in(char: str) -> int:
-    """How many letters of an alphabet a character stands for."""
+    """How many letters of an alphabet a character represents."""
     return (WIDE if unicodedata.east_asian_width(char) in "WF" else 1) if char.isalpha() else 0
 
 

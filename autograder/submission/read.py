@@ -49,7 +49,7 @@ def read_bytes(path: StrPath, folder: int | None = None, most: int = MAX_FILE) -
         if stat.S_ISDIR(status.st_mode):
             raise Unreadable("It is a folder; hand in the notebook itself.")
         if not stat.S_ISREG(status.st_mode):
-            raise Unreadable("It is no regular file; hand in the notebook itself.")
+            raise Unreadable("It is not a regular file; hand in the notebook itself.")
         if status.st_size > most:
             raise Unreadable(
                 f"It has {status.st_size / 2**20:.0f} MB, more than the {most // 2**20} MB allowed: "
@@ -73,7 +73,7 @@ def read_script(data: bytes) -> str:
     except UnicodeDecodeError:
         raise Unreadable("It is not UTF-8 text; save it as UTF-8.") from None
     if "\0" in text:
-        raise Unreadable("It contains NUL characters, so it is no Python file.")
+        raise Unreadable("It contains NUL characters, so it is not a Python file.")
     if len(text) > MAX_SOURCE:
         raise Unreadable(f"It has more than {MAX_SOURCE} characters.")
     return text
@@ -86,32 +86,34 @@ def read_notebook(data: bytes) -> list[SubmittedCell]:
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise Unreadable("It is not UTF-8 text, so it is no notebook.") from None
+        raise Unreadable("It is not UTF-8 text, so it is not a notebook.") from None
     except RecursionError:
         raise Unreadable("It is nested too deeply to be a notebook.") from None
     except ValueError as error:
         if data.startswith(GIT_LFS):
             raise Unreadable(
-                "It is no notebook, but what Git LFS leaves in its place: let Git keep the notebook itself"
+                "It is not a notebook, but what Git LFS leaves in its place: let Git keep the notebook itself"
                 " (`git lfs untrack`), and hand it in again."
             ) from None
         if conflict := CONFLICT.search(data):
             line = data[: conflict.start()].count(b"\n") + 1
             raise Unreadable(
-                f"It is no notebook: line {line} is the mark of a merge conflict"
+                f"It is not a notebook: line {line} is the mark of a merge conflict"
                 " (<<<<<<<). Keep one of the two versions and hand it in again."
             ) from None
         place = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise Unreadable(f"It is no notebook: its text is not JSON{place}. Download it again and hand it in.") from None
+        raise Unreadable(
+            f"It is not a notebook: its text is not JSON{place}. Download it again and hand it in."
+        ) from None
     if isinstance(notebook, dict) and notebook.get("nbformat", 4) != 4:  # those of format 3 have no list of cells
         raise Unreadable(
-            f"It is a notebook of format {ascii(notebook['nbformat'])[:20]}, and format 4 is needed: "
+            f"It is a notebook of format {ascii(notebook['nbformat'])[:20]}, but format 4 is needed: "
             "open it in JupyterLab, save it and hand it in again."
         )
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
-        raise Unreadable("It is no notebook: it has no list of cells.")
+        raise Unreadable("It is not a notebook: it has no list of cells.")
     if "nbformat" not in notebook:
-        raise Unreadable("It is no notebook: it does not say which format it has. Download it again and hand it in.")
+        raise Unreadable("It is not a notebook: it does not say which format it has. Download it again and hand it in.")
     if len(notebook["cells"]) > MAX_CELLS:
         raise Unreadable(f"It has {len(notebook['cells'])} cells, more than the {MAX_CELLS} allowed.")
     cells = [_cell(cell, number) for number, cell in enumerate(notebook["cells"], start=1)]
@@ -131,12 +133,12 @@ def _has_many_parts(data: bytes) -> bool:
 
 def _cell(cell: object, number: int) -> SubmittedCell:
     if not isinstance(cell, dict):
-        raise Unreadable(f"Its cell {number} is no cell.")
+        raise Unreadable(f"Its cell {number} is not a cell.")
     source = cell.get("source", "")
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
     if not isinstance(source, str):
-        raise Unreadable(f"The text of its cell {number} is no text.")
+        raise Unreadable(f"The text of its cell {number} is not text.")
     metadata = cell.get("metadata")
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None

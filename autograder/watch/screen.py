@@ -1,4 +1,4 @@
-"""What `autograder watch` shows: a State as text. Nothing here reads a file or knows a terminal."""
+"""The screen of `autograder watch`: a State as text. Nothing here reads a file or knows a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GREEN, RED, YELLOW, BOLD, FAINT = "32", "31", "33", "1", "2"
 
 @dataclass(frozen=True)
 class State:
-    """What there is to show: the latest verdict on a file, the exercise to do next, and its hints so far.
+    """The data of a screen: the latest verdict on a file, the exercise to do next, and its hints so far.
 
     `problem` says why the file cannot be read now; the verdict is then an older one, or None. `warning` tells of a cell
     that was stopped. `by_hand` is the number of points that a person gives for the rest of the notebook. If it is not
@@ -98,7 +98,7 @@ def _is_begun(outcome: Outcome) -> bool:
 
 
 def _all_solved(page: _Page, state: State) -> None:
-    hand = f" {points(state.by_hand)} more points are given by hand, for what is written." if state.by_hand else ""
+    hand = f" {points(state.by_hand)} more points are given by hand, for written answers." if state.by_hand else ""
     page.wrapped(f"All solved: every check passes, the hidden ones, too.{hand}", page.paint("✓ ", GREEN))
 
 
@@ -112,7 +112,7 @@ def _next(page: _Page, outcome: Outcome, state: State) -> None:
     else:
         _what_fails(page, outcome, state.settled)
     if outcome.unjudged:
-        page.wrapped(f"Not your mistake: a check has an error of its own ({outcome.unjudged}).", "  ")
+        page.wrapped(f"Not your mistake: a check has a bug ({outcome.unjudged}).", "  ")
     for hint in state.hints:
         page.line()
         page.line("  " + page.paint(printable(hint.title), YELLOW))
@@ -157,7 +157,7 @@ class _Page:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colours and text else text
 
     def wrapped(self, text: str, start: str) -> None:
-        """Add a text, wrapped line by line; `start` stands before the first line, and the others are as far in."""
+        """Add a text, wrapped line by line; `start` comes before the first line, and the others are indented as far."""
         plain = re.sub(r"\x1b\[\d+m", "", start)
         further = " " * (len(plain) - len(plain.lstrip()) + 2) if len(plain) > 8 else " " * len(plain)
         for number, line in enumerate(text.strip().split("\n")):

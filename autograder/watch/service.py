@@ -101,14 +101,14 @@ class Service:
 def _request(asked: object) -> tuple[str, str | None, int]:
     """(path, exercise, seed) of a request. Raises _Refused."""
     if not isinstance(asked, dict) or asked.keys() != {"path", "exercise", "seed"}:
-        raise _Refused("this is no request")
+        raise _Refused("this is not a request")
     path, exercise, seed = asked["path"], asked["exercise"], asked["seed"]
     if not isinstance(path, str) or not os.path.isabs(path) or "\0" in path:
-        raise _Refused("this is no path")
+        raise _Refused("this is not a path")
     if exercise is not None and (not isinstance(exercise, str) or exercise not in course.exercises()):
-        raise _Refused("this is no exercise")
+        raise _Refused("this is not an exercise")
     if type(seed) is not int or seed not in SEEDS:
-        raise _Refused("this is no seed")
+        raise _Refused("this is not a seed")
     return path, exercise, seed
 
 
@@ -144,7 +144,7 @@ def _line(sock: socket.socket, most: int) -> bytes:
     while not data.endswith(b"\n"):
         got = sock.recv(min(2**16, most - len(data)))  # no more than a line is ever sent
         if not got:
-            raise _Refused("it ended before its line did")
+            raise _Refused("it ended in the middle of a line")
         data += got
     return bytes(data[:-1])
 

@@ -68,7 +68,7 @@ class Wanted(BaseException):
 
 
 class Watch:
-    """What is known of a watched file. `look` grades what a save concerns, and `settle`, after that, all of it.
+    """The state of a watched file. `look` grades what a save may affect; `settle` then grades all of it.
 
     All gradings of a watch have the same seed: so nothing changes by luck from one save to the next, and what is known
     of the inputs is worked out once. Each grading has a fresh child.
@@ -94,7 +94,7 @@ class Watch:
         self.hints: dict[str, int] = {}  # how many of an exercise's hints are shown
         self.is_read = True  # whether what the file holds now has been read, or found to be unreadable
         self.settled = True  # whether all of the verdict is from after the last change, and its mistakes are named
-        self.named: dict[str, Outcome] = {}  # the latest outcome of each exercise whose mistakes were looked for
+        self.named: dict[str, Outcome] = {}  # the latest outcome of each exercise that was searched for mistakes
         self.learnt = False
         self.state = screen.State(path)
         self.credit = credit.of_course(course.root())
@@ -155,12 +155,12 @@ class Watch:
         self._put(verdict, edited, f"checked at {time.strftime('%H:%M:%S')}{took}", warning)
 
     def settle(self) -> bool:
-        """After a change, grade everything anew and name the mistakes; returns whether that shows something else.
+        """After a change, grade everything again and name the mistakes; returns whether that shows something else.
 
         What a change concerns is judged by the text of the program. It does not tell everything, and `check` grades
         all of it. The mistakes of an exercise that was not concerned keep their names if its checks come out as before.
-        An exercise that ran too long is not tried again before the next change of what it stands on. A save or a key
-        ends this, and it begins anew once there is nothing else to do.
+        An exercise that ran too long is not tried again before something that it depends on changes. A save or a key
+        ends this, and it begins again once there is nothing else to do.
         """
         if not self.is_read or self.program is None or self.state.verdict is None:
             return False
@@ -242,7 +242,7 @@ def _stopped_cells(graded: Graded) -> str:
         ends = [output.get("evalue", "") for output in outputs if output.get("output_type") == "error"]
         if ends and ends[-1].startswith(STOPPED_CELL):
             number = graded.cells[index].number
-            found.append(f"{f'In code cell {number}, ' if number else ''}{ends[-1]}. Mend that first.")
+            found.append(f"{f'In code cell {number}, ' if number else ''}{ends[-1]}. Fix that first.")
     return " ".join(found)
 
 

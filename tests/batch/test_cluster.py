@@ -125,7 +125,7 @@ def test_the_verdicts_are_the_same_though_a_run_is_stopped_and_a_worker_killed(p
     stopped = started(place, two, results=1)
     os.killpg(stopped.pid, signal.SIGINT)
     code, said = tiny.ended(stopped)
-    assert code in tiny.STOPPED and said.strip().endswith("run the same command again to go on."), said
+    assert code in tiny.STOPPED and said.strip().endswith("run the same command again to continue."), said
     run = started(place, two, results=len(tiny.results(place)) + 2)
     victim, _ = (p for p in psutil.Process(two.nanny.pid).children() if "spawn_main" in " ".join(p.cmdline()))
     sandbox = victim.children(recursive=True)
@@ -212,7 +212,7 @@ def test_a_worker_that_does_not_end_a_task_is_given_no_other(place, head, monkey
     silent = done.pop("silent")
     assert {e.status for e in silent.exercises} == {"killed"} and silent.score == 0 < silent.max_score
     assert all(verdict.full for verdict in done.values())
-    assert "does not end what it was given" in caplog.text
+    assert "does not finish its tasks" in caplog.text
 
 
 def test_a_worker_of_another_version_gets_nothing_and_a_run_that_finds_one_is_refused(
@@ -225,18 +225,18 @@ def test_a_worker_of_another_version_gets_nothing_and_a_run_that_finds_one_is_re
         yield task(place, "first")
         late = two.worker(two.course, "--no-nanny", PYTHONPATH=str(other_kit))
         until = time.monotonic() + 60
-        while "has another version" not in caplog.text and time.monotonic() < until and late.poll() is None:
+        while "has other versions" not in caplog.text and time.monotonic() < until and late.poll() is None:
             taken.append(f"student{len(taken)}")
             yield task(place, taken[-1])
 
     done = {t.student: g.verdict for t, g in cluster.Cluster(two.address).graded(coming(), MANY)}
     assert done.keys() == {"first", *taken} and all(verdict.full for verdict in done.values())
-    (said,) = {record.getMessage() for record in caplog.records if "has another version" in record.getMessage()}
+    (said,) = {record.getMessage() for record in caplog.records if "has other versions" in record.getMessage()}
     assert said.startswith("autograder: The worker tcp://") and "(tasks)" in said
-    with pytest.raises(UsageError, match=r"^The worker tcp://\S+ has another version than the head \(tasks\): .*\.$"):
+    with pytest.raises(UsageError, match=r"^The worker tcp://\S+ has other versions than the head \(tasks\): .*\.$"):
         list(cluster.Cluster(two.address).graded(iter([task(place, "ada")]), MANY))
     code, said = tiny.ended(tiny.start(place, "--regrade", "--scheduler", two.address))
-    assert code == 2 and said.count("\n") == 1 and "has another version than the head (tasks)" in said
+    assert code == 2 and said.count("\n") == 1 and "has other versions than the head (tasks)" in said
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "127.0.0.1:9", "http://127.0.0.1", "what is this"])

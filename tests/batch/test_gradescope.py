@@ -74,7 +74,7 @@ def test_notebooks_that_are_not_graded_are_named_to_the_student(tmp_path, assign
     assert gradescope.left_out(tmp_path, assignment) == ""
     hand_in(solution, tmp_path, f"{ASSIGNMENT} (1).ipynb")
     hand_in(solution, tmp_path / "a", "\x1b.ipynb")
-    said = f"Graded is {ASSIGNMENT}.ipynb, and not {ASSIGNMENT} (1).ipynb, a/\N{REPLACEMENT CHARACTER}.ipynb."
+    said = f"Graded: {ASSIGNMENT}.ipynb. Not graded: {ASSIGNMENT} (1).ipynb, a/\N{REPLACEMENT CHARACTER}.ipynb."
     assert gradescope.left_out(tmp_path, assignment) == said
     for number in range(3):
         hand_in(solution, tmp_path / "a", f"{number}.ipynb")
@@ -96,7 +96,7 @@ def test_another_assignment_and_no_notebook_at_all_get_a_sentence(grader, tmp_pa
     hand_in(load(ROOT / "release" / other / f"{other}.ipynb"), tmp_path / "one", "x.ipynb")
     hand_in(b"\x00", tmp_path / "two")
     (tmp_path / "three").mkdir()
-    for folder, says in (("one", f"This is {other}"), ("two", ""), ("three", "There is no notebook")):
+    for folder, says in (("one", f"This is {other}"), ("two", ""), ("three", "The hand-in contains no notebook")):
         verdict = gradescope.grade(assignment, tmp_path / folder, grader)
         assert verdict.score == 0 and {e.status for e in verdict.exercises} == {"rejected"}
         assert says in verdict.exercises[0].message
@@ -112,6 +112,6 @@ def test_what_it_writes_is_whole_and_needs_both_options(grader, tmp_path, assign
     monkeypatch.setattr("autograder.grading.start.started_grader", lambda *options: contextlib.nullcontext(grader))
     assert cli.main(["gradescope", "02", "--grade", str(tmp_path), "--results", results]) == 0
     said = json.loads((tmp_path / "results.json").read_text())["output"]
-    assert said.endswith(f"\n\nGraded is {ASSIGNMENT}.ipynb, and not mine.ipynb.")
+    assert said.endswith(f"\n\nGraded: {ASSIGNMENT}.ipynb. Not graded: mine.ipynb.")
     assert cli.main(["gradescope", "02", "--grade", str(tmp_path)]) == 2
     assert "go together" in capsys.readouterr().err

@@ -134,7 +134,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(place):
     tree = psutil.Process(run.pid).children(recursive=True)
     os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to all of the group, once
     code, said = tiny.ended(run, seconds=30)
-    assert code in tiny.STOPPED and said.strip().endswith("run the same command again to go on."), said
+    assert code in tiny.STOPPED and said.strip().endswith("run the same command again to continue."), said
     assert all_gone(tree)
     known = len(tiny.results(place))
     code, said = tiny.ended(tiny.start(place, "--jobs", 2))
@@ -291,7 +291,7 @@ def test_a_batch_ends_whatever_becomes_of_its_workers(monkeypatch):
 
 def test_workers_that_never_begin_are_one_sentence(monkeypatch):
     monkeypatch.setattr(pool, "_work", workers.never)
-    with pool.Pool(1) as engine, pytest.raises(SandboxError, match="end before they begin"):
+    with pool.Pool(1) as engine, pytest.raises(SandboxError, match="die before they start"):
         list(engine.graded(iter([Task("ada", "ada", b"", ASSIGNMENT, 1)]), 1))
 
 

@@ -60,12 +60,12 @@ def test_from_a_group_to_the_feedback(tmp_path, monkeypatch, other_course):
     assert "2 students: wanda, xaver" in largest and len(single) == 2, "a later hand-in has other inputs"
     assert "1 student: vera" in "".join(single) and "1 student: yves" in "".join(single)
 
-    with pytest.raises(UsageError, match="No wrong answers"):
+    with pytest.raises(UsageError, match="There is no group"):
         naming.give(place, "moving_average-000000", SAYS, None, naming.Answers(grouped([]), None))
-    with pytest.raises(UsageError, match="is no group"):
+    with pytest.raises(UsageError, match="is not a group"):
         naming.assignment_of("average-0123ab")
     code, out, said = autograder(place, "name", id, SAYS)
-    assert code == 0 and "told to vera, wanda, xaver" in out, said
+    assert code == 0 and "shown to vera, wanda, xaver" in out, said
     verdict, _ = Store(place).latest_of(NAME, "vera")
     assert id in [d.id for d in verdict.exercise("moving_average").diagnosis]
     kept = (place / names.FILE).read_text()

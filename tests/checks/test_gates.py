@@ -102,7 +102,7 @@ def test_what_is_foreseen_is_asked_in_one_go(graders):
             return super().ask(message, tensors)
 
         def ask_all(self, requests, number, seconds):
-            known = graders.foresight.known["double", 0]
+            known = graders.request_log.known["double", 0]
             return [Local.ask(self, *request) for request in known.requests]
 
     graded(graders, lambda x: 2 * x, learning=True)

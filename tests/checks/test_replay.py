@@ -9,7 +9,7 @@ from conftest import ROOT
 
 from autograder import course
 from autograder.checks.proxies import Local, Submission
-from autograder.checks.replay import NotForeseen, RecordingTransport, ReplayedTransport
+from autograder.checks.replay import NotPrefetched, RecordingTransport, ReplayedTransport
 from autograder.demo import run
 from autograder.grading import grader as grading
 from autograder.sandbox import replies
@@ -37,7 +37,7 @@ def requests(monkeypatch):
 
 @pytest.fixture
 def one_by_one(monkeypatch):
-    """Call it to have nothing foreseen from then on."""
+    """Call it to have nothing prefetched from then on."""
     return lambda: monkeypatch.setattr(grading.Workspace, "ask_all", lambda *args: None)
 
 
@@ -74,11 +74,11 @@ def test_nothing_is_learnt_from_a_submission(right, requests):
     with grading.Grader() as grader:
         for number in range(grading.PAYS):
             graded(grader, f"{right}\n# {number}")
-            assert not grader.graders.foresight.known
+            assert not grader.graders.request_log.known
         requests.clear()
         graded(grader, right)
         assert requests.count("all") == 1 and requests.count("call") > 20
-        known = grader.graders.foresight.known
+        known = grader.graders.request_log.known
         assert {exercise for exercise, _ in known} == {e.name for e in course.find_assignment("02").exercises}
         requests.clear()
         graded(grader, right)
@@ -105,10 +105,10 @@ def test_verdicts_are_what_they_are_without(grader, name, one_by_one):
         return found
 
     grader.learn(name, SEED)
-    foreseen = verdicts()
+    prefetched = verdicts()
     one_by_one()
     plain = verdicts()
-    assert foreseen == plain
+    assert prefetched == plain
     assert any(check["passed"] for check in checks_of(plain)) and not all(check["passed"] for check in checks_of(plain))
 
 
@@ -155,13 +155,13 @@ def test_a_check_that_asks_for_something_else_is_made_anew():
     answers = [({"ok": True, **witnessed, "value": {"value": "known"}}, []) for _ in asked.requests]
     assert Submission(ReplayedTransport(None, asked, answers)).function("double")(x.clone()) == "known"
     for other in (torch.tensor([1.0, 2.0]), x.double(), torch.cat([x, x])):
-        with pytest.raises(NotForeseen):
+        with pytest.raises(NotPrefetched):
             Submission(ReplayedTransport(None, asked, answers)).function("double")(other)
-    with pytest.raises(NotForeseen):
+    with pytest.raises(NotPrefetched):
         Submission(ReplayedTransport(None, asked, answers)).function("triple")(x)
     again = Submission(ReplayedTransport(None, asked, answers)).function("double")
     again(x)
-    with pytest.raises(NotForeseen):
+    with pytest.raises(NotPrefetched):
         again(x)
 
 

@@ -81,10 +81,11 @@ def test_function(submission, draw):
 
 
 WRONG = {
-    "has no other mark": "@pytest.mark.parametrize('n', [1, 2])\n@check('values', points=1)\ndef test_x(n): 'Says.'",
+    "the only mark of a check": "@pytest.mark.parametrize('n', [1, 2])\n@check('values', points=1)\ndef test_x(n):"
+    " 'Says.'",
     "marked with `skip`": "@pytest.mark.skip\n@check('values', points=1)\ndef test_x(draw): 'Says.'",
     "not marked with `@check": "def test_x(submission): 'Says.'",
-    "takes `tmp_path`; a check may take `submission` and `draw`": (
+    "takes `tmp_path`; a check takes `submission` and `draw`": (
         "@check('values', points=1)\ndef test_x(submission, tmp_path): 'Says.'"
     ),
     "has no docstring": "@check('values', points=1)\ndef test_x(submission): pass",
@@ -92,11 +93,11 @@ WRONG = {
         "class TestX(Family):\n    @check('values', points=1)\n    def test_x(self): 'Says.'\n"
         "@check('values', points=1)\ndef test_x(submission): 'Says.'"
     ),
-    "`points` name test_y": (
+    "`points` for test_y": (
         "class TestX(Family):\n    points = {'test_y': 1}\n    test_times = test_dropped = None\n"
         "    @check('values', points=1)\n    def test_x(self): 'Says.'"
     ),
-    "`sentences` name test_times": (
+    "`sentences` for test_times": (
         "class TestX(Family):\n    sentences = {'test_times': 'It.'}\n    test_times = test_dropped = None\n"
         "    @check('values', points=1)\n    def test_x(self): 'Says.'"
     ),

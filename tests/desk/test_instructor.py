@@ -236,11 +236,11 @@ def test_a_form_that_is_too_large_is_not_read(teacher):
 @pytest.mark.parametrize(
     "group, sentence, status, said",
     [
-        ("normalise-000000", "x", 422, "No wrong answers without a name are called normalise-000000"),
-        ("../etc-000000", "x", 422, "is no group of this course"),
+        ("normalise-000000", "x", 422, "There is no group normalise-000000 without a name"),
+        ("../etc-000000", "x", 422, "is not a group of this course"),
         ("normalise-000000", " ", 422, "The sentence is empty"),
         ("normalise-000000", "x" * 601, 422, "has 601 characters"),
-        ("<script>", "x", 422, "is no group of this course"),
+        ("<script>", "x", 422, "is not a group of this course"),
     ],
 )
 def test_what_cannot_be_named_is_one_sentence(desk, place, grader, teacher, group, sentence, status, said):

@@ -104,7 +104,7 @@ CELLS = {
     "negative": (cell("normalise-check", {"points": -2}), "'normalise' is worth -2 points: give it a number from 0 up"),
     "not a number": (cell("normalise-check", {"points": float("nan")}), "'normalise' is worth nan points"),
     "true": (cell("normalise-check", {"points": True}), "'normalise' is worth True points"),
-    "task": (cell("setup", {"task": True, "points": 1}), "'setup' is one of nbgrader's tasks"),
+    "task": (cell("setup", {"task": True, "points": 1}), "'setup' is an nbgrader task"),
     "twice": (
         replace("# exercise: normalise", "# exercise: moving_average"),
         "2 graded cells name the exercise 'moving_average'",
@@ -121,7 +121,7 @@ CELLS = {
     **{
         f"mark {line}": (
             text(id, mark, line),
-            f"'{id.removesuffix('-check')}' has the line '{line}', which marks nothing: did you mean '{mark}'",
+            f"'{id.removesuffix('-check')}' has the line '{line}', which has no effect: did you mean '{mark}'",
         )
         for id, mark, line in (
             ("normalise-check", "### BEGIN HIDDEN TESTS", "### BEGIN HIDDEN TEST"),
@@ -176,7 +176,7 @@ def test_a_notebook_of_no_assignment_is_named(place):
     shutil.copy(own / f"{NAME}.ipynb", own / "more.ipynb")
     beside, renamed = faults.of_source(own.parent)
     assert beside.startswith(f"source/{NAME} holds more.ipynb beside {NAME}.ipynb, and only {NAME}.ipynb")
-    assert renamed.startswith(f"source/02_more holds {NAME}.ipynb and no 02_more.ipynb, so it is no assignment")
+    assert renamed.startswith(f"source/02_more holds {NAME}.ipynb and no 02_more.ipynb, so it is not an assignment")
 
 
 # --- checks and mistakes --------------------------------------------------------------------------
@@ -202,7 +202,7 @@ TWICE = LOST.format("TestMore", "test_lost") + LOST.format("TestMore", "test_fou
 FILES = {
     "import": ("checks", "import torch\n", "import torsh\n", "exercises/normalise/checks.py cannot be imported: Mod"),
     "no checks": ("checks", "@check", "# @check", "the check test_values in normalise/checks.py is not marked"),
-    "no names": ("checks", "def test_", "def tset_", "tset_values in normalise/checks.py is marked with .*, and never"),
+    "no names": ("checks", "def test_", "def tset_", "tset_values in normalise/checks.py is marked with .*, but never"),
     "shadowed": ("checks", "test_wrong_rank", "test_values", "marks test_values in line .* never called"),
     "class": ("checks", "@check", LOST_CLASS + "@check", "marks test_lost in line .* that of its class with Test"),
     "method": ("checks", "@check", LOST_METHOD + "@check", "marks tset_lost in line .* must begin with test_"),
@@ -322,7 +322,11 @@ GIVEN = {
         NOTHING,
         "moving_average as it is released gets 3 of 3 points: test_values and test_t",
     ),
-    "an original": ("normalise", NOTHING, "the original of normalise gets 2 of 2 points as it is released, so nothing"),
+    "an original": (
+        "normalise",
+        NOTHING,
+        "the original of normalise gets 2 of 2 points as it is released, so there is nothing",
+    ),
     "nothing": ("moving_average", LENIENT.format("moving_average", ", 2"), "only returns None gets 3 of 3 points"),
 }
 

@@ -201,7 +201,7 @@ def fails(*_):
 
 
 def test_checks_that_cannot_be_imported_are_an_error_of_the_course(grader, monkeypatch):
-    """Not a grade, and not "a mistake of the kit": the sentence says which file is to be mended."""
+    """Not a grade, and not "internal error": the sentence says which file to fix."""
     monkeypatch.setattr(grader.graders, "checks", Lazily(["attention"], fails))
     with pytest.raises(GraderError, match="exercises/attention/checks.py"):
         grader.grade_file(next(path for path in HONEST if path.parent.parent.name == "attention"), "attention")

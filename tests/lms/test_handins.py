@@ -83,7 +83,7 @@ def collect(tmp_path, files, students=(), dropped=(), system=None, pattern=None,
     collector = handins.Collector(ROOT, assignment, roster, results, sheet, zone)
     collector.root = tmp_path
     with handins.unpacked(path) as (download, problems):
-        collector.told.problems += problems
+        collector.result.problems += problems
         collector.system = collector.add(download, system, pattern)
     told = collector.write()
     found = {p.parent.parent.name: p.read_bytes() for p in (tmp_path / "submitted").rglob("*.ipynb")}
@@ -291,7 +291,7 @@ def test_a_link_in_submitted_is_not_written_through(tmp_path):
 
 @pytest.mark.parametrize("data", [b"", b"PK\3\4 nothing", b"\x1f\x8b"])
 def test_what_is_no_archive_is_one_sentence(tmp_path, data):
-    with pytest.raises(UsageError, match="nothing can be read in it"):
+    with pytest.raises(UsageError, match="nothing in it can be read"):
         collect(tmp_path, data)
     with pytest.raises(UsageError, match="neither a folder nor"), handins.unpacked(ROOT / "LICENSE"):
         pass
@@ -327,7 +327,7 @@ def test_a_worksheet_in_another_language_says_what_it_does_not_tell(tmp_path):
     path.write_text("ID,Vollst\u00e4ndiger Name,E-Mail-Adresse,Bewertung\nTeilnehmer/in7,A L,ada@example.org,\n")
     files = {f"A L_7_assignsubmission_file/{NOTEBOOK}": A}
     found, told, _, _ = collect(tmp_path, files, [ADA], sheet=tables.read_table(path))
-    assert found == {"ada": A} and "export it in English" in told.remarks[0]
+    assert found == {"ada": A} and "export the worksheet in English" in told.remarks[0]
 
 
 # --- saved messages -------------------------------------------------------------------------------
@@ -367,7 +367,7 @@ def test_a_name_or_subject_that_a_sender_chose_hands_in_for_nobody(tmp_path, sen
 def test_a_pattern_finds_the_student_in_the_subject(tmp_path):
     files = {"1.eml": mailed("eve@example.org", subject="hw2 of ada"), "2.eml": mailed("lee@example.org", [], "hi")}
     found, told, _, _ = collect(tmp_path, files, [ADA, LEE], pattern=r"hw2 of (?P<student_id>\w+)")
-    assert found == {"ada": A} and told.problems == ["Skipped 2.eml: no notebook is attached to it"]
+    assert found == {"ada": A} and told.problems == ["Skipped 2.eml: it has no notebook attached"]
 
 
 def within(data):
@@ -384,11 +384,11 @@ def within(data):
 
 NESTED = b"".join(b"Content-Type: multipart/mixed; boundary=%d\n\n--%d\n" % (n, n) for n in range(500))
 HOSTILE = {
-    "not a message": (b"\0\xff" * 999, "no notebook is attached"),
-    "empty": (b"", "no notebook is attached"),
-    "a message within": (within(A), "no notebook is attached"),
-    "nothing attached": (mailed(attached=[("cv.pdf", b"x")]), "no notebook is attached"),
-    "no name": (mailed(attached=[("..", A), ("a/..", A)]), "no notebook is attached"),
+    "not a message": (b"\0\xff" * 999, "it has no notebook attached"),
+    "empty": (b"", "it has no notebook attached"),
+    "a message within": (within(A), "it has no notebook attached"),
+    "nothing attached": (mailed(attached=[("cv.pdf", b"x")]), "it has no notebook attached"),
+    "no name": (mailed(attached=[("..", A), ("a/..", A)]), "it has no notebook attached"),
     "many parts": (b"Content-Type: multipart/mixed; boundary=a\n\n" + b"--a\n\n" * 10**5, "too many parts"),
     "many lines": (b"\r" * 2 * 10**6, "too many parts"),
     "nested parts": (NESTED, "too many parts"),

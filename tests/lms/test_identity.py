@@ -195,8 +195,8 @@ def test_columns_may_stand_in_any_order(place):
         ("Numer,Imię,E-mail\nUczestnik 4711,Mallory,bela@uni.example\n", "in a language"),
         ("Identifier,Email address,Email address,Grade\nParticipant 1,a@b.c,bela@uni.example,\n", "two columns"),
         ("Identifier,Full name,Grade\nParticipant 1,a,\nParticipant 1,b,\n", "twice"),
-        ("Identifier,Full name,Grade\nParticipant,a,\n", "no participant's number"),
-        ("Identifier,Full name,Grade\nParticipant 4711 4712,a,\n", "no participant's number"),
+        ("Identifier,Full name,Grade\nParticipant,a,\n", "the column for the participant's number has none"),
+        ("Identifier,Full name,Grade\nParticipant 4711 4712,a,\n", "the column for the participant's number has none"),
     ],
 )
 def test_a_worksheet_that_can_mislead_is_refused_in_a_sentence(place, text, why):
@@ -299,7 +299,7 @@ def test_a_name_alone_is_remarked_on_and_the_next_time_its_number_counts(place):
     place.roster(NAMES)
     first = {f"bartokbela_22_1_{NOTEBOOK}": BELAS, f"lovelaceada_11_2_{NOTEBOOK}": ADAS}
     _, said = place.collect(first)
-    assert "by their names alone" in said and "bela" in said
+    assert "matched by name alone" in said and "bela" in said
     evil = {f"bartokbela_33_3_{NOTEBOOK}": EVIL, f"lovelaceada_11_2_{NOTEBOOK}": ADAS}
     code, said = place.collect(evil)
     assert place.found["bela"] == BELAS and code == 1 and "33" in said and "22" in said and "--forget bela" in said
@@ -599,7 +599,7 @@ def test_who_handed_in_nothing_is_told_apart_from_who_handed_in_nothing_of_use(p
     files = {f"Bela Bartok_2_assignsubmission_file/{NOTEBOOK[:2]}.py": b"x"}
     files["Eve_9_assignsubmission_file/x.txt"] = b""
     _, said = place.collect(files, place.sheet(text))
-    assert "handed in, but nothing that could be taken: bela, mallory" in said and "without a hand-in: ada" in said
+    assert "handed in, but nothing usable: bela, mallory" in said and "without a hand-in: ada" in said
 
 
 def test_a_copy_of_colabs_without_its_marks_is_known_by_its_cells_or_its_title(place):
@@ -729,7 +729,7 @@ def test_a_made_table_has_no_student_called_points_possible(tmp_path):
         "11",
     ]
     assert [remark for remark in remarks if "zoe" in remark] == [
-        "not in the table, since neither a Canvas id nor an address is known: zoe"
+        "not in the table, because neither a Canvas id nor an address is known: zoe"
     ]
 
 
@@ -781,7 +781,7 @@ POINTS, BELAS_GRADE = "    Points Possible,,,,,28\n", '"Bartok, Bela",22,,bb,A,\
 @pytest.mark.parametrize("most", ["0", "-28", "nan", "inf", "1e2", "1_0", "1,000", "28%", "\u0662\u0668", "(no)"])
 @pytest.mark.parametrize("scale", [False, True])
 def test_what_is_no_plain_number_is_no_highest_grade(tmp_path, most, scale):
-    with pytest.raises(UsageError, match="should be the highest grade, and is no number above 0"):
+    with pytest.raises(UsageError, match="should be the highest grade, but is not a number above 0"):
         filled(tmp_path, POINTS.replace("28", f'"{most}"') + BELAS_GRADE, scale)
 
 
@@ -813,7 +813,7 @@ def test_another_assignments_column_is_not_taken_for_its_id(tmp_path):
     with pytest.raises(UsageError, match="Which column is"):
         filled(tmp_path, POINTS + BELAS_GRADE, header=CANVAS.replace("HW 2 (77)", "HW 1 (2)"))
     table, remarks = filled(tmp_path, POINTS + BELAS_GRADE, header=CANVAS.replace("HW 2 (77)", "Week 1.2 (7)"))
-    assert any("the grades are in the column 'Week 1.2 (7)'" in said for said in remarks)
+    assert any("the grades go into the column 'Week 1.2 (7)'" in said for said in remarks)
 
 
 SHEETS = "Identifier,Full name,Email address,Grade,Maximum grade,Last modified (grade)\n"
@@ -836,9 +836,9 @@ def test_no_grades_go_where_others_things_stand(tmp_path, header, rows, column):
 @pytest.mark.parametrize("id", ["22.0", "2.2E+01", "#N/A", "x22"])
 def test_a_number_that_a_spreadsheet_changed_is_refused_with_its_row(tmp_path, place, id):
     rows = POINTS + BELAS_GRADE.replace("22", id)
-    with pytest.raises(UsageError, match=r"row 3: .* is no ID of Canvas's"):
+    with pytest.raises(UsageError, match=r"row 3: .* is not a Canvas ID"):
         filled(tmp_path, rows)
-    with pytest.raises(UsageError, match=r"row 3: .* is no ID of Canvas's"):
+    with pytest.raises(UsageError, match=r"row 3: .* is not a Canvas ID"):
         place.roster(CANVAS + rows)
 
 

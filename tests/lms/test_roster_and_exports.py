@@ -102,22 +102,22 @@ def test_a_dropped_student_stays_so_until_taken_back(tmp_path, runs):
     assert store.dropped() == {"lee"}, "a table without that column drops and takes back nobody"
     roster.change(store, roster.read(runs, store), ["ada"], ["lee"])
     assert store.dropped() == {"ada"}
-    with pytest.raises(UsageError, match="Nobody is called eve"):
+    with pytest.raises(UsageError, match="No student has the id eve"):
         roster.change(store, roster.read(runs, store), ["eve"], [])
 
 
 @pytest.mark.parametrize(
     "text, why",
     [
-        ("", "no table with a header"),
-        ("a,b\n1,2\n", "is no roster"),
+        ("", "not a table with a header"),
+        ("a,b\n1,2\n", "is not a roster"),
         ("id\n../x\n", "row 2"),
         ("id\nada\nada\n", "the id of two students"),
-        ("id\nAda\nada\n", "row 3: the ids 'Ada' and 'ada' differ in case or form alone"),
-        ("id\nzo\u00eb\nzoe\u0308\n", "row 3: the ids .* differ in case or form alone"),
-        ('id\n"ada', "no table: save it as CSV"),
+        ("id\nAda\nada\n", "row 3: the ids 'Ada' and 'ada' differ only in case or form"),
+        ("id\nzo\u00eb\nzoe\u0308\n", "row 3: the ids .* differ only in case or form"),
+        ('id\n"ada', "not a table: save it as CSV"),
         ('id,email\n"ada\\",bela@uni.example,\\"",ada@uni.example\n', "row 2.*more cells than the header"),
-        ("id,x\n" + "a" * 200_000, "no table: save it as CSV"),
+        ("id,x\n" + "a" * 200_000, "not a table: save it as CSV"),
     ],
 )
 def test_a_table_of_no_use_is_one_sentence_and_writes_nothing(tmp_path, runs, text, why):
@@ -202,7 +202,7 @@ def test_moodles_own_worksheet_is_filled_in(tmp_path):
         "Participant 4712,=Bad,b@x,Submitted,,10.00,Yes,-,,-,\nParticipant 9,Eve,eve@example.org,,,10.00,Yes,-,,-,\n",
     )
     text, remarks = exports.moodle_filled(ALL, TEN, sheet)
-    assert moodle_reads(text) == {"4711": 7.5} and remarks == ["bad: 12 is more than 10, so Moodle will pass over it"]
+    assert moodle_reads(text) == {"4711": 7.5} and remarks == ["bad: 12 is more than 10, so Moodle will ignore it"]
     assert rows(text)[1][-1] == "Monday, 1 June 2026, 9:00 AM" and "Online text" not in text and "'=Bad" in text
     assert moodle_reads(exports.moodle_filled(ALL, exports.Settings(10.0, zeros=True), sheet)[0])["9"] == 0
     with pytest.raises(UsageError, match="The highest grade is 10 in .* and 20 in the course"):
@@ -234,8 +234,8 @@ def test_canvas_gradebook_without_and_with_its_own(tmp_path):
     text, remarks = exports.canvas_filled(ALL, TEN, ASSIGNMENT, table(tmp_path, own))
     assert canvas_reads(text) == ("HW 2", "77", 10.0, {"123": "7.5", "125": "", "9": ""}), "no grade: as it was"
     assert remarks == [
-        "the grades are in the column 'HW 2 (77)', by its number: --column gives another",
-        f"bad: not in {tmp_path}/table.csv, so the grade is in no row",
+        "the grades go into the column 'HW 2 (77)', which has the assignment's number: use --column for another",
+        f"bad: not in {tmp_path}/table.csv, so no row gets the grade",
     ]
     with pytest.raises(UsageError, match="Which column"):
         exports.canvas_filled(ALL, TEN, "03_x", table(tmp_path, own))
@@ -281,7 +281,7 @@ def test_feedback_goes_back_under_the_names_it_came_by(tmp_path, monkeypatch):
     assert canvas_takes(name) == ("123", "456") and name == ADA.note["entry"]
     text = "\n".join(cell["source"] for cell in notebook["cells"])
     assert (
-        "10 of 14 points, 1 taken off since it was late" in text
+        "10 of 14 points, 1 deducted because it was late" in text
         and "Changed by hand: 9 of 10" in text
         and "2 of 4 points" in text
     )
@@ -374,8 +374,8 @@ def test_gradescope_shows_the_names_first_and_a_test_for_each_exercise():
         made["output"] == "1 of 4 points\n\nHead: not started\n\nNext step: begin with Head. Its test below says more."
     )
     assert [test["output"] for test in made["tests"]] == ["not started", "x: 1 of 1 points"]
-    rejected = [Outcome(name, 0.0, 1.0, "rejected", message="It is no notebook.") for name in "ab"]
-    assert results_json.gradescope(Verdict("", rejected, 1))["output"] == "0 of 2 points\n\nIt is no notebook."
+    rejected = [Outcome(name, 0.0, 1.0, "rejected", message="It is not a notebook.") for name in "ab"]
+    assert results_json.gradescope(Verdict("", rejected, 1))["output"] == "0 of 2 points\n\nIt is not a notebook."
     right = Verdict("", [Outcome("x", 1.0, 1.0, "graded", [Check("t", "values", 1.0, True, "Right.")])], 1)
     assert results_json.gradescope(right)["output"] == "1 of 1 points"
 

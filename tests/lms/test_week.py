@@ -168,7 +168,7 @@ def test_a_week(place, run, monkeypatch):
     said = run("collect", "01", "class.zip", "worksheet.csv", "--timezone", "Europe/Berlin", code=1)
     assert "56 handed in (56 new, 0 changed, 0 unchanged), from moodle" in said.out
     assert "late: s00, s01, s02, s03, s04" in said.out and "without a hand-in: s20, s21\n" in said.out
-    assert "handed in, but nothing that could be taken: s12\n" in said.out
+    assert "handed in, but nothing usable: s12\n" in said.out
     for index in (10, 11, 14):
         assert f"s{index}: '{ODD[index]}' is taken, since its cells are this assignment's" in said.out
     assert "s07 was dropped" in said.err and f"{STRANGER}_" in said.err and "on the roster" in said.err

@@ -403,8 +403,8 @@ def test_a_comma_counts_only_where_it_makes_what_the_line_uses():
         ("The module should not have key.bias, query.bias.", ["biases"]),
         ("The module should not have key.bias, scale.", []),
         ("The module has no key.weight; it should not have key.bias.", []),
-        ("The output should be a tensor; what came is a tuple of 2 parts.", []),
-        ("The weights should be a tensor; what came is None.", []),
+        ("The output should be a tensor, but it is a tuple of 2 parts.", []),
+        ("The weights should be a tensor, but it is None.", []),
         ("The shape of the weight of a new module should be (6,), but it is (1, 6).", []),
     ],
 )

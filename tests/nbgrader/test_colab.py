@@ -123,7 +123,7 @@ def test_the_doctor_knows_the_badge(place):
     """A release without it, or with another one, is out of date; nothing in its address is a leak."""
     built(place)
     assignment = course.find_assignment("01")
-    stale = "release/01_first is not what source/ would make: run `autograder build 01`"
+    stale = "release/01_first is not what source/ now makes: run `autograder build 01`"
     assert list(looks._release(assignment)) == []
     set_address(place, ADDRESS)
     assert list(looks._release(assignment)) == [stale]

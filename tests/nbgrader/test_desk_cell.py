@@ -77,7 +77,7 @@ def test_a_configuration_without_the_cell_is_refused(place):
 def test_the_doctor_knows_the_cell(place):
     built(place)
     assignment = course.find_assignment("01")
-    stale = "release/01_first is not what source/ would make: run `autograder build 01`"
+    stale = "release/01_first is not what source/ now makes: run `autograder build 01`"
     set_address(place)
     assert stale in list(looks._release(assignment))
     built(place)

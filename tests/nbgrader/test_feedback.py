@@ -137,7 +137,7 @@ def test_pages_are_what_nbgrader_writes(place, expected):
         assert written[name] == expected[name], name
     assert written.keys() == expected.keys()
     late = written[page("late")][0].decode()
-    assert "2.5 points are taken off, since it was handed in late" in late and "Well <strong>done</strong>" in late
+    assert "2.5 points are deducted, because it was handed in late" in late and "Well <strong>done</strong>" in late
 
 
 def test_pages_are_what_nbgrader_writes_with_a_configuration_of_ones_own(copy):
@@ -266,7 +266,7 @@ def test_ctrl_c_leaves_no_process_and_no_page_cut_short(copy):
         time.sleep(0.01)
     os.killpg(run.pid, signal.SIGINT)
     code, said = ended(run, below)
-    assert code in STOPPED and said.strip().endswith("run the same command again to go on."), said
+    assert code in STOPPED and said.strip().endswith("run the same command again to continue."), said
     written = [text for text, _ in pages(copy).values() if b"<html" in text]
     assert 0 < len(written) < len(NAMES) and all(text.rstrip().endswith(b"</html>") for text in written)
 
@@ -287,5 +287,5 @@ def slowed(place):
 
 def test_processes_that_never_begin_are_one_sentence(place, monkeypatch):
     monkeypatch.setattr(feedback_pool, "_work", os._exit)
-    with pytest.raises(UsageError, match="ended from outside before they begin"):
+    with pytest.raises(UsageError, match="killed before they start"):
         list(feedback_pool.feedback(place, ASSIGNMENT, NAMES, 1))

@@ -160,7 +160,7 @@ def test_where_not_even_its_cells_can_be_read_one_sentence_says_why(place, other
     other.execute("BEGIN EXCLUSIVE")
     assert cli.main(["grade", tiny.NAME, "--jobs", "1", "--unsafe"]) == 2
     said = capsys.readouterr().err
-    assert "Another program keeps the gradebook (Formgrader" in said and "mistake" not in said
+    assert "Another program locks the gradebook (Formgrader" in said and "mistake" not in said
 
 
 def test_others_may_write_for_a_minute(place):

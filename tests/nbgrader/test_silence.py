@@ -191,7 +191,7 @@ SLIPS = {
     "misspelt section": (in_the_config('c.Exercise.points = {"normalise": 2}'), "did you mean c.Exercises?"),
     "misspelt option": (in_the_config('c.Exercises.point = {"normalise": 2}'), "did you mean c.Exercises.points?"),
     "misspelt credit": (in_the_config('c.Exercises.credits = "prices"'), "did you mean c.Exercises.credit?"),
-    "no such credit": (in_the_config('c.Exercises.credit = "price"'), '\'price\', and should be "checks" or "prices"'),
+    "no such credit": (in_the_config('c.Exercises.credit = "price"'), '\'price\', but should be "checks" or "prices"'),
     "misspelt penalty": (
         in_the_config('c.LateSubmissionPlugin.penalty_methd = "zero"'),
         "did you mean penalty_method?",
@@ -252,7 +252,7 @@ def test_checks_that_changed_under_a_running_formgrader_are_not_used(place, kit)
 def test_totals_count_what_is_graded_so_far(place, kit):
     """Bela wrote nothing, so nothing of hers waits."""
     code, out, _ = kit("grade", "01")
-    assert code == 0 and "2 answers wait to be graded by hand, of 2 students." in out
+    assert code == 0 and "2 answers wait to be graded by hand, from 2 students." in out
     assert " 5 of 5 so far" in out and "4.5 of 5 so far" in out and " 5 / 9" in out
     code, out, _ = kit("check", str(place / "submitted" / "ada" / NAME / f"{NAME}.ipynb"))
     assert "5 of 5 points so far; 4 more are given by hand" in out
@@ -273,7 +273,7 @@ def test_a_regrade_leaves_hand_graded_answers_alone_unless_they_changed(place, k
     hand_in(place, "dora", "It is so, as said.", {"normalise": WRONG})
     code, out, _ = kit("grade", "01", "--student", "ada")
     assert marks(place)["ada", "why"] == (None, 3.0, True) and marks(place)["ada", "normalise"] == (2.0, 1.75, False)
-    assert "1 answer waits to be graded by hand, of 1 student; 1 of them graded before, and changed since." in out
+    assert "1 answer waits to be graded by hand, from 1 student; 1 of them graded before, and changed since." in out
     assert "Changed since they were graded by hand: ada (why)." in out
     assert formgrader(place, "dora")["success"] and marks(place)["dora", "why"] == (None, 3.0, True)
 
@@ -411,7 +411,7 @@ def test_the_gradebook_of_another_course_is_not_used(place, kit):
     before = marks(place)
     for command in ("build", "grade", "gradescope"):
         code, _, said = kit(command, "01")
-        assert code == 2 and said.count("\n") == 1 and "belongs to the course 'averages', and this is 'other'" in said
+        assert code == 2 and said.count("\n") == 1 and "belongs to the course 'averages', but this is 'other'" in said
     assert marks(place) == before
 
 
@@ -470,5 +470,5 @@ def test_what_belongs_to_nobody_is_named_at_the_end_of_grade_and_by_doctor(place
 def test_who_was_dropped_is_not_counted_among_what_waits(place, kit):
     assert kit("roster", "--drop", "ada")[0] == 0
     code, out, _ = kit("grade", "01")
-    assert code == 0 and "1 answer waits to be graded by hand, of 1 student." in out
+    assert code == 0 and "1 answer waits to be graded by hand, from 1 student." in out
     assert "1 answer waits" in kit("report", "01", "--jobs", "1")[1]

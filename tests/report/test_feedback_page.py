@@ -99,15 +99,15 @@ def test_a_crash_is_told_once():
 
 
 def test_a_file_that_cannot_be_read_is_told_once_and_not_shown():
-    verdict = rejected("", LESSON.exercises, "It is no notebook: its text is not JSON.", 0, LESSON.name)
+    verdict = rejected("", LESSON.exercises, "It is not a notebook: its text is not JSON.", 0, LESSON.name)
     text = page(verdict=verdict, marks={e.name: mark(e.name, e.points, 0.0) for e in LESSON.exercises})
-    assert text.count("It is no notebook") == 1 and 'id="notebook"' not in text and "fix" not in words(text)
+    assert text.count("It is not a notebook") == 1 and 'id="notebook"' not in text and "fix" not in words(text)
 
 
 def test_an_absent_module_comes_first():
     shown = [ShownCell("code", 3, absent=["einops"]), *cells()]
     said = words(page(outcome("attention", failed("It is NaN."), passed()), shown=shown))
-    assert said.index("There is no module einops") < said.index("Next step")
+    assert said.index("Grading does not have the module einops") < said.index("Next step")
     assert "einops" not in page(outcome("attention", passed()), shown=shown), "nothing needed it"
 
 
@@ -129,9 +129,9 @@ def test_marks_by_hand_are_not_contradicted():
 def test_late_is_told_with_how_late():
     due, handed_in = datetime(2026, 11, 20, 20), datetime(2026, 11, 22, 21, 30)
     said = words(page(outcome("attention", passed()), due=due, handed_in=handed_in, penalty=0.5))
-    assert "0.5 of 1 points" in said and "0.5 points are taken off, since it was handed in 2 days 1 hour late" in said
+    assert "0.5 of 1 points" in said and "0.5 points are deducted, because it was handed in 2 days 1 hour late" in said
     assert "it was due 20 November 2026, 20:00 UTC" in said
-    assert "Nothing is taken off" in words(page(outcome("attention", passed()), due=due, handed_in=handed_in))
+    assert "Nothing is deducted" in words(page(outcome("attention", passed()), due=due, handed_in=handed_in))
 
 
 def test_no_machine_words_and_no_gpu():

@@ -81,7 +81,7 @@ CONTROLLED = [attack for attack in attacks.attacks() if attack.expect.get("contr
 
 @pytest.mark.parametrize("attack", CONTROLLED, ids=lambda attack: attack.name)
 def test_without_any_layer_the_same_attack_gets_through(attack, bare, world):
-    """The positive control: what the suite calls held is a real attack, not a typo."""
+    """The positive control: what fails in the sandbox is a real attack, not a typo."""
     if attack.expect["control"] == "bare as root" and os.geteuid() != 0:
         pytest.skip("without layers, only root gets through")
     child = bare.fork(layers.OF_CHILDREN)
@@ -105,7 +105,7 @@ IN_A_BATCH = (
 class NoWriter:
     """Records nothing."""
 
-    def held(self, student, key):
+    def cached_verdict(self, student, key):
         return None
 
     def add(self, student, submitted, graded, key):
@@ -142,12 +142,44 @@ def test_every_attack_shows_that_it_ran():
         assert attack.expect.get("seen") or attack.expect["status"] == ["rejected"], attack.name
 
 
-def test_there_are_attacks_enough_and_all_are_in_the_table():
+def test_there_are_attacks_enough_and_the_page_is_up_to_date():
     assert len(attacks.attacks()) >= 60
     page = security.PAGE.read_text(encoding="utf-8")
-    made = security.replaced(page, "attacks", security.attack_tables())
-    made = security.replaced(made, "layers", security.layer_table())
-    assert page == made, "run `make hostile`"
+    assert page == security.up_to_date(page), "run `make hostile`"
+
+
+def test_the_report_has_every_attack_with_what_it_tries_and_how_it_ends():
+    """The tables that `make hostile` writes to reports/attacks.md, where all attacks fail."""
+    rows = rows_of(security.attack_report())
+    assert len(rows) == len(attacks.attacks())
+    for attack, (name, tries, outcome, at_process, unprotected) in zip(attacks.attacks(), rows, strict=True):
+        assert (name, tries) == (f"`{attack.folder.name}`", attack.expect["tries"])
+        assert outcome.startswith("fails: ") and outcome.endswith(" points")
+        assert all(security.OUTCOMES[status] in outcome for status in attack.expect["status"])
+        through = attack.expect.get("process", {}).get("through")
+        assert at_process == f"**succeeds**: {through}" if through else at_process.startswith("fails"), at_process
+        assert unprotected == ("succeeds" if attack in CONTROLLED else "–")
+
+
+def test_the_report_says_which_attack_succeeded():
+    first, second, *others = [attack.name for attack in attacks.attacks()]
+    rows = rows_of(security.attack_report(failed={second, *others}, failed_at_process={first, *others}))
+    assert rows[0][2].startswith("**SUCCEEDS**") and rows[0][3].startswith("fails")
+    assert rows[1][2].startswith("fails") and rows[1][3] == "**SUCCEEDS**"
+    assert not any("SUCCEEDS" in cell for row in rows[2:] for cell in row)
+
+
+def test_the_page_names_each_attack_that_succeeds_at_the_level_process():
+    page = " ".join(security.PAGE.read_text(encoding="utf-8").split())
+    for attack in attacks.attacks():
+        if "through" in attack.expect.get("process", {}):
+            assert f"`{attack.name}`" in page
+
+
+def rows_of(report):
+    """The cells of all rows about an attack, without the heads of the tables."""
+    lines = [line for line in report.splitlines() if line.startswith("| `")]
+    return [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in lines]
 
 
 def peak_memory(reset=False):

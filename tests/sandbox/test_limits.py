@@ -74,7 +74,7 @@ def test_a_limit_on_files_is_named_with_the_error(tmp_path):
         "from autograder import cli; print(cli.sentence(OSError(27, 'File too large', 'x')))"
     )
     done = python(code)
-    assert done.stdout.startswith("File too large (x). What is done is kept: files may have at most 146 kB here")
+    assert done.stdout.startswith("File too large (x). Finished work is kept: files may have at most 146 kB here")
     assert "(`ulimit -Hf`): raise that and run the same command again." in done.stdout
 
 

@@ -358,13 +358,13 @@ MOUNTS = "bwrap: Failed to make / slave: Permission denied"
 @pytest.mark.parametrize(
     "user, version, said, advice",
     [
-        (0, "bubblewrap 0.4.1", OLD, "0.8 or later is needed, and this is 0.4.1"),
-        (1000, "bubblewrap 0.4.1", OLD, "0.8 or later is needed, and this is 0.4.1"),
+        (0, "bubblewrap 0.4.1", OLD, "0.8 or later is needed, but this is 0.4.1"),
+        (1000, "bubblewrap 0.4.1", OLD, "0.8 or later is needed, but this is 0.4.1"),
         (1000, "", OLD, "0.8 or later is needed: install"),
         (0, "bubblewrap 0.8.0", FORBIDDEN, "not even root may"),
         (0, "bubblewrap 0.8.0", MOUNTS, "not even root may"),
         (1000, "bubblewrap 0.8.0", FORBIDDEN, "an ordinary user may not"),
-        (0, "bubblewrap 0.8.0", "bwrap: Can't find source path /x: No such file or directory", "mended first"),
+        (0, "bubblewrap 0.8.0", "bwrap: Can't find source path /x: No such file or directory", "fix that first"),
         (0, "bubblewrap 0.8.0", "", "no reason given"),
     ],
 )

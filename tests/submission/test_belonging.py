@@ -28,17 +28,17 @@ def found(tmp_path):
 
 
 WRONG = {
-    "zoe/1_first/01_first.ipynb": f"zoe: 1_first is no assignment's folder,.* submitted/zoe/{FIRST}/",
+    "zoe/1_first/01_first.ipynb": f"zoe: 1_first is not an assignment's folder,.* submitted/zoe/{FIRST}/",
     "zoe/01_FIRST/01_first.ipynb": f"zoe: 01_FIRST .* submitted/zoe/{FIRST}/",
     "zoe/01_first /01_first.ipynb": f"zoe: 01_first  is .* submitted/zoe/{FIRST}/",
     "zoe/1_fir/01_first.ipynb": f"zoe: 1_fir .* submitted/zoe/{FIRST}/",
     "zoe/hw1/01_first.ipynb": f"zoe: hw1 .* submitted/zoe/{FIRST}/",
     "zoe/second/x.ipynb": f"zoe: second .* submitted/zoe/{SECOND}/",
-    "zoe/01_first.ipynb": "zoe: 01_first.ipynb is no assignment's folder",
+    "zoe/01_first.ipynb": "zoe: 01_first.ipynb is not an assignment's folder",
     "zoe/work.zip": "zoe: work.zip .* submitted/zoe/ASSIGNMENT/",
-    "01_first/kim/01_first.ipynb": f"01_first: .* called like the assignment {FIRST}.* submitted/STUDENT/{FIRST}/",
-    "1_first/kim.ipynb": "1_first: .* called like the assignment",
-    "group/kim/01_first/01_first.ipynb": "group: kim is no assignment's folder",
+    "01_first/kim/01_first.ipynb": f"01_first: .* named like the assignment {FIRST}.* submitted/STUDENT/{FIRST}/",
+    "1_first/kim.ipynb": "1_first: .* named like the assignment",
+    "group/kim/01_first/01_first.ipynb": "group: kim is not an assignment's folder",
     "ada/01_first/other.ipynb": f"ada: 01_first/other.ipynb is not graded: only {FIRST}/{FIRST}.ipynb is",
     "ada/01_first/sub/01_first.ipynb": "ada: 01_first/sub/01_first.ipynb is not graded",
     "ada/01_first/01_FIRST.IPYNB": "ada: 01_first/01_FIRST.IPYNB is not graded",
@@ -94,7 +94,9 @@ def test_what_students_got_beside_the_notebook_is_harmless(put, found, tmp_path)
 def test_a_dotless_i_looks_like_one_with_a_dot(put, found):
     for name in ("ılka", "ilka"):
         put(f"{name}/{FIRST}/{FIRST}.ipynb")
-    assert found() == ["ilka, ılka: folders in submitted/ whose names look alike, each taken for a student of its own"]
+    assert found() == [
+        "ilka, ılka: folders in submitted/ with names that look alike, each taken for a student of its own"
+    ]
 
 
 def test_names_in_two_normal_forms_are_alike(put, found, tmp_path):
@@ -109,7 +111,7 @@ def test_who_is_on_no_roster_is_named_where_there_is_one(put, found):
     put(f"gone/{FIRST}/{FIRST}.ipynb")
     assert found() == []
     (said,) = found(enrolled={"ada"}, dropped={"gone"})
-    assert said.startswith("mia: handed in, but is on no roster")
+    assert said.startswith("mia: handed in, but is not on the roster")
 
 
 def test_no_link_is_followed_and_no_folder_is_searched_without_end(put, found, tmp_path):
@@ -133,5 +135,5 @@ def test_one_student_hides_nothing_of_others(put, found, path):
         put(path.format(number))
     put("zoe/work.zip")
     *own, last = found()
-    assert len(own) == 4 and own[-1] == "ada: and 97 more files and folders of which nothing is graded"
+    assert len(own) == 4 and own[-1] == "ada: and 97 more files and folders that are not graded"
     assert last.startswith("zoe: work.zip")

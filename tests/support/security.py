@@ -1,4 +1,7 @@
-"""Writes the tables of docs/security.md. `python tests/support/security.py` runs the suite and writes what held."""
+"""The tables about the hostile suite, for `make hostile`: `python tests/support/security.py` runs it and writes them.
+
+All attacks with their outcomes go to reports/attacks.md; two short tables, to docs/security.md.
+"""
 
 import os
 import re
@@ -12,75 +15,107 @@ import layers
 from conftest import ROOT
 
 PAGE = ROOT / "docs" / "security.md"
+REPORT = ROOT / "reports" / "attacks.md"
 START, END = "<!-- {}: made by `make hostile` -->", "<!-- end of {} -->"
-COMES_TO = {
-    "graded": "graded by what it computes",
+OUTCOMES = {
+    "graded": "graded on what it computes",
     "missing": "nothing to grade",
     "error": "an error",
     "timeout": "stopped in time",
     "killed": "its process is ended",
     "rejected": "rejected",
 }
+FAMILIES = {
+    "exhausting": "use up time, memory, disk, threads or output, or crash whatever runs or reads them",
+    "forging": "get points that the code does not earn: patched comparisons, faked replies, remembered inputs",
+    "mangled": "break what reads a notebook: broken JSON, odd cells, names and encodings",
+    "reading": "read solutions, hidden checks, secrets or other submissions",
+    "showing": "put scripts, links or controls into the pages that students and instructors see",
+    "writing": "change files, reach other processes or the network, or escape from the sandbox",
+}
 
 
-def attack_tables(held=None, held_alone=None):
-    """A Markdown table for each family: what each attack tries and how it ends.
-
-    `held`: the names of the attacks that were held when the suite ran; None says "held" for all. `held_alone`: the same
-    for the run at the level `process`.
-    """
+def by_family():
+    """The attacks of each family, by its name."""
     families = {}
     for attack in attacks.attacks():
         families.setdefault(attack.folder.parent.name, []).append(attack)
-    text = [f"{sum(map(len, families.values()))} attacks in {len(families)} families."]
+    return families
+
+
+def real(attack):
+    """Whether a test shows that the attack succeeds in a process without any protection."""
+    return attack.expect.get("control", "").startswith("bare")
+
+
+def family_table():
+    """A Markdown table of the families: what their attacks try, and how many there are."""
+    families = by_family()
+    text = ["| Family | What its attacks try to do | Attacks | Shown to succeed unprotected |", "|---|---|---:|---:|"]
     for family, members in families.items():
-        text += ["", f"### {family.capitalize()}", ""]
-        text += [
-            "| Attack | It | Outcome | `--sandbox process` | The same without protection |",
-            "|---|---|---|---|---|",
-        ]
+        text.append(f"| {family} | {FAMILIES[family]} | {len(members)} | {sum(map(real, members)) or '–'} |")
+    everything = [attack for members in families.values() for attack in members]
+    return "\n".join([*text, f"| all | | {len(everything)} | {sum(map(real, everything))} |"])
+
+
+def attack_report(failed=None, failed_at_process=None):
+    """A Markdown page with a table for each family: what each attack tries and how it ends.
+
+    `failed`: the names of the attacks that failed when the suite ran; None stands for all. `failed_at_process`: the
+    same for the run at the level `process`.
+    """
+    families = by_family()
+    text = ["# Attacks", "", f"{sum(map(len, families.values()))} attacks in {len(families)} families."]
+    for family, members in families.items():
+        text += ["", f"## {family.capitalize()}", ""]
+        text += ["| Attack | It | Outcome | `--sandbox process` | Unprotected |", "|---|---|---|---|---|"]
         for attack in members:
             expect = attack.expect
             points = expect["score"]
-            outcome = " or ".join(COMES_TO[status] for status in expect["status"])
+            outcome = " or ".join(OUTCOMES[status] for status in expect["status"])
             low, high = points if isinstance(points, list) else (points, points)
             points = f"{low:g} to {high:g}" if low != high else f"{low:g}"
-            state = "held" if held is None or attack.name in held else "**NOT HELD**"
-            control = "gets through" if expect.get("control", "").startswith("bare") else "–"
+            state = "fails" if failed is None or attack.name in failed else "**SUCCEEDS**"
+            control = "succeeds" if real(attack) else "–"
             text.append(
                 f"| `{attack.folder.name}` | {expect['tries']} | {state}: {outcome}; {points} points "
-                f"| {at_level_process(attack, held_alone)} | {control} |"
+                f"| {at_level_process(attack, failed_at_process)} | {control} |"
             )
-    return "\n".join(text)
+    return "\n".join(text) + "\n"
 
 
-def at_level_process(attack, held):
-    """What comes of an attack at that level, where bubblewrap is missing: a cell of the table."""
-    if held is not None and attack.name not in held:
-        return "**NOT HELD**"
+def at_level_process(attack, failed):
+    """How an attack ends at that level, where bubblewrap is missing: a cell of the table."""
+    if failed is not None and attack.name not in failed:
+        return "**SUCCEEDS**"
     special = attack.expect.get("process", {})
     if "through" in special:
-        return f"**gets through**: {special['through']}"
+        return f"**succeeds**: {special['through']}"
     if not special:
-        return "held"
+        return "fails"
     by = ", by the watch" if special["seen"] else ""  # nothing need be seen where the watch may or may not be in time
-    return f"held: {' or '.join(COMES_TO[s] for s in special['status'])}{by}"
+    return f"fails: {' or '.join(OUTCOMES[s] for s in special['status'])}{by}"
 
 
 def layer_table():
-    """A Markdown table of attempts and the layers that hold them, for a grader that is root on Linux 6.12 or later.
+    """A Markdown table of attempts and the layers that stop them, for a grader that is root on Linux 6.12 or later.
 
     The last column is the level `process`, where bubblewrap is missing.
     """
     table = layers.held_by(root=True, version=6)
     columns = [*layers.LAYERS, "`--sandbox process`"]
-    text = ["| What is tried | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    text = ["| Attempt | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for what, holding in table.items():
-        cells = ["holds" if layer in holding else "" for layer in layers.LAYERS]
+        cells = ["yes" if layer in holding else "" for layer in layers.LAYERS]
         left = [layer for layer in layers.LAYERS if layer in holding and layer != "bubblewrap"]
-        cells.append({0: "a watch holds", 1: "one layer holds"}.get(len(left), f"{len(left)} layers hold"))
+        cells.append({0: "the watch", 1: "1 layer"}.get(len(left), f"{len(left)} layers"))
         text.append(f"| {what} | {' | '.join(cells)} |")
     return "\n".join(text)
+
+
+def up_to_date(page):
+    """The text of docs/security.md with its two tables as they are now."""
+    return replaced(replaced(page, "attacks", family_table()), "layers", layer_table())
 
 
 def replaced(page, name, made):
@@ -92,31 +127,35 @@ def replaced(page, name, made):
 
 
 def main():
-    """Run the suite, write the page; returns pytest's exit code."""
+    """Run the suite, write the report and the page; returns pytest's exit code."""
     tests = [str(ROOT / "tests" / name) for name in ("sandbox/test_hostile.py", "sandbox/test_layers.py")]
-    code, held = run([*tests, "-k", "not in_the_table"])
-    alone, held_alone = run([tests[0], "-k", "harms_nobody"], level="process")
-    page = PAGE.read_text(encoding="utf-8")
-    page = replaced(page, "attacks", attack_tables(held, held_alone))
-    PAGE.write_text(replaced(page, "layers", layer_table()), encoding="utf-8")
-    return code or alone
+    code, failed = run([*tests, "-k", "not up_to_date"])
+    code_at_process, failed_at_process = run([tests[0], "-k", "harms_nobody"], level="process")
+    REPORT.parent.mkdir(exist_ok=True)
+    REPORT.write_text(attack_report(failed, failed_at_process), encoding="utf-8")
+    PAGE.write_text(up_to_date(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"{REPORT.relative_to(ROOT)} has all attacks and how they ended.")
+    return code or code_at_process
 
 
 def run(tests, level="full"):
-    """Run tests at a level of the sandbox, the level `process` as in a container: (exit code, what was held)."""
+    """Run tests at a level of the sandbox, the level `process` as in a container: (exit code, names of failed attacks).
+
+    An attack has failed if all tests that are given its name have passed.
+    """
     report = ROOT / ".autograder" / "hostile.xml"
     report.parent.mkdir(exist_ok=True)
     around = [sys.executable, str(Path(__file__).with_name("container.py"))] if level == "process" else []
     command = [*around, sys.executable, "-m", "pytest", *tests, f"--junitxml={report}"]
     code = subprocess.run(command, cwd=ROOT, env={**os.environ, "HOSTILE_LEVEL": level}).returncode
-    held, failed = set(), set()
+    passed, not_passed = set(), set()
     for case in ElementTree.parse(report).iter("testcase"):
         name = re.search(r"\[(.*)\]", case.get("name"))
         if name:
             bad = case.find("failure") is not None or case.find("error") is not None
-            (failed if bad else held).add(name[1])
+            (not_passed if bad else passed).add(name[1])
     os.unlink(report)
-    return code, held - failed
+    return code, passed - not_passed
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ class Writer:
     def __exit__(self, *exc):
         pass
 
-    def held(self, student, key):
+    def cached_verdict(self, student, key):
         found, verdict = self.recorded.get(student, (None, None))
         return verdict if found == key else None
 

@@ -61,8 +61,8 @@ def test_all_solved():
 def test_what_ran_too_long_and_what_cannot_be_read_is_told():
     endless = Outcome("one", 0.0, 2.0, "timeout", message="`one` was stopped: it did not end within 10 s.")
     assert "It ran too long: `one` was stopped" in as_text(state(endless, next="one"))
-    text = as_text(State("mine.ipynb", problem="It is no notebook.", keys=True))
-    assert "! It is no notebook." in text and "h:" not in text
+    text = as_text(State("mine.ipynb", problem="It is not a notebook.", keys=True))
+    assert "! It is not a notebook." in text and "h:" not in text
 
 
 def test_what_a_file_is_called_does_not_reach_the_terminal_raw():

@@ -30,7 +30,7 @@ class MixedDevices(RuntimeError):
 
 
 class Unusable(Exception):
-    """What the submission made cannot be used as it is asked to be; the message is a sentence without its full stop."""
+    """The submission's object cannot be used as requested; the message is a sentence without its full stop."""
 
 
 BY_KIT = (MixedDevices, TokensRefused, Unusable, wire.WireError)  # raised by the kit, not by the submission's code
@@ -108,7 +108,7 @@ class RequestHandler:
     Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `attribute`, `state`,
     `load`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`, `remember`, `restore`. Their "target" is a
     name, the number of an object that was built (the "handle" in that request), or `[target, name]` for an attribute
-    or method. The list "before" holds requests to serve first, whose replies are not needed. `all` holds several
+    or method. The list "before" holds requests to serve first; their replies are not needed. `all` holds several
     "requests", see `_handle_all`.
 
     A reply is `{"ok": True, ...}`, or `{"ok": False, "error": …}` if there was an exception, see `describe`; "failed"
@@ -195,7 +195,7 @@ class RequestHandler:
         }
 
     def find(self, target: Any) -> Any:
-        """The object that a target stands for: a handle's number, a name, or `[target, name]` for an attribute."""
+        """The object of a target: a handle's number, a name, or `[target, name]` for an attribute."""
         if isinstance(target, list):
             return self._attribute(self.find(target[0]), target[1])
         if isinstance(target, int):
@@ -296,8 +296,8 @@ class RequestHandler:
             for name, weight in weights.items():
                 if parameters[name].shape != weight.shape:
                     should, got = tuple(weight.shape), tuple(parameters[name].shape)
-                    whose = f"The parameter `{name}` of your `{_class_of(module)}`"
-                    raise Unusable(f"{whose} should have shape {should}, but it has {got}")
+                    parameter = f"The parameter `{name}` of your `{_class_of(module)}`"
+                    raise Unusable(f"{parameter} should have shape {should}, but it has {got}")
                 parameters[name].copy_(weight)
         for parameter in parameters.values():
             parameter.grad = None
@@ -321,14 +321,14 @@ class RequestHandler:
         return {"training": bool(self._module(request["target"]).training)}
 
     def op_seen(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        """What a stub model noted of its first calls, in order; the model then forgets it."""
+        """The first calls of a stub model, in order, as it noted them; the model then forgets them."""
         stub = self.find(request["target"])
         reply = {"seen": wire.pack(stub.seen, out)}
         stub.seen = []
         return reply
 
     def op_held(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        """What lies in the tensors that an object holds: how many numbers, and which."""
+        """The contents of the tensors that an object refers to: how many numbers, and which."""
         try:
             found = held.tensors_of(self.find(request["target"]))
         except held.TooManyObjects as error:
@@ -489,7 +489,7 @@ def _lacks(module: torch.nn.Module, names: list[str]) -> Unusable:
 
 
 def _pair(value: Any, upstream: Any) -> tuple[wire.Tensors, wire.Tensors]:
-    """The outputs in use and their upstream gradients; an output whose gradient is None is not used."""
+    """The outputs in use and their upstream gradients; an output with the gradient None is not used."""
     outputs = list(value) if isinstance(value, (list, tuple)) else [value]
     weights = list(upstream) if isinstance(upstream, (list, tuple)) else [upstream]
     if len(outputs) < len(weights):

@@ -30,8 +30,8 @@ SECCOMP_ALLOW, SECCOMP_ERRNO, EPERM = 0x7FFF0000, 0x00050000, 1
 
 
 NO_LANDLOCK = (
-    "Landlock is not to be had: the kernel lacks it (Linux 5.13 or later, switched on, has it), or this container's "
-    "filter of system calls keeps it from programs"
+    "Landlock is not available: the kernel lacks it (Linux 5.13 or later, switched on, has it), or this container's "
+    "filter of system calls blocks it"
 )
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LOOK = 0.1  # seconds between two looks at what a child has written
 MOST_ENTRIES = 10_000  # files and folders that a child may have, where its file system is not its own
 RESERVE = 2**30  # bytes that a child leaves free on such a file system, unless less than twice as much was free
-SPARE_THREADS = 8  # for a child whose user has other processes
+SPARE_THREADS = 8  # for a child with a user that has other processes
 PACKET, END = 2**15, b"\n"  # bytes that are sent at once at most, and what comes last; JSON here has no line break
 SOCKET = 3  # the only descriptor that a child keeps, apart from /dev/null as 0, 1 and 2
 
@@ -90,7 +90,7 @@ def main(control_fd: int) -> None:
 
 
 def _begin(settings: dict[str, Any]) -> str | None:
-    """Give up what this process must not have; returns a sentence saying why no student code may run here, or None."""
+    """Drop the rights that this process must not have; returns why no student code may run here, or None."""
     if settings["alone"]:
         lockdown.be_killed_first()
     if settings["uid"] is not None:
@@ -150,7 +150,7 @@ def _settle(lock: lockdown.Lockdown, work: str) -> None:
 
 
 def _watch(control: socket.socket, pid: int, work: str, disk: int) -> bool:
-    """Wait for a message, and end the child if it fills the disk; returns whether its folder held more than `disk`.
+    """Wait for a message, and end the child if it fills the disk; returns whether its folder had more than `disk`.
 
     The folder is what it may fill. What it keeps in files that have no name any more shows only in what is left free.
     """

@@ -150,7 +150,7 @@ class _Hook(DisplayHook):
 
 
 class Shell(InteractiveShell):
-    """An interactive shell without history, processes, input or threads, whose outputs are collected."""
+    """An interactive shell without history, processes, input or threads, which collects its outputs."""
 
     display_formatter: DisplayFormatter
     display_pub: _Publisher
@@ -216,7 +216,7 @@ class Shell(InteractiveShell):
             unavailable.tell(sentence)
         if first is not None:
             result.error_in_exec = first
-        return not (unavailable.anything() and isinstance(error, Exception))
+        return not (unavailable.has_messages() and isinstance(error, Exception))
 
     def enable_pictures(self) -> None:
         """Let matplotlib draw into the outputs, whether or not the notebook says `%matplotlib inline`."""
@@ -244,7 +244,7 @@ class Shell(InteractiveShell):
     def run_one(self, source: str, name: str) -> tuple[list[dict[str, Any]], BaseException | None]:
         """Run a cell: (its outputs, the error that ended it or None). `name` is its file name in tracebacks."""
         self.outputs.start()
-        unavailable.take_told()
+        unavailable.pop_messages()
         self.cell_name = name
         streams = sys.stdout, sys.stderr, sys.stdin
         sys.stdout, sys.stderr = _Stream(self.outputs, "stdout"), _Stream(self.outputs, "stderr")
@@ -253,7 +253,7 @@ class Shell(InteractiveShell):
         finally:
             sys.stdout, sys.stderr, sys.stdin = streams
         outputs = self.outputs.finish()
-        self.outputs.end_with(unavailable.take_told())
+        self.outputs.end_with(unavailable.pop_messages())
         return outputs, result.error_before_exec or result.error_in_exec
 
 

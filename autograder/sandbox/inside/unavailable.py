@@ -43,13 +43,13 @@ RUNS_ON = "while this notebook is graded; the rest of it runs on."
 NO_NETWORK = f"There is no network {RUNS_ON}"
 NO_PROCESS = f"No other program or process can be started {RUNS_ON}"
 NO_WORKERS = f"A DataLoader gets no worker processes {RUNS_ON}"
-NO_COMPILER = f"torch.compile leaves code as it is, uncompiled, {RUNS_ON}"
-NO_INPUT = f"Nobody is there to answer input() {RUNS_ON}"
-NO_DEBUGGER = f"Nobody is there to use a debugger {RUNS_ON}"
+NO_COMPILER = f"torch.compile leaves code uncompiled {RUNS_ON}"
+NO_INPUT = f"Nobody can answer input() {RUNS_ON}"
+NO_DEBUGGER = f"Nobody can use a debugger {RUNS_ON}"
 FEW_THREADS = f"No more than a few threads can run {RUNS_ON}"
 NO_EXIT = f"exit() does nothing {RUNS_ON}"
 NO_GPU = f"There is no GPU {RUNS_ON}"
-NO_FILE = f"No files are there but the notebook's own, in its own folder, {RUNS_ON}"
+NO_FILE = f"The only files are the notebook's own, in its own folder, {RUNS_ON}"
 NO_MODULE = "There is no module `{}` " + RUNS_ON
 NOT_ALLOWED = f"The system allows only what computing needs {RUNS_ON}"
 
@@ -58,26 +58,26 @@ FEW_THREADS_ERRORS = re.compile(r"can't start new thread|Resource temporarily un
 NO_FILE_ERRORS = re.compile(r"open file failed|Parent directory .* does not exist")
 REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS)
 
-_told: list[str] = []
+_messages: list[str] = []
 _ever: set[str] = set()
 
 
 def tell(sentence: str) -> None:
     """Put this sentence at the end of the running cell's outputs."""
     _ever.add(sentence)
-    if sentence not in _told:
-        _told.append(sentence)
+    if sentence not in _messages:
+        _messages.append(sentence)
 
 
-def take_told() -> list[str]:
-    """The sentences told since the last call."""
-    told = list(_told)
-    _told.clear()
-    return told
+def pop_messages() -> list[str]:
+    """The sentences since the last call, which are then forgotten."""
+    messages = list(_messages)
+    _messages.clear()
+    return messages
 
 
-def anything() -> bool:
-    """Whether any sentence has been told so far."""
+def has_messages() -> bool:
+    """Whether there has been any sentence so far."""
     return bool(_ever)
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 Message = dict[str, Any]  # a request or a reply, as in the JSON
-Node = dict[str, Any]  # a node of the tree that stands for a value
+Node = dict[str, Any]  # a node of the tree that encodes a value
 Tensors = list[torch.Tensor]
 
 MAGIC = b"AGK1"
@@ -129,7 +129,7 @@ def send(sock: socket.socket, made: Encoded, deadline: float | None = None) -> N
         try:
             data = data[sock.send(data) :]
         except TimeoutError:
-            raise Late("it does not read what it is sent") from None
+            raise Late("it does not read its requests") from None
         except OSError:
             raise Closed("the connection is closed") from None
 
@@ -170,12 +170,12 @@ def _parsed(data: bytes) -> Message:
     except (ValueError, RecursionError):
         raise WireError("a frame's JSON cannot be read") from None
     if not isinstance(message, dict):
-        raise WireError("a frame's JSON is no object")
+        raise WireError("a frame's JSON is not an object")
     return message
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _is_possible(shape: Any) -> bool:
@@ -327,7 +327,7 @@ def unpack(
 ) -> Any:
     """The value of a tree made by `pack`. With `layout`, tensors get their strides and `requires_grad` back.
 
-    `objects` maps the numbers of handles to what they stand for; without it, handles and generators are refused.
+    `objects` maps the numbers of handles to their objects; without it, handles and generators are refused.
     Raises WireError for anything that `pack` would not have made.
     """
     try:
@@ -350,7 +350,7 @@ def _unpack(
 
     def children(items: Any) -> list[Any]:
         if not isinstance(items, list):
-            raise WireError("a value's parts are no list")
+            raise WireError("a value's parts are not a list")
         return [_unpack(item, tensors, layout, depth + 1, nodes_left, objects) for item in items]
 
     if "tensor" in node:
@@ -372,7 +372,7 @@ def _unpack(
     if "dict" in node:
         keys = [key for key, _ in node["dict"]]
         if not all(isinstance(key, str) and len(key) <= MAX_STRING for key in keys):
-            raise WireError("a key is no string, or too long")
+            raise WireError("a key is not a string, or too long")
         return dict(zip(keys, children([child for _, child in node["dict"]]), strict=True))
     if "float" in node:
         return float(node["float"])

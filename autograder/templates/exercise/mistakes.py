@@ -4,5 +4,5 @@ from autograder.mistakes import Bank
 
 BANK = Bank("NAME", places={"FACTOR": "2 * "})  # TODO: the pieces of the solution that go wrong
 
-# TODO: a line or two for each mistake: its id, what the student reads, and what stands at its place instead
+# TODO: a line or two for each mistake: its id, what the student reads, and what replaces its place
 # BANK.mistake("not-doubled", "These are the numbers as they came in: double them.", FACTOR="")
