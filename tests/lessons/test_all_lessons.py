@@ -171,8 +171,8 @@ def test_the_questions_are_asked_first_and_nothing_in_sight_answers_them(name):
         "intro",
         "setup",
         "drawing",
-        "recall-text",
         "recalling",
+        "recall-text",
         "recall",
     ]
     assert here["recall"].count("    ...,\n") == 3
