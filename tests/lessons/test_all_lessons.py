@@ -1,8 +1,11 @@
 """What all lessons share: drawing and rules."""
 
+import contextlib
+import io
 import re
 
 import pytest
+import torch
 from conftest import ROOT, load
 from lessons import run_all
 
@@ -42,6 +45,141 @@ def test_an_exercise_comes_soon_and_the_minutes_add_up(number):
     assert sum(minutes) == total
     headings = [re.match(r".*?^\*\*\d+ points? · (\d+) minutes", text, re.DOTALL | re.MULTILINE) for text in texts]
     assert [int(found[1]) for found in headings if found] == minutes
+
+
+def named(numbers):
+    return [name for name in NAMES if name[:2] in numbers]
+
+
+def without_folds(text):
+    return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+
+
+LEVELS = ("01", "02", "05", "06", "07")  # the lessons whose exercises have levels, symptoms and predictions
+
+
+@pytest.mark.parametrize("name", named(LEVELS))
+def test_the_path_of_an_hour_is_one_of_musts_and_its_minutes_are_those_of_the_table(name):
+    cells = load(ROOT / "source" / name / f"{name}.ipynb")["cells"]
+    markdown = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    table = {m[1]: int(m[2]) for m in re.finditer(r"^\| (\d+)\. .*\| (\d+) \|$", markdown, re.MULTILINE)}
+    heading = r"^## (?:Exercise|Question) (\d+)[\s\S]*?^\*\*\d+ points? · .* · (must|may|challenge)\*\*$"
+    levels = dict(re.findall(heading, markdown, re.MULTILINE))
+    assert levels.keys() == table.keys()
+    path, promised = re.search(r"^\*\*In 60 minutes:\*\* (.*?) take (\d+)\.", markdown, re.MULTILINE).groups()
+    text = int(re.search(r"The text before the first one takes another (\d+)\.", markdown)[1])
+    (read, *exercises) = re.findall(r"(the text|\d+) \((\d+)\)", path)
+    assert read == ("the text", str(text)) and exercises
+    for number, minutes in exercises:
+        assert (table[number], levels[number]) == (int(minutes), "must")
+    assert int(promised) == text + sum(int(minutes) for _, minutes in exercises) <= 60
+    also = re.search(r"^\*\*In 60 minutes:\*\*.*", markdown, re.MULTILINE)[0]
+    assert all(table[number] == int(minutes) for number, minutes in re.findall(r"(\d+) \((\d+)\)", also))
+
+
+@pytest.mark.parametrize("name", named(LEVELS))
+def test_what_asks_before_it_tells_folds_the_answer(name):
+    """Quoted claims, what is wrong in a fix, and predictions: a question in sight, and no answer beside it."""
+    for id, text in texts(name).items():
+        for quote in re.findall(r"(?:^>.*\n?)+", text, re.MULTILINE):
+            if "**Myth:**" in quote or "**Claim:**" in quote:
+                assert "**True?**" in quote and quote.strip().count("\n") == 0, f"{id} answers {quote}"
+        assert "What you see when you run it" not in text
+        if "**What is wrong?**" in text:
+            assert len(re.findall(r"<summary>Symptom \d: ", text)) > 1 and "none is *hard*" in without_folds(text)
+        assert "**Predict" not in text or "\n> **Predict" in without_folds(text)
+
+
+@pytest.mark.parametrize("name", named(LEVELS))
+def test_each_look_begins_with_a_prediction(name):
+    looks = {id: text for id, text in texts(name).items() if re.search(r"^### Look at it", text, re.MULTILINE)}
+    assert looks and [id for id, text in looks.items() if "> **Predict" not in text] == []
+
+
+# Lesson -> right answers to its questions on older lessons, each in several spellings, and a wrong one of each.
+RECALLED = {
+    "02": (
+        [(5, 5), "(5, 5)", [5, 5], "5 x 5"],
+        [0.5, "1/2", ".5", torch.tensor(0.5)],
+        [8, 8.0, "8", 64**0.5],
+        (5, 4),
+        1,
+        64,
+    ),
+    "05": ([2, "2", 4**0.5], [21, "21", torch.tensor(21)], [7.4, 7.39, "7.4"], 12, 15, 2),
+    "06": (
+        [(9, 7), "9, 7"],
+        [(2, 4, 5, 3), torch.Size((2, 4, 5, 3)), "2×4×5×3"],
+        [0.125, "1/8", 1 / 8],
+        (7, 9),
+        (2, 5, 4, 3),
+        1,
+    ),
+    "07": ([(6, 16), "[6, 16]"], [1.2, "1.2", "6/5"], [9, "9", torch.tensor(9)], (16, 6), 0, 3),
+}
+
+
+def asked(name):
+    """The names that a lesson's questions on older ones need, as its first cells leave them."""
+    values = {}
+    exec("import torch\nimport torch.nn.functional as F\n" + texts(name)["recalling"], values)
+    return values
+
+
+def heard(values, *answers):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        values["recall"](*answers)
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("name", named(RECALLED))
+def test_right_answers_are_right_in_several_spellings_and_wrong_ones_are_sent_to_where_it_was_told(name):
+    values = asked(name)
+    *spellings, first, second, third = RECALLED[name[:2]]
+    for place, right in enumerate(spellings):
+        for answer in right:
+            lines = heard(values, *[answer if place == other else ... for other in range(3)])
+            expected = [f"{other + 1}. {'Right.' if other == place else 'Not answered yet.'}" for other in range(3)]
+            assert lines == expected
+    for line, (_, where) in zip(heard(values, first, second, third), values["questions"], strict=True):
+        assert "Right" not in line and line.endswith(f"Read again: {where}.")
+    for strange in ("", "three", None, "1/0", (), [[1]], {}, float("inf"), float("nan"), "1.2.3", object()):
+        assert not any("Right" in line for line in heard(values, strange, strange, strange)), strange
+    assert heard(values, 0, 5, 1, 2) == [
+        "Give 3 answers with a comma after each: a shape as (2, 3), a half as 0.5. These are 4."
+    ]
+
+
+@pytest.mark.parametrize("name", named(RECALLED))
+def test_questions_go_back_further_and_further_and_name_sections_that_exist(name):
+    """From lesson 03 on to the last lesson, the one before, and an earlier one; 02 has but one behind it."""
+    number, distances = int(name[:2]), []
+    for _, where in asked(name)["questions"]:
+        lesson, section = re.fullmatch(r"lesson (\d\d), \*(.+)\*", where).groups()
+        (told,) = named([lesson])
+        headings = re.findall(r"^#+ (.*)", "\n".join(texts(told).values()), re.MULTILINE)
+        assert any(heading == section or heading.startswith(f"{section}: ") for heading in headings), where
+        distances.append(number - int(lesson))
+    assert distances == [1, 1, 1] if number == 2 else distances[:2] == [1, 2] and distances[2] > 2
+
+
+@pytest.mark.parametrize("name", named(RECALLED))
+def test_the_questions_are_asked_first_and_nothing_in_sight_answers_them(name):
+    here = texts(name)
+    assert list(here)[: list(here).index("recall") + 1] == [
+        "intro",
+        "setup",
+        "drawing",
+        "recalling",
+        "recall-text",
+        "recall",
+    ]
+    assert here["recall"].count("    ...,\n") == 3
+    key = re.sub(r'".*?"', "", here["recalling"].split("questions = [")[1])  # without the names of sections
+    for right, *_ in RECALLED[name[:2]][:3]:
+        assert not re.search(rf"(?<![\d.]){re.escape(str(right))}(?![\d.])", key), right
+    assert here["recalling"].split("questions = [")[0] == texts(NAMES[1])["recalling"].split("questions = [")[0]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -63,6 +63,11 @@ def test_where_exp_ends(ran):
     assert "nan" not in small + medium and all(line.count("nan") == 3 for line in broken)
 
 
+def test_one_token_takes_everything_in_the_end(ran):
+    weights = ran.values["softmax"](10_000 * ran.values["scores_published"])
+    assert ran.says("In the end one token takes everything") and (weights > 0.001).sum() == 1
+
+
 def test_the_published_picture(ran):
     given, right = ran.values["as_given"], ran.values["token_scores"].softmax(1)
     sums = dict(zip(TOKENS, given.sum(1).tolist(), strict=True))

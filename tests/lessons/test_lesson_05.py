@@ -49,6 +49,14 @@ def test_a_causal_mask_hides_what_the_note_looks_for(ran):
         assert whole[NOTE.index(asking), columns].sum() > 0.9 and not weights[NOTE.index(asking), columns].any()
 
 
+def test_what_scholar_gives_to_the_two_words_that_find_it(ran):
+    weights = ran.values["with_tags"](ran.values["note"][:5], ran.values["sentence"])[NOTE.index("scholar")]
+    professor, student = (weights[SENTENCE.index(word)].item() for word in ("Professor", "student"))
+    assert ran.says(f"It gives {professor:.2f} to *Professor*", f"and {student:.2f} to *student*")
+    person = ran.values["sentence"][:, ran.values["features"].index("person")]
+    assert person[SENTENCE.index("Professor")] > person[SENTENCE.index("student")]
+
+
 def test_a_token_shared_by_two_shares_its_own_weight(ran):
     asks, asked = (weights for weights, _, _, _ in ran.values["shown"])
     scholar = NOTE.index("scholar")
