@@ -29,6 +29,12 @@ STYLES = 4  # right answers of an exercise
 SEEDS = tuple(int(seed) for seed in os.environ.get("SEEDS", "1").split(","))  # `make seeds` tries more
 
 
+@pytest.fixture(autouse=True)
+def uncompiled(monkeypatch):
+    """As where students are graded: no compiler is there. One would take a minute for an answer that asks for it."""
+    monkeypatch.setattr(torch, "compile", unavailable.uncompiled)
+
+
 def score(run):
     return sum(check.points for check in run.checks if check.passed)
 
@@ -163,8 +169,7 @@ def test_a_mistake_that_gets_full_marks_is_told_in_a_sentence(graders):
 
 @pytest.mark.parametrize("path", HONEST, ids=lambda p: f"{p.parent.parent.name}/{p.stem}")
 @pytest.mark.parametrize("seed", (0, 3))
-def test_right_answers_get_full_marks(graders, diagnostician, monkeypatch, path, seed):
-    monkeypatch.setattr(torch, "compile", unavailable.uncompiled)  # as where students are graded: no compiler is there
+def test_right_answers_get_full_marks(graders, diagnostician, path, seed):
     run = graders.run(path.parent.parent.name, Local(runpy.run_path(str(path))), seed)
     assert [check.message for check in run.failed()] == []
     assert diagnostician.diagnose(run) == []
