@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
+# empty is unset: what Python compiles is kept
+export PYTHONDONTWRITEBYTECODE :=
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/npm/node_modules/.bin:$(PATH)
 
 .PHONY: setup demo test quick lowest costs build matrix mutants seeds odd hostile fuzz kill-test desk-kills postgresql pictures clean

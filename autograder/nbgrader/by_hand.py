@@ -6,6 +6,7 @@ Formgrader; each answer has a link to it there, if the address of a running one 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from jinja2 import Template
 from markupsafe import Markup
 
 from .. import course
@@ -102,8 +104,12 @@ def render(root: StrPath, assignment: course.Assignment, roster: Roster, formgra
                 questions.append(Question(name, points, _question(asked, number), _scheme(cell), waiting, graded))
             else:
                 questions.append(Question(name, points, _markdown(FLAGGED), Markup(), waiting, []))
-    template = environment().get_template("by_hand.html.j2")
-    return template.render(title=assignment.name, questions=questions, formgrader=formgrader, waiting=roster.waiting)
+    return _template().render(title=assignment.name, questions=questions, formgrader=formgrader, waiting=roster.waiting)
+
+
+@functools.lru_cache(maxsize=1)
+def _template() -> Template:
+    return environment().get_template("by_hand.html.j2")
 
 
 def _cells(assignment: course.Assignment, roster: Roster) -> list[str]:

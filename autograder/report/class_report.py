@@ -4,6 +4,7 @@ Everything in it may come from a student (names, messages, code), so the templat
 no script and loads nothing.
 """
 
+import functools
 import os
 import re
 import statistics
@@ -13,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from jinja2 import Template
 
 from .. import course
 from ..grading import store
@@ -80,25 +83,26 @@ def render(
     rows = [
         student_row(p, latest.get(p.member.student), assignment, roster, mistakes, in_group) for p in people.values()
     ]
-    return (
-        environment()
-        .get_template("class_report.html.j2")
-        .render(
-            title=assignment.name,
-            headline=headline.summary(),
-            teach=teach(mistakes, nameless),
-            taught=TAUGHT,
-            exercises=[tally.summary(mistakes) for tally in exercises],
-            names=[e.name for e in assignment.exercises],
-            by_hand=roster.by_hand,
-            nameless=nameless[:SHOWN],
-            more_nameless=len(nameless[SHOWN:]),
-            students=rows,
-            marks=MARKS,
-            named=NAMED,
-            enough=ENOUGH,
-        )
+    return _template().render(
+        title=assignment.name,
+        headline=headline.summary(),
+        teach=teach(mistakes, nameless),
+        taught=TAUGHT,
+        exercises=[tally.summary(mistakes) for tally in exercises],
+        names=[e.name for e in assignment.exercises],
+        by_hand=roster.by_hand,
+        nameless=nameless[:SHOWN],
+        more_nameless=len(nameless[SHOWN:]),
+        students=rows,
+        marks=MARKS,
+        named=NAMED,
+        enough=ENOUGH,
     )
+
+
+@functools.lru_cache(maxsize=1)
+def _template() -> Template:
+    return environment().get_template("class_report.html.j2")
 
 
 @dataclass(frozen=True)

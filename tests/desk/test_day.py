@@ -22,6 +22,7 @@ import hub
 import lab
 import pytest
 import tiny
+import warm
 from conftest import ROOT
 from desk_browser import code_of, notebook, until
 from nbgrader.api import Gradebook
@@ -105,9 +106,7 @@ def answered(record, student):
 
 
 def autograder(place, *arguments):
-    command = [sys.executable, "-m", "autograder", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, timeout=300)
+    done = warm.run(place, "autograder", *arguments)
     assert done.returncode in (0, 1) and "Traceback" not in done.stderr, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -29,6 +29,12 @@ STYLES = 4  # right answers of an exercise
 SEEDS = tuple(int(seed) for seed in os.environ.get("SEEDS", "1").split(","))  # `make seeds` tries more
 
 
+@pytest.fixture(autouse=True)
+def uncompiled(monkeypatch):
+    """As where students are graded: no compiler is there. One would take a minute for an answer that asks for it."""
+    monkeypatch.setattr(torch, "compile", unavailable.uncompiled)
+
+
 def score(run):
     return sum(check.points for check in run.checks if check.passed)
 
@@ -87,13 +93,13 @@ def test_every_check_rejects_something(runs, exercise):
     assert judged, f"{exercise}: its bank is empty, or its checks.py has no check"
 
 
-@pytest.mark.parametrize("exercise, id", MISTAKES)
-def test_what_a_mistake_says_can_be_read(exercise, id):
-    mistake = bank(exercise)[id]
-    assert id == id.lower() and " " not in id and "_" not in id
-    assert 20 < len(mistake.says) < 300
-    assert mistake.says[0].isupper() or mistake.says[0] in "`-"
-    assert mistake.says.endswith(".")
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_what_mistakes_say_can_be_read(exercise):
+    for id, mistake in bank(exercise).items():
+        assert id == id.lower() and " " not in id and "_" not in id, id
+        assert 20 < len(mistake.says) < 300, id
+        assert mistake.says[0].isupper() or mistake.says[0] in "`-", id
+        assert mistake.says.endswith("."), id
 
 
 def test_two_mistakes_in_one_submission_are_both_named(graders):
@@ -163,8 +169,7 @@ def test_a_mistake_that_gets_full_marks_is_told_in_a_sentence(graders):
 
 @pytest.mark.parametrize("path", HONEST, ids=lambda p: f"{p.parent.parent.name}/{p.stem}")
 @pytest.mark.parametrize("seed", (0, 3))
-def test_right_answers_get_full_marks(graders, diagnostician, monkeypatch, path, seed):
-    monkeypatch.setattr(torch, "compile", unavailable.uncompiled)  # as where students are graded: no compiler is there
+def test_right_answers_get_full_marks(graders, diagnostician, path, seed):
     run = graders.run(path.parent.parent.name, Local(runpy.run_path(str(path))), seed)
     assert [check.message for check in run.failed()] == []
     assert diagnostician.diagnose(run) == []

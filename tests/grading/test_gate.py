@@ -1,17 +1,15 @@
 """What must hold before anything is graded: a course that would grade wrongly is refused, in one sentence."""
 
 import json
-import os
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 from dataclasses import replace as replaced
 
 import one_process
 import pytest
 from conftest import ROOT
+from small_course import autograder, command, real
 
 from autograder import course
 from autograder.errors import CourseError
@@ -56,16 +54,6 @@ def replace(old, new):
             cell["source"] = "".join(cell["source"]).replace(old, new).splitlines(keepends=True)
 
     return change
-
-
-def autograder(place, *arguments):
-    return command(place, sys.executable, "-m", "autograder", *arguments)
-
-
-def command(place, *arguments):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(arguments, cwd=place, env=environment, capture_output=True, text=True, timeout=300)
-    return done.returncode, done.stdout, done.stderr
 
 
 def right(exercise, checks=CHECKS, **fields):
@@ -416,7 +404,7 @@ def test_build_grade_and_nbgrader_refuse_and_cost_nobody_points(place):
     with sqlite3.connect(place / "gradebook.db") as database:
         assert database.execute("select count(*) from grade").fetchone() == (0,)
     checks.write_text(right_checks.replace(DOCSTRING, ""))  # the workers cannot even start
-    code, out, said = autograder(place, "grade", "01", "--jobs", "1")
+    code, out, said = real(place, "autograder", "grade", "01", "--jobs", "1")
     assert code == 2 and said.count("\n") == 1 and "test_values in normalise/checks.py has no docstring" in said, said
 
     checks.write_text(right_checks)

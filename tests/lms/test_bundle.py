@@ -3,13 +3,11 @@
 import hashlib
 import json
 import shutil
-import subprocess
-import sys
 import zipfile
 
 import pytest
 from conftest import ROOT, load
-from small_course import autograder
+from small_course import autograder, command
 
 from autograder import course, new
 from autograder.errors import CourseError
@@ -65,9 +63,8 @@ def test_a_solution_in_release_is_not_published(place):
     shutil.copy(place / "solutions" / NAME / f"{NAME}.ipynb", place / "source" / NAME / "answers.ipynb")
     code, _, said = autograder(place, "build", "--bundle")
     assert code == 2 and said.count("\n") == 1 and f"source/{NAME} holds answers.ipynb beside {NAME}.ipynb" in said
-    generate = [sys.executable, "-m", "nbgrader", "generate_assignment", NAME, "--force"]
-    done = subprocess.run(generate, cwd=place, capture_output=True, text=True)
-    assert done.returncode and "answers.ipynb would be released" in done.stderr
+    code, _, said = command(place, "nbgrader", "generate_assignment", NAME, "--force")
+    assert code and "answers.ipynb would be released" in said
     assert not (place / "release" / NAME / "answers.ipynb").exists()
 
 

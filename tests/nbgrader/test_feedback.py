@@ -9,6 +9,7 @@ import time
 
 import psutil
 import pytest
+import warm
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
 from nbgrader.api import Gradebook
 from tiny import STOPPED
@@ -61,8 +62,8 @@ def place(tmp_path_factory):
             cell_of(notebook, "setup")["source"] += "\n" + PRINTS
         hand_in(notebook if name != "unreadable" else "{", place / "submitted" / name / ASSIGNMENT)
     (place / "submitted" / "ada" / ASSIGNMENT / "notes <&>.txt").write_text("kept")
-    code, said = autograder(place, "grade", "02", "--jobs", "1")
-    assert code == 0, said
+    done = warm.run(place, "autograder", "grade", "02", "--jobs", "1")
+    assert done.returncode == 0, done.stderr
     grade_by_hand(place)
     return place
 
@@ -82,13 +83,9 @@ def grade_by_hand(place):
         book.db.commit()
 
 
-def command(place, *arguments):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(arguments, cwd=place, env=environment, capture_output=True, text=True, timeout=300)
-
-
 def autograder(place, *arguments):
-    done = command(place, sys.executable, "-m", "autograder", *arguments)
+    environment, program = {**os.environ, "PYTHONPATH": str(ROOT)}, [sys.executable, "-m", "autograder"]
+    done = subprocess.run([*program, *arguments], cwd=place, env=environment, capture_output=True, text=True)
     assert "Traceback" not in done.stdout + done.stderr, done.stderr
     return done.returncode, done.stdout + done.stderr
 
@@ -102,7 +99,7 @@ def pages(place):
 def stock(place):
     """What nbgrader's own command writes."""
     shutil.rmtree(place / "feedback", ignore_errors=True)
-    done = command(place, os.path.join(os.path.dirname(sys.executable), "nbgrader"), "generate_feedback", ASSIGNMENT)
+    done = warm.run(place, "nbgrader", "generate_feedback", ASSIGNMENT)
     assert done.returncode == 0, done.stderr
     written = pages(place)
     shutil.rmtree(place / "feedback")

@@ -3,12 +3,11 @@
 import html
 import re
 import shutil
-import subprocess
-import sys
 import urllib.parse
 
 import formgrader
 import pytest
+import warm
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
 from formgrader import idle, opened, until
 from mangling import code
@@ -101,8 +100,7 @@ def place(tmp_path_factory):
     program = f"open({str(ran)!r}, 'w').write('by the server')\n"
     (place / "submitted" / "mallory" / ASSIGNMENT / "nbgrader_config.py").write_text(program)
     (place / "submitted" / "mallory" / ASSIGNMENT / "page.html").write_text("<script>document.title = 'ran'</script>")
-    command = [sys.executable, "-m", "autograder", "grade", "02", "--jobs", "1"]
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300)
+    done = warm.run(place, "autograder", "grade", "02", "--jobs", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     return place
 
@@ -271,12 +269,8 @@ def test_no_page_of_formgrader_runs_a_name(place, server, browser):
 def test_the_links_of_the_page_by_hand_lead_to_the_answer(place, server, browser, monkeypatch, mathjax):
     """Formgrader itself scrolls to a field once MathJax is there; without it, the browser does."""
     monkeypatch.chdir(place)
-    subprocess.run(
-        [sys.executable, "-m", "autograder", "report", "02", "--by-hand", "--formgrader", server.url],
-        cwd=place,
-        check=True,
-        timeout=300,
-    )
+    done = warm.run(place, "autograder", "report", "02", "--by-hand", "--formgrader", server.url)
+    assert done.returncode == 0, done.stdout + done.stderr
     text = (place / "reports" / f"{ASSIGNMENT}-by-hand.html").read_text()
     first, *links = re.findall(r'href="([^"]*/formgrader/[^"]*)"', text)
     assert server.get(first.removeprefix(server.url))[0] == 200

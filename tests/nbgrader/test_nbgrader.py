@@ -8,18 +8,24 @@ import sys
 
 import pytest
 import tiny
+import warm
 from conftest import ASSIGNMENT, ROOT, cell_of, hand_in, load
 
 from autograder.nbgrader.runs import NbgraderCourse
 from autograder.sandbox.inside import unavailable
 
 
-def command(place, *arguments):
+def command(place, *arguments, run=warm.run):
     """Run a command of the environment in the course `place`; returns what it printed."""
-    program = os.path.join(os.path.dirname(sys.executable), arguments[0])
-    done = subprocess.run([program, *arguments[1:]], capture_output=True, text=True, cwd=place)
+    done = run(place, *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
+
+
+def really(place, *arguments):
+    """Start it as a user does: for one of each kind."""
+    program = os.path.join(os.path.dirname(sys.executable), arguments[0])
+    return subprocess.run([program, *arguments[1:]], capture_output=True, text=True, cwd=place)
 
 
 def wrong(notebook):
@@ -133,7 +139,7 @@ def place(tmp_path_factory, db_url):
     with open(place / "nbgrader_config.py", "a") as file:
         file.write('c.LateSubmissionPlugin.penalty_method = "zero"\n')
     (place / "source" / ASSIGNMENT / "data.txt").write_text("for everybody")
-    command(place, "nbgrader", "generate_assignment", ASSIGNMENT)
+    command(place, "nbgrader", "generate_assignment", ASSIGNMENT, run=really)
     with NbgraderCourse(place).gradebook() as gradebook:
         gradebook.update_or_create_assignment(ASSIGNMENT, duedate="2026-03-01 12:00:00")
     command(place, "nbgrader", "generate_solution", ASSIGNMENT)
@@ -161,8 +167,8 @@ def place(tmp_path_factory, db_url):
         (place / "submitted" / student).mkdir()
     (place / "submitted" / "linking" / ASSIGNMENT).symlink_to(f"../doubled/{ASSIGNMENT}")
     (place / "submitted" / "no_folder" / ASSIGNMENT).write_text("nothing")
-    command(place, "nbgrader", "autograde", ASSIGNMENT)
-    command(place, "nbgrader", "generate_feedback", ASSIGNMENT)
+    command(place, "nbgrader", "autograde", ASSIGNMENT, run=really)
+    command(place, "nbgrader", "generate_feedback", ASSIGNMENT, run=really)
     command(place, "nbgrader", "export", "--to", str(place / "grades.csv"))
     return place
 
@@ -243,9 +249,9 @@ def test_the_export_has_every_student(place):
 def test_validate_runs_on_a_students_machine(place):
     """`nbgrader validate` (a stock kernel, the visible checks) passes the solutions and not the release."""
     path = place / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
-    assert "Success" in command(place, "nbgrader", "validate", str(path))
+    assert "Success" in command(place, "nbgrader", "validate", str(path), run=really)
     path = place / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
-    assert "FAILED" in command(place, "nbgrader", "validate", str(path))
+    assert "FAILED" in command(place, "nbgrader", "validate", str(path), run=really)
 
 
 def rows(place):
@@ -292,7 +298,7 @@ def test_the_command_grade_records_the_same(place):
     assert stock[0]["right"][1][0][1] is None and not stock[0]["right"][0] == stock[0]["wrong"][0]
     shutil.rmtree(place / ".autograder" / "results")
     shutil.rmtree(place / "autograded")
-    assert f"{len(CLASS)} graded, 0 unchanged" in command(place, "autograder", "grade", "02", "--jobs", "2")
+    assert f"{len(CLASS)} graded, 0 unchanged" in command(place, "autograder", "grade", "02", "--jobs", "2", run=really)
     assert (rows(place), files(place)) == stock
     with NbgraderCourse(place).gradebook() as gradebook:
         for student in stock[0]:
@@ -362,9 +368,7 @@ ODD = ["two\nlines", "[a] {b} *", "100% (sure)", "zoe"]
 
 @pytest.mark.parametrize("grade", [("nbgrader", "autograde", tiny.NAME), ("autograder", "grade", tiny.NAME)])
 def test_names_are_told_or_have_rows_whichever_command_grades(named, grade):
-    done = subprocess.run(
-        [os.path.join(os.path.dirname(sys.executable), grade[0]), *grade[1:]], cwd=named, capture_output=True, text=True
-    )
+    done = warm.run(named, *grade)
     said = done.stdout + done.stderr
     assert said.count("rename it") == len(UNNAMED) and "Traceback" not in said, said
     scores, _ = tiny.gradebook(named)

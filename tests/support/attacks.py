@@ -55,6 +55,11 @@ class Attack:
         return f"{self.folder.parent.name}/{self.folder.name}"
 
     @property
+    def assignment(self):
+        """The name of the assignment as which it is handed in."""
+        return course.find_assignment(self.expect.get("assignment", "02")).name
+
+    @property
     def expected(self):
         """What is expected at the level LEVEL: its `expect`, with what is special about that level."""
         return {**self.expect, **(self.expect.get("process", {}) if LEVEL == "process" else {})}
@@ -72,7 +77,7 @@ class Attack:
 
     def hand_in(self, place, world):
         """Write the submission below the empty folder `place`; returns its path."""
-        assignment = course.find_assignment(self.expect.get("assignment", "02")).name
+        assignment = self.assignment
         solution = ROOT / "solutions" / assignment / f"{assignment}.ipynb"
         if (self.folder / "make.py").exists():
             spec = importlib.util.spec_from_file_location("make", self.folder / "make.py")

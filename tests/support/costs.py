@@ -45,8 +45,9 @@ class Costs:
         return report
 
     def pytest_runtest_logreport(self, report):
-        self.files[report.nodeid.partition("::")[0]] += report.cpu
-        self.tests[report.nodeid] += report.cpu
+        spent = getattr(report, "cpu", 0.0)  # a worker that died measured nothing
+        self.files[report.nodeid.partition("::")[0]] += spent
+        self.tests[report.nodeid] += spent
 
     def pytest_terminal_summary(self, terminalreporter):
         terminalreporter.section("CPU seconds")

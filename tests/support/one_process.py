@@ -74,8 +74,8 @@ def kit(grader):
 def _feedback(root, assignment, students, jobs):
     write = NbgraderCourse(root).feedback(assignment)
     for student in students:
-        write(student)
-        yield student, "", True
+        problem = feedback_pool._written(write, student, False)
+        yield student, problem, not problem
 
 
 def forget():

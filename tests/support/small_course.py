@@ -4,9 +4,9 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
+import warm
 from conftest import ROOT, cell_of, hand_in, load
 
 AVERAGES = ROOT / "tests" / "courses" / "averages"
@@ -18,16 +18,25 @@ def copy(place: Path) -> Path:
 
 
 def autograder(place: Path, *arguments: str) -> tuple[int, str, str]:
-    """(exit code, stdout, stderr) of an `autograder` command run in a course."""
-    return command(place, sys.executable, "-m", "autograder", *arguments)
+    """(exit code, stdout, stderr) of an `autograder` command run in a course, by a warm process."""
+    return command(place, "autograder", *arguments)
 
 
 def command(place: Path, *arguments: str) -> tuple[int, str, str]:
-    """The same for any command."""
+    """The same for `autograder …` or `nbgrader …`."""
+    return _ended(warm.run(place, *arguments))
+
+
+def real(place: Path, *arguments: str) -> tuple[int, str, str]:
+    """The same for any command, which is started as a user starts it."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [*map(str, arguments)], cwd=place, env=environment, capture_output=True, text=True, timeout=300
     )
+    return _ended(done)
+
+
+def _ended(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
     assert "Traceback" not in done.stdout + done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
 
