@@ -153,6 +153,7 @@ def _page(desk: Desk, visitor: Visitor, token: str, name: str, told: str, is_pro
         groups=groups,
         many=MANY,
         fates=(GONE, STAYED, OPEN, UNGRADED),
+        fault=desk.queue.fault if desk.queue else "",
         problem=told if is_problem else "",
         named=given.get(told) if not is_problem else None,
     )
