@@ -420,7 +420,7 @@ class WarmGrader(distributed.WorkerPlugin):
         await asyncio.to_thread(self.thread.shutdown)
 
     def grade(self, task: Task, tell: Callable[[Outcome], None]) -> Graded | SandboxError | None:
-        """The Graded of a task, or the SandboxError; None if the worker is shutting down. `tell` takes what is early."""
+        """The Graded of a task, or the SandboxError; None if the worker is shutting down. `tell` takes early ones."""
         try:
             answer = self.thread.submit(self._grade, task, tell)
         except RuntimeError:  # after `teardown`

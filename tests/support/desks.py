@@ -213,7 +213,7 @@ def main(place, database, jobs):
     with desk_in(Path(place), database, int(jobs), at_once=10**6, who="everybody") as desk:
         listener = server.listening("127.0.0.1", 0)
         ready = functools.partial(print, f"open http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-        server.serve(make_app(desk), listener, ready)
+        server.serve(make_app(desk, instructor.routes()), listener, ready)
 
 
 if __name__ == "__main__":
