@@ -76,6 +76,7 @@ class Queue:
         self.trying = ""  # the assignment whose gate is being passed
         self.gates = threading.Lock()
         self.names_read = _changed(grading.root)
+        self.named_again = 0  # times that the names' examples were graded for inputs that were drawn before
         self.news = threading.Condition()
         self.is_ending = False
         self.threads: list[threading.Thread] = []
@@ -285,6 +286,7 @@ class Queue:
         try:
             for name in {course.find_exercise(given.exercise).assignment for given in results.names.given.values()}:
                 self._grade_examples(results, name, self.record.seeds(name), engine)
+            self.named_again += 1
         except (CourseError, UsageError) as problem:
             log.error("no names are told: %s", problem)
 

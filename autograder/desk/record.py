@@ -36,6 +36,7 @@ FLOOD, OFTEN, IN_ALL = ("flood", "often", "in all")  # the limits that a TooMany
 LEASE = 20.0  # seconds for which a desk has an attempt, unless it says that it is still there
 DOUBTFUL = 5  # times that an attempt was begun, from which on others come first
 HOPELESS = 10  # times, from which on one that was stopped stays as it is
+AT_ONCE = 500  # ids in a query
 BUSY = 30.0  # seconds to wait for another writer
 ONE_AT_A_TIME = 0x6465736B  # the number of the lock under which PostgreSQL's clients claim and migrate
 
@@ -334,12 +335,14 @@ class Record:
         states: Sequence[str] = STATES,
         whole: bool = False,
         since: float = -math.inf,
+        ids: Collection[str] | None = None,
     ) -> list[Attempt]:
         """Attempts in the order in which they arrived: an `owner`'s, an `assignment`'s, in these `states`.
 
-        `whole`: without those on one exercise alone. `since`: those that arrived or ended after that time.
+        `whole`: without those on one exercise alone. `since`: those that arrived or ended after that time. `ids`: no
+        others than these.
         """
-        query = _attempts().order_by(ATTEMPT.c.arrived, ATTEMPT.c.id)
+        query = _attempts()
         if owner is not None:
             query = query.where(ATTEMPT.c.owner == owner)
         if assignment is not None:
@@ -348,10 +351,17 @@ class Record:
             query = query.where(ATTEMPT.c.state.in_(states))
         if whole:
             query = query.where(ATTEMPT.c.exercise.is_(None))
-        if since > -math.inf:
-            query = query.where((ATTEMPT.c.arrived > since) | (ATTEMPT.c.ended > since))
+        if since > -math.inf:  # two queries, each with its index
+            times = (ATTEMPT.c.ended,) if tuple(states) == (DONE,) else (ATTEMPT.c.ended, ATTEMPT.c.arrived)
+            queries = [query.where(moment > since) for moment in times]
+        elif ids is not None:
+            wanted = sorted(ids)
+            queries = [query.where(ATTEMPT.c.id.in_(wanted[n : n + AT_ONCE])) for n in range(0, len(wanted), AT_ONCE)]
+        else:
+            queries = [query]
         with self.reading() as connection:
-            return [_attempt(row) for row in connection.execute(query)]
+            found = {row.id: _attempt(row) for query in queries for row in connection.execute(query)}
+        return sorted(found.values(), key=lambda one: (one.arrived, one.id))
 
     def verdict(self, id: str) -> Verdict | None:
         """The whole verdict on an attempt, whatever may be told of it; None if it is not graded yet."""

@@ -74,6 +74,7 @@ ATTEMPT = Table(
     Index(f"{PREFIX}attempt_class", "assignment", "arrived"),
     Index(f"{PREFIX}attempt_turns", "owner", "ended"),
     Index(f"{PREFIX}attempt_again", "again", "arrived"),
+    Index(f"{PREFIX}attempt_ended", "ended"),
 )
 
 RESULT = Table(  # what grading made besides the verdict, as grading/store.py keeps it

@@ -3,10 +3,12 @@
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 
 import desk_class
 import one_process
 import pytest
+import sqlalchemy as sa
 from bs4 import BeautifulSoup
 from desk_class import built, kit, place, record
 from small_course import NAME
@@ -19,6 +21,7 @@ from autograder.desk.classbook import ClassBook
 from autograder.desk.overview import GONE, OPEN, STAYED
 from autograder.desk.queue import Grading
 from autograder.desk.settings import Settings
+from autograder.desk.tables import ATTEMPT
 from autograder.desk.visitors import Refused, Visitor
 from autograder.grading import names
 from autograder.grading.grader import Grader
@@ -59,6 +62,8 @@ class Guard:
 
 class Queue:
     """Grades examples in this process."""
+
+    fault, named_again = "", 0
 
     def __init__(self, place, grader):
         self.grading, self.grader, self.woken = Grading(place, 1), grader, 0
@@ -155,6 +160,7 @@ def test_what_waits_and_what_instructors_try(place, record, grader):
     desk_class.grade_all(record, grader)
     found = looked(record, place)
     assert (found.waiting, found.oldest) == (0, None)
+    assert overview.begun(record) == {NAME: overview.Begun(attempts=1, students=1, waiting=0)}
 
 
 def test_a_second_look_reads_no_verdict_again(place, record, grader, monkeypatch):
@@ -162,9 +168,36 @@ def test_a_second_look_reads_no_verdict_again(place, record, grader, monkeypatch
     desk_class.grade_all(record, grader)
     essences, about = overview.Essences(), course.find_assignment("01")
     first = overview.of(record, place, about, {}, essences)
-    monkeypatch.setattr(overview, "_verdicts", None)
+    read, there = [], overview._verdicts
+    monkeypatch.setattr(overview, "_verdicts", lambda record, ids: read.extend(ids) or there(record, ids))
     again = overview.of(record, place, about, {}, essences)
-    assert again.rows == first.rows and fates(again) == fates(first)
+    assert again.rows == first.rows and fates(again) == fates(first) and not read
+    hand_in(record, place, "bob", no_root(place))
+    assert overview.of(record, place, about, {}, essences).waiting == 1 and not read
+    desk_class.grade_all(record, grader)
+    third = overview.of(record, place, about, {}, essences)
+    assert len(read) == 1 and third.waiting == 0, "of two students, one has something new"
+    whole = overview.of(record, place, about, {})
+    assert (third.rows, fates(third), third.common) == (whole.rows, fates(whole), whole.common)
+
+
+def test_a_look_sees_who_became_whose_and_what_was_graded_once_more(place, record, grader):
+    essences, about = overview.Essences(), course.find_assignment("01")
+    data = json.dumps(desk_class.notebook(place, NAME, no_root(place))).encode()
+    desk_class.hand_in(record, place, desk_class.visitor("", subject="x"), NAME, data)
+    desk_class.grade_all(record, grader)
+    assert [row.student for row in overview.of(record, place, about, {}, essences).rows] == ["links:x"]
+    record.person(desk_class.visitor("ada", subject="x"))
+    with record.writing() as connection:
+        connection.execute(sa.update(ATTEMPT).values(again=True))
+    assert [row.student for row in overview.of(record, place, about, {}, essences).rows] == ["ada"]
+    attempt = record.claim_again("w")
+    good = replace(record.verdict(attempt.id).exercises[0], score=7.0)
+    graded = record.graded(attempt.id)
+    verdict = replace(graded.verdict, exercises=[good, *graded.verdict.exercises[1:]])
+    assert record.finish(attempt.id, "w", replace(graded, verdict=verdict), [])
+    (row,) = overview.of(record, place, about, {}, essences).rows
+    assert row.squares[0].answer.score == 7.0 and row.attempts == 1
 
 
 # --- the pages ------------------------------------------------------------------------------------
