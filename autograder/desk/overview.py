@@ -205,11 +205,13 @@ class _Seen:
 
     def look(self, record: Record, root: Path, assignment: Assignment, version: object) -> None:
         """Take in what has changed since the last look; `version` is of the instructor's names."""
-        people = _people(record)
+        found = record.attempts(assignment=assignment.name, since=self.since)
+        people = _people(record)  # after the attempts, since people come first
         if any(people.get(id, ("",))[0] != student for id, (student, *_) in self.people.items()):
             self.forget()  # somebody is another student now
+            found = record.attempts(assignment=assignment.name)
+            people = _people(record)
         self.people = people
-        found = record.attempts(assignment=assignment.name, since=self.since)
         changed = {one.id: one for one in found if _when(one) != _when(self.attempts.get(one.id))}
         told = {one.id: one.told or () for one in found}
         if version != self.version:

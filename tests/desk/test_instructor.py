@@ -200,6 +200,21 @@ def test_a_look_sees_who_became_whose_and_what_was_graded_once_more(place, recor
     assert row.squares[0].answer.score == 7.0 and row.attempts == 1
 
 
+def test_a_look_is_not_upset_by_who_comes_in_the_middle_of_it(place, record, monkeypatch):
+    there = overview._people
+
+    def people(record):
+        found = there(record)
+        hand_in(record, place, "late", {})
+        return found
+
+    monkeypatch.setattr(overview, "_people", people)
+    hand_in(record, place, "ada", {})
+    for known in (["ada"], ["ada", "late"]):
+        essences, about = overview.Essences(), course.find_assignment("01")
+        assert [row.student for row in overview.of(record, place, about, {}, essences).rows] == known
+
+
 # --- the pages ------------------------------------------------------------------------------------
 
 
