@@ -23,7 +23,7 @@ from ..report import lesson
 from ..report.groups import Group, code_of, shown
 from ..submission import read
 from ..submission.restore import RestoredCell, restore
-from . import handing, overview, pages
+from . import deliveries, handing, overview, pages
 from .app import check_post, desk_of, visitor_of
 from .overview import GONE, OPEN, STAYED, UNGRADED, Essences, Overview
 from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
@@ -106,7 +106,8 @@ class Line:
 def _index(desk: Desk, visitor: Visitor) -> str:
     found, none = overview.begun(desk.record), overview.Begun(0, 0, 0)
     lines = [Line(name, _title(name), due, found.get(name, none)) for name, due in desk.book.assignments().items()]
-    return pages.render(desk, "instructor_index.html.j2", "", visitor, lines=lines, now=datetime.now(UTC))
+    about = {"lines": lines, "now": datetime.now(UTC), "undelivered": deliveries.count(desk.record)}
+    return pages.render(desk, "instructor_index.html.j2", "", visitor, **about)
 
 
 def _title(name: str) -> str:

@@ -15,13 +15,13 @@ from small_course import NAME
 from starlette.testclient import TestClient
 
 from autograder import course
-from autograder.desk import instructor, overview
+from autograder.desk import deliveries, instructor, overview
 from autograder.desk.app import Desk, make_app
 from autograder.desk.classbook import ClassBook
 from autograder.desk.overview import GONE, OPEN, STAYED
 from autograder.desk.queue import Grading
 from autograder.desk.settings import Settings
-from autograder.desk.tables import ATTEMPT
+from autograder.desk.tables import ATTEMPT, DELIVERY
 from autograder.desk.visitors import Refused, Visitor
 from autograder.grading import names
 from autograder.grading.grader import Grader
@@ -298,3 +298,24 @@ def test_what_cannot_be_named_is_one_sentence(desk, place, grader, teacher, grou
     page = BeautifulSoup(answer.text, "html.parser")
     assert answer.status_code == status and said in page.select_one("[role=alert]").text
     assert not page.find_all("script", src=None) and not names.read(place)
+
+
+def test_points_that_were_not_taken_are_shown_to_instructors_alone_and_sent_by_their_form(desk, place, record):
+    hand_in(record, place, "ada", {})
+    (attempt,) = record.attempts()
+    with record.writing() as connection:
+        row = {"person": attempt.person, "attempt": attempt.id, "assignment": NAME, "points": 1.5, "max_points": 9.0}
+        connection.execute(sa.insert(DELIVERY).values(**row, is_all=True, tries=3, next=2e9, problem="503 <b>no</b>"))
+    app = make_app(desk, [*instructor.routes(), *deliveries.routes()])
+    ada = TestClient(app, headers={"x-who": "ada"}, follow_redirects=False)
+    post = {"token": "yes"}
+    assert ada.get("/deliveries").status_code == 403 and ada.post("/deliveries", data=post).status_code == 403
+    with TestClient(app, headers={"x-who": "teacher"}, follow_redirects=False) as teacher:
+        assert "1 result" in teacher.get("/instructor").text and 'href="/deliveries"' in teacher.get("/instructor").text
+        page = teacher.get("/deliveries").text
+        assert "1.5 of 9" in page and "503 &lt;b&gt;no&lt;/b&gt;" in page and "18 May 2033" in page
+        assert teacher.post("/deliveries", data={}).status_code == 403, "another site has no token"
+        assert deliveries.undelivered(record)[0].again.year == 2033
+        answer = teacher.post("/deliveries", data=post)
+        assert answer.status_code == 303 and "are being sent" in teacher.get(answer.headers["location"]).text
+        assert deliveries.undelivered(record)[0].again.year < 2033
