@@ -41,7 +41,7 @@ BUSY = 30.0  # seconds to wait for another writer
 ONE_AT_A_TIME = 0x6465736B  # the number of the lock under which PostgreSQL's clients claim and migrate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """An attempt of a person's. `exercise` is None for a whole hand-in; `number` counts those on the assignment.
 
