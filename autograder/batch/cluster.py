@@ -17,7 +17,7 @@ import queue
 import time
 import warnings
 from collections import Counter, deque
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -30,7 +30,7 @@ from distributed.scheduler import KilledWorker
 from distributed.versions import VersionMismatchWarning
 
 from ..errors import CourseError, SandboxError, UsageError, UserError
-from ..verdict import FULL, Graded
+from ..verdict import FULL, Graded, Outcome, Verdict
 from . import tasks
 from .tasks import Task
 
@@ -43,16 +43,29 @@ LOOK = 1.0  # seconds between two looks at which workers are there
 OTHERS = 3  # how many times longer to wait for a submission, since a worker may have tasks of other heads as well
 FETCH = 10.0  # seconds for an answer to arrive from its worker
 AHEAD = 2  # tasks per worker: the current one and the next, so that the worker need not wait for the head
+EARLY = "early outcome"  # in what a worker says while it grades: [the task's key, a verdict as JSON]
 NAMED = ("torch", "Python", "Dask")  # versions that people can read; the others are hashes
 
 log = logging.getLogger(__name__)
 
 
 class Cluster:
-    """The Engine of a Dask cluster with its scheduler at `address`. A worker gets up to `ahead` tasks at a time."""
+    """The Engine of a Dask cluster with its scheduler at `address`. A worker gets up to `ahead` tasks at a time.
 
-    def __init__(self, address: str, device: str = "cpu", sandbox: str = FULL, ahead: int = AHEAD) -> None:
+    `tell` is called, in a thread of its own, with the outcomes of exercises of a task that `tells`, while the rest of
+    it is still being graded.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        device: str = "cpu",
+        sandbox: str = FULL,
+        tell: Callable[[Task, Outcome], None] = lambda task, outcome: None,
+        ahead: int = AHEAD,
+    ) -> None:
         self.address = address
+        self.tell = tell
         self.ahead = ahead
         self.settings = device, sandbox
 
@@ -79,7 +92,7 @@ class Cluster:
         if not again:
             return  # no cluster is needed
         with _connected(self.address) as client:
-            crew = _Crew(client, self.address, *self.settings, self.ahead)
+            crew = _Crew(client, self.address, *self.settings, self.tell, self.ahead)
             while True:
                 for task, culprit in crew.look():
                     deaths[task.key] += culprit
@@ -134,8 +147,17 @@ class _NotYet(Exception):
 class _Crew:
     """The workers that can grade, as the head sees them, and the tasks of each."""
 
-    def __init__(self, client: distributed.Client, address: str, device: str, sandbox: str, ahead: int) -> None:
+    def __init__(
+        self,
+        client: distributed.Client,
+        address: str,
+        device: str,
+        sandbox: str,
+        tell: Callable[[Task, Outcome], None],
+        ahead: int,
+    ) -> None:
         self.client = client
+        self.tell = tell
         self.ahead = ahead
         self.address = address
         self.plugin = WarmGrader(fingerprint(), device, sandbox)
@@ -147,6 +169,7 @@ class _Crew:
         self.finished: queue.SimpleQueue[distributed.Future] = queue.SimpleQueue()
         self.done: set[Hashable] = set()  # the keys of futures that are or were in `finished`
         self.lost: list[tuple[Task, int]] = []  # tasks taken back, and how many deaths to count against each
+        self.hears = False  # whether it has asked for early outcomes
         self.looked = 0.0
         self.met = time.monotonic()  # when there was last a worker
 
@@ -232,13 +255,31 @@ class _Crew:
         """Give a task to a worker."""
         fields = tuple(vars(task).values())
         with self._scheduler():
+            if task.tells and not self.hears:
+                self.client.subscribe_topic(self.client.id, self._hear)
+                self.hears = True
             future = self.client.submit(
-                grade, self.plugin.name, fields, workers=[worker], allow_other_workers=False, pure=False
+                grade,
+                self.plugin.name,
+                fields,
+                self.client.id,
+                workers=[worker],
+                allow_other_workers=False,
+                pure=False,
             )
         if worker not in (busy for busy, _, _ in self.flight.values()):
             self.began[worker] = time.monotonic()
         self.flight[future.key] = worker, future, task
         future.add_done_callback(self._is_done)
+
+    def _hear(self, event: tuple[float, Any]) -> None:
+        """Take an early outcome, in the client's thread. The scheduler also says there what the client itself does."""
+        said = event[1]
+        if isinstance(said, dict) and EARLY in said:
+            key, verdict = said[EARLY]
+            task = next((task for _, _, task in list(self.flight.values()) if task.key == key), None)
+            for outcome in Verdict.from_dict(json.loads(verdict)).exercises if task else ():
+                self.tell(task, outcome)
 
     def _is_done(self, future: distributed.Future) -> None:
         self.done.add(future.key)
@@ -339,13 +380,20 @@ async def make_ready(plugin: WarmGrader, dask_worker: distributed.Worker) -> str
     return problem
 
 
-def grade(name: str, fields: tuple[Any, ...]) -> Graded | SandboxError | None:
+def grade(name: str, fields: tuple[Any, ...], topic: str) -> Graded | SandboxError | None:
     """The Graded of a task, or the SandboxError, from the plug-in `name` of the worker that this runs on.
 
-    None if the worker has no such plug-in: it is about to end, or is a new process with the address of a dead one.
+    Early outcomes go to the `topic`, to which the head listens. None if the worker has no such plug-in: it is about to
+    end, or is a new process with the address of a dead one.
     """
-    plugin = distributed.get_worker().plugins.get(name)
-    return plugin.grade(Task(*fields)) if isinstance(plugin, WarmGrader) else None
+    worker, task = distributed.get_worker(), Task(*fields)
+    plugin = worker.plugins.get(name)
+
+    def tell(outcome: Outcome) -> None:
+        verdict = Verdict("", [outcome], task.seed, task.assignment)
+        worker.log_event(topic, {EARLY: [task.key, verdict.to_json()]})
+
+    return plugin.grade(task, tell) if isinstance(plugin, WarmGrader) else None
 
 
 class WarmGrader(distributed.WorkerPlugin):
@@ -371,15 +419,15 @@ class WarmGrader(distributed.WorkerPlugin):
         self.thread.submit(self._close)
         await asyncio.to_thread(self.thread.shutdown)
 
-    def grade(self, task: Task) -> Graded | SandboxError | None:
-        """The Graded of a task, or the SandboxError; None if the worker is shutting down."""
+    def grade(self, task: Task, tell: Callable[[Outcome], None]) -> Graded | SandboxError | None:
+        """The Graded of a task, or the SandboxError; None if the worker is shutting down. `tell` takes early ones."""
         try:
-            answer = self.thread.submit(self._grade, task)
+            answer = self.thread.submit(self._grade, task, tell)
         except RuntimeError:  # after `teardown`
             return None
         return answer.result()
 
-    def _grade(self, task: Task) -> Graded | SandboxError:
+    def _grade(self, task: Task, tell: Callable[[Outcome], None]) -> Graded | SandboxError:
         from ..grading import start
 
         os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -387,7 +435,7 @@ class WarmGrader(distributed.WorkerPlugin):
             self.grader = self.grader or start.started_grader(self.device, self.sandbox)
         except UserError as error:  # the checks cannot be used
             return SandboxError(f"On the worker {self.address}: {error}")
-        answer = tasks.grade(self.grader, task)
+        answer = tasks.grade(self.grader, task, tell)
         return SandboxError(f"On the worker {self.address}: {answer}") if isinstance(answer, SandboxError) else answer
 
     def _close(self) -> None:

@@ -14,7 +14,7 @@ from ..errors import UsageError
 from ..verdict import FULL
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from tqdm import tqdm
 
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from ..report.outcome_text import ClassTable
     from ..report.standing import Standing
     from ..submission.read import StrPath
-    from ..verdict import Verdict
+    from ..verdict import Outcome, Verdict
     from .run import Batch, Engine, Recorder
+    from .tasks import Task
 
 T = TypeVar("T")
 MOST_REMARKS = 20  # sentences about folders and files that belong to nobody
@@ -171,15 +172,24 @@ def _writer(runs: NbgraderCourse, assignment: Assignment, results: Store) -> Rec
     )
 
 
-def engine_for(scheduler: str | None, jobs: int, device: str, sandbox: str, learnt: Path | None = None) -> Engine:
+def engine_for(
+    scheduler: str | None,
+    jobs: int,
+    device: str,
+    sandbox: str,
+    learnt: Path | None = None,
+    tell: Callable[[Task, Outcome], None] = lambda task, outcome: None,
+    ahead: int = 2,
+) -> Engine:
     """The Engine that grades tasks: local processes, which share what is `learnt` in that folder, or a Dask cluster.
 
-    Use it in a `with`. Raises UsageError.
+    `tell` is called with early outcomes of a task that `tells`. A worker of a cluster is given up to `ahead` tasks at
+    a time: with 2, it need not wait for the head. Use it in a `with`. Raises UsageError.
     """
     if scheduler is None:
         from .pool import Pool
 
-        return Pool(jobs, device, sandbox, learnt)
+        return Pool(jobs, device, sandbox, learnt, tell)
     try:
         from .cluster import Cluster
     except ImportError as missing:
@@ -187,7 +197,7 @@ def engine_for(scheduler: str | None, jobs: int, device: str, sandbox: str, lear
             f"--scheduler needs Dask, and the package {missing.name} is not installed: "
             "`pip install distributed`, of the same version as on the workers."
         ) from None
-    return Cluster(scheduler, device, sandbox)
+    return Cluster(scheduler, device, sandbox, tell, ahead)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import course
 from ..grading.store import Store
 from ..report import lesson
-from ..verdict import Verdict
+from ..verdict import STOPPED, Verdict
 from . import telling
 from .record import DONE, Attempt, owner_of
 from .settings import RECEIVED
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from .visitors import Visitor
 
 SCHEMA = 1
+STOPPED_ONCE = (
+    "Grading was cut short, by your code or by a busy machine. The desk tries once more as soon as nothing else waits:"
+    " come back to this page then."
+)
+STOPPED_TWICE = "Grading was cut short twice, the second time with nothing else to do: look for what takes so long."
 
 
 def receipt(attempt: Attempt) -> dict[str, Any]:
@@ -104,7 +109,9 @@ def note(desk: Desk, attempt: Attempt) -> str:
         if desk.settings(attempt.assignment).tell == RECEIVED:
             return "It is received. What was found is told later."
         return "It is received and may count. You had your answers for now, so no more is told of it."
-    return ""
+    if attempt.again:
+        return STOPPED_ONCE
+    return STOPPED_TWICE if any(one["status"] in STOPPED for one in attempt.told or ()) else ""
 
 
 def written(assignment: course.Assignment) -> list[str]:

@@ -19,7 +19,7 @@ from ..errors import UsageError
 from ..grading.store import FOLDER
 from ..nbgrader import options as options_of
 from ..nbgrader.runs import NbgraderCourse
-from . import instructor, released, server
+from . import deliveries, instructor, released, server
 from .app import Desk, make_app
 from .classbook import ClassBook
 from .doors import maintaining, opening
@@ -65,7 +65,7 @@ def run(options: Any, device: str) -> int:
                 where += f"\nAs a student: {demo.student_link(found, where.split('/links/')[0])}"
                 stack.enter_context(demo.class_hands_in(desk))
         server.serve(
-            make_app(desk, [*instructor.routes(), *released.routes(runs.config)]),
+            make_app(desk, [*instructor.routes(), *deliveries.routes(), *released.routes(runs.config)]),
             listener,
             functools.partial(print, f"The desk is open: {where}", flush=True),
         )

@@ -23,7 +23,7 @@ from ..groups.grouping import Group, code_of, shown
 from ..report import lesson
 from ..submission import read
 from ..submission.restore import RestoredCell, restore
-from . import handing, overview, pages
+from . import deliveries, handing, overview, pages
 from .app import check_post, desk_of, visitor_of
 from .overview import GONE, OPEN, STAYED, UNGRADED, Essences, Overview
 from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
@@ -100,20 +100,14 @@ class Line:
     name: str
     title: str
     due: datetime | None
-    attempts: int
-    begun: int
-    waiting: int
+    begun: overview.Begun
 
 
 def _index(desk: Desk, visitor: Visitor) -> str:
-    attempts = overview.students_only(desk.record, desk.record.attempts())
-    lines = []
-    for name, due in desk.book.assignments().items():
-        mine = [one for one in attempts if one.assignment == name]
-        begun = len({one.owner for one in mine})
-        waiting = sum(one.state != overview.DONE for one in mine)
-        lines.append(Line(name, _title(name), due, len(mine), begun, waiting))
-    return pages.render(desk, "instructor_index.html.j2", "", visitor, lines=lines, now=datetime.now(UTC))
+    found, none = overview.begun(desk.record), overview.Begun(0, 0, 0)
+    lines = [Line(name, _title(name), due, found.get(name, none)) for name, due in desk.book.assignments().items()]
+    about = {"lines": lines, "now": datetime.now(UTC), "undelivered": deliveries.count(desk.record)}
+    return pages.render(desk, "instructor_index.html.j2", "", visitor, **about)
 
 
 def _title(name: str) -> str:
@@ -153,6 +147,7 @@ def _page(desk: Desk, visitor: Visitor, token: str, name: str, told: str, is_pro
         groups=groups,
         many=MANY,
         fates=(GONE, STAYED, OPEN, UNGRADED),
+        fault=desk.queue.fault if desk.queue else "",
         problem=told if is_problem else "",
         named=given.get(told) if not is_problem else None,
     )
@@ -161,7 +156,8 @@ def _page(desk: Desk, visitor: Visitor, token: str, name: str, told: str, is_pro
 def overview_of(desk: Desk, about: course.Assignment) -> Overview:
     """The Overview of an assignment of this desk's course."""
     roster = {student: person.name for student, person in desk.book.students().items()}
-    return overview.of(desk.record, desk.root, about, roster, ESSENCES)
+    named = desk.queue.named_again if desk.queue else 0
+    return overview.of(desk.record, desk.root, about, roster, ESSENCES, named)
 
 
 def _cells(desk: Desk, about: course.Assignment, found: Overview, student: str) -> list[RestoredCell]:

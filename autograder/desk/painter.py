@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import signal
 import threading
+import zlib
 from collections.abc import Mapping
 from multiprocessing import connection, get_context
 from typing import Any
@@ -25,7 +27,7 @@ SECONDS = 10.0  # for a page; most take a tenth of one
 FAILED = 600.0  # for which a page is not tried again that could not be made
 WAITS = 10.0  # for those before it; then an attempt is shown without its report
 STARTS = 60.0  # for the process to get ready
-KEPT = 16 * 2**20  # characters of pages that are kept
+KEPT = 16 * 2**20  # bytes of pages that are kept, packed
 
 
 class Painter:
@@ -33,7 +35,7 @@ class Painter:
 
     def __init__(self) -> None:
         self.alone = threading.Lock()
-        self.kept: LRUCache[Any, str] = LRUCache(KEPT, getsizeof=len)
+        self.kept: LRUCache[Any, bytes] = LRUCache(KEPT, getsizeof=len)
         self.failed: TTLCache[Any, bool] = TTLCache(1000, FAILED)
         self.process: Any = None
         self.connection: Any = None
@@ -48,7 +50,7 @@ class Painter:
         `above` is HTML that comes before all else. Returns "" if no page can be made, or not
         soon, because others are before it.
         """
-        key = attempt.id, verdict.to_json(), above
+        key = attempt.id, hashlib.sha256(f"{verdict.to_json()}{above}".encode("utf-8", "surrogatepass")).digest()
         if not self.alone.acquire(timeout=WAITS):
             return ""
         try:
@@ -63,9 +65,9 @@ class Painter:
                     self.failed[key] = True
                     return ""
                 with contextlib.suppress(ValueError):  # larger than all that is kept
-                    self.kept[key] = made
+                    self.kept[key] = zlib.compress(made.encode("utf-8", "surrogatepass"), 1)
                 return made
-            return self.kept[key]
+            return zlib.decompress(self.kept[key]).decode("utf-8", "surrogatepass")
         finally:
             self.alone.release()
 

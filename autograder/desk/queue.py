@@ -19,8 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from .. import course
 from ..batch import naming
-from ..batch.commands import judged
-from ..batch.pool import Pool
+from ..batch.commands import engine_for, judged
 from ..batch.tasks import Task
 from ..errors import CourseError, UsageError, UserError
 from ..grading import gate
@@ -28,7 +27,7 @@ from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..groups import names
 from ..groups.names import is_unnamed
-from ..verdict import FULL, Graded, Outcome, Verdict
+from ..verdict import FULL, Graded, Outcome, Verdict, settled
 from . import telling
 from .record import LEASE, Attempt, Record
 
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
 
 LOOK = 0.5  # seconds between two looks for what another desk has received, or has left behind
 AGAIN = 20.0  # seconds after which what stopped a worker, or an assignment, is tried again
+NO_WORKERS = "The machines that grade cannot be used; your instructor can see why."
+A_MISTAKE = "A mistake of the kit stops the grading."
 
 log = logging.getLogger(__name__)
 
@@ -69,17 +70,21 @@ class Queue:
         self.heard = heard
         self.name = f"{socket.gethostname()[:30]}-{os.getpid()}-{secrets.token_hex(4)}"
         self.early: dict[str, dict[str, Outcome]] = {}  # outcomes of attempts in grading, by exercise
-        self.problems: dict[str, str] = {}  # why nothing is graded now: by assignment, "" for all
+        self.problems: dict[str, str] = {}  # why nothing is graded now, for students: by assignment, "" for all
+        self.fault = ""  # why nothing is graded now, for instructors: students must not learn where machines are
         self.faulty: dict[str, float] = {}  # assignments that cannot be graded, and when to try again
         self.passed: set[str] = set()  # those whose gate has been passed since the desk began
         self.trying = ""  # the assignment whose gate is being passed
         self.gates = threading.Lock()
         self.names_read = _changed(grading.root)
+        self.named_again = 0  # times that the names' examples were graded for inputs that were drawn before
         self.news = threading.Condition()
         self.is_ending = False
         self.threads: list[threading.Thread] = []
 
     def __enter__(self) -> Queue:
+        """Raises UsageError if what grades is not installed."""
+        self.engine()
         jobs = 1 if self.grading.scheduler else self.grading.jobs
         self.threads = [threading.Thread(target=self._work, name=f"grading-{n}", daemon=True) for n in range(jobs)]
         self.threads.append(threading.Thread(target=self._stay, name="leases", daemon=True))
@@ -144,18 +149,16 @@ class Queue:
                 self._waited(1.0)
             except Exception as problem:
                 known = isinstance(problem, UserError)
-                self.problems[""] = str(problem) if known else "A mistake of the kit stops the grading."
+                self.problems[""] = NO_WORKERS if known else A_MISTAKE
+                self.fault = str(problem) if known else A_MISTAKE
                 log.error("nothing is graded: %s", problem, exc_info=not known)
                 self._waited(AGAIN if known else LEASE)
 
     def engine(self) -> Engine:
-        """What grades for one thread: a process of its own, or the cluster."""
+        """What grades for one thread: a process of its own, or the cluster. Raises UsageError if there is no Dask."""
         about = self.grading
-        if about.scheduler is None:
-            return Pool(1, about.device, about.sandbox, Store(about.root).learnt, self._hear)
-        from ..batch.cluster import Cluster
-
-        return Cluster(about.scheduler, about.device, about.sandbox, ahead=1)
+        learnt = Store(about.root).learnt
+        return engine_for(about.scheduler, 1, about.device, about.sandbox, learnt, self._hear, ahead=1)
 
     def _wait_for_news(self) -> None:
         with self.news:
@@ -169,6 +172,7 @@ class Queue:
         try:
             for task, graded in engine.graded(coming, 1):
                 self.problems.pop("", None)
+                self.fault = ""
                 self._finish(task, graded, engine)
                 coming.held.discard(task.key)
         finally:
@@ -178,12 +182,38 @@ class Queue:
                 self.record.unclaim(id, self.name)
         if coming.unfit:
             self._pass_gate(coming.unfit, engine)
-        return coming.found
+        return coming.found or self._grade_again(engine)
+
+    def _grade_again(self, engine: Engine) -> bool:
+        """Grade once more what was stopped, if there is nothing else to do; returns whether there was anything.
+
+        As `autograder grade` does, though others may arrive and be graded meanwhile: so what is stopped once more is
+        graded by `grade` once more, before it counts.
+        """
+        attempt = self.record.claim_again(self.name, self._unfit())
+        if attempt is None:
+            return False
+        try:
+            if attempt.assignment not in self.passed:
+                self._pass_gate(attempt.assignment, engine)
+                return True
+            task = replace(self.task(attempt), alone=True, tells=False)
+            for _, graded in engine.graded(iter([task]), 1, alone=True):
+                before = self.record.graded(attempt.id)
+                self._finish(task, settled(before, graded) if before else graded, engine)
+        finally:
+            self.early.pop(attempt.id, None)
+            self.record.unclaim(attempt.id, self.name)
+        return True
 
     def claimed(self) -> Attempt | None:
         """The attempt whose turn it is, if there is one."""
+        return self.record.claim(self.name, self._unfit())
+
+    def _unfit(self) -> list[str]:
+        """The assignments that cannot be graded at present."""
         now = time.monotonic()
-        return self.record.claim(self.name, [name for name, until in self.faulty.items() if until > now])
+        return [name for name, until in self.faulty.items() if until > now]
 
     def task(self, attempt: Attempt) -> Task:
         self.early[attempt.id] = {}
@@ -227,7 +257,8 @@ class Queue:
             return
         named = self.named(graded.verdict, engine)
         told = [telling.told(outcome, attempt.level, attempt.withheld) for outcome in named.exercises]
-        if not self.record.finish(attempt.id, self.name, graded, told):
+        again = not (graded.final or task.alone)
+        if not self.record.finish(attempt.id, self.name, graded, told, again):
             log.warning("another desk has graded %s meanwhile", attempt.id)
         self.early.pop(attempt.id, None)
         self.heard(attempt.id)
@@ -256,6 +287,7 @@ class Queue:
         try:
             for name in {course.find_exercise(given.exercise).assignment for given in results.names.given.values()}:
                 self._grade_examples(results, name, self.record.seeds(name), engine)
+            self.named_again += 1
         except (CourseError, UsageError) as problem:
             log.error("no names are told: %s", problem)
 

@@ -35,16 +35,19 @@ VERSIONS = f"{PREFIX}version"  # alembic's table
 FLOOD, OFTEN, IN_ALL = ("flood", "often", "in all")  # the limits that a TooMany is about
 LEASE = 20.0  # seconds for which a desk has an attempt, unless it says that it is still there
 DOUBTFUL = 5  # times that an attempt was begun, from which on others come first
+HOPELESS = 10  # times, from which on one that was stopped stays as it is
+AT_ONCE = 500  # ids in a query
 BUSY = 30.0  # seconds to wait for another writer
 ONE_AT_A_TIME = 0x6465736B  # the number of the lock under which PostgreSQL's clients claim and migrate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """An attempt of a person's. `exercise` is None for a whole hand-in; `number` counts those on the assignment.
 
     `owner` says whose it is, whatever the door (`owner_of`); `student` is "" for who is none. `level` is what may be
-    told of it, without the exercises that are `withheld`.
+    told of it, without the exercises that are `withheld`. One that is done is to be graded `again` if a deadline or a
+    kill stopped it.
     """
 
     id: str
@@ -66,6 +69,7 @@ class Attempt:
     score: float | None
     max_score: float | None
     told: list[dict[str, Any]] | None
+    again: bool
 
 
 @dataclass(frozen=True)
@@ -256,6 +260,7 @@ class Record:
                     withheld=json.dumps(sorted(withheld)),
                     state=WAITING,
                     tries=0,
+                    again=False,
                 )
             )
         made = self.attempt(id)
@@ -330,12 +335,14 @@ class Record:
         states: Sequence[str] = STATES,
         whole: bool = False,
         since: float = -math.inf,
+        ids: Collection[str] | None = None,
     ) -> list[Attempt]:
         """Attempts in the order in which they arrived: an `owner`'s, an `assignment`'s, in these `states`.
 
-        `whole`: without those on one exercise alone. `since`: those that arrived or ended after that time.
+        `whole`: without those on one exercise alone. `since`: those that arrived or ended after that time. `ids`: no
+        others than these.
         """
-        query = _attempts().order_by(ATTEMPT.c.arrived, ATTEMPT.c.id)
+        query = _attempts()
         if owner is not None:
             query = query.where(ATTEMPT.c.owner == owner)
         if assignment is not None:
@@ -344,10 +351,17 @@ class Record:
             query = query.where(ATTEMPT.c.state.in_(states))
         if whole:
             query = query.where(ATTEMPT.c.exercise.is_(None))
-        if since > -math.inf:
-            query = query.where((ATTEMPT.c.arrived > since) | (ATTEMPT.c.ended > since))
+        if since > -math.inf:  # two queries, each with its index
+            times = (ATTEMPT.c.ended,) if tuple(states) == (DONE,) else (ATTEMPT.c.ended, ATTEMPT.c.arrived)
+            queries = [query.where(moment > since) for moment in times]
+        elif ids is not None:
+            wanted = sorted(ids)
+            queries = [query.where(ATTEMPT.c.id.in_(wanted[n : n + AT_ONCE])) for n in range(0, len(wanted), AT_ONCE)]
+        else:
+            queries = [query]
         with self.reading() as connection:
-            return [_attempt(row) for row in connection.execute(query)]
+            found = {row.id: _attempt(row) for query in queries for row in connection.execute(query)}
+        return sorted(found.values(), key=lambda one: (one.arrived, one.id))
 
     def verdict(self, id: str) -> Verdict | None:
         """The whole verdict on an attempt, whatever may be told of it; None if it is not graded yet."""
@@ -443,29 +457,59 @@ class Record:
             row = connection.execute(_attempts().where(ATTEMPT.c.id == id)).one()
         return _attempt(row)
 
+    def claim_again(self, worker: str, without: Collection[str] = ()) -> Attempt | None:
+        """Give a desk an attempt that is to be graded `again`, if no desk on this database has anything else to do.
+
+        It stays done, as it is, until `finish`.
+        """
+        free = ATTEMPT.c.again & ATTEMPT.c.assignment.not_in(list(without))
+        stopped = select(ATTEMPT.c.id).where(free).order_by(ATTEMPT.c.arrived).limit(1)
+        others = select(ATTEMPT.c.id).where(ATTEMPT.c.state.in_((WAITING, GRADING))).limit(1)
+        with self.reading() as connection:
+            if connection.execute(stopped).first() is None or connection.execute(others).first() is not None:
+                return None
+        with self.writing() as connection:
+            self._alone(connection)
+            now = self.now(connection)
+            at_work = select(ATTEMPT.c.id).where(ATTEMPT.c.again, ATTEMPT.c.lease >= now).limit(1)
+            if any(connection.execute(query).first() is not None for query in (others, at_work)):
+                return None
+            hopeless = sa.update(ATTEMPT).where(ATTEMPT.c.again, ATTEMPT.c.tries >= HOPELESS)
+            connection.execute(hopeless.values(again=False, ended=now))
+            id = connection.execute(stopped).scalar()
+            if id is None:
+                return None
+            given = {"worker": worker, "lease": now + LEASE, "tries": ATTEMPT.c.tries + 1}
+            connection.execute(sa.update(ATTEMPT).where(ATTEMPT.c.id == id).values(**given))
+            row = connection.execute(_attempts().where(ATTEMPT.c.id == id)).one()
+        return _attempt(row)
+
     def renew(self, worker: str, ids: Collection[str]) -> None:
         """Say that a desk is still there, so that it keeps those of its attempts that it does grade.
 
         What it claimed and could not give back, since the database was gone at that moment, is not among `ids`: that
         lapses, and is graded by whoever comes next.
         """
-        mine = _graded_by(worker) & ATTEMPT.c.id.in_(list(ids))
+        mine = _held_by(worker) & ATTEMPT.c.id.in_(list(ids))
         with self.writing() as connection:
             connection.execute(sa.update(ATTEMPT).where(mine).values(lease=self.now(connection) + LEASE))
 
     def unclaim(self, id: str, worker: str) -> None:
         """Let an attempt wait again that a desk has claimed and cannot grade."""
         with self.writing() as connection:
-            _let_wait(connection, (ATTEMPT.c.id == id) & _graded_by(worker))
+            _let_wait(connection, (ATTEMPT.c.id == id) & _held_by(worker))
 
     def give_back(self, worker: str) -> None:
         """Let others grade what a desk has begun, which ends."""
         with self.writing() as connection:
-            _let_wait(connection, _graded_by(worker))
+            _let_wait(connection, _held_by(worker))
 
-    def finish(self, id: str, worker: str, graded: Graded, told: Sequence[Mapping[str, Any]]) -> bool:
+    def finish(
+        self, id: str, worker: str, graded: Graded, told: Sequence[Mapping[str, Any]], again: bool = False
+    ) -> bool:
         """Record what became of an attempt; returns False, and records nothing, if the desk no longer has it.
 
+        `again`: it is to be graded once more, since a deadline or a kill has stopped it.
         The Graded, with all outputs, is kept as long as its owner has ROOM: whoever needs it later grades once more.
         """
         from ..grading.store import as_data, course_version
@@ -473,7 +517,7 @@ class Record:
         verdict = graded.verdict
         kept = {**as_data(graded), "stopped": graded.stopped, "course": course_version()}
         packed = zlib.compress(json.dumps(kept).encode(), 6)
-        has_it = (ATTEMPT.c.id == id) & _graded_by(worker)
+        has_it = (ATTEMPT.c.id == id) & _held_by(worker)
         with self.writing() as connection:
             done = connection.execute(
                 sa.update(ATTEMPT)
@@ -486,8 +530,11 @@ class Record:
                     max_score=verdict.max_score,
                     verdict=verdict.to_json(),
                     told=json.dumps(told),
+                    again=again,
                 )
             )
+            if done.rowcount:
+                connection.execute(sa.delete(RESULT).where(RESULT.c.attempt == id))
             if done.rowcount and self._has_room(connection, id, len(packed)):
                 connection.execute(sa.insert(RESULT).values(attempt=id, packed=packed))
             return bool(done.rowcount)
@@ -515,13 +562,14 @@ def owner_of(visitor: Visitor) -> str:
     return f"student:{visitor.student}" if visitor.student else f"{visitor.door}:{visitor.subject}"[:255]
 
 
-def _graded_by(worker: str) -> sa.ColumnElement[bool]:
-    """Which attempts a desk is grading."""
-    return (ATTEMPT.c.worker == worker) & (ATTEMPT.c.state == GRADING)
+def _held_by(worker: str) -> sa.ColumnElement[bool]:
+    """Which attempts a desk is grading, for the first time or once more."""
+    return (ATTEMPT.c.worker == worker) & ATTEMPT.c.lease.is_not(None)
 
 
 def _let_wait(connection: Connection, which: sa.ColumnElement[bool]) -> None:
-    connection.execute(sa.update(ATTEMPT).where(which).values(state=WAITING, worker=None, lease=None))
+    state = sa.case((ATTEMPT.c.again, DONE), else_=WAITING)
+    connection.execute(sa.update(ATTEMPT).where(which).values(state=state, worker=None, lease=None))
 
 
 def alembic_error() -> type[Exception]:

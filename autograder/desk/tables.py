@@ -16,6 +16,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 PREFIX = "desk_"  # of all names, since the gradebook may be in the same database
@@ -67,10 +68,13 @@ ATTEMPT = Table(
     Column("max_score", Double),
     Column("verdict", Text),  # JSON, with the points that count
     Column("told", Text),  # JSON: what the person was told of it first
+    Column("again", Boolean, nullable=False, server_default=false()),  # it was stopped, and is to be graded once more
     UniqueConstraint("owner", "assignment", "number", name=f"{PREFIX}attempt_is_one"),
     Index(f"{PREFIX}attempt_queue", "state", "arrived"),
     Index(f"{PREFIX}attempt_class", "assignment", "arrived"),
     Index(f"{PREFIX}attempt_turns", "owner", "ended"),
+    Index(f"{PREFIX}attempt_again", "again", "arrived"),
+    Index(f"{PREFIX}attempt_ended", "ended"),
 )
 
 RESULT = Table(  # what grading made besides the verdict, as grading/store.py keeps it

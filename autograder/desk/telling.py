@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict
@@ -9,10 +10,19 @@ from typing import Any, TypedDict
 from .. import course
 from ..report.feedback_page import category_name
 from ..report.outcome_text import NOT_STARTED, STATUS, points, said_of
-from ..verdict import CATEGORIES, Outcome, Verdict
+from ..verdict import CATEGORIES, Diagnosis, Outcome, Verdict
 from .settings import ALL, NAMES, PLACE, POINTS, may_tell
 
 PLACES = ("place-", "fact-")  # how ids begin that are no mistake's name
+# Facts that quote what code chose while it was checked, names and numbers: it could choose what it saw of the inputs.
+# Before all is told, they say this.
+GENERAL = {
+    "fact-shape-of-a-parameter": "A parameter has another shape than it should: look at where it is made.",
+    "fact-biases": "There are biases where there should be none.",
+    "fact-weights-at-first": "In a new module, the numbers in a parameter are not what they should be.",
+}
+LONG = re.compile(r"\d[\d.]{3,}\d")  # numbers that are no honest size
+IN_THE_CHECK = re.compile(r", in the check “.*”(?=\.$)", re.DOTALL)  # what a stopped exercise was asked
 
 
 class Name(TypedDict):
@@ -45,11 +55,18 @@ def limited(outcome: Outcome, level: str, withheld: Collection[str] = ()) -> Out
         return None
     if may_tell(level, ALL):
         return replace(outcome, fingerprint="", unjudged="")
-    diagnosis = outcome.diagnosis if may_tell(level, NAMES) else []
-    message = outcome.message if may_tell(level, PLACE) else ""
+    diagnosis = list(map(_unquoted, outcome.diagnosis)) if may_tell(level, NAMES) else []
+    message = IN_THE_CHECK.sub("", outcome.message) if may_tell(level, PLACE) else ""
     if may_tell(level, PLACE) and not message and not diagnosis:
         message = place_of(outcome)
     return replace(outcome, checks=[], skipped=[], diagnosis=diagnosis, message=message, fingerprint="", unjudged="")
+
+
+def _unquoted(found: Diagnosis) -> Diagnosis:
+    """What was found, without what the code could choose freely while it saw the inputs of checks."""
+    if not found.id.startswith(PLACES):
+        return found
+    return replace(found, message=GENERAL.get(found.id) or LONG.sub("…", found.message))
 
 
 def limited_verdict(verdict: Verdict, level: str, withheld: Collection[str] = ()) -> Verdict:
@@ -86,7 +103,8 @@ def told(outcome: Outcome, level: str, withheld: Collection[str] = ()) -> Told:
     answer["score"] = known.score
     answer["status"] = known.status
     if may_tell(level, PLACE):
-        answer["place"] = outcome.message or place_of(outcome) or None
+        answer["place"] = outcome.message if may_tell(level, ALL) else IN_THE_CHECK.sub("", outcome.message)
+        answer["place"] = answer["place"] or place_of(outcome) or None
     answer["names"] = [{"id": d.id, "message": said_of(d, known), "line": d.line} for d in known.diagnosis]
     answer["sentence"] = _sentence(known, answer)
     return answer

@@ -15,6 +15,7 @@ from desks import NAME, Client, built, desk_in, handed_out, notebook, place
 from autograder import course
 from autograder.desk import bodies
 from autograder.desk.app import CSP, make_app
+from autograder.desk.queue import NO_WORKERS
 from autograder.desk.record import Record
 from autograder.grading.store import Store
 from autograder.submission.read import MAX_FILE
@@ -294,10 +295,14 @@ def test_no_database_and_no_disk_are_one_sentence(desk, ada, handed_out, monkeyp
 
 
 def test_no_worker_is_said_and_nothing_is_lost(desk, ada, handed_out):
-    desk.queue.problems[""] = "No Dask scheduler answers."
+    desk.queue.problems[""], desk.queue.fault = NO_WORKERS, "No Dask scheduler answers at 'tcp://10.0.0.7:8786'."
     id = ada.hand_in(notebook(handed_out)).json()["receipt"]["attempt"]
-    assert "No Dask scheduler answers. What you handed in is kept" in ada.get(f"/api/attempts/{id}").json()["note"]
-    assert "is kept" in ada.get(f"/attempts/{id}").text
+    assert ada.get(f"/api/attempts/{id}").json()["note"] == (
+        f"Nothing is graded at present. {NO_WORKERS} What you handed in is kept, and is graded then."
+    )
+    page, teachers = ada.get(f"/attempts/{id}").text, Client(desk, "teacher").get(f"/instructor/{NAME}").text
+    assert "is kept" in page and "10.0.0.7" not in page, "machines are named to instructors alone"
+    assert "No Dask scheduler answers at" in teachers and "10.0.0.7" in teachers
 
 
 # --- pages ------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import re
 
 import desk_browser
 import pytest
-from desk_browser import NAME, chromium, faults_in_all_lights, until
+from desk_browser import NAME, chromium, faults_in_all_lights, text, until
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 
@@ -41,10 +41,6 @@ def file(desk, tmp_path):
 def log_in(window, link):
     window.get(link)
     window.find_element(By.CSS_SELECTOR, "main button, form button").click()
-
-
-def text(window):
-    return window.find_element(By.TAG_NAME, "body").text
 
 
 def test_a_students_pages(desk, window, file):

@@ -3,22 +3,25 @@
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 
 import desk_class
 import one_process
 import pytest
+import sqlalchemy as sa
 from bs4 import BeautifulSoup
 from desk_class import built, kit, place, record
 from small_course import NAME
 from starlette.testclient import TestClient
 
 from autograder import course
-from autograder.desk import instructor, overview
+from autograder.desk import deliveries, instructor, overview
 from autograder.desk.app import Desk, make_app
 from autograder.desk.classbook import ClassBook
 from autograder.desk.overview import GONE, OPEN, STAYED
 from autograder.desk.queue import Grading
 from autograder.desk.settings import Settings
+from autograder.desk.tables import ATTEMPT, DELIVERY
 from autograder.desk.visitors import Refused, Visitor
 from autograder.grading.grader import Grader
 from autograder.grading.store import Store
@@ -59,6 +62,8 @@ class Guard:
 
 class Queue:
     """Grades examples in this process."""
+
+    fault, named_again = "", 0
 
     def __init__(self, place, grader):
         self.grading, self.grader, self.woken = Grading(place, 1), grader, 0
@@ -155,6 +160,7 @@ def test_what_waits_and_what_instructors_try(place, record, grader):
     desk_class.grade_all(record, grader)
     found = looked(record, place)
     assert (found.waiting, found.oldest) == (0, None)
+    assert overview.begun(record) == {NAME: overview.Begun(attempts=1, students=1, waiting=0)}
 
 
 def test_a_second_look_reads_no_verdict_again(place, record, grader, monkeypatch):
@@ -162,9 +168,51 @@ def test_a_second_look_reads_no_verdict_again(place, record, grader, monkeypatch
     desk_class.grade_all(record, grader)
     essences, about = overview.Essences(), course.find_assignment("01")
     first = overview.of(record, place, about, {}, essences)
-    monkeypatch.setattr(overview, "_verdicts", None)
+    read, there = [], overview._verdicts
+    monkeypatch.setattr(overview, "_verdicts", lambda record, ids: read.extend(ids) or there(record, ids))
     again = overview.of(record, place, about, {}, essences)
-    assert again.rows == first.rows and fates(again) == fates(first)
+    assert again.rows == first.rows and fates(again) == fates(first) and not read
+    hand_in(record, place, "bob", no_root(place))
+    assert overview.of(record, place, about, {}, essences).waiting == 1 and not read
+    desk_class.grade_all(record, grader)
+    third = overview.of(record, place, about, {}, essences)
+    assert len(read) == 1 and third.waiting == 0, "of two students, one has something new"
+    whole = overview.of(record, place, about, {})
+    assert (third.rows, fates(third), third.common) == (whole.rows, fates(whole), whole.common)
+
+
+def test_a_look_sees_who_became_whose_and_what_was_graded_once_more(place, record, grader):
+    essences, about = overview.Essences(), course.find_assignment("01")
+    data = json.dumps(desk_class.notebook(place, NAME, no_root(place))).encode()
+    desk_class.hand_in(record, place, desk_class.visitor("", subject="x"), NAME, data)
+    desk_class.grade_all(record, grader)
+    assert [row.student for row in overview.of(record, place, about, {}, essences).rows] == ["links:x"]
+    record.person(desk_class.visitor("ada", subject="x"))
+    with record.writing() as connection:
+        connection.execute(sa.update(ATTEMPT).values(again=True))
+    assert [row.student for row in overview.of(record, place, about, {}, essences).rows] == ["ada"]
+    attempt = record.claim_again("w")
+    good = replace(record.verdict(attempt.id).exercises[0], score=7.0)
+    graded = record.graded(attempt.id)
+    verdict = replace(graded.verdict, exercises=[good, *graded.verdict.exercises[1:]])
+    assert record.finish(attempt.id, "w", replace(graded, verdict=verdict), [])
+    (row,) = overview.of(record, place, about, {}, essences).rows
+    assert row.squares[0].answer.score == 7.0 and row.attempts == 1
+
+
+def test_a_look_is_not_upset_by_who_comes_in_the_middle_of_it(place, record, monkeypatch):
+    there = overview._people
+
+    def people(record):
+        found = there(record)
+        hand_in(record, place, "late", {})
+        return found
+
+    monkeypatch.setattr(overview, "_people", people)
+    hand_in(record, place, "ada", {})
+    for known in (["ada"], ["ada", "late"]):
+        essences, about = overview.Essences(), course.find_assignment("01")
+        assert [row.student for row in overview.of(record, place, about, {}, essences).rows] == known
 
 
 # --- the pages ------------------------------------------------------------------------------------
@@ -250,3 +298,24 @@ def test_what_cannot_be_named_is_one_sentence(desk, place, grader, teacher, grou
     page = BeautifulSoup(answer.text, "html.parser")
     assert answer.status_code == status and said in page.select_one("[role=alert]").text
     assert not page.find_all("script", src=None) and not names.read(place)
+
+
+def test_points_that_were_not_taken_are_shown_to_instructors_alone_and_sent_by_their_form(desk, place, record):
+    hand_in(record, place, "ada", {})
+    (attempt,) = record.attempts()
+    with record.writing() as connection:
+        row = {"person": attempt.person, "attempt": attempt.id, "assignment": NAME, "points": 1.5, "max_points": 9.0}
+        connection.execute(sa.insert(DELIVERY).values(**row, is_all=True, tries=3, next=2e9, problem="503 <b>no</b>"))
+    app = make_app(desk, [*instructor.routes(), *deliveries.routes()])
+    ada = TestClient(app, headers={"x-who": "ada"}, follow_redirects=False)
+    post = {"token": "yes"}
+    assert ada.get("/deliveries").status_code == 403 and ada.post("/deliveries", data=post).status_code == 403
+    with TestClient(app, headers={"x-who": "teacher"}, follow_redirects=False) as teacher:
+        assert "1 result" in teacher.get("/instructor").text and 'href="/deliveries"' in teacher.get("/instructor").text
+        page = teacher.get("/deliveries").text
+        assert "1.5 of 9" in page and "503 &lt;b&gt;no&lt;/b&gt;" in page and "18 May 2033" in page
+        assert teacher.post("/deliveries", data={}).status_code == 403, "another site has no token"
+        assert deliveries.undelivered(record)[0].again.year == 2033
+        answer = teacher.post("/deliveries", data=post)
+        assert answer.status_code == 303 and "are being sent" in teacher.get(answer.headers["location"]).text
+        assert deliveries.undelivered(record)[0].again.year < 2033

@@ -13,6 +13,7 @@ from jwcrypto.jwk import JWK
 from lti_place import LtiPlace
 from lti_platform import AGS_CLAIM, CLAIM, CLIENT, INSTRUCTOR, LEARNER, USERS, User
 
+from autograder.desk import deliveries
 from autograder.desk.doors import lti_services
 from autograder.desk.doors.lti_services import Counted, Deliveries, Services
 from autograder.desk.doors.lti_settings import platforms
@@ -235,7 +236,7 @@ class Points:
             number = 1 + connection.execute(sa.select(sa.func.count()).select_from(ATTEMPT)).scalar_one()
             if number == 1:
                 connection.execute(sa.insert(CONTENT).values(sha256="0" * 64, size=1, packed=b"x"))
-            row = {name: None for name in ATTEMPT.c.keys()}
+            row = {**dict.fromkeys(ATTEMPT.c.keys()), "again": False}
             row |= {"id": f"{number:032}", "person": person, "owner": "student:ada", "assignment": assignment}
             row |= {"number": number, "arrived": 0.0, "sha256": "0" * 64, "round": 0, "seed": "0", "level": "names"}
             row |= {"state": "done", "tries": 1}
@@ -295,14 +296,31 @@ def test_a_platform_in_trouble_gets_them_later_and_only_the_newest(points, platf
     assert points.deliveries.send() == 0
     (row,) = points.rows()
     assert row.done is None and row.tries == 1 and row.next > time.time() + 20 and "503" in row.problem
-    assert points.deliveries.problems() == [("ada", "02_queries_keys_values", row.problem)]
+    (one,) = deliveries.undelivered(points.place.record)
+    assert (one.student, one.assignment, one.points, one.problem) == ("ada", row.assignment, 1.0, row.problem)
+    assert one.again and one.again.timestamp() == row.next and deliveries.count(points.place.record) == 1
     assert points.deliveries.send() == 0  # not yet
     points.give(2.0)
     platform.trouble = None
     assert points.deliveries.send() == 1
     assert [score["scoreGiven"] for _, score in platform.scores] == [2.0]
     assert points.rows()[0].problem == "replaced by newer points"
-    assert points.deliveries.problems() == []
+    assert deliveries.undelivered(points.place.record) == [] and deliveries.count(points.place.record) == 0
+
+
+def test_what_was_not_taken_is_sent_at_once_if_the_instructor_says_so(points, platform):
+    platform.trouble, record = 503, points.place.record
+    points.give(1.0)
+    points.deliveries.send()
+    with record.writing() as connection:
+        given_up = {"tries": deliveries.TRIES, "done": time.time()}
+        connection.execute(sa.update(DELIVERY).values(**given_up))
+    (one,) = deliveries.undelivered(record)
+    assert one.again is None, "given up, and still told"
+    platform.trouble = None
+    assert points.deliveries.send() == 0 and deliveries.send_now(record) == 1
+    assert points.deliveries.send() == 1 and deliveries.undelivered(record) == []
+    assert deliveries.send_now(record) == 0
 
 
 def test_two_desks_send_a_delivery_once(points, platform):

@@ -1,7 +1,9 @@
 """`autograder desk --me`: for this machine and this person alone; what keeps a server from being held; no extra."""
 
 import contextlib
+import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -10,6 +12,8 @@ import time
 from types import SimpleNamespace
 
 import desks
+import httpx
+import psutil
 import pytest
 import uvicorn
 from conftest import ROOT
@@ -93,6 +97,44 @@ def test_it_listens_for_this_machine_alone(place):
     options = SimpleNamespace(me=True, demo=False, host="0.0.0.0", port=0)
     with pytest.raises(UsageError, match="--me is for this machine alone"):
         command.run(options, "cpu")
+
+
+def test_it_opens_grades_and_ends_with_nothing_left(place, handed_out):
+    """The command itself: the address from the terminal, a hand-in by the form, its answer, and the end."""
+    desk = subprocess.Popen(
+        [sys.executable, "-m", "autograder", "desk", "--me", "--port", "0", "--jobs", "1"],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        said = next(line for line in desk.stdout if line.startswith("The desk is open: "))
+        address = said.split(": ", 1)[1].strip()
+        url = address.split("/me/")[0]
+        with httpx.Client(base_url=url, headers=NAVIGATES, timeout=60, follow_redirects=True) as browser:
+            assert browser.get("/").status_code == 401 and browser.get(address).status_code == 200
+            page = browser.get(f"/assignments/{NAME}").text
+            token = re.search(r'name="token" value="([^"]+)"', page)[1]
+            sent = {"notebook": ("x.ipynb", notebook(handed_out, "upside down"))}
+            by = {"origin": url, "sec-fetch-site": "same-origin"}
+            shown = browser.post(f"/assignments/{NAME}", files=sent, data={"token": token}, headers=by)
+            assert shown.status_code == 200 and "SHA-256" in shown.text
+            until = time.monotonic() + 240
+            while "1 of 2" not in (shown := browser.get(shown.url)).text:
+                assert time.monotonic() < until, shown.text
+                time.sleep(0.2)
+            assert "What the checks found" in shown.text, "nothing is withheld from oneself"
+        below = psutil.Process(desk.pid).children(recursive=True)
+        desk.send_signal(signal.SIGTERM)
+        desk.communicate(timeout=240)
+        _, left = psutil.wait_procs(below, timeout=60)
+        assert below and not left
+        assert not (place / "desk.db").exists() and (place / ".autograder" / "me.db").is_file()
+    finally:
+        desk.kill()
+        desk.communicate()
 
 
 def test_a_port_that_is_taken_is_one_sentence():

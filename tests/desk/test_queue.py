@@ -4,17 +4,22 @@ import json
 import re
 import shutil
 import signal
+import threading
 import time
 
 import desks
 import psutil
 import pytest
+import sqlalchemy as sa
 import tiny
 from desks import NAME, Client, built, desk_in, handed_out, notebook, place
 
 from autograder.batch import tasks
+from autograder.batch.tasks import Task
 from autograder.desk import queue as queues
-from autograder.desk.record import DONE, GRADING, WAITING
+from autograder.desk import record as records
+from autograder.desk.record import DONE, GRADING, WAITING, Record
+from autograder.desk.tables import ATTEMPT
 from autograder.grading.rounds import Rounds
 from autograder.grading.store import Store
 
@@ -189,3 +194,88 @@ def test_a_desk_that_ends_gives_back_what_it_has_begun(place, handed_out):
         assert desk.record.claim(desk.queue.name).state == GRADING
         desk.queue.__exit__()
         assert desk.record.waiting() == 1
+
+
+class StopsOnce:
+    """An engine that ends what it grades for the first time, as a busy machine's deadline does; notes what it gets."""
+
+    def __init__(self, engine, always=False):
+        self.engine, self.always, self.seen = engine, always, []
+
+    def __enter__(self):
+        self.engine.__enter__()
+        return self
+
+    def __exit__(self, *exc):
+        self.engine.__exit__(*exc)
+
+    def warm(self, total):
+        self.engine.warm(total)
+
+    def graded(self, coming, total, alone=False):
+        for task, graded in self.engine.graded(coming, total, alone):
+            is_first = task.key not in [key for key, _ in self.seen]
+            self.seen.append((task.key, task.alone))
+            yield task, tasks.killed(task) if self.always or is_first else graded
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_what_was_stopped_is_graded_once_more_alone_and_its_student_reads_that(place, handed_out, monkeypatch, always):
+    """A busy machine must not cost a point; what is stopped again, `grade` tries again before it counts."""
+    first, held = queues.Queue.engine, threading.Event()
+    engines = []
+
+    def stopping(queue):
+        engines.append(StopsOnce(first(queue), always))
+        return engines[-1]
+
+    def later(record, worker, without=()):
+        return again(record, worker, without) if held.is_set() else None
+
+    again = Record.claim_again
+    monkeypatch.setattr(queues.Queue, "engine", stopping)
+    monkeypatch.setattr(Record, "claim_again", later)
+    with desk_in(place, grades=True) as desk:
+        ada = Client(desk)
+        id = ada.hand_in(notebook(handed_out)).json()["receipt"]["attempt"]
+        (attempt,) = settled(desk, 1)
+        found = ada.get(f"/api/attempts/{id}").json()
+        assert attempt.again and attempt.score == 0 and found["exercises"][0]["status"] == "killed"
+        assert found["note"].startswith("Grading was cut short, by your code or by a busy machine.")
+        assert "The desk tries once more" in ada.get(f"/attempts/{id}").text
+        held.set()
+        until = time.monotonic() + PATIENCE
+        while desk.record.attempt(id).again:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        found = ada.get(f"/api/attempts/{id}").json()
+        attempt, graded = desk.record.attempt(id), desk.record.graded(id)
+        assert (
+            found["state"] == "done" and found["points"] == (0 if always else 2) and attempt.told == found["exercises"]
+        )
+        assert graded.final is not always, "with a result that is final, `grade` has nothing to do"
+        assert "twice" in found["note"] if always else found["note"] == ""
+        assert [alone for _, alone in engines[-1].seen] == [False, True]
+
+
+def test_what_was_stopped_waits_until_nothing_else_does(place, handed_out):
+    with desk_in(place) as desk:
+        record = desk.record
+        ada, bela = (Client(desk, who).hand_in(notebook(handed_out)) for who in ("ada", "bela"))
+        first, second = (answer.json()["receipt"]["attempt"] for answer in (ada, bela))
+        stopped = Task("", first, notebook(handed_out), NAME, 1)
+        assert record.claim("one").id == first
+        assert record.finish(first, "one", tasks.killed(stopped), [], again=True)
+        assert record.claim_again("two") is None, "another waits"
+        assert record.claim("one").id == second and record.claim_again("two") is None, "another is being graded"
+        assert record.finish(second, "one", tasks.killed(stopped), [], again=False)
+        assert record.claim_again("two", without=[NAME]) is None
+        assert record.claim_again("two").id == first and record.claim_again("one") is None, "one desk has it"
+        record.give_back("two")
+        assert record.attempt(first).state == DONE and record.claim_again("one").id == first
+        record.unclaim(first, "one")
+        for _ in range(records.HOPELESS):
+            if record.claim_again("one") is not None:
+                with record.writing() as connection:
+                    connection.execute(sa.update(ATTEMPT).values(lease=0.0))
+        assert not record.attempt(first).again, "what ends every desk that tries it stays as it is"

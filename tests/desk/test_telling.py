@@ -1,5 +1,7 @@
 """What is told at each level, and what is not."""
 
+from pathlib import Path
+
 import pytest
 
 from autograder.desk import telling
@@ -96,3 +98,48 @@ def test_what_changed_is_told_only_of_what_was_told():
     said = telling.changes([telling.told(wrong(), "names")], [telling.told(other, "names")])
     assert said == ["`attention`: fixed: The mask is read the other way round; new: The scores are not scaled."]
     assert telling.changes([telling.told(wrong(), "names")], [telling.told(wrong(), "names")]) == []
+
+
+@pytest.mark.parametrize("level", ["place", "names", "all"])
+def test_what_stopped_does_not_say_in_which_hidden_check_before_all_is_told(level):
+    message = f"`softmax` was stopped: it did not end within 10 s, in the check “{SECRET}, “of all””."
+    outcome = Outcome("softmax", 0.0, 2.0, "timeout", message=message)
+    kept = telling.limited_verdict(Verdict("", [outcome], 1, "02"), level).to_json()
+    said = str(telling.told(outcome, level))
+    for text in (kept, said):
+        assert "did not end within 10 s" in text and (SECRET in text) == (level == "all")
+    assert level == "all" or telling.told(outcome, level)["place"].endswith("did not end within 10 s.")
+
+
+QUOTING = [
+    ("shape-of-a-parameter", "The parameter `w` should have shape (4, 4), and it has (0, 314159): look at …"),
+    ("biases", "There are biases where there should be none: `saw_314159.bias`."),
+    ("weights-at-first", "In a new module, each number in `w` is 3.14159."),
+    ("beyond-the-last", "What this line looks up has 3 places, and it asks for place 314159: they are counted from 0."),
+]
+
+
+@pytest.mark.parametrize("id, message", QUOTING)
+def test_code_that_saw_hidden_inputs_cannot_have_them_quoted(id, message):
+    """Shapes, numbers and names that code chooses at run time would carry inputs out to who hands in next."""
+    outcome = Outcome("attention", 0.0, 2.0, "graded", diagnosis=[Diagnosis(f"fact-{id}", message, "w[saw]")])
+    for text in (
+        str(telling.told(outcome, "names")),
+        telling.limited_verdict(Verdict("", [outcome], 1), "names").to_json(),
+    ):
+        assert "14159" not in text and "w[saw]" in text
+    assert "14159" in str(telling.told(outcome, "all"))
+
+
+def test_what_is_said_of_honest_sizes_stays():
+    message = "What this line looks up has 12 places, and it asks for place 1024: they are counted from 0."
+    outcome = Outcome("attention", 0.0, 2.0, "graded", diagnosis=[Diagnosis("fact-beyond-the-last", message)])
+    assert telling.told(outcome, "names")["names"][0]["message"] == message
+
+
+def test_facts_that_quote_are_those_of_the_kit():
+    from autograder.mistakes import facts
+
+    text = Path(facts.__file__).read_text()
+    for id in telling.GENERAL:
+        assert f'Fact("{id.removeprefix(facts.PREFIX)}"' in text

@@ -11,11 +11,11 @@ def dask_setup(worker):
     """Called by Dask when the worker starts."""
     grade = tasks.grade
 
-    def deadly(grader, task):
+    def deadly(grader, task, *more):
         if task.student == "evil":
             os.kill(os.getpid(), signal.SIGKILL)
         if task.student == "silent":
             time.sleep(3600)
-        return grade(grader, task)
+        return grade(grader, task, *more)
 
     tasks.grade = deadly

@@ -140,13 +140,13 @@ def opened(place, **settings):
 
 
 @contextlib.contextmanager
-def chromium(folder, javascript=True, wide=1100):
-    """A browser with a profile of its own in a folder."""
+def chromium(folder, javascript=True, wide=1100, more=()):
+    """A browser with a profile of its own in a folder, and `more` options."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
     options.binary_location = BROWSER
-    for option in ("headless", "no-sandbox", "disable-gpu", f"user-data-dir={folder}"):
+    for option in ("headless", "no-sandbox", "disable-gpu", f"user-data-dir={folder}", *more):
         options.add_argument(f"--{option}")
     if not javascript:
         options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
@@ -194,3 +194,8 @@ def faults_in_all_lights(window):
         found += [(scheme, wide, *fault) for fault in faults(window)]
     window.set_window_size(1100, 900)
     return found
+
+
+def text(window):
+    """What a page says."""
+    return window.find_element("tag name", "body").text

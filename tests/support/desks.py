@@ -18,6 +18,7 @@ import tiny
 from conftest import ROOT, cell_of, load
 
 from autograder import course
+from autograder.desk import instructor
 from autograder.desk.app import Desk, make_app
 from autograder.desk.classbook import ClassBook
 from autograder.desk.painter import Painter
@@ -106,13 +107,13 @@ def due(place, when, name=NAME):
 
 
 @contextlib.contextmanager
-def desk_in(place, database=None, jobs=1, grades=False, base="/", **settings):
-    """A Desk on a course; `grades`: with workers that grade as soon as the body begins."""
+def desk_in(place, database=None, jobs=1, grades=False, base="/", scheduler=None, **settings):
+    """A Desk on a course; `grades`: with workers that grade as soon as the body begins, here or of a `scheduler`."""
     runs = NbgraderCourse(place)
     given = {"Desk": settings}
     record = Record(database or f"sqlite:///{place}/desk.db")
     book = ClassBook(place, runs.directory.db_url)
-    queue = Queue(record, Grading(place, jobs, points={}))
+    queue = Queue(record, Grading(place, jobs, scheduler, points={}))
     desk = Desk(place, record, book, functools.partial(settings_of, given), queue, Painter(), base, [Believing()])
     with contextlib.ExitStack() as stack:
         for closed in (record, book, desk.painter):
@@ -130,7 +131,7 @@ class Client:
 
         self.desk = desk
         self.loop = asyncio.new_event_loop()
-        transport = httpx.ASGITransport(make_app(desk))
+        transport = httpx.ASGITransport(make_app(desk, instructor.routes()))
         known = {"who": who} if who else {}
         self.client = httpx.AsyncClient(transport=transport, base_url="http://desk.test", headers={**known, **headers})
 
@@ -212,7 +213,7 @@ def main(place, database, jobs):
     with desk_in(Path(place), database, int(jobs), at_once=10**6, who="everybody") as desk:
         listener = server.listening("127.0.0.1", 0)
         ready = functools.partial(print, f"open http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-        server.serve(make_app(desk), listener, ready)
+        server.serve(make_app(desk, instructor.routes()), listener, ready)
 
 
 if __name__ == "__main__":

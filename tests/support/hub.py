@@ -42,6 +42,14 @@ c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{api}"
 c.JupyterHub.log_level = "INFO"
 """
 
+EXTERNAL = """
+service = c.JupyterHub.services[0]
+for option in ("command", "cwd", "timeout"):
+    del service[option]
+service |= {{"api_token": {token!r}, "oauth_redirect_uri": "{url}/services/desk/oauth_callback"}}
+"""
+TOKEN = "token-of-the-desk"
+
 
 def free_ports(number):
     """Ports of this machine that nobody has."""
@@ -58,10 +66,10 @@ def url_of(port):
 
 class Hub:
     """A Hub on four `ports` of this machine, or on free ones; `url` is its proxy's, `desk` the desk's own. Its users'
-    homes are `scratch`/home/NAME.
+    homes are `scratch`/home/NAME. With `is_external`, not the Hub starts the desk, but whoever runs it.
     """
 
-    def __init__(self, course, scratch, ports=None):
+    def __init__(self, course, scratch, ports=None, is_external=False):
         if shutil.which(PROXY) is None:
             pytest.skip(f"{PROXY} is not installed (npm install {PROXY}, and its node_modules/.bin in the PATH)")
         proxy, hub, api, desk = ports or free_ports(4)
@@ -76,6 +84,7 @@ class Hub:
             "config": str(CONFIG),
         }
         text = OURS.format(**about, home=str(scratch / "home" / "{username}"))
+        text += EXTERNAL.format(token=TOKEN, url=self.url) if is_external else ""
         (scratch / "jupyterhub_config.py").write_text(text)
         self.log = scratch / "hub.log"
         environment = {**os.environ, "COURSE": str(course), "PYTHONPATH": str(ROOT), "HOME": str(scratch)}
@@ -88,8 +97,28 @@ class Hub:
                 stderr=log,
                 start_new_session=True,
             )
+        self.started = [self.process]
         self.until(lambda: "JupyterHub is now running" in self.log.read_text())
+        if is_external:
+            self._open_desk(course, url_of(hub), desk)
         self.until(lambda: self.get("/services/desk/")[0] == 401)
+
+    def _open_desk(self, course, hub, port):
+        """Start the desk as docs/desk_hub.md says for one outside of the Hub."""
+        named = {
+            "API_TOKEN": TOKEN,
+            "API_URL": f"{hub}/hub/api",
+            "CLIENT_ID": "service-desk",
+            "SERVICE_NAME": "desk",
+            "SERVICE_PREFIX": "/services/desk/",
+            "OAUTH_CALLBACK_URL": f"{self.url}/services/desk/oauth_callback",
+        }
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), **{f"JUPYTERHUB_{k}": v for k, v in named.items()}}
+        command = [sys.executable, "-m", "autograder", "desk", "--port", str(port)]
+        with open(self.log, "a") as log:
+            self.started.append(
+                subprocess.Popen(command, cwd=course, env=environment, stdout=log, stderr=log, start_new_session=True)
+            )
 
     def until(self, is_true):
         for _ in range(900):
@@ -137,12 +166,14 @@ class Hub:
             os.kill(self.process.pid, signal.SIGCONT)
 
     def close(self):
-        os.killpg(self.process.pid, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(20)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        for process in self.started:
+            os.killpg(process.pid, signal.SIGTERM)
+        for process in self.started:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(20)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def log_in(browser, running, user):

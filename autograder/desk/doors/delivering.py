@@ -57,14 +57,16 @@ def deliveries(desk: Desk, opened: Opened) -> Deliveries:
 
 
 def points_that_count(desk: Desk, owner: str, assignment: str) -> Counted | None:
-    """The attempt that counts now; None if there is none, or if its student may not be told the points yet."""
+    """The attempt that counts now; None if there is none, if it is graded once more, or if its student may not be told
+    the points yet.
+    """
     about = course.assignments(desk.root).get(assignment)
     if about is None:
         return None
     student = owner.removeprefix("student:")
     attempts = desk.record.attempts(owner, assignment, whole=True)
     attempt = counting.counted(attempts, desk.settings(assignment).counts, desk.book.due(assignment, student))
-    if attempt is None or attempt.state != DONE or attempt.score is None or attempt.max_score is None:
+    if attempt is None or attempt.state != DONE or attempt.again or attempt.score is None or attempt.max_score is None:
         return None
     if not may_tell(attempt.level, POINTS) or attempt.withheld:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +29,7 @@ from sqlalchemy import select
 
 from ...intake.tables import Table
 from ...verdict import printable
+from ..deliveries import TRIES
 from ..record import Attempt, Record
 from ..tables import DELIVERY, LTI, PERSON
 from ..visitors import Refused, Visitor
@@ -46,7 +47,6 @@ COLUMNS = ("id", "first_name", "last_name", "email", "lms_user_id")
 PAGES = 200  # of a list, at most
 SENDING = 120.0  # seconds for which a delivery on its way is not sent again
 WAITS = (30.0, 120.0, 600.0, 3600.0, 6 * 3600.0)  # seconds between tries; the last one from then on
-TRIES = 40  # more than a week
 
 
 @dataclass(frozen=True)
@@ -326,12 +326,3 @@ class Deliveries:
         except LtiException:
             self._columns.pop(column, None)  # the column may be gone
             raise
-
-    def problems(self) -> Sequence[tuple[str, str, str]]:
-        """(student, assignment, what is wrong) of the deliveries that the platform has not taken yet."""
-        query = select(PERSON.c.student, DELIVERY.c.assignment, DELIVERY.c.problem).join(
-            PERSON, PERSON.c.id == DELIVERY.c.person
-        )
-        open_ = DELIVERY.c.problem.is_not(None) & (DELIVERY.c.done.is_(None) | (DELIVERY.c.tries >= TRIES))
-        with self.record.reading() as connection:
-            return [tuple(row) for row in connection.execute(query.where(open_).order_by(DELIVERY.c.id))]
