@@ -1,0 +1,57 @@
+"""Whether mistakes hide what else is wrong: an answer that returns its input does so with any scale and any softmax.
+
+What hides most other mistakes shows next to nothing of the answer. Somebody could write it on purpose, so it has no
+price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..sandbox.inside import wire
+from .evidence import likeness
+from .hypotheses import Behaviour, Behaviours
+
+KIND = "values"  # of checks: what they see is the work of the whole answer
+TRIED = 16  # other mistakes, from all over the bank
+SHOWN = 0.5  # of those tried: fewer that still show are too few
+
+
+def hidden(one: Behaviour, behaviours: Behaviours) -> tuple[int, int]:
+    """How many other mistakes an answer with these hides, and how many were tried beside it."""
+    seen = [not _shows(both, one, checks) for both, checks in _beside(one, behaviours)]
+    return sum(seen), len(seen)
+
+
+def _beside(one: Behaviour, behaviours: Behaviours) -> Iterator[tuple[Behaviour, list[str]]]:
+    """Answers with one more mistake, which alone makes other values, each with the checks that see that."""
+    ours = one.hypothesis.ids
+    others = [single for single in behaviours.singles if single.mistake.edits and single.mistake.id not in ours]
+    others = [single for single in others if not single.mistake.variant]
+    found = 0
+    for other in spread(others):
+        both = behaviours.of([*one.hypothesis.mistakes, other.mistake])
+        checks = [name for name in behaviours.of_kind(KIND) if both and other.at(name).failed]
+        if both and checks:
+            yield both, checks
+            found += 1
+            if found == TRIED:
+                return
+
+
+def spread(many: list[Behaviour]) -> list[Behaviour]:
+    """The same in another order, so that the first ones come from all over."""
+    step = max(1, len(many) // TRIED)
+    return [one for start in range(step) for one in many[start::step]]
+
+
+def _shows(both: Behaviour, one: Behaviour, checks: list[str]) -> bool:
+    """Whether an answer with one more mistake gives other answers to what one of these checks asks."""
+    for name in checks:
+        right = one.behaviours.right.answers(name)
+        try:
+            if not likeness(both.answers(name), one.answers(name), right).alike:
+                return True
+        except wire.WireError:  # more than a student's process may give
+            return True
+    return False
