@@ -62,9 +62,11 @@ def slips(exercise: str, graders: Graders, seed: int) -> Iterator[Slip]:
     of = bank(exercise)
     if not isinstance(of, Bank):
         return
-    categories = {check.name: check.category for check in graders.checks[exercise]}
-    points = {check.name: check.points for check in graders.checks[exercise]}
-    for one in Behaviours(of, graders, seed).singles:
+    behaviours = Behaviours(of, graders, seed)
+    judged = graders.run(exercise, behaviours.right.hypothesis.local(), seed).checks  # without those for a GPU
+    categories = {check.name: check.category for check in judged}
+    points = {check.name: check.points for check in judged}
+    for one in behaviours.singles:
         if one.mistake.edits is None:
             continue
         alone = {name: one.at(name) for name in categories}

@@ -41,6 +41,7 @@ from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness
 from .facts import Fact, facts
 from .fingerprint import fingerprint
 from .fitted import factor
+from .hiding import hides_the_rest
 from .hypotheses import PAIRS, TRIED, TRIPLES, Behaviour, Behaviours, contradict, makes_sense, without_numbers
 from .lines import akin, line_of, raised_at, share_of
 from .places import PREFIX, place
@@ -312,13 +313,21 @@ class Search:
 
     def diagnoses(self, mistakes: Sequence[Mistake], alone: bool) -> list[Diagnosis]:
         """What to say of these mistakes, with their prices if they, `alone` as far as is known, explain everything."""
-        whole = alone and self._are_all_there_is(mistakes)
-        return [Diagnosis(m.id, m.says, self.line_of(m), self._price(m) if whole else prices.ALL) for m in mistakes]
+        costs = self._costs(mistakes) if alone else None
+        costs = costs or [prices.ALL for _ in mistakes]
+        return [Diagnosis(m.id, m.says, self.line_of(m), cost) for m, cost in zip(mistakes, costs, strict=True)]
 
-    def _are_all_there_is(self, named: Sequence[Mistake]) -> bool:
-        """Whether a right answer with just these edits, one or two, does all that the student's code does."""
+    def _costs(self, named: Sequence[Mistake]) -> list[float] | None:
+        """The prices of one or two mistakes; None unless a right answer with just these edits does all that the
+        student's code does, and shows enough of the rest. The latter is not asked where the checks give as much.
+        """
         together = self.behaviours.of(named) if 0 < len(named) <= prices.MOST else None
-        return together is not None and self.is_like(together)
+        if together is None or not self.is_like(together):
+            return None
+        costs = [self._price(mistake) for mistake in named]
+        kept = sum(check.points for check in self.run.checks if check.passed)
+        by_prices = (1 - sum(costs)) * sum(check.points for check in self.run.checks)
+        return None if by_prices > kept and hides_the_rest(together, self.behaviours) else costs
 
     def is_like(self, one: Behaviour) -> bool:
         """Whether the student's code does all that this answer does, wherever anything was asked."""

@@ -1,7 +1,7 @@
 """Whether mistakes hide what else is wrong: an answer that returns its input does so with any scale and any softmax.
 
-What hides most other mistakes shows next to nothing of the answer. Somebody could write it on purpose, so it has no
-price.
+Where most other mistakes would make no difference, the rest of an answer does not show. A module that cannot be built,
+since `super().__init__()` is missing, may hold anything. So it has no price, and the checks decide.
 """
 
 from __future__ import annotations
@@ -14,13 +14,21 @@ from .hypotheses import Behaviour, Behaviours
 
 KIND = "values"  # of checks: what they see is the work of the whole answer
 TRIED = 16  # other mistakes, from all over the bank
-SHOWN = 0.5  # of those tried: fewer that still show are too few
+SHOWN = 0.5  # of those tried: if fewer still show, the rest of the answer may be anything
 
 
-def hidden(one: Behaviour, behaviours: Behaviours) -> tuple[int, int]:
-    """How many other mistakes an answer with these hides, and how many were tried beside it."""
-    seen = [not _shows(both, one, checks) for both, checks in _beside(one, behaviours)]
-    return sum(seen), len(seen)
+def hides_the_rest(one: Behaviour, behaviours: Behaviours) -> bool:
+    """Whether most other mistakes do not show in an answer with these. Without any to try, that is not known: True."""
+    if one.hides is None:
+        hidden, tried = hidden_beside(one, behaviours)
+        one.hides = tried - hidden < max(1.0, SHOWN * tried)
+    return one.hides
+
+
+def hidden_beside(one: Behaviour, behaviours: Behaviours) -> tuple[int, int]:
+    """How many other mistakes do not show in an answer with these, and how many were tried beside them."""
+    shown = [_shows(both, one, checks) for both, checks in _beside(one, behaviours)]
+    return len(shown) - sum(shown), len(shown)
 
 
 def _beside(one: Behaviour, behaviours: Behaviours) -> Iterator[tuple[Behaviour, list[str]]]:
@@ -29,7 +37,7 @@ def _beside(one: Behaviour, behaviours: Behaviours) -> Iterator[tuple[Behaviour,
     others = [single for single in behaviours.singles if single.mistake.edits and single.mistake.id not in ours]
     others = [single for single in others if not single.mistake.variant]
     found = 0
-    for other in spread(others):
+    for other in _spread(others):
         both = behaviours.of([*one.hypothesis.mistakes, other.mistake])
         checks = [name for name in behaviours.of_kind(KIND) if both and other.at(name).failed]
         if both and checks:
@@ -39,7 +47,7 @@ def _beside(one: Behaviour, behaviours: Behaviours) -> Iterator[tuple[Behaviour,
                 return
 
 
-def spread(many: list[Behaviour]) -> list[Behaviour]:
+def _spread(many: list[Behaviour]) -> list[Behaviour]:
     """The same in another order, so that the first ones come from all over."""
     step = max(1, len(many) // TRIED)
     return [one for start in range(step) for one in many[start::step]]

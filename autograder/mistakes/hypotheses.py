@@ -152,6 +152,7 @@ class Behaviour:
         self.answered: dict[str, Transcript] = {}
         self.begun: dict[tuple[str, int], Transcript] = {}
         self.idle: dict[str, bool] = {}
+        self.hides: bool | None = None  # see hiding.py
 
     @property
     def mistake(self) -> Mistake:
