@@ -769,8 +769,13 @@ class Search:
                 promise = sum(effects[i].alike.bit_count() for i in group)
                 rated.append((doubts, -promise, group))
         rated.sort(key=lambda rated: rated[:2])
-        fitting = (Group(doubts, tuple(ones[i] for i in group)) for doubts, _, group in rated)
-        return (group for group in fitting if not self._clash(group.members))
+        fitting: Iterable[tuple[int, tuple[int, ...]]] = [(doubts, group) for doubts, _, group in rated]
+        if many == 3:  # at last those that promise nothing: there may be so many that they are not counted
+            fitting = itertools.chain(fitting, ((0, group) for group in self._triples(effects, apart, showing=False)))
+        for doubts, group in fitting:
+            members = tuple(ones[i] for i in group)
+            if not self._clash(members):
+                yield Group(doubts, members)
 
     def _clash(self, group: Sequence[Behaviour]) -> bool:
         """Whether one of them fails a check that the student passed, and in which the others do nothing."""
@@ -795,21 +800,25 @@ class Search:
             self.idles[one] = sum(one.is_idle(check.name) << bit for bit, check in enumerate(self.passed))
         return self.idles[one]
 
-    def _triples(self, effects: Sequence[Effect], apart: int) -> Iterator[tuple[int, int, int]]:
+    def _triples(self, effects: Sequence[Effect], apart: int, showing: bool = True) -> Iterator[tuple[int, int, int]]:
         """The groups of three without any doubt, by their places in `effects`.
 
-        At least one of them must show by itself. There are hundreds of thousands of groups, and few fit. So the third
-        is not tried but computed: for each check that the first two leave open, a set of bits holds those that settle
-        it.
+        If `showing`, those of which at least one shows by itself in a failed check, else the others. There are hundreds
+        of thousands of groups, and few fit. So the third is not tried but computed: for each check that the first two
+        leave open, a set of bits holds those that settle it.
         """
         bits = range(len(self.failed))
         acting = [sum((effect.acts >> bit & 1) << i for i, effect in enumerate(effects)) for bit in bits]
         alike = [sum((effect.alike >> bit & 1) << i for i, effect in enumerate(effects)) for bit in bits]
         every = (1 << len(effects)) - 1
-        showing = functools.reduce(operator.or_, alike, 0)
+        shows = functools.reduce(operator.or_, alike, 0)
         for (i, one), (j, two) in itertools.combinations(enumerate(effects), 2):
+            if one.alike | two.alike:
+                thirds = every if showing else 0
+            else:
+                thirds = shows if showing else every & ~shows
             settled = one.acts & two.acts | one.alike | two.alike | apart
-            thirds = (every if one.alike | two.alike else showing) >> j + 1 << j + 1
+            thirds = thirds >> j + 1 << j + 1
             for bit in bits:
                 if not settled >> bit & 1:
                     thirds &= alike[bit] | (acting[bit] if (one.acts | two.acts) >> bit & 1 else 0)

@@ -18,10 +18,10 @@ SHOWN = 0.5  # of those tried: if fewer still show, the rest of the answer may b
 
 
 def hides_the_rest(one: Behaviour, behaviours: Behaviours) -> bool:
-    """Whether most other mistakes do not show in an answer with these. Without any to try, that is not known: True."""
+    """Whether most other mistakes do not show in an answer with these; False if there are none to try."""
     if one.hides is None:
         hidden, tried = hidden_beside(one, behaviours)
-        one.hides = tried - hidden < max(1.0, SHOWN * tried)
+        one.hides = tried - hidden < SHOWN * tried
     return one.hides
 
 
@@ -39,7 +39,7 @@ def _beside(one: Behaviour, behaviours: Behaviours) -> Iterator[tuple[Behaviour,
     found = 0
     for other in _spread(others):
         both = behaviours.of([*one.hypothesis.mistakes, other.mistake])
-        checks = [name for name in behaviours.of_kind(KIND) if both and other.at(name).failed]
+        checks = [name for name in behaviours.of_kind(KIND) if both and _acts(other, name)]
         if both and checks:
             yield both, checks
             found += 1
@@ -51,6 +51,11 @@ def _spread(many: list[Behaviour]) -> list[Behaviour]:
     """The same in another order, so that the first ones come from all over."""
     step = max(1, len(many) // TRIED)
     return [one for start in range(step) for one in many[start::step]]
+
+
+def _acts(other: Behaviour, check: str) -> bool:
+    """Whether it fails a check, and the answers to what that asks say why: those that chance has a part in do not."""
+    return other.at(check).failed and _shows(other, other.behaviours.right, [check])
 
 
 def _shows(both: Behaviour, one: Behaviour, checks: list[str]) -> bool:
