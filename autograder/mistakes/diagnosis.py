@@ -25,6 +25,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import torch
 from cachetools import LRUCache
 
 from .. import course
@@ -40,6 +41,7 @@ from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness
 from .facts import Fact, facts
 from .fingerprint import fingerprint
 from .fitted import factor
+from .hiding import hides_the_rest
 from .hypotheses import PAIRS, TRIED, TRIPLES, Behaviour, Behaviours, contradict, makes_sense, without_numbers
 from .lines import akin, line_of, raised_at, share_of
 from .places import PREFIX, place
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, Graders
     from .learnt import Shelf
 
-Comparison: TypeAlias = Callable[[Behaviour, str], bool]  # whether the student is like it in that check
+Alike: TypeAlias = Callable[[Behaviour, str], bool]  # whether the student is like it in that check
 
 LEAST, SHARE = 3, 0.6  # how many failed checks, and which share of its own, a mistake must explain at the least
 MOST = 3  # mistakes named at once
@@ -197,6 +199,29 @@ def _without(value: Any, names: Collection[str]) -> Any:
     return type(value)(_without(part, names) for part in value) if type(value) in (list, tuple) else value
 
 
+def _holds(entries: Sequence[Any], answer: Any) -> bool:
+    """Whether what a check saw holds an answer: an error, or all tensors of a value."""
+    if answer[0] == "error":
+        return answer in entries
+    seen = list(_tensors_in(entries))
+    ours = list(_tensors_in(answer))
+    return bool(ours) and all(any(_are_equal(one, other) for other in seen) for one in ours)
+
+
+def _are_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one.dtype == other.dtype and one.device == other.device and torch.equal(one, other)
+
+
+def _tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in nested lists, tuples and dicts that can be compared."""
+    if isinstance(value, torch.Tensor):
+        if value.device.type != "meta":
+            yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _tensors_in(part)
+
+
 @dataclass(frozen=True)
 class Explanation:
     """An answer with a mistake, and the failed checks that it explains, by name."""
@@ -219,6 +244,34 @@ class Effect(NamedTuple):
     def beside(self, apart: int) -> Effect:
         """The same without the checks `apart`."""
         return Effect(self.acts & ~apart, self.alike & ~apart)
+
+
+class First(NamedTuple):
+    """The first answer of the student's that is wrong, among those to what a check asks: the last of so `many`."""
+
+    check: str
+    many: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether the student is like an answer in a failed check. What is wrong `first` in each must be alike, too.
+
+    To see that takes a few requests, and it rules out nearly all that whole checks would.
+    """
+
+    alike: Alike
+    first: Sequence[First]
+
+    def __call__(self, one: Behaviour, check: str) -> bool:
+        return self.alike(one, check)
+
+
+class Group(NamedTuple):
+    """Mistakes that may explain everything together, and in how many failed checks that is in doubt."""
+
+    doubts: int
+    members: tuple[Behaviour, ...]
 
 
 class Search:
@@ -260,13 +313,21 @@ class Search:
 
     def diagnoses(self, mistakes: Sequence[Mistake], alone: bool) -> list[Diagnosis]:
         """What to say of these mistakes, with their prices if they, `alone` as far as is known, explain everything."""
-        whole = alone and self._are_all_there_is(mistakes)
-        return [Diagnosis(m.id, m.says, self.line_of(m), self._price(m) if whole else prices.ALL) for m in mistakes]
+        costs = self._costs(mistakes) if alone else None
+        costs = costs or [prices.ALL for _ in mistakes]
+        return [Diagnosis(m.id, m.says, self.line_of(m), cost) for m, cost in zip(mistakes, costs, strict=True)]
 
-    def _are_all_there_is(self, named: Sequence[Mistake]) -> bool:
-        """Whether a right answer with just these edits, one or two, does all that the student's code does."""
+    def _costs(self, named: Sequence[Mistake]) -> list[float] | None:
+        """The prices of one or two mistakes; None unless a right answer with just these edits does all that the
+        student's code does, and shows enough of the rest. The latter is not asked where the checks give as much.
+        """
         together = self.behaviours.of(named) if 0 < len(named) <= prices.MOST else None
-        return together is not None and self.is_like(together)
+        if together is None or not self.is_like(together):
+            return None
+        costs = [self._price(mistake) for mistake in named]
+        kept = sum(check.points for check in self.run.checks if check.passed)
+        by_prices = (1 - sum(costs)) * sum(check.points for check in self.run.checks)
+        return None if by_prices > kept and hides_the_rest(together, self.behaviours) else costs
 
     def is_like(self, one: Behaviour) -> bool:
         """Whether the student's code does all that this answer does, wherever anything was asked."""
@@ -372,8 +433,53 @@ class Search:
 
     def _together_by_all_means(self) -> list[Mistake]:
         """Several mistakes that explain everything: by the student's answers, else by what the checks saw."""
-        by_answers = self._together(self._answers_alike_in) if self._has_answers() else []
-        return by_answers or self._together(self._is_alike)
+        by_answers = self._together(self._by_answers) if self._has_answers() else []
+        return by_answers or self._together(self._by_what_was_seen)
+
+    def _by_answers(self, besides: Collection[str] = (), beside: Behaviour | None = None) -> Comparison:
+        """The stricter comparison, in all failed checks but those that are explained `besides`."""
+
+        def alike(one: Behaviour, name: str) -> bool:
+            return name in besides or self._answers_alike_in(one, name)
+
+        return Comparison(alike, self._first_wrong(besides, beside, seen=False))
+
+    def _by_what_was_seen(self, besides: Collection[str] = ()) -> Comparison:
+        """The other comparison."""
+
+        def alike(one: Behaviour, name: str) -> bool:
+            return name in besides or self._is_alike(one, name)
+
+        return Comparison(alike, self._first_wrong(besides, None, seen=True))
+
+    def _first_wrong(self, besides: Collection[str], beside: Behaviour | None, seen: bool) -> list[First]:
+        """The first wrong answers, those after the fewest requests first; `beside`: that are not what this one gives.
+
+        If `seen`, the check must have seen it.
+        """
+        found = []
+        right = beside or self.behaviours.right
+        for name in self.failed if self._has_answers() else ():
+            kept = self.behaviours.questions(name).kept
+            if name in besides or not any(kept):
+                continue
+            theirs, expected = self._answers(name) or Transcript(), right.answers(name)
+            for many, (one, other) in enumerate(zip(theirs.entries, expected.entries, strict=False), start=1):
+                if not self._compared(*(Transcript([entry]) for entry in (one, other, other))).alike:
+                    if not seen or _holds(self.transcripts[name].entries, one):
+                        found.append(First(name, many))
+                    break
+        return sorted(found, key=lambda first: first.many)
+
+    def _begins_alike(self, one: Behaviour, first: First) -> bool:
+        """Whether the first wrong answer of the student's is this one's."""
+        right, theirs = self.behaviours.right.answers(first.check), self._answers(first.check) or Transcript()
+        try:
+            came = one.first_answers(first.check, first.many)
+        except wire.WireError:  # it gives more than a student's process may
+            return False
+        last = slice(first.many - 1, first.many)
+        return self._compared(*(Transcript(each.entries[last]) for each in (theirs, came, right))).alike
 
     # --- comparing ------------------------------------------------------------------------------------
 
@@ -521,22 +627,31 @@ class Search:
             return []
         odd = [name for name in self.failed if not self._answers_alike_in(one, name)]
         others = [other for other in self.singles if not all(other.is_idle(name) for name in odd)]
-        return self._in_common([(one, other) for other in others if other is not one], self._answers_alike_in)
+        pairs = (Group(DOUBTS, (one, other)) for other in others if other is not one)
+        return self._in_common(pairs, self._by_answers(beside=one))
 
-    def _together(self, is_alike: Comparison) -> list[Mistake]:
-        """What all combinations of two mistakes that explain everything have in common; else the same for three."""
+    def _together(self, compare: Callable[[Collection[str]], Comparison]) -> list[Mistake]:
+        """What all combinations of two mistakes that explain everything have in common; else the same for three.
+
+        `compare` gives the comparison to use, without some of the failed checks.
+        """
+        is_alike = compare(())
         # A variant may be there for its company alone, which makes up for what it fails by itself.
         left = [one for one in self.singles if one.mistake.variant or not self._is_ruled_out(one)]
         effects = {one: self._effect(one, is_alike) for one in left}
         candidates = {one: effect for one, effect in effects.items() if effect.acts}
         accepting = self._accepting(candidates)
         if accepting:
-            return self._together_with(accepting, candidates, is_alike)
-        pairs = self._fitting(candidates, 2)[:PAIRS]
-        return self._in_common(pairs, is_alike) or self._in_common(self._fitting(candidates, 3)[:TRIPLES], is_alike)
+            return self._together_with(accepting, candidates, compare)
+        pairs = itertools.islice(self._fitting(candidates, 2), PAIRS)
+        triples = itertools.islice(self._fitting(candidates, 3), TRIPLES)
+        return self._in_common(pairs, is_alike) or self._in_common(triples, is_alike)
 
     def _together_with(
-        self, accepting: Sequence[Behaviour], candidates: Mapping[Behaviour, Effect], is_alike: Comparison
+        self,
+        accepting: Sequence[Behaviour],
+        candidates: Mapping[Behaviour, Effect],
+        compare: Callable[[Collection[str]], Comparison],
     ) -> list[Mistake]:
         """The same for combinations that hold what accepts too much, with one or two others, which explain the rest.
 
@@ -548,13 +663,10 @@ class Search:
                 given.append(one)
         apart = functools.reduce(operator.or_, (candidates[one].acts for one in given))
         explained = {name for bit, name in enumerate(self.failed) if apart >> bit & 1}
-
-        def is_like(one: Behaviour, name: str) -> bool:
-            return name in explained or is_alike(one, name)
-
+        is_like = compare(explained)
         rest = {one: effect.beside(apart) for one, effect in candidates.items() if effect.acts & ~apart}
-        groups = [*self._fitting(rest, 1, apart), *self._fitting(rest, 2, apart)[:PAIRS]]
-        found = self._in_common([(*given, *group) for group in groups], is_like)
+        groups = itertools.chain(self._fitting(rest, 1, apart), itertools.islice(self._fitting(rest, 2, apart), PAIRS))
+        found = self._in_common((Group(doubts, (*given, *group)) for doubts, group in groups), is_like)
         ours = [one.mistake for one in given]
         return ours + [mistake for mistake in found if mistake not in ours] if found else []
 
@@ -578,9 +690,17 @@ class Search:
         except wire.WireError:
             return False
 
-    def _in_common(self, groups: Iterable[tuple[Behaviour, ...]], is_alike: Comparison) -> list[Mistake]:
-        """The mistakes that are in all of those groups that explain everything, and that nothing can stand for."""
-        found = [group for group in groups if self._explain_everything(group, is_alike)]
+    def _in_common(self, groups: Iterable[Group], is_alike: Comparison) -> list[Mistake]:
+        """The mistakes that are in all of those groups that explain everything, and that nothing can stand for.
+
+        Once there is one, only groups that leave as few doubts are another explanation.
+        """
+        found: list[tuple[Behaviour, ...]] = []
+        fewest = DOUBTS
+        for doubts, group in groups:
+            if doubts <= fewest and self._explain_everything(group, is_alike):
+                found.append(group)
+                fewest = doubts
         return [one.mistake for one in found[0] if self._is_needed(one, found, is_alike)] if found else []
 
     def _is_needed(self, one: Behaviour, found: Sequence[Sequence[Behaviour]], is_alike: Comparison) -> bool:
@@ -589,7 +709,8 @@ class Search:
             return False
         others = [other for other in found[0] if other is not one]
         ids = [member.mistake.id for member in found[0]]
-        instead = self._replacements([other for other in self.singles if other.mistake.id not in ids], others, is_alike)
+        candidates = [other for other in self.singles if other.mistake.id not in ids]
+        instead = self._replacements(candidates, others, is_alike)
         return not any(self._explain_everything([*others, other], is_alike) for other in instead)
 
     def _replacements(
@@ -633,9 +754,7 @@ class Search:
                 alike |= is_alike(one, name) << bit
         return Effect(acts, alike)
 
-    def _fitting(
-        self, candidates: Mapping[Behaviour, Effect], many: int, apart: int = 0
-    ) -> list[tuple[Behaviour, ...]]:
+    def _fitting(self, candidates: Mapping[Behaviour, Effect], many: int, apart: int = 0) -> Iterator[Group]:
         """Groups of `many` that may explain everything, judged by what each does alone: the most promising first.
 
         `apart` are the failed checks, as bits, that need no explanation.
@@ -643,13 +762,20 @@ class Search:
         most = DOUBTS if many == 2 else 0
         ones, effects = list(candidates), list(candidates.values())
         groups = self._triples(effects, apart) if many == 3 else itertools.combinations(range(len(ones)), many)
-        found = []
+        rated = []
         for group in groups:
             doubts = self._doubts([effects[i] for i in group], apart)
-            if doubts <= most and not self._clash([ones[i] for i in group]):
+            if doubts <= most:
                 promise = sum(effects[i].alike.bit_count() for i in group)
-                found.append((doubts, -promise, tuple(ones[i] for i in group)))
-        return [group for _, _, group in sorted(found, key=lambda rated: rated[:2])]
+                rated.append((doubts, -promise, group))
+        rated.sort(key=lambda rated: rated[:2])
+        fitting: Iterable[tuple[int, tuple[int, ...]]] = [(doubts, group) for doubts, _, group in rated]
+        if many == 3:  # at last those that promise nothing: there may be so many that they are not counted
+            fitting = itertools.chain(fitting, ((0, group) for group in self._triples(effects, apart, showing=False)))
+        for doubts, group in fitting:
+            members = tuple(ones[i] for i in group)
+            if not self._clash(members):
+                yield Group(doubts, members)
 
     def _clash(self, group: Sequence[Behaviour]) -> bool:
         """Whether one of them fails a check that the student passed, and in which the others do nothing."""
@@ -674,19 +800,25 @@ class Search:
             self.idles[one] = sum(one.is_idle(check.name) << bit for bit, check in enumerate(self.passed))
         return self.idles[one]
 
-    def _triples(self, effects: Sequence[Effect], apart: int) -> Iterator[tuple[int, int, int]]:
+    def _triples(self, effects: Sequence[Effect], apart: int, showing: bool = True) -> Iterator[tuple[int, int, int]]:
         """The groups of three without any doubt, by their places in `effects`.
 
-        There are hundreds of thousands of groups, and few fit. So the third is not tried but computed: for each check
-        that the first two leave open, a set of bits holds those that settle it.
+        If `showing`, those of which at least one shows by itself in a failed check, else the others. There are hundreds
+        of thousands of groups, and few fit. So the third is not tried but computed: for each check that the first two
+        leave open, a set of bits holds those that settle it.
         """
         bits = range(len(self.failed))
         acting = [sum((effect.acts >> bit & 1) << i for i, effect in enumerate(effects)) for bit in bits]
         alike = [sum((effect.alike >> bit & 1) << i for i, effect in enumerate(effects)) for bit in bits]
         every = (1 << len(effects)) - 1
+        shows = functools.reduce(operator.or_, alike, 0)
         for (i, one), (j, two) in itertools.combinations(enumerate(effects), 2):
+            if one.alike | two.alike:
+                thirds = every if showing else 0
+            else:
+                thirds = shows if showing else every & ~shows
             settled = one.acts & two.acts | one.alike | two.alike | apart
-            thirds = every >> j + 1 << j + 1
+            thirds = thirds >> j + 1 << j + 1
             for bit in bits:
                 if not settled >> bit & 1:
                     thirds &= alike[bit] | (acting[bit] if (one.acts | two.acts) >> bit & 1 else 0)
@@ -712,9 +844,10 @@ class Search:
         self.tried.add(frozenset(one.mistake.key for one in group))
         if len(self.tried) > TRIED:
             raise Exhausted
-        return self._explains_everything(together, is_alike)
+        begins_alike = all(self._begins_alike(together, first) for first in is_alike.first)
+        return begins_alike and self._explains_everything(together, is_alike)
 
-    def _explains_everything(self, one: Behaviour, is_alike: Comparison) -> bool:
+    def _explains_everything(self, one: Behaviour, is_alike: Alike) -> bool:
         """Whether it fails exactly what the student failed, each check in the same way."""
         for check in sorted(self.checks, key=lambda check: (check.passed, self._promise(one, check, self.together))):
             is_new, began = check.name not in one.found, time.process_time()

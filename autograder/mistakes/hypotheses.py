@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -121,10 +121,15 @@ class Questions:
         check.call(submission, seed)
         self.kept = submission.kept
 
-    def compared(self, answers: Sequence[Answer]) -> Transcript:
-        """The answers in a form that can be compared, up to one that could not be prepared. Raises WireError."""
+    def compared(self, answers: Iterable[Answer], many: int | None = None) -> Transcript:
+        """The answers in a form that can be compared, up to one that could not be prepared. Raises WireError.
+
+        With `many`, only that many of them are taken.
+        """
         found: list[tuple[Any, ...]] = []
-        for (message, _), (reply, tensors), kept in zip(self.asked.requests, answers, self.kept, strict=True):
+        asked = [message for message, _ in self.asked.requests][:many]
+        first = itertools.islice(answers, many)
+        for message, (reply, tensors), kept in zip(asked, first, self.kept[:many], strict=True):
             if replies.succeeded(reply):
                 found.append(replies.compared(reply, tensors, kept))
                 continue
@@ -145,7 +150,9 @@ class Behaviour:
         self.gates: dict[str, Passage] = {}
         self.found: dict[str, Observation] = {}
         self.answered: dict[str, Transcript] = {}
+        self.begun: dict[tuple[str, int], Transcript] = {}
         self.idle: dict[str, bool] = {}
+        self.hides: bool | None = None  # see hiding.py
 
     @property
     def mistake(self) -> Mistake:
@@ -187,10 +194,20 @@ class Behaviour:
     def answers(self, check: str) -> Transcript:
         """What it answers to all that the check asks of a right answer; the check itself ends where it fails."""
         if check not in self.answered:
-            questions, local = self.behaviours.questions(check), self.hypothesis.local()
-            answers = [local.ask(*request) for request in questions.asked.requests]
-            self.answered[check] = questions.compared(answers)
+            self.answered[check] = self._asked(check, None)
         return self.answered[check]
+
+    def first_answers(self, check: str, many: int) -> Transcript:
+        """What it answers to the first `many` requests of these."""
+        if check in self.answered:
+            return Transcript(self.answered[check].entries[:many])
+        if (check, many) not in self.begun:
+            self.begun[check, many] = self._asked(check, many)
+        return self.begun[check, many]
+
+    def _asked(self, check: str, many: int | None) -> Transcript:
+        questions, local = self.behaviours.questions(check), self.hypothesis.local()
+        return questions.compared((local.ask(*request) for request in questions.asked.requests), many)
 
 
 class Behaviours:
@@ -219,6 +236,10 @@ class Behaviours:
             hypothesis = composed(self.right.hypothesis, *mistakes)
             known[keys] = Behaviour(hypothesis, self) if hypothesis and makes_sense(hypothesis) else None
         return known[keys]
+
+    def of_kind(self, category: str) -> list[str]:
+        """The checks of a category, by name."""
+        return [name for name, check in self.checks.items() if check.category == category]
 
     def learnt_of(self, hypothesis: Hypothesis, check: str) -> Observation | None:
         """What was found out before about a right answer, or about one with a single mistake."""

@@ -1,12 +1,15 @@
 """Several mistakes at once: edits of one right answer, made together."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from autograder.checks.proxies import Transcript
 from autograder.checks.runner import Graders
 from autograder.mistakes.bank import bank
-from autograder.mistakes.diagnosis import Odds, Search
-from autograder.mistakes.hypotheses import Behaviours, composed, right, without_numbers
+from autograder.mistakes.diagnosis import Group, Odds, Search
+from autograder.mistakes.evidence import likeness
+from autograder.mistakes.hypotheses import Behaviour, Behaviours, composed, right, without_numbers
 
 BANK = bank("attention")
 RIGHT = right(BANK)
@@ -76,3 +79,40 @@ def test_only_what_may_stand_in_its_place_is_run_to_prove_a_name(monkeypatch):
         found.append(({mistake.id for mistake in search.mistakes()}, len(search.tried)))
     (names, few), (same, many) = found
     assert names == same == set(pair.ids) and few < many
+
+
+def test_the_first_wrong_answers_rule_out_what_whole_checks_would(monkeypatch):
+    """Without them, the same names are found by running more checks."""
+    of, graders = bank("softmax"), Graders()
+    pair = composed(right(of), of["divided-by-max"], of["float32-comes-out"])
+    run = graders.run("softmax", pair.local(), 1)
+    ran, whole = [], Behaviour._run
+    monkeypatch.setattr(Behaviour, "_run", lambda self, check: (ran.append(self), whole(self, check)))
+    found = []
+    for without in (False, True):
+        if without:
+            monkeypatch.setattr(Search, "_first_wrong", lambda self, besides, beside, seen: [])
+        names = {mistake.id for mistake in Search(run, Behaviours(of, graders, 1), Odds()).mistakes()}
+        found.append((names, sum(len(one.hypothesis.mistakes) == 2 for one in ran)))
+        ran.clear()
+    (names, few), (same, many) = found
+    assert names == same == set(pair.ids) and few < many
+
+
+def test_first_answers_are_those_that_all_of_them_begin_with():
+    of, graders = bank("softmax"), Graders()
+    all_of_them = Behaviours(of, graders, 1).of([of["not-divided"]]).answers("test_any_dimension")
+    first = Behaviours(of, graders, 1).of([of["not-divided"]]).first_answers("test_any_dimension", 2)
+    assert len(first.entries) == 2 < len(all_of_them.entries)
+    assert likeness(first, Transcript(all_of_them.entries[:2]), Transcript(all_of_them.entries[:2])).alike
+
+
+def test_groups_that_leave_more_doubts_are_no_other_explanation():
+    search, tried, explaining = Search.__new__(Search), [], []
+    search._explain_everything = lambda group, is_alike: tried.append(group[0].mistake) or group[0].mistake in "bdf"
+    search._is_needed = lambda one, found, is_alike: explaining.extend(found) or True
+    groups = [
+        Group(doubts, (SimpleNamespace(mistake=name),)) for doubts, name in zip((1, 1, 2, 0, 1), "abdef", strict=True)
+    ]
+    assert search._in_common(groups, None) == ["b"]
+    assert tried == ["a", "b", "e", "f"] and [group[0].mistake for group in explaining] == ["b", "f"]

@@ -7,7 +7,8 @@ from autograder.checks.proxies import Local, Transcript
 from autograder.checks.runner import Graders
 from autograder.mistakes.bank import Bank, BankError, Mistake, bank
 from autograder.mistakes.diagnosis import Diagnostician
-from autograder.mistakes.hypotheses import Observation, composed, right
+from autograder.mistakes.hiding import hides_the_rest
+from autograder.mistakes.hypotheses import Behaviours, Observation, composed, right
 from autograder.mistakes.prices import ALL, PRICES, left, price
 from autograder.verdict import NOT_TRIED, Diagnosis
 
@@ -82,6 +83,33 @@ def test_a_whole_answer_has_no_price(costs):
 def test_what_never_ran_has_no_price(costs):
     id = "max-and-its-place-subtracted"
     assert costs("softmax", bank("softmax")[id].local()) == {id: ALL}
+
+
+LAZY = """
+class SelfAttention(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.W_query = self.W_key = self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def forward(self, x):
+        if x.dim() not in (2, 3):
+            raise ValueError(f"expected (n, d_in) or (b, n, d_in), got {tuple(x.shape)}")
+        return self.W_value(x)
+"""
+
+
+def test_what_hides_all_else_has_no_price(costs):
+    """No check can load its weights into layers that are one and the same, so `forward` may hold anything."""
+    space = {"torch": torch, "nn": torch.nn}
+    exec(LAZY, space)
+    assert costs("SelfAttention", Local(space, LAZY)) == {"one-projection": ALL}
+
+
+def test_what_lets_other_mistakes_show_does_not_hide_them(graders):
+    behaviours = Behaviours(bank("softmax"), graders, 1)
+    hiding = {one.mistake.id for one in behaviours.singles if one.mistake.edits and hides_the_rest(one, behaviours)}
+    assert {"sigmoid-weights", "max-and-its-place-subtracted"} <= hiding
+    assert not hiding & {"divided-by-max", "exp-without-max", "not-divided", "log-softmax", "base-two"}
 
 
 def test_two_slips_are_paid_both(costs):

@@ -1,0 +1,70 @@
+"""Whether mistakes hide what else is wrong: an answer that returns its input does so with any scale and any softmax.
+
+Where most other mistakes would make no difference, the rest of an answer does not show. A module that cannot be built,
+since `super().__init__()` is missing, may hold anything. So it has no price, and the checks decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..sandbox.inside import wire
+from .evidence import likeness
+from .hypotheses import Behaviour, Behaviours
+
+KIND = "values"  # of checks: what they see is the work of the whole answer
+TRIED = 16  # other mistakes, from all over the bank
+SHOWN = 0.5  # of those tried: if fewer still show, the rest of the answer may be anything
+
+
+def hides_the_rest(one: Behaviour, behaviours: Behaviours) -> bool:
+    """Whether most other mistakes do not show in an answer with these; False if there are none to try."""
+    if one.hides is None:
+        hidden, tried = hidden_beside(one, behaviours)
+        one.hides = tried - hidden < SHOWN * tried
+    return one.hides
+
+
+def hidden_beside(one: Behaviour, behaviours: Behaviours) -> tuple[int, int]:
+    """How many other mistakes do not show in an answer with these, and how many were tried beside them."""
+    shown = [_shows(both, one, checks) for both, checks in _beside(one, behaviours)]
+    return len(shown) - sum(shown), len(shown)
+
+
+def _beside(one: Behaviour, behaviours: Behaviours) -> Iterator[tuple[Behaviour, list[str]]]:
+    """Answers with one more mistake, which alone makes other values, each with the checks that see that."""
+    ours = one.hypothesis.ids
+    others = [single for single in behaviours.singles if single.mistake.edits and single.mistake.id not in ours]
+    others = [single for single in others if not single.mistake.variant]
+    found = 0
+    for other in _spread(others):
+        both = behaviours.of([*one.hypothesis.mistakes, other.mistake])
+        checks = [name for name in behaviours.of_kind(KIND) if both and _acts(other, name)]
+        if both and checks:
+            yield both, checks
+            found += 1
+            if found == TRIED:
+                return
+
+
+def _spread(many: list[Behaviour]) -> list[Behaviour]:
+    """The same in another order, so that the first ones come from all over."""
+    step = max(1, len(many) // TRIED)
+    return [one for start in range(step) for one in many[start::step]]
+
+
+def _acts(other: Behaviour, check: str) -> bool:
+    """Whether it fails a check, and the answers to what that asks say why: those that chance has a part in do not."""
+    return other.at(check).failed and _shows(other, other.behaviours.right, [check])
+
+
+def _shows(both: Behaviour, one: Behaviour, checks: list[str]) -> bool:
+    """Whether an answer with one more mistake gives other answers to what one of these checks asks."""
+    for name in checks:
+        right = one.behaviours.right.answers(name)
+        try:
+            if not likeness(both.answers(name), one.answers(name), right).alike:
+                return True
+        except wire.WireError:  # more than a student's process may give
+            return True
+    return False
