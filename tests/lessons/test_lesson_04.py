@@ -353,3 +353,52 @@ def test_two_layers_solve_the_riddle_and_one_does_not(ran, seed):
     tired, wide = ran.values["weights_of_it"](learnt["two layers"][0])
     animal, street = ran.values["ANIMAL"], ran.values["STREET"]
     assert min(tired[animal], wide[street]) > 0.95 and max(tired[street], wide[animal]) < 0.05
+
+
+# --- the storyteller ------------------------------------------------------------------------------
+
+
+def test_a_head_of_the_storyteller_looks_at_whoever_is_meant(ran):
+    (layer, head), looked = (ran.values["LAYER"], ran.values["HEAD"]), []
+    assert (layer, head) == (3, 4)
+    for text, answer in zip(ran.values["riddles"], ("animal", "street"), strict=True):
+        words = ran.values["words_of"](text)
+        weights = ran.values["read"](words)[1]
+        looked.append(weights)
+        assert weights[layer - 1, head - 1, -1, words.index(answer)] > 0.95
+        ((likeliest, share),) = ran.values["next_words"](text, most=1)
+        assert likeliest == answer and share > 0.99
+    it = words.index("it")
+    assert ran.says("at *it* no head can know") and torch.equal(looked[0][:, :, : it + 1], looked[1][:, :, : it + 1])
+
+
+def test_what_cutting_heads_costs(ran):
+    rows = re.findall(r"^(nothing|\w+ .*?) {2,}(\d+) +(\d+)$", ran.printed["storyteller-cut"], re.MULTILINE)
+    left = {name: (int(tired), int(wide)) for name, tired, wide in rows}
+    assert len(left) == 15 and min(left["nothing"]) >= 49
+    assert ran.says("Without head 4 of layer 3 only 17 of 50 survive", "without it all 50 survive", "and 4 are left")
+    assert left["layer 3, head 4"] == (17, 50) and left["layer 3, heads 3 and 4"][1] == 4
+    assert ran.says("Without it 7 and 26 of 50 are left, and no other head hurts both")
+    single = {name: both for name, both in left.items() if re.fullmatch(r"layer \d, head \d", name)}
+    assert single.pop("layer 1, head 4") == (7, 26) and {wide for _, wide in single.values()} == {50}
+
+
+def test_the_head_that_matters_most_looks_at_the_adjective_or_the_verb(ran):
+    assert ran.says("looks at the adjective if it is one like *tired*, and at *cross* if it is one like *wide*")
+    for text, seen in zip(ran.values["riddles"], ("tired", "cross"), strict=True):
+        words = ran.values["words_of"](text)
+        assert ran.values["read"](words)[1][0, 3, -1, words.index(seen)] > 0.8
+
+
+def test_a_sentence_in_other_words_is_refused_with_those_that_it_knows(ran):
+    with pytest.raises(ValueError, match="not in its language: elephant. Its words are: .* animal "):
+        ran.values["words_of"]("The elephant didn't cross the street")
+
+
+def test_the_table_of_heads_can_be_read_where_no_script_runs(ran):
+    """Its cells hold the weights from the last word; a script only exchanges them."""
+    words = ran.values["words_of"](ran.values["my_sentence"])
+    page = ran.values["heads_by_words"](words, ran.values["read"](words)[1], "name")
+    still = page.partition("<script>")[0]
+    assert still.count("<tr>") == 1 + 12 and still.count("<td") == 12 * len(words) and 'tabindex="0"' in still
+    assert "layer 3, head 4" in still and "(start)" in still and "<s>" not in still

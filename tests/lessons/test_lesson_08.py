@@ -213,7 +213,7 @@ def test_what_is_turned_by_hand(ran):
 def test_minutes_add_up(ran):
     """The minutes in the headings are those of the overview, and these add up to what it says."""
     rows = re.findall(r"^\| (?!exercise|-|\*\*)(.+?) \|.*\| (\d+) \|$", ran.texts["intro"], re.M)
-    assert sum(int(minutes) for _, minutes in rows) == 185 and "**185**" in ran.texts["intro"]
+    assert sum(int(minutes) for _, minutes in rows) == 190 and "**190**" in ran.texts["intro"]
     headings = [re.search(r"· (\d+) minutes ·", text) for text in ran.texts.values()]
     assert [found[1] for found in headings if found] == [minutes for name, minutes in rows if name[0].isdigit()]
 
@@ -249,3 +249,22 @@ def test_the_slips_named_for_a_rotation_by_hand_are_computed_right(ran):
         turned(halves, (1, 100)),
     ]
     assert list(ran.values["slips"].values()) == [pytest.approx(slip, abs=1e-4) for slip in slips]
+
+
+# --- the storyteller ------------------------------------------------------------------------------
+
+
+def test_right_parts_give_the_golden_logits_and_the_same_tale(ran):
+    assert ran.says("Right parts come within 2e-4 of the golden logits")
+    assert line_of(ran, "storyteller-load", "largest difference from the golden logits:")[0] < 2e-4
+    assert "the tale that right parts tell: True" in ran.printed["storyteller-load"]
+
+
+def test_what_mistakes_make_of_the_storyteller(ran):
+    """Three spoil the tale, two only the logits."""
+    right, told = ran.values["tale"], ran.values["wrong_tales"]
+    off = [found for found, _ in told.values()]
+    assert ran.says("The logits are off by more than 10", "by about 3, and by less than 1")
+    assert min(off[:3]) > 10 and round(off[3]) == 3 and 0.1 < off[4] < 1
+    same = [tale == right[: len(tale)] for _, tale in told.values()]
+    assert same == [False, False, False, False, True] and ran.says("it tells the same tale")

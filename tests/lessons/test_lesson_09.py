@@ -47,11 +47,34 @@ def test_one_answer_is_computed_in_several_ways(ran):
 
 def test_a_cache_saves_products_and_costs_bytes(ran):
     without, with_cache = (number(products) for products in found(ran, "writer", r"a cache: +([\d,]+) products"))
-    assert ran.says("without a cache it costs a hundred times as many products", "The seconds differ less")
-    assert 95 < without / with_cache < 120 and "\nthe same 200 characters" in ran.printed["writer"]
-    assert ran.says("$= 512$ bytes per token, 102,400 for 200") and 2 * 2 * 2 * 16 * 4 == 512
-    assert "hold 102,400 bytes" in ran.printed["writer"]
-    assert ran.says("200 characters cost a hundredth of the products")
+    assert ran.says("without a cache it costs 53 times as many products", "words per second differ less")
+    assert round(without / with_cache) == 53 and "\nthe same 101 words; 53 times" in ran.printed["writer"]
+    assert ran.says("$= 768$ bytes per word, 77,568 for 101") and 2 * 3 * 2 * 16 * 4 == 768
+    assert "hold 77,568 bytes" in ran.printed["writer"]
+    assert ran.says("a tale of 101 words costs a fiftieth of the products")
+
+
+def test_what_a_window_no_longer_reaches_is_lost(ran):
+    share = {window: list(right.values()) for window, right in ran.values["share_right"].items()}
+    assert ran.says("a window of 12 keeps both, one of 8 only the place", "a window of 16 loses it")
+    assert min(share[64]) == min(share[12][:3]) == 16 and min(share[32]) >= 15
+    assert share[16][3] == share[12][3] == 0 and share[8] == [0, 16, 0, 0]
+    riddle, _ = ran.values["asked"](0)["wide: the place"]
+    wanted = {"fox": 11, "square": 7}
+    assert {word: len(riddle.split()) - 1 - _last(riddle.split(), word) for word in wanted} == wanted
+    listed, last = ran.values["asked"](0)["last of a list"]
+    assert len(listed.split()) - 1 - _last(listed.split(), last) == 23 and 3 * (16 - 1) == 45
+
+
+def _last(words, word):
+    return max(place for place, one in enumerate(words) if one == word)
+
+
+def test_the_storyteller_has_no_sink(ran):
+    first = ran.values["first"]
+    assert ran.says("between 3 and 6 % from each head", "it would get 4 % on average")
+    assert 0.025 < first.min() < first.max() < 0.065
+    assert round(100 * sum(1 / (place + 1) for place in range(1, 102)) / 101) == 4
 
 
 def test_a_token_costs_a_parabola_or_a_line(ran):
