@@ -1,4 +1,4 @@
-"""The Verdict: what grading found out about one submission. All later steps read this and nothing else."""
+"""The Verdict: the result of grading one submission. All later steps read this and nothing else."""
 
 import json
 import math
@@ -88,7 +88,7 @@ class Check:
 
     @property
     def sentence(self) -> str:
-        """What the check asks for: the message without the reason why it failed."""
+        """The requirement that the check tests: the message without the reason why it failed."""
         return self.message.removesuffix(self.reason).strip()
 
 

@@ -132,7 +132,7 @@ class _NotYet(Exception):
 
 
 class _Crew:
-    """The workers that can grade, as the head sees them, and what it has given to each."""
+    """The workers that can grade, as the head sees them, and the tasks of each."""
 
     def __init__(self, client: distributed.Client, address: str, device: str, sandbox: str, ahead: int) -> None:
         self.client = client
@@ -303,7 +303,7 @@ def _first_line(error: BaseException | None) -> str:
 
 
 def fingerprint() -> dict[str, str]:
-    """What must be the same on the head and on a worker, by name: what scores depend on, and what transports them."""
+    """All that must be equal on the head and on a worker, by name: what scores and their transport depend on."""
     from ..grading.store import content_hash, course_parts
 
     here = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""Grading on Gradescope: the zip that its autograder is made from, and what runs there for each submission."""
+"""Grading on Gradescope: makes the zip for its autograder, and grades each submission there."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes, mode: int = PLAIN) ->
 
 
 def grade(assignment: course.Assignment, folder: Path, grader: Grader) -> Verdict:
-    """The Verdict on what lies in a student's folder. Whatever that is, there is one."""
+    """The Verdict on a student's folder, whatever is in it."""
     try:
         path = notebook_in(folder, assignment)
     except Unreadable as problem:

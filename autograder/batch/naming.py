@@ -31,7 +31,7 @@ TRIED = 3  # students of a group among whose answers an example is looked for
 def grade_examples(
     engine: Engine, results: Store, assignment: Assignment, seeds: Iterable[int], device: str, sandbox: str
 ) -> None:
-    """Grade the examples of all names for this assignment, unless it is known what they do on the inputs of a seed."""
+    """Grade the examples of all names for this assignment on the inputs of these seeds, unless results are stored."""
     tasks = []
     given = [name for exercise in assignment.exercises for name in results.names.of(exercise.name)]
     for seed in sorted(seeds):
@@ -60,8 +60,8 @@ def listing(root: StrPath) -> str:
 
 
 def rename(root: StrPath, id: str, says: str, price: float | None = None) -> str | None:
-    """Give a name that there is already another sentence, and a price if there is one; returns what to tell the user,
-    None if there is no such name.
+    """Give an existing name another sentence, and a price if there is one; returns a message for the user, or None if
+    there is no such name.
     """
     given = {name.id: name for name in names.read(root)}
     if id not in given:
@@ -73,7 +73,7 @@ def rename(root: StrPath, id: str, says: str, price: float | None = None) -> str
 
 
 def remove(root: StrPath, id: str) -> str:
-    """Take a name back; returns what to tell the user. Raises UsageError."""
+    """Remove a name; returns a message for the user. Raises UsageError."""
     given = {name.id: name for name in names.read(root)}
     if id not in given:
         known = ", ".join(given) or "none"
@@ -121,10 +121,10 @@ def graded_answers(root: StrPath, assignment: Assignment) -> Answers:
 
 
 def give(root: StrPath, id: str, says: str, judge: Judge, answers: Answers, price: float | None = None) -> str:
-    """Name a group, and say how many points it costs if scores are by prices; returns what to tell the user. Raises
+    """Name a group, and set how many points it costs if scores are by prices; returns a message for the user. Raises
     UsageError.
 
-    The answer that becomes its example must do the same once more: one that is left to chance cannot be known again.
+    The answer that becomes its example must do the same again: one that depends on chance cannot be recognised.
     """
     says, costs = names.sentence(says), _price(id, price)
     assignment = assignment_of(id)
@@ -168,9 +168,9 @@ def assignment_of(id: str) -> Assignment:
 
 
 def _tried(answers: Answers, group: Group, judge: Judge) -> Iterator[tuple[tuple[tuple[str, str], ...], int, Graded]]:
-    """What may be the example of a group, the seed of its inputs, and what came of it, one after another.
+    """Candidates for the example of a group: the code, the seed of its inputs, and the result, one after another.
 
-    An answer is tried with as little of its notebook as may do, then with all of it.
+    An answer is tried with as little of its notebook as may suffice, then with all of it.
     """
     from ..checks.source_text import without_comments  # with which torch comes
 
@@ -186,7 +186,7 @@ def _tried(answers: Answers, group: Group, judge: Judge) -> Iterator[tuple[tuple
 
 
 def _is_like(group: Group, example: Mapping[int, Graded]) -> bool:
-    """Whether answers of another round are like an example, of which it is known what it does by seed."""
+    """Whether answers of another round are like an example, given its results by seed."""
     graded = example.get(group.members[0].seed)
     outcome = graded and graded.verdict.exercise(group.exercise)
     return outcome is not None and alike.equal(outcome.fingerprint, group.members[0].outcome.fingerprint)

@@ -30,7 +30,7 @@ SLOWEST = 5
 
 
 class Engine(Protocol):
-    """What grades tasks: the processes of this machine (`pool.Pool`), or a Dask cluster (`cluster.Cluster`).
+    """Grades tasks: the processes of this machine (`pool.Pool`), or a Dask cluster (`cluster.Cluster`).
 
     It is a context manager; however it exits, no task is left running. Inside it, `warm` and `graded` may be called
     repeatedly.
@@ -56,7 +56,7 @@ class Engine(Protocol):
 
 
 class Recorder(Protocol):
-    """What records submissions: `gradebook.GradebookWriter`, many at a time, or nbgrader itself (`runs.StockRecorder`).
+    """Records submissions: `gradebook.GradebookWriter`, many at a time, or nbgrader itself (`runs.StockRecorder`).
 
     It is a context manager: on exit, it records what is still waiting, unless there was an exception.
     """

@@ -56,7 +56,7 @@ MOST_NUMBERS = 12  # in an error message that should say which numbers are wrong
 
 
 class CheckFailed(AssertionError):
-    """The submission did not do what it should; the message is one or two sentences for the student."""
+    """The submission behaves wrongly; the message is one or two sentences for the student."""
 
 
 class GateFailed(CheckFailed):

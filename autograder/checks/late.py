@@ -90,7 +90,7 @@ def _is_constant(value: ast.expr) -> bool:
 
 
 def _keeps_nothing(function: ast.FunctionDef) -> bool:
-    """Whether a function changes nothing but its own variables, its arguments among them, and what they hold."""
+    """Whether a function changes nothing but its own variables and arguments, and their contents."""
     own = {part.arg for part in ast.walk(function) if isinstance(part, ast.arg)}
     own |= {part.id for part in ast.walk(function) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
     return all(_is_harmless(part, own) for part in ast.walk(function))

@@ -97,7 +97,7 @@ class StudentError(Exception):
 
 
 class Local:
-    """Trusted code in this process, behind the same interface as a sandboxed child. `text` is what defines it."""
+    """Trusted code in this process, behind the same interface as a sandboxed child. `text` is its source."""
 
     def __init__(self, namespace: dict[str, Any], text: str | None = None) -> None:
         self.bench = RequestHandler(namespace, self._place_of)
@@ -154,7 +154,7 @@ class Transcript:
 
     @property
     def by_chance(self) -> bool:
-        """Whether it has counts of what chance did."""
+        """Whether it has counts of random outcomes."""
         return any(isinstance(part, Counts) for entry in self.entries for part in entry)
 
     def add(self, *entry: Any) -> None:
@@ -407,14 +407,14 @@ class Proxy:
         return training
 
     def seen(self) -> list[replies.SeenCall]:
-        """What a stub model noted of its first calls since it was last asked (witnessed). Raises WireError."""
+        """The first calls of a stub model since the last request, as it noted them (witnessed). Raises WireError."""
         reply, tensors = self.submission.ask({"op": "seen", "target": self.target})
         seen = replies.seen(reply, tensors)
         self.submission.transcript.add("seen", [(list(c.idx.shape), c.training, c.graph) for c in seen])
         return seen
 
     def held(self) -> replies.Held:
-        """What lies in the tensors that this object holds (witnessed). Raises StudentError, WireError.
+        """The contents of the tensors that this object refers to (witnessed). Raises StudentError, WireError.
 
         Classes that do the same hold different tensors, so it is not recorded: use `Submission.note`.
         """

@@ -28,7 +28,7 @@ from .replay import NotPrefetched, RecordingTransport, ReplayedTransport, Reques
 from .steps import Step
 
 TAKES = ("submission", "draw")  # the fixtures that a check may take, see `exercises/conftest.py`
-STEP = "wrong_step"  # the name of what finds the first step that is wrong, see `steps`
+STEP = "wrong_step"  # the name of the function that finds the first wrong step, see `steps`
 MARKS = {"category", "points", "witnessed"}  # the marks that `@check` sets
 
 
@@ -67,7 +67,7 @@ class ExerciseRun:
         return [c for c in self.checks if not c.passed]
 
     def judged(self) -> list[Check]:
-        """The checks that could judge: what the others say is no sign of a mistake."""
+        """The checks that ran without a bug of their own: the others are no sign of a mistake."""
         return [c for c in self.checks if c.name not in self.unjudged]
 
     def rejected(self) -> list[Check]:
@@ -293,7 +293,7 @@ def judge(check: GradedCheck, outcome: BaseException | None) -> Outcome:
 
 
 def _reason(outcome: BaseException | None) -> str:
-    """What the student reads of the exception that ended a check; empty if there was none."""
+    """The student's message about the exception that ended a check; empty if there was none."""
     if outcome is None:
         return ""
     if isinstance(outcome, GateFailed):

@@ -66,7 +66,7 @@ class Case(NamedTuple):
         return not isinstance(self.got, torch.Tensor) or bool(self.got.any())
 
     def weights(self) -> torch.Tensor | None:
-        """The weights (…, t, s) with which the values were mixed; None if what came is no mixture of them."""
+        """The weights (…, t, s) with which the values were mixed; None if the output is not a mixture of them."""
         if not isinstance(self.got, torch.Tensor) or self.got.shape != self.right.shape:
             return None
         got, values = self.got.double(), self.values.double()
@@ -100,7 +100,7 @@ def first_wrong(
     """The first step that is wrong; None if none is, or if a case ends with an error.
 
     `even` makes a case with equal scores, `usual` one with different ones. `later` are steps by name, each with a case
-    in which it counts. Of numbers that are not finite, and of what is no tensor, nothing is said.
+    in which it counts. It says nothing about infinite numbers or NaN, nor about an output that is not a tensor.
     """
     try:
         if not (case := even()).is_right:

@@ -1,4 +1,4 @@
-"""The command `autograder`: one file per command, each with its options and what it runs. Heavy imports come late."""
+"""The command `autograder`: one file per command, with its options and its function. Heavy imports come late."""
 
 import argparse
 import errno

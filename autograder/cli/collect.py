@@ -43,7 +43,7 @@ def add(commands: shared.Commands) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Take hand-ins from what other systems let an instructor download, or from the desk."""
+    """Collect hand-ins from downloads of other systems, or from the desk."""
     from .. import course
     from ..lms import commands
 

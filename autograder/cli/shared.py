@@ -1,4 +1,4 @@
-"""What several commands share: options, and what they refuse before anything heavy is imported."""
+"""Options that several commands share, and the refusals that come before anything heavy is imported."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ DISTRIBUTION = "attention-course"  # the kit's name in pyproject.toml
 
 
 def engine_options(command: ArgumentParser) -> None:
-    """What `engine_for` asks of the options."""
+    """The options that `engine_for` reads."""
     where = command.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="sandboxes that run at once")
     where.add_argument("--scheduler", metavar="ADDRESS", help="grade on a Dask cluster, such as tcp://host:8786")

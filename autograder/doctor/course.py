@@ -1,4 +1,4 @@
-"""Finds what a course lacks, and what is wrong with it."""
+"""Finds what is missing or wrong in a course."""
 
 import functools
 import json
@@ -195,7 +195,7 @@ def secret_lines(assignment: Assignment) -> set[str]:
 
 
 def leaks(assignment: Assignment, released: list) -> Iterator[str]:
-    """What a release's parsed cells give away of solutions, hidden tests, checks and mistakes."""
+    """The solutions, hidden tests, checks and mistakes that a release's parsed cells give away."""
     from ..checks.runner import collected
 
     text = "\n".join(source_of(cell) for cell in released)

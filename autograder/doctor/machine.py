@@ -1,4 +1,4 @@
-"""Finds what this machine has of what grading needs, and which level of sandbox it offers."""
+"""Finds which of grading's requirements this machine meets, and which level of sandbox it offers."""
 
 import os
 import platform

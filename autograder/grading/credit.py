@@ -1,4 +1,4 @@
-"""What the scores of a course are by, read from the text of nbgrader_config.py.
+"""Whether a course scores by checks or by prices, read from the text of nbgrader_config.py.
 
 To run that file takes seconds, since it imports nbgrader, and on Gradescope there is none. So `check`, `watch` and
 Gradescope read the one line that concerns them; `grade` runs the file, and refuses other values (nbgrader/options.py).

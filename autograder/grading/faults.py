@@ -1,4 +1,4 @@
-"""What can be wrong with a course so that students' grades would be wrong, as sentences for the instructor.
+"""The faults of a course that would make grades wrong, as sentences for the instructor.
 
 Each function yields one sentence for each fault: where it is, and what to do. `gate.py` refuses the first, `autograder
 doctor` prints them all.
@@ -144,7 +144,7 @@ def of_files(exercise: str) -> Iterator[str]:
 
 
 def _said(look: Callable[[str], Iterator[str]], exercise: str) -> Iterator[str]:
-    """What `look` yields of an exercise, and the KitError by which it ends, if it does."""
+    """The faults that `look` yields for an exercise, and the KitError that ends it, if one does."""
     try:
         yield from look(exercise)
     except KitError as error:

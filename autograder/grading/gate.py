@@ -1,4 +1,4 @@
-"""What must hold before anything is graded: a course with a fault (`faults.py`) is refused, in one sentence.
+"""Refuses, in one sentence, to grade with a course that has a fault (`faults.py`).
 
 Otherwise a slip in the course could give everybody full marks, or cost everybody points, and nobody would notice.
 """

@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Program:
-    """What a file holds to be graded: its restored cells, and the exercises that they may be graded on.
+    """The parts of a file that are graded: its restored cells, and the exercises that they may be graded on.
 
     `assignment` is the name of a notebook's assignment, "" for a .py file. Without `wanted` exercises, those of the
     `candidates` count that the cells define.
@@ -117,7 +117,7 @@ class Grader:
         known: Known | None = None,
         before_each: Callable[[], None] = lambda: None,
     ) -> Graded:
-        """Grade what was read from a file on the exercises `wanted`, as `grade_cells` does.
+        """Grade the content of a file on the exercises `wanted`, as `grade_cells` does.
 
         `before_each` is called before each check, those of a diagnosis among them. To end the grading, it raises a
         BaseException that is no Exception.
@@ -332,7 +332,7 @@ class Grader:
         return outcome
 
     def _safely(self, workspace: Workspace, find: Callable[[], list[T]]) -> list[T]:
-        """What `find` finds for a diagnosis; nothing if that goes wrong, since the points then stay as they are."""
+        """The diagnosis that `find` finds; none if it fails, and the points then stay as they are."""
         try:
             with workspace.watched():
                 return find()
@@ -372,7 +372,7 @@ class Grader:
         return found + [replace(one, price=0.0) if free else one for one in named]
 
     def _asked_ahead(self, workspace: Workspace, run: ExerciseRun) -> list[bool]:
-        """Ask for what decides whether the mistakes of its bases explain a run, while no solution can be seen."""
+        """Fetch the replies that decide whether its bases' mistakes explain a run, before a solution can be seen."""
         workspace.begin_diagnosis()
         self.diagnostician.ask_ahead(run)
         return [True]
@@ -423,7 +423,7 @@ class Grader:
 
 
 def _by_prices(run: ExerciseRun, outcome: Outcome) -> float:
-    """What the prices of the named mistakes leave of an exercise's points."""
+    """The points of an exercise that the prices of the named mistakes leave."""
     if not run.rejected():
         return outcome.score
     return round(outcome.max_score * prices.left(outcome.diagnosis), 4)

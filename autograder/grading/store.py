@@ -45,11 +45,11 @@ class Store:
         return self.root / "learnt"
 
     def rounds(self, assignment: str) -> dict[str, Any]:
-        """What rounds.py keeps of an assignment: the secret that its inputs are drawn from, and who got which."""
+        """The record of rounds.py for an assignment: the secret that inputs are drawn from, and who got which."""
         return read(self.root / "seeds" / f"{assignment}.json")
 
     def put_rounds(self, assignment: str, data: Mapping[str, Any]) -> None:
-        """Keep what rounds.py knows of an assignment."""
+        """Keep the record of rounds.py for an assignment."""
         self._write(self.root / "seeds" / f"{assignment}.json", json.dumps(data))
 
     @contextlib.contextmanager
@@ -241,7 +241,7 @@ def _latest(data: Mapping[str, Any]) -> tuple[Verdict | None, Any]:
 
 
 def as_data(graded: Graded) -> dict[str, Any]:
-    """What is stored of a Graded, JSON-able: all but its cells' sources, which are restored from the submission."""
+    """A Graded as it is stored, JSON-able: without its cells' sources, which are restored from the submission."""
     cells = [{**vars(cell), "source": "", "known": None} for cell in graded.cells]
     return {"verdict": graded.verdict.to_dict(), "cells": cells, "outputs": graded.outputs}
 

@@ -1,4 +1,4 @@
-"""The course's own notebook, handed in in several ways: what the gate has graded before any student's."""
+"""The course's own notebook, handed in in several ways, which the gate has graded before any student's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends what uses far too much CPU in this process itself: a check that never ends, or that chokes on its input.
+"""Ends work that uses far too much CPU in this process itself: a check that never ends, or chokes on its input.
 
 Waiting for the sandbox has deadlines of its own and uses no CPU here.
 """

@@ -55,7 +55,7 @@ class Group:
 
     @property
     def failed(self) -> list[str]:
-        """What the checks ask for that these answers fail."""
+        """The sentences of the checks that these answers fail."""
         return [check.sentence for check in self.members[0].outcome.checks if not check.passed]
 
     @property

@@ -1,4 +1,4 @@
-"""Opens what was handed in in one file: an archive, or an e-mail message with attachments."""
+"""Opens a hand-in that is a single file: an archive, or an e-mail message with attachments."""
 
 from __future__ import annotations
 

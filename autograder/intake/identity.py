@@ -1,4 +1,4 @@
-"""The keys that tell people apart: what a system says of a person, and no student can type.
+"""The keys that identify people: what a system says about a person and no student can type.
 
 A name says who somebody claims to be. A key says who they are: the e-mail address of an account, the id of a person in
 a system, Moodle's number of a participant in one assignment. One rule holds for everything that is collected, whatever
@@ -21,7 +21,7 @@ def address(text: str) -> str:
 
 
 def keys_of(system: str, email: str = "", lms_id: str = "", participant: str = "") -> Keys:
-    """The keys of a person in a system; what is not known is no key."""
+    """The known keys of a person in a system."""
     said = {ADDRESS: address(email), f"{system} id": lms_id, PARTICIPANT: participant}
     return {kind: value for kind, value in said.items() if value}
 
@@ -67,7 +67,7 @@ class Noted:
         return self._students.get((kind, value), set())
 
     def difference(self, student: str, keys: Mapping[str, str]) -> str:
-        """In which key somebody differs from what was noted of a student, in words; "" if in none."""
+        """The key in which somebody differs from a student's noted keys, in words; "" if in none."""
         for kind, value in keys.items():
             before = self.keys.get(student, {}).get(kind)
             if before and value not in before:

@@ -55,7 +55,7 @@ COPY = re.compile(r"\s*\(\d+\)$|-\d+$")  # what browsers and Canvas add to a nam
 
 @dataclass(frozen=True)
 class Owner:
-    """What a system tells of somebody who handed in; what it does not tell is empty.
+    """What a system says about somebody who handed in; fields that it does not give are empty.
 
     `lms_id` is the person's id in the system, `participant` Moodle's number, which holds for one assignment. `given` is
     the name that the system has for the whole: a folder, or the prefix of a flat file. `in_team` is the name without
@@ -79,7 +79,7 @@ class Owner:
 
     @property
     def keys(self) -> Keys:
-        """What the system says of this person, and no student can type."""
+        """What the system says about this person, and no student can type."""
         email = "" if self.is_text else self.email
         return keys_of(self.system, email, self.lms_id, self.participant)
 
@@ -108,7 +108,7 @@ class HandIn:
 
 @dataclass
 class Download:
-    """What was unpacked of one download: paths by place; the full names of the archives in it, and paths of messages.
+    """An unpacked download: paths by place, the full names of the archives in it, and the paths of messages.
 
     `name` is that of the download itself, without a suffix. `is_archive`: it is an archive, not a folder or a message.
     """
@@ -291,12 +291,12 @@ def _find_teams(found: list[HandIn]) -> None:
 
 
 def _prefixes(name: str) -> list[str]:
-    """What a name begins with, up to each of its hyphens."""
+    """The beginnings of a name, up to each of its hyphens."""
     return [name[: at + 1] for at, letter in enumerate(name) if letter == "-"]
 
 
 def one_hand_in(download: Download) -> HandIn:
-    """All of an archive as what one person handed in, by its name."""
+    """A whole archive as one person's hand-in, by its name."""
     owner = replace(mail(download.name), system="mail")
     return HandIn(owner, sorted(download.files.items()), {(): download.name})
 

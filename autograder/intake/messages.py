@@ -45,7 +45,7 @@ ONE_SENDER = re.compile(rf'[^<>,:;()"]*<\s*({ADDRESS})\s*>\s*|\s*({ADDRESS})\s*'
 
 @dataclass(frozen=True)
 class Sender:
-    """What the headers of a message tell; what they do not tell is empty.
+    """The sender, subject and time in the headers of a message; missing ones are empty.
 
     `name`, `address` and `subject` were written by whoever sent it. `time` (UTC) was not: it is when the last mail
     server took the message in.

@@ -1,4 +1,4 @@
-"""The zips of `build --bundle`: what this build has made for students, and nothing else that lies in release/."""
+"""The zips of `build --bundle`: the files that this build has made for students, and nothing else from release/."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _read(root: Path, place: str, digest: str) -> bytes:
 
 
 def strays(root: Path, made: Mapping[str, str]) -> list[str]:
-    """What lies in release/ and was not made: files and folders, but not assignments that were built at other times."""
+    """Files and folders in release/ that were not made, without assignments that were built at other times."""
     found, folders = [], [root / "release"]
     while folders:
         for path in folders.pop().iterdir():

@@ -37,7 +37,7 @@ def collect(
     zone: str | None = None,
     forget: Sequence[str] = (),
 ) -> int:
-    """Take hand-ins from downloads into `submitted/`, and say what came of it; returns the exit code."""
+    """Collect hand-ins from downloads into `submitted/`, and report the result; returns the exit code."""
     downloads, sheet = handins.take_sheets(paths)
     if not downloads:
         raise UsageError("Which download? Also give the folder or archive with the hand-ins.")

@@ -1,4 +1,4 @@
-"""Takes hand-ins from what Moodle, Canvas, Gradescope or mail give an instructor into `submitted/`."""
+"""Collects hand-ins into `submitted/`, from downloads of Moodle, Canvas and Gradescope, and from mail."""
 
 from __future__ import annotations
 
@@ -416,7 +416,7 @@ def replace_bytes(path: Path, data: bytes) -> None:
 
 
 def _note(choice: Choice) -> dict[str, Any]:
-    """What is needed to give grades and feedback back, as JSON."""
+    """The data for giving grades and feedback back, as JSON."""
     owner = choice.owner
     entry = next(name for at, name in choice.hand_in.names.items() if choice.place[: len(at)] == at)
     said = {key: getattr(owner, key) for key in ("name", "email", "lms_id", "participant", "given")}
@@ -484,7 +484,7 @@ def unpacked(path: Path) -> Iterator[tuple[Download, list[str]]]:
 
 
 def _stem(path: Path) -> str:
-    """What a folder around all that is in a download would be called."""
+    """The name of a possible folder around all of a download."""
     name = path.resolve().name
     return name if path.is_dir() else without_suffix(Path(name)).name
 

@@ -179,7 +179,7 @@ def _answers(
 
 
 def _others(cells: Sequence[RestoredCell], more: int, is_answered: bool) -> Markup:
-    """What a student wrote in other cells, some of which may be the answer."""
+    """The text that a student wrote in other cells, some of which may be the answer."""
     shown = Markup("").join(map(_as_html, cells))
     if more > 0:
         shown += Markup("<p><em>… and {} more cells: Formgrader shows them.</em></p>").format(more)

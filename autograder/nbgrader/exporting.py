@@ -1,4 +1,4 @@
-"""What `nbgrader export` writes: nbgrader's own table, but no student's name can act as a spreadsheet formula.
+"""The table that `nbgrader export` writes: nbgrader's own, but no name can act as a spreadsheet formula.
 
 A name such as `=HYPERLINK(…)` gets an apostrophe before the character that makes it a formula; ordinary names stay as
 they are.

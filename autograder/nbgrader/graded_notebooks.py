@@ -1,4 +1,4 @@
-"""Reads what the gradebook knows of a student's notebook, with three queries."""
+"""Reads a student's notebook from the gradebook, with three queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks what nbgrader_config.py sets: an option with a misspelt name would be ignored without a word."""
+"""Checks the options in nbgrader_config.py: a misspelt one would be ignored silently."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def points_wanted(config: Config) -> dict[str, float]:
 
 
 def credit(config: Config) -> str:
-    """What scores are by, one of CREDITS. Raises CourseError if the configuration says something else."""
+    """How scores are computed, one of CREDITS. Raises CourseError if the configuration says something else."""
     given = config["Exercises"].get("credit", CHECKS) if "Exercises" in config else CHECKS
     for fault in _of_credit(given):
         raise CourseError(fault)
@@ -139,7 +139,7 @@ def _of_credit(given: object) -> Iterator[str]:
 
 
 def _of_points(wanted: Mapping[str, float]) -> Iterator[str]:
-    """Points for what is no exercise."""
+    """Points for something that is not an exercise."""
     exercises = list(course.exercises())
     questions = {c.grade_id for a in course.assignments().values() for c in a.cells if c.grade and not c.exercise}
     for name in wanted:

@@ -143,7 +143,7 @@ def init_source_notebooks(self: Any) -> None:
 
 @contextlib.contextmanager
 def _in_one_sentence(self: Any) -> Iterator[None]:
-    """Tells what is wrong with the course in one sentence for the instructor, before anything is done."""
+    """Says in one sentence for the instructor what is wrong with the course, before anything is done."""
     try:
         yield
     except UserError as problem:

@@ -1,4 +1,4 @@
-"""Reads what the gradebook holds for a class and an assignment: a query for marks, one for dates, one for names."""
+"""Reads a class's results for an assignment from the gradebook: a query for marks, one for dates, one for names."""
 
 from __future__ import annotations
 

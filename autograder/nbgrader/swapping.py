@@ -1,4 +1,4 @@
-"""Makes a release or the solutions beside what is there, and swaps the two when done.
+"""Makes a release or the solutions beside the old ones, and swaps the two when done.
 
 nbgrader (0.9.6) removes the old folder first, and then what it has made if anything goes wrong. Here, whatever happens
 before the swap, a kill included, leaves the old folder as it was.

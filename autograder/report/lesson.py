@@ -1,4 +1,4 @@
-"""What a lesson calls itself and its exercises: the headings of the source notebook."""
+"""The headings of a lesson and its exercises, from the source notebook."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Lesson:
 
 
 def of(assignment: course.Assignment) -> Lesson:
-    """The Lesson of an assignment. What cannot be read has its name for a title."""
+    """The Lesson of an assignment. An unreadable one has its name for a title."""
     try:
         return _read(assignment.path, assignment.path.stat().st_mtime_ns)
     except (OSError, ValueError, KeyError, TypeError):

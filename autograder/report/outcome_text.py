@@ -34,14 +34,14 @@ def points(value: float) -> str:
 
 
 def said_of(mistake: Diagnosis, outcome: Outcome) -> str:
-    """What is said of a named mistake, after what it costs if that has decided: "−2 of 10: The softmax runs …"."""
+    """The message of a named mistake, after its price if that has decided: "−2 of 10: The softmax runs …"."""
     lost = points(round(mistake.price * outcome.max_score, 2))
     is_paid = outcome.is_priced and mistake.price > 0
     return f"−{lost} of {points(outcome.max_score)}: {mistake.message}" if is_paid else mistake.message
 
 
 def by_checks_alone(outcome: Outcome) -> str:
-    """What the checks alone would give, in words, if that is not what was given; else ""."""
+    """The points that the checks alone would give, in words, if they are not the score; else ""."""
     return f"the checks alone give {points(round(outcome.by_checks, 2))}" if outcome.is_priced else ""
 
 
@@ -191,13 +191,13 @@ def _defines_nothing(path: str, exercises: Sequence[Outcome]) -> str:
 
 
 def _by_hand(verdict: Verdict) -> str:
-    """For the total of a whole notebook: how many more points a person gives for what was written in it."""
+    """For the total of a whole notebook: how many more points a person gives for written answers."""
     more = points_by_hand(verdict)
     return f" so far; {points(more)} more are given by hand" if more else ""
 
 
 def points_by_hand(verdict: Verdict) -> float:
-    """The points that a person gives for what was written in a whole notebook; 0 for a part of one, or a .py file."""
+    """The points that a person gives for written answers in a whole notebook; 0 for a part of one, or a .py file."""
     assignment = course.assignments().get(verdict.assignment)
     whole = assignment and {e.name for e in assignment.exercises} == {e.exercise for e in verdict.exercises}
     return assignment.points_by_hand if assignment and whole else 0

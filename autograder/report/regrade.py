@@ -141,7 +141,7 @@ def _line(change: Change, standing: Standing | None) -> str:
 
 
 def _legend(found: Sequence[Change]) -> list[str]:
-    """What the checks concerned ask for, and how many students each takes points from or gives them to."""
+    """The sentences of the checks concerned, and how many students lose or gain by each."""
     tally: dict[tuple[str, str], list[CheckChange]] = {}
     for change in found:
         for check in change.checks:

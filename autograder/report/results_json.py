@@ -60,7 +60,7 @@ def _output(outcome: Outcome) -> str:
 
 
 def _summary(verdict: Verdict) -> str:
-    """What a student reads first: the points, what is wrong where, by its name if it has one, and what to do next."""
+    """What a student reads first: the points, each mistake, with its name if it has one, and the next step."""
     lines = [f"{points(verdict.score)} of {points(verdict.max_score)} points"]
     wrong = [outcome for outcome in verdict.exercises if not outcome.full]
     if wrong and all(outcome.status == "rejected" for outcome in verdict.exercises):

@@ -1,4 +1,4 @@
-"""What the gradebook holds for a submission and for a class, as pages and tables show it.
+"""The gradebook's data on a submission and on a class, as pages and tables show it.
 
 That is which points were given by hand, wait, came late or are extra. `nbgrader/standings.py` reads it; what a check
 found is in the Verdict alone.
@@ -87,12 +87,12 @@ class Standing:
 
     @property
     def to_come(self) -> float:
-        """The points that can be had for what is not graded yet."""
+        """The points of everything that is not graded yet."""
         return self.max_score - self.so_far
 
     @property
     def waiting(self) -> list[Mark]:
-        """What a person has to look at."""
+        """The marks that a person has to look at."""
         return [mark for mark in self.marks if mark.waits]
 
     @property

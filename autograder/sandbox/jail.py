@@ -1,4 +1,4 @@
-"""The command that starts a sandbox: what it can see of this machine, and whether one can be made at all."""
+"""The command that starts a sandbox, with its view of this machine; and whether a sandbox can be made at all."""
 
 import base64
 import contextlib
@@ -42,7 +42,7 @@ CPU = "/sys/devices/system/cpu"  # describes the processor
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use, in bytes and seconds.
+    """The resources that one submission may use, in bytes and seconds.
 
     Time spent waiting for a processor does not count towards `cell`, `call`, `exercise` and `notebook` (see
     `child.Child`). `submission` is measured by the clock and covers the whole grading, with all its attempts.

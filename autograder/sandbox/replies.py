@@ -1,4 +1,4 @@
-"""Reads the replies that come back from the sandbox, and compares each with what was asked for.
+"""Reads the replies that come back from the sandbox, and compares each with its request.
 
 A reply with missing, extra, wrongly typed or wrongly named parts is refused here with a `wire.WireError`. No code
 outside this module handles a dict or a list that a submission's process has made.
@@ -46,7 +46,7 @@ class Call:
 
 @dataclass(frozen=True)
 class SeenCall:
-    """What a stub model noted of one of its calls.
+    """One call of a stub model, as the model noted it.
 
     That is: the tokens (b, t), the targets or None, whether it was in train mode, and whether a graph was recorded.
     """
@@ -59,7 +59,7 @@ class SeenCall:
 
 @dataclass(frozen=True)
 class Held:
-    """What lies in the tensors that an object holds: how many numbers (`size`), and which but 0, each once, in order.
+    """The contents of an object's tensors: how many numbers (`size`), and which but 0, each once, in order.
 
     `numbers` is (n,) in float64.
     """
@@ -179,7 +179,7 @@ def training(reply: wire.Message) -> bool:
 
 
 def seen(reply: wire.Message, tensors: wire.Tensors) -> list[SeenCall]:
-    """What a stub model noted of its first calls. Raises WireError."""
+    """The first calls of a stub model, as it noted them. Raises WireError."""
     calls = wire.unpack(reply.get("seen"), tensors)
     if not isinstance(calls, list):
         raise wire.WireError("what a model saw is not a list")
@@ -196,7 +196,7 @@ def _seen_call(call: object) -> SeenCall:
 
 
 def held(reply: wire.Message, tensors: wire.Tensors) -> Held:
-    """What an object holds. Raises WireError."""
+    """The contents of an object's tensors. Raises WireError."""
     size, numbers = _field(int, reply, "size"), wire.unpack(reply.get("numbers"), tensors)
     is_row = _is_tensor(numbers) and numbers.dim() == 1 and numbers.dtype == torch.float64
     if size < 0 or not is_row or len(numbers) > MOST_NUMBERS or (numbers.diff() <= 0).any():

@@ -1,4 +1,4 @@
-"""What a student wrote, as hashes: to see later whether an answer is still the one that was graded."""
+"""Hashes of a student's answers, to see later whether an answer is still the one that was graded."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def answers_of(cells: Iterable[RestoredCell]) -> dict[str, str]:
 
 
 def unchanged(before: object, after: Mapping[str, str], cell: str, is_exercise: bool) -> bool:
-    """Whether an answer is what it was; `before` is what `answers_of` returned then, or anything else if unknown."""
+    """Whether an answer is unchanged; `before` is the result of `answers_of` then, or anything else if unknown."""
     key = CODE if is_exercise else cell
     return isinstance(before, dict) and CODE in before and before.get(key) == after.get(key)
 
 
 def is_same(assignment: Assignment, exercise: str, before: object, after: Mapping[str, str]) -> bool:
-    """Whether the cell that answers an exercise is what it was; where there is none, whether all code is."""
+    """Whether the cell that answers an exercise is unchanged; where there is none, whether all code is."""
     solves = (c.grade_id for c in assignment.cells if c.solution and exercise in defined_in(c.source))
     cell = next((name for name in solves if name in after), CODE)
     return isinstance(before, dict) and before.get(cell) == after.get(cell) is not None

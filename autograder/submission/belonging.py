@@ -1,4 +1,4 @@
-"""Finds what lies below `submitted/` and belongs to no student's hand-in, so that nothing of it is graded.
+"""Finds files below `submitted/` that belong to no student's hand-in, and so are not graded.
 
 Only folders are listed, no file is opened and no link is followed: it costs a class of 500 some thousand system calls.
 """
@@ -131,7 +131,7 @@ def nearest(name: str, assignments: Sequence[str]) -> str:
 
 
 def _is_number(name: str) -> bool:
-    """Whether a name is a number alone, or one behind a word for what is handed in."""
+    """Whether a name is a number alone, or one after a word such as "homework"."""
     return bool(re.fullmatch(r"(hw|homework|assignment|lesson|exercise|week|unit|lab)?[\W_]*\d+", name, re.IGNORECASE))
 
 

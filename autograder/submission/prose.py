@@ -1,4 +1,4 @@
-"""Tells what a student says from what was released, and from code: the lines to see, and prose in a cell of code."""
+"""Distinguishes a student's own text from released text and from code: lines to show, and prose in a code cell."""
 
 from __future__ import annotations
 

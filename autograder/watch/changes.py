@@ -1,4 +1,4 @@
-"""What a save changed: whether there was one, and which exercises it can concern, judged by the text of the cells."""
+"""Detects a save, and which exercises it may affect, judged by the text of the cells."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def program_of(cells: Iterable[RestoredCell]) -> list[str]:
 
 
 def concerned(exercises: Collection[str], before: list[str], after: list[str]) -> set[str]:
-    """Those of the `exercises` that a change of the program can concern, as far as its text tells.
+    """Those of the `exercises` that a change of the program may affect, as far as its text shows.
 
     These are the ones with changed cells, or that depend on changed cells. All of them are concerned if a cell changed
-    that does more than to define something, or if cells changed places. Text does not tell everything (a function may
-    change torch itself when it is called), so what is not concerned has still to be graded again, only later.
+    that does more than to define something, or if cells changed places. The text does not show everything (a
+    function may change torch itself when it is called), so the others still have to be graded again, only later.
     """
     changed = set(before) ^ set(after)
     if [cell for cell in before if cell not in changed] != [cell for cell in after if cell not in changed]:

@@ -1,4 +1,4 @@
-"""What `autograder watch` shows: a State as text. Nothing here reads a file or knows a terminal."""
+"""The screen of `autograder watch`: a State as text. Nothing here reads a file or knows a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GREEN, RED, YELLOW, BOLD, FAINT = "32", "31", "33", "1", "2"
 
 @dataclass(frozen=True)
 class State:
-    """What there is to show: the latest verdict on a file, the exercise to do next, and its hints so far.
+    """The data of a screen: the latest verdict on a file, the exercise to do next, and its hints so far.
 
     `problem` says why the file cannot be read now; the verdict is then an older one, or None. `warning` tells of a cell
     that was stopped. `by_hand` is the number of points that a person gives for the rest of the notebook. If it is not

@@ -68,7 +68,7 @@ class Wanted(BaseException):
 
 
 class Watch:
-    """What is known of a watched file. `look` grades what a save concerns, and `settle`, after that, all of it.
+    """The state of a watched file. `look` grades what a save may affect; `settle` then grades all of it.
 
     All gradings of a watch have the same seed: so nothing changes by luck from one save to the next, and what is known
     of the inputs is worked out once. Each grading has a fresh child.

@@ -30,7 +30,7 @@ class MixedDevices(RuntimeError):
 
 
 class Unusable(Exception):
-    """What the submission made cannot be used as it is asked to be; the message is a sentence without its full stop."""
+    """The submission's object cannot be used as requested; the message is a sentence without its full stop."""
 
 
 BY_KIT = (MixedDevices, TokensRefused, Unusable, wire.WireError)  # raised by the kit, not by the submission's code
@@ -321,14 +321,14 @@ class RequestHandler:
         return {"training": bool(self._module(request["target"]).training)}
 
     def op_seen(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        """What a stub model noted of its first calls, in order; the model then forgets it."""
+        """The first calls of a stub model, in order, as it noted them; the model then forgets them."""
         stub = self.find(request["target"])
         reply = {"seen": wire.pack(stub.seen, out)}
         stub.seen = []
         return reply
 
     def op_held(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        """What lies in the tensors that an object holds: how many numbers, and which."""
+        """The contents of the tensors that an object refers to: how many numbers, and which."""
         try:
             found = held.tensors_of(self.find(request["target"]))
         except held.TooManyObjects as error:

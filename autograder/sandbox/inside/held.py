@@ -1,4 +1,4 @@
-"""What an object holds on to: the tensors that can be reached from it, whatever its class looks like."""
+"""Finds the tensors that can be reached from an object, whatever its class looks like."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def tensors_of(owner: Any) -> list[torch.Tensor]:
 
 
 def _parts(one: Any) -> Iterable[Any]:
-    """What an object refers to by itself: attributes, slots, entries, and what a function closes over."""
+    """The objects that an object refers to directly: attributes, slots, entries, and a function's closure."""
     if isinstance(one, dict):
         yield from list(one.values())
     elif isinstance(one, (list, tuple, set, frozenset, deque)):

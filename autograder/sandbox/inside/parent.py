@@ -90,7 +90,7 @@ def main(control_fd: int) -> None:
 
 
 def _begin(settings: dict[str, Any]) -> str | None:
-    """Give up what this process must not have; returns a sentence saying why no student code may run here, or None."""
+    """Drop the rights that this process must not have; returns why no student code may run here, or None."""
     if settings["alone"]:
         lockdown.be_killed_first()
     if settings["uid"] is not None:
