@@ -145,7 +145,7 @@ def test_the_summary_says_what_failed_and_what_was_slow(tmp_path, submit):
     made, _ = run(tmp_path, engine, Writer())
     text = outcome_text.batch_summary(made)
     assert text.startswith("7 graded, 0 unchanged since an earlier run, 0 unreadable.")
-    assert text.count("2.00 s of them for the checks of `attention`") == len(made.slowest) == 5
+    assert text.count("2.00 s of that for the checks of `attention`") == len(made.slowest) == 5
     assert "Submissions with an exercise that has no grade: was ended (2), ran too long (2)." in text
 
 

@@ -292,7 +292,7 @@ def test_a_pattern_is_compared_entry_by_entry():
 def test_what_lies_on_meta_has_no_values_to_compare():
     nothing, right = torch.empty(2, device="meta"), torch.ones(2, dtype=torch.float64)
     for compare in (api.close, api.pattern):
-        with pytest.raises(api.CheckFailed, match="lies on `meta`"):
+        with pytest.raises(api.CheckFailed, match="is on the device `meta`"):
             compare(nothing, right)
     api.on_meta(nothing, (2,))
 

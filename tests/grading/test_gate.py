@@ -176,7 +176,7 @@ def test_a_notebook_of_no_assignment_is_named(place):
     shutil.copy(own / f"{NAME}.ipynb", own / "more.ipynb")
     beside, renamed = faults.of_source(own.parent)
     assert beside.startswith(f"source/{NAME} holds more.ipynb beside {NAME}.ipynb, and only {NAME}.ipynb")
-    assert renamed.startswith(f"source/02_more holds {NAME}.ipynb and no 02_more.ipynb, so it is no assignment")
+    assert renamed.startswith(f"source/02_more holds {NAME}.ipynb and no 02_more.ipynb, so it is not an assignment")
 
 
 # --- checks and mistakes --------------------------------------------------------------------------
@@ -202,7 +202,7 @@ TWICE = LOST.format("TestMore", "test_lost") + LOST.format("TestMore", "test_fou
 FILES = {
     "import": ("checks", "import torch\n", "import torsh\n", "exercises/normalise/checks.py cannot be imported: Mod"),
     "no checks": ("checks", "@check", "# @check", "the check test_values in normalise/checks.py is not marked"),
-    "no names": ("checks", "def test_", "def tset_", "tset_values in normalise/checks.py is marked with .*, and never"),
+    "no names": ("checks", "def test_", "def tset_", "tset_values in normalise/checks.py is marked with .*, but never"),
     "shadowed": ("checks", "test_wrong_rank", "test_values", "marks test_values in line .* never called"),
     "class": ("checks", "@check", LOST_CLASS + "@check", "marks test_lost in line .* that of its class with Test"),
     "method": ("checks", "@check", LOST_METHOD + "@check", "marks tset_lost in line .* must begin with test_"),

@@ -291,7 +291,7 @@ def test_a_link_in_submitted_is_not_written_through(tmp_path):
 
 @pytest.mark.parametrize("data", [b"", b"PK\3\4 nothing", b"\x1f\x8b"])
 def test_what_is_no_archive_is_one_sentence(tmp_path, data):
-    with pytest.raises(UsageError, match="nothing can be read in it"):
+    with pytest.raises(UsageError, match="nothing in it can be read"):
         collect(tmp_path, data)
     with pytest.raises(UsageError, match="neither a folder nor"), handins.unpacked(ROOT / "LICENSE"):
         pass

@@ -299,7 +299,7 @@ def test_a_name_alone_is_remarked_on_and_the_next_time_its_number_counts(place):
     place.roster(NAMES)
     first = {f"bartokbela_22_1_{NOTEBOOK}": BELAS, f"lovelaceada_11_2_{NOTEBOOK}": ADAS}
     _, said = place.collect(first)
-    assert "by their names alone" in said and "bela" in said
+    assert "matched by name alone" in said and "bela" in said
     evil = {f"bartokbela_33_3_{NOTEBOOK}": EVIL, f"lovelaceada_11_2_{NOTEBOOK}": ADAS}
     code, said = place.collect(evil)
     assert place.found["bela"] == BELAS and code == 1 and "33" in said and "22" in said and "--forget bela" in said
@@ -836,9 +836,9 @@ def test_no_grades_go_where_others_things_stand(tmp_path, header, rows, column):
 @pytest.mark.parametrize("id", ["22.0", "2.2E+01", "#N/A", "x22"])
 def test_a_number_that_a_spreadsheet_changed_is_refused_with_its_row(tmp_path, place, id):
     rows = POINTS + BELAS_GRADE.replace("22", id)
-    with pytest.raises(UsageError, match=r"row 3: .* is no ID of Canvas's"):
+    with pytest.raises(UsageError, match=r"row 3: .* is not a Canvas ID"):
         filled(tmp_path, rows)
-    with pytest.raises(UsageError, match=r"row 3: .* is no ID of Canvas's"):
+    with pytest.raises(UsageError, match=r"row 3: .* is not a Canvas ID"):
         place.roster(CANVAS + rows)
 
 

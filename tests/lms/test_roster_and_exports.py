@@ -102,7 +102,7 @@ def test_a_dropped_student_stays_so_until_taken_back(tmp_path, runs):
     assert store.dropped() == {"lee"}, "a table without that column drops and takes back nobody"
     roster.change(store, roster.read(runs, store), ["ada"], ["lee"])
     assert store.dropped() == {"ada"}
-    with pytest.raises(UsageError, match="Nobody is called eve"):
+    with pytest.raises(UsageError, match="No student has the id eve"):
         roster.change(store, roster.read(runs, store), ["eve"], [])
 
 
@@ -110,7 +110,7 @@ def test_a_dropped_student_stays_so_until_taken_back(tmp_path, runs):
     "text, why",
     [
         ("", "not a table with a header"),
-        ("a,b\n1,2\n", "is no roster"),
+        ("a,b\n1,2\n", "is not a roster"),
         ("id\n../x\n", "row 2"),
         ("id\nada\nada\n", "the id of two students"),
         ("id\nAda\nada\n", "row 3: the ids 'Ada' and 'ada' differ only in case or form"),

@@ -243,5 +243,5 @@ def test_one_run_at_a_time_on_an_assignment(built, capsys):
     with commands.locked(built, NAMES[0]):
         for what in ("build", "grade", "report"):
             assert command(built, what, NAMES[0]) == 2
-            assert f"at work on {NAMES[0]}" in capsys.readouterr().err
+            assert f"already working on {NAMES[0]}" in capsys.readouterr().err
         assert command(built, "build", NAMES[1]) == 0

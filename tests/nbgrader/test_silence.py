@@ -191,7 +191,7 @@ SLIPS = {
     "misspelt section": (in_the_config('c.Exercise.points = {"normalise": 2}'), "did you mean c.Exercises?"),
     "misspelt option": (in_the_config('c.Exercises.point = {"normalise": 2}'), "did you mean c.Exercises.points?"),
     "misspelt credit": (in_the_config('c.Exercises.credits = "prices"'), "did you mean c.Exercises.credit?"),
-    "no such credit": (in_the_config('c.Exercises.credit = "price"'), '\'price\', and should be "checks" or "prices"'),
+    "no such credit": (in_the_config('c.Exercises.credit = "price"'), '\'price\', but should be "checks" or "prices"'),
     "misspelt penalty": (
         in_the_config('c.LateSubmissionPlugin.penalty_methd = "zero"'),
         "did you mean penalty_method?",
@@ -411,7 +411,7 @@ def test_the_gradebook_of_another_course_is_not_used(place, kit):
     before = marks(place)
     for command in ("build", "grade", "gradescope"):
         code, _, said = kit(command, "01")
-        assert code == 2 and said.count("\n") == 1 and "belongs to the course 'averages', and this is 'other'" in said
+        assert code == 2 and said.count("\n") == 1 and "belongs to the course 'averages', but this is 'other'" in said
     assert marks(place) == before
 
 

@@ -94,9 +94,9 @@ ODD = {
     link_to_nowhere: "Its folder linker is a link",
     link_to_itself: "Its folder linker is a link",
     link_assignment_to_nowhere: "is a link",
-    file_for_folder: f"Its folder linker/{ASSIGNMENT} is no folder",
-    pipe_for_folder: "is no folder",
-    socket_for_folder: "is no folder",
+    file_for_folder: f"Its folder linker/{ASSIGNMENT} is not a folder",
+    pipe_for_folder: "is not a folder",
+    socket_for_folder: "is not a folder",
 }
 
 
