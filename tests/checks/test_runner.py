@@ -93,11 +93,11 @@ WRONG = {
         "class TestX(Family):\n    @check('values', points=1)\n    def test_x(self): 'Says.'\n"
         "@check('values', points=1)\ndef test_x(submission): 'Says.'"
     ),
-    "`points` name test_y": (
+    "`points` for test_y": (
         "class TestX(Family):\n    points = {'test_y': 1}\n    test_times = test_dropped = None\n"
         "    @check('values', points=1)\n    def test_x(self): 'Says.'"
     ),
-    "`sentences` name test_times": (
+    "`sentences` for test_times": (
         "class TestX(Family):\n    sentences = {'test_times': 'It.'}\n    test_times = test_dropped = None\n"
         "    @check('values', points=1)\n    def test_x(self): 'Says.'"
     ),
