@@ -278,8 +278,9 @@ class _Crew:
         if isinstance(said, dict) and EARLY in said:
             key, verdict = said[EARLY]
             task = next((task for _, _, task in list(self.flight.values()) if task.key == key), None)
-            for outcome in Verdict.from_dict(json.loads(verdict)).exercises if task else ():
-                self.tell(task, outcome)
+            for outcome in Verdict.from_dict(json.loads(verdict)).exercises:
+                if task is not None:  # else it is done already
+                    self.tell(task, outcome)
 
     def _is_done(self, future: distributed.Future) -> None:
         self.done.add(future.key)
