@@ -423,11 +423,8 @@ class Grader:
 
 
 def _by_prices(run: ExerciseRun, outcome: Outcome) -> float:
-    """What the prices of the named mistakes leave of an exercise's points.
-
-    An original has mistakes with prices. To leave them in is no work: what is as it was released has its checks alone.
-    """
-    if not run.rejected() or outcome.not_started:
+    """What the prices of the named mistakes leave of an exercise's points."""
+    if not run.rejected():
         return outcome.score
     return round(outcome.max_score * prices.left(outcome.diagnosis), 4)
 
