@@ -18,6 +18,7 @@ from autograder.checks.runner import Graders
 from autograder.errors import UserError
 from autograder.mistakes import matrix
 from autograder.mistakes.bank import Bank, Mistake, bank
+from autograder.mistakes.hiding import hides_the_rest
 from autograder.mistakes.hypotheses import Behaviours
 from autograder.mistakes.prices import price
 
@@ -71,7 +72,10 @@ def slips(exercise: str, graders: Graders, seed: int) -> Iterator[Slip]:
             continue
         alone = {name: one.at(name) for name in categories}
         by_checks = sum(points[name] for name, seen in alone.items() if not seen.failed) / sum(points.values())
-        yield Slip(one.mistake, of.right, by_checks, 1 - price(one.mistake, alone, categories))
+        by_price = 1 - price(one.mistake, alone, categories)
+        if by_price > by_checks and hides_the_rest(one, behaviours):
+            by_price = 0.0
+        yield Slip(one.mistake, of.right, by_checks, by_price)
 
 
 def table(found: dict[str, list[Slip]]) -> str:

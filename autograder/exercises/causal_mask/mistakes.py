@@ -60,6 +60,7 @@ mistake(
     "The mask is 8 wide whatever t is: use the parameter.",
     {"torch.ones(t, t,": "torch.ones(8, 8,"},
     original="003",
+    price=ALL,
 )
 mistake(
     "leading-dimension",
