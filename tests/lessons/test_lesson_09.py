@@ -59,10 +59,10 @@ def test_what_a_window_no_longer_reaches_is_lost(ran):
     assert ran.says("a window of 12 keeps both, one of 8 only the place", "a window of 16 loses it")
     assert min(share[64]) == min(share[12][:3]) == 16 and min(share[32]) >= 15
     assert share[16][3] == share[12][3] == 0 and share[8] == [0, 16, 0, 0]
-    riddle, _ = ran.values["asked"](0)["wide: the place"]
+    riddle, _ = ran.values["beginnings"](0)["wide: the place"]
     wanted = {"fox": 11, "field": 7}
     assert {word: len(riddle.split()) - 1 - _last(riddle.split(), word) for word in wanted} == wanted
-    listed, last = ran.values["asked"](0)["last of a list"]
+    listed, last = ran.values["beginnings"](0)["last of a list"]
     assert len(listed.split()) - 1 - _last(listed.split(), last) == 23 and 3 * (16 - 1) == 45
 
 
@@ -71,7 +71,7 @@ def _last(words, word):
 
 
 def test_the_storyteller_has_no_sink(ran):
-    first = ran.values["first"]
+    first = ran.values["weight_on_first"]
     assert ran.says("between 3 and 6 % from each head", "it would get 4 % on average")
     assert 0.025 < first.min() < first.max() < 0.065
     assert round(100 * sum(1 / (place + 1) for place in range(1, 102)) / 101) == 4
