@@ -298,7 +298,7 @@ def test_a_platform_in_trouble_gets_them_later_and_only_the_newest(points, platf
     assert row.done is None and row.tries == 1 and row.next > time.time() + 20 and "503" in row.problem
     (one,) = deliveries.undelivered(points.place.record)
     assert (one.student, one.assignment, one.points, one.problem) == ("ada", row.assignment, 1.0, row.problem)
-    assert one.again and one.again.timestamp() == row.next and deliveries.count(points.place.record) == 1
+    assert one.again and abs(one.again.timestamp() - row.next) < 1e-3 and deliveries.count(points.place.record) == 1
     assert points.deliveries.send() == 0  # not yet
     points.give(2.0)
     platform.trouble = None

@@ -144,7 +144,14 @@ def test_the_roster_from_the_platform(tmp_path, platform, capsys):
 def test_points_that_may_be_delivered(tmp_path):
     """Those of the attempt that counts; none while it waits, or where the student is not told."""
     name = "02_queries_keys_values"
-    base = {"exercise": None, "state": "done", "score": 17.5, "max_score": 28.0, "withheld": frozenset()}
+    base = {
+        "again": False,
+        "exercise": None,
+        "state": "done",
+        "score": 17.5,
+        "max_score": 28.0,
+        "withheld": frozenset(),
+    }
     first = SimpleNamespace(id="1", number=1, arrived=datetime(2026, 1, 1, tzinfo=UTC), level="names", **base)
     attempts = [first]
     desk = SimpleNamespace(
@@ -162,7 +169,8 @@ def test_points_that_may_be_delivered(tmp_path):
     late = {**vars(first), "id": "2", "number": 2, "arrived": datetime(2026, 3, 1, tzinfo=UTC)}
     attempts.append(SimpleNamespace(**late))
     assert points()[0] == "1"
-    for change in ({"level": "received"}, {"state": "waiting", "score": None}, {"withheld": frozenset({"attention"})}):
+    changes = {"level": "received"}, {"state": "waiting", "score": None}, {"withheld": frozenset({"attention"})}
+    for change in (*changes, {"again": True}):
         attempts[:] = [SimpleNamespace(**{**vars(first), **change})]
         assert points() is None, change
     assert delivering.points_that_count(desk, "student:ada", "no assignment") is None
