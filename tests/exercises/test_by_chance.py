@@ -4,9 +4,12 @@ import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from autograder.checks import api
+from autograder.checks.api import HUGE
 from autograder.checks.proxies import Local
+from autograder.checks.runner import checks_of
 from autograder.mistakes.bank import bank, namespace_of, right_answer
 from autograder.mistakes.name_check import cells_for
 
@@ -29,6 +32,19 @@ def test_a_change_that_rounding_may_hide_is_asked_of_nobody():
     api.reacts(before, little, right, right + 0.1, "it stays the same")
     with pytest.raises(api.CheckFailed, match="it stays the same"):
         api.reacts(before, before, right, right + torch.tensor([[0.0], [0.1], [0.0]]), "it stays the same")
+
+
+def test_a_logsumexp_of_logits_near_10_000_costs_no_point():
+    """Its rounding is that of numbers of this size, and so larger than the usual share of a loss."""
+    generator, targets = torch.Generator().manual_seed(1), torch.arange(10) % 11
+    used, usual = [], []
+    for _ in range(3_000):
+        logits = torch.randn(10, 11, generator=generator) + HUGE
+        expected = F.cross_entropy(logits.double(), targets)
+        error = float((F.nll_loss(logits - logits.logsumexp(-1, keepdim=True), targets) - expected).abs())
+        used.append(error / api.allowed(expected, checks_of("BigramLanguageModel").tolerance_of_loss(expected)))
+        usual.append(error / api.allowed(expected))
+    assert max(used) < 0.5 < 1 < max(usual)
 
 
 # --- the rates of checks that draw -----------------------------------------------------------------
