@@ -24,6 +24,8 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "support")]
 PARTS = 20  # lines to print
+# no connection is used again: a busy desk may close it at that moment
+ONCE = httpx.Limits(max_keepalive_connections=0)
 LOOKS = 25  # hand-ins to a look at pages
 CLASS = 250  # hand-ins to a look at the instructor's page
 
@@ -88,7 +90,7 @@ class Students:
 
     def _work(self):
         try:
-            with httpx.Client(base_url=self.desk.url, timeout=600.0) as client:
+            with httpx.Client(base_url=self.desk.url, timeout=600.0, limits=ONCE) as client:
                 while (number := next(self.numbers)) < self.given.hand_ins:
                     self._hand_in(client, number)
                     with self.news:
@@ -124,7 +126,7 @@ class Students:
             "the instructor's assignments": ("teacher", "/instructor"),
             "the instructor's page": ("teacher", f"/instructor/{_name()}"),
         }
-        with httpx.Client(base_url=self.desk.url, timeout=600.0) as client:
+        with httpx.Client(base_url=self.desk.url, timeout=600.0, limits=ONCE) as client:
             for what, (who, path) in pages.items():
                 seconds = []
                 for _ in range(5):
