@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_OUTPUT = 20_000  # characters of a text that a cell printed; of a longer one, the beginning and the end are shown
+BEGINNING = 300  # characters of a long cell that is folded in the notebook
 _PICTURE = re.compile(r"[A-Za-z0-9+/=\s]+")
 _HEADING = re.compile(r"<(/?)h([1-6])>")
 _ABSENT = re.compile(r"No module named '([\w.]+)'")
@@ -53,12 +54,20 @@ def _shown(cell: dict[str, Any], number: int, plainly: bool, levels: _Levels) ->
         grade_id=about.get("grade_id", ""),
         is_test=is_test,
         note=_text(cell["metadata"].get("autograder", {}).get("note", "")),
-        source="" if is_test else _source(kind, source, plainly, levels),
+        source="" if is_test else _source(kind, _shortened(cell, source), plainly, levels),
         outputs=[] if is_test else [made for output in outputs for made in _output(output)],
         found="".join(_text(o.get("data", {}).get("text/plain", "")) for o in outputs) if is_test else "",
         headings=lesson.headings_in(source[: safe_markdown.MAX_CELL]) if kind == "markdown" else [],
         absent=[module for output in outputs for module in _absent(output)],
     )
+
+
+def _shortened(cell: dict[str, Any], source: str) -> str:
+    """The source; of a code cell that is long and folded in the notebook, such as one with weights, its beginning."""
+    is_folded = cell["cell_type"] == "code" and cell["metadata"].get("jupyter", {}).get("source_hidden") is True
+    if not is_folded or len(source) <= safe_markdown.MAX_CELL:
+        return source
+    return f"{source[:BEGINNING]}\n… {len(source) - BEGINNING:,} more characters: this cell is folded in the notebook"
 
 
 def _source(kind: str, source: str, plainly: bool, levels: _Levels) -> str:

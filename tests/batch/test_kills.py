@@ -154,7 +154,7 @@ def all_gone(processes, seconds=20):
 def test_two_runs_at_once_do_not_meet(place):
     with commands.locked(place, tiny.NAME):
         code, said = tiny.ended(tiny.start(place))
-    assert code == 2 and said.count("\n") == 1 and "at work" in said
+    assert code == 2 and said.count("\n") == 1 and "already working" in said
 
 
 def test_what_a_killed_writer_leaves_is_swept_and_never_read(place):

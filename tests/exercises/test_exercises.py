@@ -321,7 +321,7 @@ def test_what_is_no_dropout_of_weights_is_rejected():
     same_for_all = dropping(0.25, keep=torch.rand(16, 16, generator=torch.Generator().manual_seed(0)) >= 0.25)[1]
     wrong = {
         "no weight was dropped": (weights, weights),
-        "nowhere else": (dropped, dropping(0.25, seed=1)[1]),
+        "on the weights only": (dropped, dropping(0.25, seed=1)[1]),
         "values are wrong": (dropped * 0.75, dropped * 0.75),
         "of the weights were kept": (dropping(0.5)[1] * 0.5 / 0.75, dropping(0.5)[1] * 0.5 / 0.75),
         "in each sequence": (same_for_all, same_for_all),

@@ -16,6 +16,7 @@ from pygments.token import STANDARD_TYPES
 from autograder.nbgrader import patches
 from autograder.nbgrader import safe_markdown as showing
 from autograder.nbgrader.safe_markdown import highlighted, safe_html, safe_markdown
+from autograder.nbgrader.shown_cells import shown_cells
 
 ATTRIBUTES = re.compile(r"<[a-z][a-z0-9]*((?:\s+[a-z-]+=\"[^\"]*\")*)\s*/?>")
 LINK = re.compile(r'(\s+href="(https?://|mailto:)[^"]*"|\s+target="_blank"|\s+rel="noopener noreferrer nofollow")*')
@@ -201,12 +202,23 @@ def test_honest_tables_and_lists_are_shown():
 
 def test_the_courses_own_cells_are_within_the_bounds():
     for path in sorted((ROOT / "solutions").glob("*/*.ipynb")):
-        cells = load(path)["cells"]
+        cells = [cell for cell in load(path)["cells"] if cell["id"] != "storyteller"]  # weights, see the test below
         texts = ["".join(cell["source"]) for cell in cells]
         assert sum(map(len, texts)) < showing.MAX_PAGE / 2, path
         for cell, text in zip(cells, texts, strict=True):
             made = safe_markdown(text) if cell["cell_type"] == "markdown" else highlighted(text)
             assert made != showing.plain(text), text
+
+
+def test_of_a_long_cell_that_is_folded_the_beginning_is_shown():
+    path = ROOT / "solutions" / "08_modern_block" / "08_modern_block.ipynb"
+    (weights,) = [cell for cell in load(path)["cells"] if cell["id"] == "storyteller"]
+    source = "".join(weights["source"])
+    (shown,) = shown_cells({"cells": [weights]})
+    assert len(source) > 200_000 > 2_000 > len(shown.source) and "more characters" in shown.source
+    weights["metadata"]["jupyter"] = {}
+    (shown,) = shown_cells({"cells": [weights]})
+    assert len(shown.source) >= len(source), "a student's own, not folded"
 
 
 class Lines:
