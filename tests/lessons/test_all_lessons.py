@@ -55,7 +55,7 @@ def without_folds(text):
     return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
 
 
-LEVELS = ("01", "02", "05", "06", "07")  # the lessons whose exercises have levels, symptoms and predictions
+LEVELS = ("01", "02", "03", "05", "06", "07")  # lessons with levels, symptoms and predictions
 
 
 @pytest.mark.parametrize("name", named(LEVELS))
@@ -105,6 +105,14 @@ RECALLED = {
         (5, 4),
         1,
         64,
+    ),
+    "03": (
+        [(4, 5), torch.Size((4, 5)), "4 x 5"],
+        [7, "7", torch.tensor(7.0)],
+        [16, "16", 4**2],
+        (4, 3),
+        49,
+        4,
     ),
     "05": ([2, "2", 4**0.5], [21, "21", torch.tensor(21)], [7.4, 7.39, "7.4"], 12, 15, 2),
     "06": (
