@@ -55,7 +55,7 @@ def without_folds(text):
     return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
 
 
-LEVELS = ("01", "02", "03", "05", "06", "07")  # lessons with levels, symptoms and predictions
+LEVELS = ("01", "02", "03", "04", "05", "06", "07")  # lessons with levels, symptoms and predictions
 
 
 @pytest.mark.parametrize("name", named(LEVELS))
@@ -113,6 +113,14 @@ RECALLED = {
         (4, 3),
         49,
         4,
+    ),
+    "04": (
+        [1 / 3, "1/3", 0.333],
+        [(4, 10), "4 x 10"],
+        [(6, 6), [6, 6]],
+        0.5,
+        (10, 4),
+        (9, 9),
     ),
     "05": ([2, "2", 4**0.5], [21, "21", torch.tensor(21)], [7.4, 7.39, "7.4"], 12, 15, 2),
     "06": (
