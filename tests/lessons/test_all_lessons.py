@@ -55,7 +55,7 @@ def without_folds(text):
     return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
 
 
-LEVELS = ("01", "02", "05", "06", "07")  # the lessons whose exercises have levels, symptoms and predictions
+LEVELS = ("01", "02", "03", "04", "05", "06", "07", "08", "09")  # lessons with levels, symptoms and predictions
 
 
 @pytest.mark.parametrize("name", named(LEVELS))
@@ -106,6 +106,22 @@ RECALLED = {
         1,
         64,
     ),
+    "03": (
+        [(4, 5), torch.Size((4, 5)), "4 x 5"],
+        [7, "7", torch.tensor(7.0)],
+        [16, "16", 4**2],
+        (4, 3),
+        49,
+        4,
+    ),
+    "04": (
+        [1 / 3, "1/3", 0.333],
+        [(4, 10), "4 x 10"],
+        [(6, 6), [6, 6]],
+        0.5,
+        (10, 4),
+        (9, 9),
+    ),
     "05": ([2, "2", 4**0.5], [21, "21", torch.tensor(21)], [7.4, 7.39, "7.4"], 12, 15, 2),
     "06": (
         [(9, 7), "9, 7"],
@@ -116,6 +132,8 @@ RECALLED = {
         1,
     ),
     "07": ([(6, 16), "[6, 16]"], [1.2, "1.2", "6/5"], [9, "9", torch.tensor(9)], (16, 6), 0, 3),
+    "08": ([92, "92"], [(22, 22), "22 x 22"], [36, "36", torch.tensor(36)], 91, (16, 6), 64),
+    "09": ([1, "1", 1.0], [54, "54", torch.tensor(54.0)], [16, "16", 4**2], 2, 3.99, 4),
 }
 
 
