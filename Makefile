@@ -40,7 +40,7 @@ $(LOWEST)/.ready: lowest.lock pyproject.toml
 # and the walls between processes (tests/hostile, most of tests/sandbox), fuzzing, kills, clusters, PostgreSQL, browsers,
 # nbgrader's commands, kernels, whole weeks and demos, types, lessons that are run, and all exercises but one: `make test`.
 QUICK := tests/test_imports.py tests/test_outside.py tests/test_new.py::test_a_name_that_cannot_be_is_refused \
-  tests/test_demo.py::test_a_student_file_is_read tests/test_demo.py::test_every_expected_mistake_is_in_the_bank \
+  tests/test_demo.py::test_a_student_of_a_page_is_read tests/test_demo.py::test_every_expected_mistake_is_in_the_bank \
   tests/submission tests/checks/test_runner.py tests/checks/test_source_text.py \
   tests/mistakes/test_bank.py tests/mistakes/test_evidence.py \
   tests/sandbox/test_replies.py $(addprefix tests/sandbox/test_sandbox.py::test_it_,computes may_not) \
