@@ -62,11 +62,11 @@ class Cluster:
         device: str = "cpu",
         sandbox: str = FULL,
         tell: Callable[[Task, Outcome], None] = lambda task, outcome: None,
-        ahead: int = AHEAD,
+        ahead: int | None = None,
     ) -> None:
         self.address = address
         self.tell = tell
-        self.ahead = ahead
+        self.ahead = AHEAD if ahead is None else ahead
         self.settings = device, sandbox
 
     def __enter__(self) -> Cluster:

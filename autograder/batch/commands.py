@@ -179,12 +179,12 @@ def engine_for(
     sandbox: str,
     learnt: Path | None = None,
     tell: Callable[[Task, Outcome], None] = lambda task, outcome: None,
-    ahead: int = 2,
+    ahead: int | None = None,
 ) -> Engine:
     """The Engine that grades tasks: local processes, which share what is `learnt` in that folder, or a Dask cluster.
 
-    `tell` is called with early outcomes of a task that `tells`. A worker of a cluster is given up to `ahead` tasks at
-    a time: with 2, it need not wait for the head. Use it in a `with`. Raises UsageError.
+    `tell` is called with early outcomes of a task that `tells`. A worker of a cluster gets up to `ahead` tasks at a
+    time (default: as many as it needs to never wait). Use it in a `with`. Raises UsageError.
     """
     if scheduler is None:
         from .pool import Pool

@@ -22,6 +22,15 @@ TOO_LARGE = f"The file has more than the {MAX_FILE // 2**20} MB allowed: clear i
 NOTEBOOKS = ("application/x-ipynb+json", "application/json", "application/octet-stream")
 
 
+async def fields(request: Request, most: int, largest: int, too_large: str) -> dict[str, str]:
+    """The at most `most` fields of a form without a file. Raises Refused, with `too_large` above `largest` bytes."""
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal() or int(length) > largest:
+        raise Refused(too_large, 413)
+    async with request.form(max_files=0, max_fields=most, max_part_size=largest) as form:
+        return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
 class Room:
     """What all bodies that are being received and read have in memory, and how many are whose, in the loop's thread."""
 

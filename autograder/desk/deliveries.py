@@ -17,11 +17,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from . import pages
+from . import bodies, pages
 from .app import check_post, desk_of, visitor_of
 from .record import Record
 from .tables import DELIVERY, PERSON
-from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
+from .visitors import FORM_TOKEN, INSTRUCTOR
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 TRIES = 40  # more than a week, as doors/lti_services.py waits between them
 SHOWN = 200  # on the page
-LARGEST = 4096  # bytes of the form
+FIELDS = 2  # of the form, at most
+LARGEST = 4096  # bytes of it
 PATH = "deliveries"
 
 # refused by the platform, and neither taken nor replaced since
@@ -111,12 +112,8 @@ def _page(desk: Desk, visitor: Visitor, token: str, is_sent: bool) -> str:
 async def send(request: Request) -> Response:
     """Have them sent at once."""
     await visitor_of(request, INSTRUCTOR)
-    length = request.headers.get("content-length", "")
-    if not length.isdecimal() or int(length) > LARGEST:
-        raise Refused("This form is not the desk's.", 413)
-    async with request.form(max_files=0, max_fields=2, max_part_size=LARGEST) as form:
-        token = form.get(FORM_TOKEN, "")
-    check_post(request, token if isinstance(token, str) else "")
+    sent = await bodies.fields(request, FIELDS, LARGEST, "This form is not the desk's.")
+    check_post(request, sent.get(FORM_TOKEN, ""))
     desk = desk_of(request)
     await run_in_threadpool(send_now, desk.record)
     return RedirectResponse(f"{desk.path(PATH)}?sent=1", 303)

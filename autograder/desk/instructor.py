@@ -23,7 +23,7 @@ from ..groups.grouping import Group, code_of, shown
 from ..report import lesson
 from ..submission import read
 from ..submission.restore import RestoredCell, restore
-from . import deliveries, handing, overview, pages
+from . import bodies, deliveries, handing, overview, pages
 from .app import check_post, desk_of, visitor_of
 from .overview import GONE, OPEN, STAYED, UNGRADED, Essences, Overview
 from .visitors import FORM_TOKEN, INSTRUCTOR, Refused
@@ -72,11 +72,8 @@ async def page(request: Request, problem: str = "", status: int = 200) -> Respon
 async def name_group(request: Request) -> Response:
     """Give a group of equal wrong answers a sentence, which their students' pages have then."""
     visitor = await visitor_of(request, INSTRUCTOR)
-    length = request.headers.get("content-length", "")
-    if not length.isdigit() or int(length) > LARGEST:
-        raise Refused(f"The sentence is too long: at most {names.LONGEST} characters are told to a student.", 413)
-    async with request.form(max_files=0, max_fields=FIELDS, max_part_size=LARGEST) as form:
-        sent = {name: value for name, value in form.items() if isinstance(value, str)}
+    too_large = f"The sentence is too long: at most {names.LONGEST} characters are told to a student."
+    sent = await bodies.fields(request, FIELDS, LARGEST, too_large)
     check_post(request, sent.get(FORM_TOKEN, ""))
     desk, group = desk_of(request), sent.get("group", "")
     about = handing.assignment_of(desk, request.path_params["assignment"])

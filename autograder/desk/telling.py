@@ -56,10 +56,17 @@ def limited(outcome: Outcome, level: str, withheld: Collection[str] = ()) -> Out
     if may_tell(level, ALL):
         return replace(outcome, fingerprint="", unjudged="")
     diagnosis = list(map(_unquoted, outcome.diagnosis)) if may_tell(level, NAMES) else []
-    message = IN_THE_CHECK.sub("", outcome.message) if may_tell(level, PLACE) else ""
+    message = _message(outcome, level)
     if may_tell(level, PLACE) and not message and not diagnosis:
         message = place_of(outcome)
     return replace(outcome, checks=[], skipped=[], diagnosis=diagnosis, message=message, fingerprint="", unjudged="")
+
+
+def _message(outcome: Outcome, level: str) -> str:
+    """What an exercise's message tells at a level; a hidden check is named only where all is told."""
+    if may_tell(level, ALL):
+        return outcome.message
+    return IN_THE_CHECK.sub("", outcome.message) if may_tell(level, PLACE) else ""
 
 
 def _unquoted(found: Diagnosis) -> Diagnosis:
@@ -103,8 +110,7 @@ def told(outcome: Outcome, level: str, withheld: Collection[str] = ()) -> Told:
     answer["score"] = known.score
     answer["status"] = known.status
     if may_tell(level, PLACE):
-        answer["place"] = outcome.message if may_tell(level, ALL) else IN_THE_CHECK.sub("", outcome.message)
-        answer["place"] = answer["place"] or place_of(outcome) or None
+        answer["place"] = _message(outcome, level) or place_of(outcome) or None
     answer["names"] = [{"id": d.id, "message": said_of(d, known), "line": d.line} for d in known.diagnosis]
     answer["sentence"] = _sentence(known, answer)
     return answer

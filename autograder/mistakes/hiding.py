@@ -20,15 +20,9 @@ SHOWN = 0.5  # of those tried: if fewer still show, the rest of the answer may b
 def hides_the_rest(one: Behaviour, behaviours: Behaviours) -> bool:
     """Whether most other mistakes do not show in an answer with these; False if there are none to try."""
     if one.hides is None:
-        hidden, tried = hidden_beside(one, behaviours)
-        one.hides = tried - hidden < SHOWN * tried
+        shown = [_shows(both, one, checks) for both, checks in _beside(one, behaviours)]
+        one.hides = sum(shown) < SHOWN * len(shown)
     return one.hides
-
-
-def hidden_beside(one: Behaviour, behaviours: Behaviours) -> tuple[int, int]:
-    """How many other mistakes do not show in an answer with these, and how many were tried beside them."""
-    shown = [_shows(both, one, checks) for both, checks in _beside(one, behaviours)]
-    return len(shown) - sum(shown), len(shown)
 
 
 def _beside(one: Behaviour, behaviours: Behaviours) -> Iterator[tuple[Behaviour, list[str]]]:
