@@ -7,15 +7,19 @@ what they hand in, one line per exercise:
     # EXERCISE: answer STYLE                 a right answer, from the exercise's `answers/STYLE.py`
     # EXERCISE: mistake ID [and ID ...]      the right answer with these mistakes of the bank, which must be named
     # EXERCISE: untouched                    the cell as it was released
-    # EXERCISE: own text, LEVEL [STATUS] [ID ...]     a text of the student's own, below
+    # EXERCISE: own text                     a text of the student's own, below
+    # EXERCISE: RECIPE, LEVEL [STATUS] [ID ...]     what it comes to, where that does not follow from the recipe
     # otherwise: solution | answer STYLE     of exercises without a line (default: untouched)
     # delete-tests                           hands in the notebook without its visible tests
     # instead of a notebook: TEXT            hands in a file with this text
 
 Cells for what is brought along from earlier lessons hold the course's own, except in a notebook that is as it was
-released. `otherwise: answer STYLE` is the solution where an exercise has no answer in that style. What is expected
-follows from the recipe. Of an own text it is said: LEVEL is full, partial or zero; without a status it is `graded`,
-without ids no mistake may be named. Then come cells of the student's own. The first line of each says where it goes:
+released. `otherwise: answer STYLE` is the solution where an exercise has no answer in that style.
+
+What is expected follows from the recipe, but not of an own text, nor of a right answer that depends on a wrong one. For
+these, LEVEL is full, partial or zero; without a status it is `graded`, without ids no mistake may be named.
+
+Then come cells of the student's own. The first line of each says where it goes:
 
     # %% EXERCISE                replaces the exercise's solution cell; a second one is a copy of the cell, put after it
     # %% QUESTION                replaces a written answer, given by its grade id; the text stands behind `# `
@@ -42,7 +46,7 @@ CLASS = Path(__file__).parent / "students"
 LESS = "less"  # than full marks: how much less, the checks say
 LEVELS = ("full", "partial", "zero")
 RAW = "instead of a notebook"
-OWN = "own text,"
+OWN = "own text"
 
 
 @dataclass(frozen=True)
@@ -114,11 +118,12 @@ def parse(text: str, exercises: Sequence[str]) -> Student:
     own = [(title.strip(), body.strip("\n")) for title, _, body in (part.partition("\n") for part in parts)]
     expected, cells = {}, []
     for exercise, recipe in recipes.items():
-        recipe = recipe or _where_there_is(otherwise, exercise)
-        made, expected[exercise] = _made(exercise, recipe, name)
+        recipe, _, outcome = (recipe or _where_there_is(otherwise, exercise)).partition(", ")
+        made, follows = _made(exercise, recipe, name)
+        expected[exercise] = _expectation(name, outcome) if outcome or follows is None else follows
         if made is not None:
             cells.append((exercise, made))
-        if recipe.startswith(OWN) != (exercise in dict(own)):
+        if (recipe == OWN) != (exercise in dict(own)):
             raise CourseError(f"The demo's {name} has a recipe for {exercise} and a text, or neither.")
     return Student(name, about, expected, (*cells, *own), delete_tests)
 
@@ -130,15 +135,15 @@ def _where_there_is(recipe: str, exercise: str) -> str:
     return recipe if kind != "answer" or has_style else "solution"
 
 
-def _made(exercise: str, recipe: str, student: str) -> tuple[str | None, Expected]:
-    """What a recipe makes of an exercise's cell, None for what is not the recipe's, and what is expected of it."""
+def _made(exercise: str, recipe: str, student: str) -> tuple[str | None, Expected | None]:
+    """(the text that a recipe makes for an exercise, what is expected of it); None for what does not follow from it."""
     kind, _, rest = recipe.partition(" ")
     if recipe == "solution":
         return right_answer(exercise), Expected("full")
     if recipe == "untouched":
         return None, _of_the_release(exercise)
-    if recipe.startswith(OWN):
-        return None, _expectation(student, recipe.removeprefix(OWN))
+    if recipe == OWN:
+        return None, None
     try:
         if kind == "answer":
             return right_answer(exercise, rest), Expected("full")

@@ -20,21 +20,7 @@
 # SwiGLU: mistake sigmoid-gate
 # apply_rope: answer written_into
 # GroupedQueryAttention: solution
-# Block: own text, partial place-mlp
-
-# %% Block
-class Block(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden, rope_base=10000.0):
-        super().__init__()
-        self.attention_norm = RMSNorm(d_model)
-        self.attention = GroupedQueryAttention(d_model, num_heads, num_kv_heads, rope_base=rope_base)
-        self.mlp_norm = RMSNorm(d_model)
-        self.mlp = SwiGLU(d_model, hidden)
-
-    def forward(self, x):
-        x = x + self.attention(self.attention_norm(x))
-        x = x + self.mlp(self.mlp_norm(x))
-        return x
+# Block: solution, partial place-mlp
 
 # === farid: gates with the wrong half, turns neighbours, reorders the way back, gives neighbours different key heads, and did not get to the block
 # RMSNorm: answer plain
@@ -58,20 +44,6 @@ class Block(nn.Module):
 # SwiGLU: answer plain
 # apply_rope: mistake positions-in-half-precision
 # GroupedQueryAttention: mistake no-scale
-# Block: own text, partial
-
-# %% Block
-class Block(nn.Module):
-    def __init__(self, d_model, num_heads, num_kv_heads, hidden, rope_base=10000.0):
-        super().__init__()
-        self.attention_norm = RMSNorm(d_model)
-        self.attention = GroupedQueryAttention(d_model, num_heads, num_kv_heads, rope_base=rope_base)
-        self.mlp_norm = RMSNorm(d_model)
-        self.mlp = SwiGLU(d_model, hidden)
-
-    def forward(self, x):
-        x = x + self.attention(self.attention_norm(x))
-        x = x + self.mlp(self.mlp_norm(x))
-        return x
+# Block: solution, partial
 
 # === lena: handed in the notebook as it was released
