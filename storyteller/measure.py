@@ -27,10 +27,10 @@ def numbered(sentences: list[list[str]]) -> torch.Tensor:
 def scores(model: Storyteller, new: bool, count: int = 600, seed: int = 7) -> dict:
     """Loss, its lower bound, and the share right of each kind of reference, on tales that training never held."""
     rng = random.Random(seed)
-    told = sorted((tales.tell(rng, new) for _ in range(count)), key=lambda tale: len(tale.words))
+    sample = sorted((tales.tell(rng, new) for _ in range(count)), key=lambda tale: len(tale.words))
     right, asked, loss, words = collections.Counter(), collections.Counter(), 0.0, 0
     for start in range(0, count, 50):
-        rows = told[start : start + 50]
+        rows = sample[start : start + 50]
         read, counts = as_batch(rows, PLACES)
         logits = model(read[:, :-1].clamp(min=0))
         loss += F.cross_entropy(logits.transpose(1, 2), read[:, 1:], ignore_index=-1, reduction="sum").item()
@@ -43,7 +43,7 @@ def scores(model: Storyteller, new: bool, count: int = 600, seed: int = 7) -> di
                 asked[kind] += 1
                 right[kind] += VOCABULARY[best[row, at - 1]] == tale.words[at]
     kinds = {kind: (right[kind], asked[kind]) for kind in sorted(asked)}
-    return {"loss": loss / words, "rules": sum(tale.nats for tale in told) / words, "kinds": kinds}
+    return {"loss": loss / words, "rules": sum(tale.nats for tale in sample) / words, "kinds": kinds}
 
 
 def pairs(count: int = 400, seed: int = 3, between: bool = False) -> list[dict]:
@@ -146,11 +146,11 @@ class Without:
 class Table:
     """Counts what followed each one, two and three words (Witten-Bell smoothing, as in lesson 07)."""
 
-    def __init__(self, told: int = 20_000, seed: int = 0, longest: int = 3):
+    def __init__(self, count: int = 20_000, seed: int = 0, longest: int = 3):
         self.longest = longest
         self.counts: list[dict] = [collections.defaultdict(collections.Counter) for _ in range(longest + 1)]
         rng = random.Random(seed)
-        for _ in range(told):
+        for _ in range(count):
             words = tales.tell(rng).words
             for at in range(1, len(words)):
                 for length in range(min(longest, at) + 1):

@@ -271,13 +271,15 @@ def main() -> None:
     rng = random.Random(1)
     for number in range(8):
         print("-", pretty(tell(rng, new=number > 5).words), "\n")
-    told = [tell(rng) for _ in range(3000)]
-    lengths = [len(tale.words) - 1 for tale in told]
+    sample = [tell(rng) for _ in range(3000)]
+    lengths = [len(tale.words) - 1 for tale in sample]
     words = sum(lengths)
-    print(f"{len(vocabulary())} words; {min(lengths)} to {max(lengths)} words a tale, mean {words / len(told):.0f}")
-    print(f"{sum(t.nats for t in told) / words:.3f} nats a word; {sum(t.nats for t in told) / len(told):.0f} a tale")
-    print(f"{sum(len(t.references) for t in told) / words:.3f} of all words are settled by what stands before")
-    print(f"{len({' '.join(t.words) for t in told})} different tales of {len(told)}")
+    print(f"{len(vocabulary())} words; {min(lengths)} to {max(lengths)} words a tale, mean {words / len(sample):.0f}")
+    print(
+        f"{sum(t.nats for t in sample) / words:.3f} nats a word; {sum(t.nats for t in sample) / len(sample):.0f} a tale"
+    )
+    print(f"{sum(len(t.references) for t in sample) / words:.3f} of all words are settled by what stands before")
+    print(f"{len({' '.join(t.words) for t in sample})} different tales of {len(sample)}")
     pairs = [(a, b) for a in ANIMALS for b in ANIMALS if a != b], [(a, p) for a in ANIMALS for p in PLACES]
     print("held out:", ", ".join(f"{sum(held_out(*pair) for pair in those)} of {len(those)} pairs" for those in pairs))
 

@@ -33,14 +33,14 @@ def made(words: int, seed: int) -> Storyteller:
     return model
 
 
-def as_batch(told: list[tales.Tale], places: dict[str, int]) -> tuple[torch.Tensor, torch.Tensor]:
+def as_batch(sample: list[tales.Tale], places: dict[str, int]) -> tuple[torch.Tensor, torch.Tensor]:
     """Tales as numbers (b, t), -1 behind their ends; and how much each word but the first counts, (b, t-1)."""
-    longest = max(len(tale.words) for tale in told)
-    read = torch.full((len(told), longest), -1)
-    for row, tale in enumerate(told):
+    longest = max(len(tale.words) for tale in sample)
+    read = torch.full((len(sample), longest), -1)
+    for row, tale in enumerate(sample):
         read[row, : len(tale.words)] = torch.tensor([places[word] for word in tale.words])
     counts = (read[:, 1:] >= 0).float()
-    for row, tale in enumerate(told):
+    for row, tale in enumerate(sample):
         for at, _ in tale.references:
             counts[row, at - 1] = WEIGHT_OF_REFERENCES
     return read, counts
@@ -66,10 +66,10 @@ def train(steps: int = STEPS, seed: int = 0, every: int = 200) -> Storyteller:
     loss_sum = nats = words = 0.0
     for step in range(1, steps + 1):
         if not pool:  # tales of like length together, so little is padded
-            told = sorted(
+            sample = sorted(
                 (tales.tell(rng, easy=step <= EASY) for _ in range(32 * BATCH)), key=lambda tale: len(tale.words)
             )
-            pool = [told[start : start + BATCH] for start in range(0, len(told), BATCH)]
+            pool = [sample[start : start + BATCH] for start in range(0, len(sample), BATCH)]
             rng.shuffle(pool)
         rows = pool.pop()
         read, counts = as_batch(rows, places)

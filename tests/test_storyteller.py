@@ -159,7 +159,7 @@ def test_it_looks_back(storyteller):
     assert set(got["kinds"]) > {"crossing tired", "crossing wide", "chase slow", "chase fast", "fit big", "list"}
     low = {kind: right / asked for kind, (right, asked) in got["kinds"].items() if right < 0.9 * asked}
     assert set(low) <= {"list"} and low["list"] > 0.8
-    table = measure.Table(told=2000)
+    table = measure.Table(count=2000)
     assert got["loss"] + 0.4 < table.loss(new=True, count=200)
 
 
