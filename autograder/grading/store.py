@@ -341,20 +341,25 @@ def course_version() -> str:
     return hashlib.sha256(json.dumps(course_parts()).encode()).hexdigest()
 
 
-@functools.lru_cache(maxsize=1)
 def course_parts() -> dict[str, str]:
     """The parts that `course_version` hashes, by name: hashes of the kit and the notebooks, torch's version."""
-    from importlib.metadata import version
-
     from .. import course
+
+    return parts_of(course.root())
+
+
+@functools.lru_cache(maxsize=8)
+def parts_of(root: Path) -> dict[str, str]:
+    """`course_parts` of the course in `root`: read once, since one run grades by one state of a course."""
+    from importlib.metadata import version
 
     kit = Path(__file__).resolve().parent.parent
     judging = [kit / name for name in JUDGING if name.endswith(".py")]
     judging += [path for name in JUDGING for path in (kit / name).rglob("*.py")]
-    source, own = course.root() / "source", course.root() / "exercises"
+    source, own = root / "source", root / "exercises"
     return {
         "kit": content_hash(kit, judging),
-        "source notebooks": content_hash(course.root(), (p for p in _files_below(source) if p.suffix == ".ipynb")),
+        "source notebooks": content_hash(root, (p for p in _files_below(source) if p.suffix == ".ipynb")),
         "exercises of the course": content_hash(own, _files_below(own)),
         "torch": version("torch"),
     }

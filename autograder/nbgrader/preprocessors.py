@@ -248,7 +248,7 @@ def look_again() -> None:
     Raises UsageError if its checks have: they are modules of this process, and stay as they were.
     """
     course.forget()
-    store.course_parts.cache_clear()
+    store.parts_of.cache_clear()
     now = store.course_parts()
     before = _parts_at_first.setdefault(course.root(), now)
     if any(now[part] != before[part] for part in ("kit", "exercises of the course")):

@@ -60,9 +60,9 @@ def other_kit(tmp_path):
 def head(place, monkeypatch):
     """This process as the head, in the course of `place`."""
     monkeypatch.chdir(place)
-    store.course_parts.cache_clear()
+    store.parts_of.cache_clear()
     yield
-    store.course_parts.cache_clear()
+    store.parts_of.cache_clear()
 
 
 def task(place, student):

@@ -8,7 +8,7 @@ from small_course import NAME, autograder, copy, submit
 
 from autograder.batch import naming
 from autograder.errors import CourseError, UsageError
-from autograder.grading.store import Store, course_parts
+from autograder.grading.store import Store, parts_of
 from autograder.groups import names
 from autograder.groups.grouping import grouped
 from autograder.groups.names import Name
@@ -38,9 +38,9 @@ def page(place, student):
 @pytest.fixture
 def other_course():
     """For a test that goes to another course: what was read of one is no other's."""
-    course_parts.cache_clear()
+    parts_of.cache_clear()
     yield
-    course_parts.cache_clear()
+    parts_of.cache_clear()
 
 
 def test_from_a_group_to_the_feedback(tmp_path, monkeypatch, other_course):

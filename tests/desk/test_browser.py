@@ -133,8 +133,7 @@ def test_the_instructors_pages(desk, window):
     assert faults_in_all_lights(window) == []
     page = text(window)
     assert "What each sentence did" in page and "3 of 3 students have begun" in page
-    row = next(r for r in window.find_elements(By.CSS_SELECTOR, "#live-sentences tbody tr"))
-    assert row.find_elements(By.TAG_NAME, "td")[0].text in "123"
+    assert until(lambda: window.find_element(By.CSS_SELECTOR, "#live-sentences tbody td").text) in "123"
 
 
 def test_the_instructors_page_is_live(desk, window):

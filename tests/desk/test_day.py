@@ -24,7 +24,7 @@ import pytest
 import tiny
 import warm
 from conftest import ROOT
-from desk_browser import code_of, notebook, until
+from desk_browser import code_of, notebook, text, until
 from nbgrader.api import Gradebook
 from selenium.webdriver.common.by import By
 
@@ -36,6 +36,7 @@ from autograder.nbgrader.runs import NbgraderCourse
 NAME = tiny.NAME
 ODD = "torch.tril(torch.ones(t, t, dtype=torch.bool, device=device)) & (torch.arange(t, device=device) % 3 != 1)"
 SAYS = "You hide every third key from everybody: only the keys behind a query are hidden."
+PICTURE = ".picture tbody tr"  # of the instructor's page: a row a student
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +131,7 @@ def test_the_student_is_answered_and_answers(running, browser, record):
     until(lambda: "Changed:" in lab.output(browser))
     assert "fixed: " + name["message"].replace("`", "") in lab.output(browser)
     browser.get(f"{running.url}/services/desk/assignments/{NAME}")
-    assert "fixed: " in browser.find_element(By.TAG_NAME, "main").text
+    assert "fixed: " in text(browser)
 
 
 def test_the_instructor_sees_both_and_names_a_mistake(running, place, browser, record):
@@ -139,9 +140,9 @@ def test_the_instructor_sees_both_and_names_a_mistake(running, place, browser, r
     assert not answered(record, "bela")[0]["names"]
     hub.log_in(browser, running, "emmy")
     browser.get(f"{running.url}/services/desk/instructor/{NAME}")
-    rows = {row.text.split()[0]: row.text for row in browser.find_elements(By.CSS_SELECTOR, ".picture tbody tr")}
+    rows = until(lambda: {row.text.split()[0]: row.text for row in browser.find_elements(By.CSS_SELECTOR, PICTURE)})
     assert "2" in rows["Ada"].split()[1:] and set(rows) == {"Ada", "Béla"}
-    sentences = browser.find_element(By.ID, "live-sentences").text
+    sentences = until(lambda: browser.find_element(By.ID, "live-sentences").text)
     assert "upside down" in sentences or "rows" in sentences, sentences
     (form,) = browser.find_elements(By.CSS_SELECTOR, "article form")
     form.find_element(By.NAME, "sentence").send_keys(SAYS)
@@ -149,7 +150,7 @@ def test_the_instructor_sees_both_and_names_a_mistake(running, place, browser, r
     until(lambda: "has a name now" in browser.find_element(By.ID, "named").text)
     hub.log_in(browser, running, "bela")
     browser.get(f"{running.url}/services/desk/attempts/{record.attempts('student:bela')[0].id}")
-    assert SAYS in browser.find_element(By.TAG_NAME, "body").text
+    assert SAYS in text(browser)
 
 
 def test_grades_are_what_the_desk_has_said(running, place, record):

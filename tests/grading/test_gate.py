@@ -246,7 +246,7 @@ def test_the_course_has_no_such_fault(place):
 
 def test_data_that_checks_read_is_part_of_the_version(place):
     def version():
-        store.course_parts.cache_clear()
+        store.parts_of.cache_clear()
         return store.course_version()
 
     before, folder = version(), place / "exercises" / "normalise"

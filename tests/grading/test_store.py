@@ -11,7 +11,7 @@ from conftest import ASSIGNMENT
 from stand_ins import Engine, Writer, run, verdict
 
 from autograder import course
-from autograder.grading.store import LARGEST, Store, course_parts
+from autograder.grading.store import LARGEST, Store, course_parts, parts_of
 from autograder.nbgrader.preprocessors import notebook_cells, write_outputs
 from autograder.report import class_report, outcome_text
 from autograder.submission.restore import RestoredCell
@@ -236,7 +236,7 @@ def test_a_change_behind_a_link_is_a_change_of_the_course(tmp_path, monkeypatch,
     found = []
     for text in ("", "new", "new"):
         (tmp_path / "shared" / file).write_text(text)
-        course_parts.cache_clear()
+        parts_of.cache_clear()
         found.append(course_parts())
-    course_parts.cache_clear()
+    parts_of.cache_clear()
     assert found[0] != found[1] == found[2]

@@ -20,7 +20,7 @@ from nbgrader.plugins.export import CsvExportPlugin
 
 from autograder import cli
 from autograder.batch import commands
-from autograder.grading.store import course_parts
+from autograder.grading.store import parts_of
 from autograder.nbgrader.runs import NbgraderCourse
 
 NAMES = ("08_small", tiny.NAME)
@@ -97,12 +97,12 @@ def working_in(place):
     """Work in a course, as a process that was started in it does."""
     before = os.getcwd()
     os.chdir(place)
-    course_parts.cache_clear()
+    parts_of.cache_clear()
     try:
         yield
     finally:
         os.chdir(before)
-        course_parts.cache_clear()
+        parts_of.cache_clear()
 
 
 def graded(runs):

@@ -29,7 +29,7 @@ from autograder.desk.queue import Grading, Queue
 from autograder.desk.record import DONE, Record
 from autograder.desk.sessions import Sessions
 from autograder.desk.settings import settings_of
-from autograder.grading.store import Store, course_parts
+from autograder.grading.store import Store, parts_of
 from autograder.lms import roster
 from autograder.nbgrader import desk_cell
 from autograder.nbgrader.runs import NbgraderCourse
@@ -122,7 +122,7 @@ def opened(place, **settings):
         file.write(f"\nc.Desk.address = 'http://127.0.0.1:{listener.getsockname()[1]}'\n")
     os.chdir(place)
     course.forget()
-    course_parts.cache_clear()
+    parts_of.cache_clear()
     try:
         runs = NbgraderCourse(place)
         runs.build(NAME)
@@ -136,7 +136,7 @@ def opened(place, **settings):
     finally:
         os.chdir(before)
         course.forget()
-        course_parts.cache_clear()
+        parts_of.cache_clear()
 
 
 @contextlib.contextmanager
@@ -197,5 +197,11 @@ def faults_in_all_lights(window):
 
 
 def text(window):
-    """What a page says."""
-    return window.find_element("tag name", "body").text
+    """What a page says; of one that makes way for the next while it is read, what the next says."""
+    from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+
+    while True:
+        try:
+            return window.find_element("tag name", "body").text
+        except (NoSuchElementException, StaleElementReferenceException):
+            time.sleep(0.05)

@@ -26,7 +26,7 @@ from autograder.desk.queue import Grading, Queue
 from autograder.desk.record import Record
 from autograder.desk.settings import settings_of
 from autograder.desk.visitors import INSTRUCTOR, STUDENT, Visitor
-from autograder.grading.store import course_parts
+from autograder.grading.store import parts_of
 from autograder.nbgrader.runs import NbgraderCourse
 
 NAME = tiny.NAME
@@ -90,13 +90,13 @@ def working_in(place):
     """Work in a course, as a process that was started in it does."""
     before = os.getcwd()
     os.chdir(place)
-    course_parts.cache_clear()
+    parts_of.cache_clear()
     course.forget()
     try:
         yield
     finally:
         os.chdir(before)
-        course_parts.cache_clear()
+        parts_of.cache_clear()
         course.forget()
 
 

@@ -81,6 +81,6 @@ def _feedback(root, assignment, students, jobs):
 def forget():
     """As if the process began anew: the course is read and its checks are imported again."""
     course.forget()
-    store.course_parts.cache_clear()
+    store.parts_of.cache_clear()
     for name in [name for name in sys.modules if name.startswith("exercises_of_")]:
         del sys.modules[name]

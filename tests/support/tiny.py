@@ -10,7 +10,7 @@ import sys
 from conftest import ROOT, cell_of, hand_in, load
 
 from autograder.grading.rounds import Rounds
-from autograder.grading.store import Store, course_parts
+from autograder.grading.store import Store, parts_of
 from autograder.nbgrader.runs import NbgraderCourse
 
 NAME = "09_tiny"
@@ -46,11 +46,11 @@ def pass_the_gate(place, names):
     """For stand-ins that grade in this process; real runs check it themselves."""
     before = os.getcwd()
     os.chdir(place)  # what has passed is this course, as it is
-    course_parts.cache_clear()
+    parts_of.cache_clear()
     for name in names:
         results = Store(place)
         results.put_passed(name, {}, Rounds(results, name).first())
-    course_parts.cache_clear()
+    parts_of.cache_clear()
     os.chdir(before)
 
 
