@@ -9,7 +9,7 @@ STAMP := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE :=
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/npm/node_modules/.bin:$(PATH)
 
-.PHONY: setup demo test quick lowest costs build storyteller matrix mutants seeds odd hostile fuzz kill-test desk-kills postgresql pictures clean
+.PHONY: setup demo test quick lowest costs build storyteller matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -86,6 +86,10 @@ mutants: setup
 # runs the attacks; how each ended, as reports/attacks.md, and the short tables of docs/security.md
 hostile: setup
 	PYTHONPATH=tests $(BIN)/python tests/support/security.py
+
+# where there is a GPU: the checks on it, in the sandbox and in all styles, and the attacks with its driver in reach
+gpu: setup
+	HOSTILE_DEVICE=cuda $(BIN)/python -m pytest tests/sandbox/test_gpu.py tests/sandbox/test_hostile.py -rs
 
 # every mistake rejected and named on other inputs, too
 seeds: setup

@@ -27,7 +27,10 @@ SEED = new_seed()  # one for all, as for a class: the mistakes' values are compu
 @pytest.fixture(scope="module")
 def hostile_grader():
     """It has graded right answers already and knows what checks will ask for, as in a class."""
-    with Grader(WarmParent(attacks.LIMITS, level=attacks.LEVEL)) as grader, mock.patch.object(talk, "GRACE", 0.5):
+    with (
+        Grader(WarmParent(attacks.LIMITS, attacks.DEVICE, attacks.LEVEL)) as grader,
+        mock.patch.object(talk, "GRACE", 0.5),
+    ):
         for name in sorted({attack.assignment for attack in attacks.attacks()}):
             assert grader.grade_file(ROOT / "solutions" / name / f"{name}.ipynb", seed=SEED).verdict.full
             grader.learn(name, SEED)

@@ -40,6 +40,7 @@ KEYS = {
 LIMITS = jail.Limits(memory=2 * 2**30, file_bytes=4 * 2**20, disk=16 * 2**20, cpu_seconds=60, notebook=120.0)
 DEADLINES = {"cell", "call", "exercise", "notebook", "submission"}
 LEVEL = os.environ.get("HOSTILE_LEVEL", "full")  # of the sandbox in which the suite is run
+DEVICE = os.environ.get("HOSTILE_DEVICE", "cpu")  # that this sandbox lets its children use
 MEMORY = 512  # MiB by which the trusted process may grow, unless an attack says otherwise
 
 
