@@ -153,10 +153,12 @@ class Child:
         spent = ended.get("cpu", 0) >= self.parent.limits.cpu_seconds
         if number == signal.SIGXCPU or (number == signal.SIGKILL and spent):
             return ChildGone("timeout", "it used up its processor time")
-        if number == signal.SIGKILL and ended.get("filled"):
+        if number == signal.SIGKILL and ended.get("over") == "disk":
             return ChildGone(
                 "killed", f"it wrote more than {self.parent.limits.disk // 2**20} MiB of files, or too many"
             )
+        if number == signal.SIGKILL and ended.get("over") == "memory":
+            return ChildGone("killed", f"it took more than {self.parent.limits.memory // 2**20} MiB of memory")
         if number == signal.SIGKILL or not ended:
             self.unexplained = True
             return ChildGone("killed", "its process was ended")

@@ -94,7 +94,11 @@ def settings(
         "room": process.room() if alone else None,
         "readable": [*readable, *_more_readable(KIT if full else view.INSIDE, device)],
         "listable": listable,
-        "memory": None if device == "cuda" else limits.memory,  # CUDA reserves far more address space than it uses
+        # CUDA names its threads in /proc, and does not start where it cannot
+        "devices": [*_devices(device), "/proc/self/task"] if device == "cuda" else [],
+        # CUDA reserves far more address space than it uses: there, what a child takes is watched
+        "memory": None if device == "cuda" else limits.memory,
+        "resident": limits.memory if device == "cuda" else None,
         "bpf": base64.b64encode(seccomp.compile_filter(gpu=device == "cuda", mounts=not alone)).decode(),
         "tgkill": seccomp.number_of("tgkill"),
         "cpu_seconds": limits.cpu_seconds,
@@ -148,9 +152,8 @@ def _bubblewrap(limits: Limits, device: str, seen: view.View) -> list[str]:
     arguments += _mounts(seen)
     arguments += ["--ro-bind", view.INSIDE, KIT, "--proc", "/proc", "--dev", "/dev"]
     arguments += ["--ro-bind-try", CPU, CPU]  # torch reads it when it starts
-    if device == "cuda":
-        for path in sorted(glob.glob("/dev/nvidia*")):
-            arguments += ["--dev-bind", path, path]
+    for path in _devices(device):
+        arguments += ["--dev-bind", path, path]
     arguments += ["--perms", "0755", "--size", "4096", "--tmpfs", "/dev/shm", "--remount-ro", "/dev/shm"]
     return [*arguments, "--chdir", "/tmp", "--"]
 
@@ -180,9 +183,12 @@ def _mounts(seen: view.View) -> list[str]:
 def _more_readable(kit: str, device: str) -> list[str]:
     """What Landlock lets a child read besides a View: less than bubblewrap shows, and neither /proc nor all of /etc."""
     paths = ["/dev/urandom", "/dev/random", "/dev/zero", kit]
-    if device == "cuda":
-        paths += [*glob.glob("/dev/nvidia*"), "/proc", "/sys"]
-    return paths
+    return [*paths, "/proc", "/sys"] if device == "cuda" else paths
+
+
+def _devices(device: str) -> list[str]:
+    """The driver's files through which a GPU is used; none for the CPU."""
+    return sorted(glob.glob("/dev/nvidia*")) if device == "cuda" else []
 
 
 def user_of_its_own() -> int | None:

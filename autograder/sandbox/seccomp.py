@@ -45,6 +45,10 @@ FUTEX_PRIVATE, EAGAIN = 128, 11
 # MADV_NORMAL to MADV_DONTNEED, FREE, DONTFORK, DOFORK, HUGEPAGE to KEEPONFORK: none that evicts a file's pages from
 # memory (PAGEOUT, COLD) or reveals that another process has an equal page (MERGEABLE)
 ADVICE = (0, 1, 2, 3, 4, 8, 10, 11, 14, 15, 16, 17, 18, 19)
+# CUDA does not start unless it may open one socket and listen there. One of this kind reaches nothing: it sends only
+# when connected, and none may connect or accept. CUDA also asks for setsockopt, sysinfo, mbind, sched_setaffinity,
+# prctl and locks, and does without.
+AF_UNIX, SEQUENCED_PACKETS = 1, 0x80005  # closed on exec
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX
 
 
@@ -78,8 +82,12 @@ def compile_filter(gpu: bool = False, mounts: bool = True) -> bytes:
         _add(rules, pyseccomp.ALLOW, "fcntl", pyseccomp.Arg(1, pyseccomp.EQ, command))
     for request in IOCTLS:
         _add(rules, pyseccomp.ALLOW, "ioctl", pyseccomp.Arg(1, pyseccomp.EQ, request))
-    if gpu:  # programs talk to its driver by ioctl
-        _add(rules, pyseccomp.ALLOW, "ioctl")
+    if gpu:
+        _add(rules, pyseccomp.ALLOW, "ioctl")  # programs talk to its driver by ioctl
+        of_kind = pyseccomp.Arg(0, pyseccomp.EQ, AF_UNIX), pyseccomp.Arg(1, pyseccomp.EQ, SEQUENCED_PACKETS)
+        _add(rules, pyseccomp.ALLOW, "socket", *of_kind)
+        _add(rules, pyseccomp.ALLOW, "bind")
+        _add(rules, pyseccomp.ALLOW, "listen")
     with tempfile.TemporaryFile() as file:
         rules.export_bpf(file)
         file.seek(0)

@@ -85,7 +85,7 @@ def test_a_folder_that_grows_too_large_ends_its_child(parent, source):
     with pytest.raises(ChildGone, match="MiB of files, or too many"):
         message = {"op": "cell", "source": f"{source}\nimport time; time.sleep(20)", "name": "cell 1"}
         child.request(message, seconds=20)
-    assert child.kill()["filled"] and not child.unexplained
+    assert child.kill()["over"] == "disk" and not child.unexplained
     assert run(parent, "import os; print(os.listdir())")[0].strip() == "[]"
 
 

@@ -40,11 +40,13 @@ class OneDevice(TorchDispatchMode):
     """Refuses operations on tensors from different devices, as a GPU would.
 
     Without it, torch allows matmul, embedding look-ups and in-place fills with mixed devices if one of them is `meta`.
-    Copies between devices, tensors without dimensions, and indices on the CPU are allowed, as on a GPU.
+    Copies between devices, tensors without dimensions, and indices on the CPU are allowed, as on a GPU. What is joined
+    has to lie on one device, whatever its dimensions.
     """
 
     COPIES = {"aten::_to_copy", "aten::copy_", "aten::copy", "aten::_copy_from", "aten::to"}
     INDEXING = {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
+    JOINING = {"aten::cat", "aten::stack"}
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -52,7 +54,8 @@ class OneDevice(TorchDispatchMode):
         name = func._schema.name
         if name not in self.COPIES:
             looked_at = args[0] if name in self.INDEXING else (args, kwargs)
-            devices = {t.device.type for t in tree_leaves(looked_at) if isinstance(t, torch.Tensor) and t.dim() > 0}
+            tensors = [t for t in tree_leaves(looked_at) if isinstance(t, torch.Tensor)]
+            devices = {t.device.type for t in tensors if t.dim() > 0 or name in self.JOINING}
             if len(devices) > 1:
                 what, where = name.removeprefix("aten::"), " and ".join(sorted(devices))
                 raise MixedDevices(f"`{what}` got tensors on different devices ({where})")

@@ -86,10 +86,13 @@ def landlock_version() -> int:
     return max(0, _libc.syscall(_SYS_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
 
 
-def landlock(readable: Iterable[str], writable: Iterable[str], listable: Iterable[str] = ()) -> None:
+def landlock(
+    readable: Iterable[str], writable: Iterable[str], listable: Iterable[str] = (), devices: Iterable[str] = ()
+) -> None:
     """Allow reading below `readable`, reading and writing below `writable`, and nothing else on any file system.
 
-    Below `listable`, the names of files may be read, but not what the files hold.
+    Below `listable`, the names of files may be read, but not what the files hold. The drivers of `devices` may be
+    talked to.
     """
     version = landlock_version()
     if version < 1:
@@ -104,13 +107,18 @@ def landlock(readable: Iterable[str], writable: Iterable[str], listable: Iterabl
     ruleset = _libc.syscall(_SYS_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
     if ruleset < 0:
         raise LockdownError("the kernel refused a Landlock ruleset")
-    for access, paths in ((_READ, readable), (_READ_DIR, listable), (_READ | _WRITE, writable)):
+    for access, paths in (
+        (_READ, readable),
+        (_READ_DIR, listable),
+        (_READ | _WRITE, writable),
+        (_READ | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV, devices),
+    ):
         for path in paths:
             if not os.path.exists(path):
                 continue
             allowed = access & handled
             if not os.path.isdir(path):
-                allowed &= _READ_FILE | _WRITE_FILE | _TRUNCATE
+                allowed &= _READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
             descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
             rule = struct.pack("=Qi", allowed, descriptor)
             if _libc.syscall(_SYS_ADD_RULE, ruleset, ctypes.c_int(1), rule, ctypes.c_uint32(0)) != 0:
@@ -139,6 +147,7 @@ class Lockdown:
         tgkill: int,
         readable: Sequence[str],
         listable: Sequence[str],
+        devices: Sequence[str],
         memory: int | None,
         cpu_seconds: int,
         file_bytes: int,
@@ -149,6 +158,7 @@ class Lockdown:
         self.tgkill = tgkill
         self.readable = readable
         self.listable = listable
+        self.devices = devices
         self.memory = memory
         self.cpu_seconds = cpu_seconds
         self.file_bytes = file_bytes
@@ -175,7 +185,7 @@ class Lockdown:
         ):
             if limit is not None:
                 _limit(kind, limit)
-        landlock(self.readable, [folder, "/dev/null"], self.listable)
+        landlock(self.readable, [folder, "/dev/null"], self.listable, self.devices)
         load_filter(only_own_signals(os.getpid(), self.tgkill))
         load_filter(self.bpf)
 

@@ -17,7 +17,7 @@ import secrets
 import select
 import signal
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import exposed, lockdown
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-LOOK = 0.1  # seconds between two looks at what a child has written
+LOOK = 0.1  # seconds between two looks at what a child has taken
 MOST_ENTRIES = 10_000  # files and folders that a child may have, where its file system is not its own
 RESERVE = 2**30  # bytes that a child leaves free on such a file system, unless less than twice as much was free
 SPARE_THREADS = 8  # for a child with a user that has other processes
@@ -49,6 +49,7 @@ def main(control_fd: int) -> None:
         tgkill=settings["tgkill"],
         readable=settings["readable"],
         listable=settings["listable"],
+        devices=settings["devices"],
         memory=settings["memory"],
         cpu_seconds=settings["cpu_seconds"],
         file_bytes=settings["file_bytes"],
@@ -59,12 +60,12 @@ def main(control_fd: int) -> None:
     _send(control, {"ok": True})
     if settings["room"] is not None:
         lock.memory = min(lock.memory or settings["memory"], _address_space() + settings["room"])
-    pid, work, disk, filled = 0, settings["work"], settings["disk"], False
+    pid, work, most, over = 0, settings["work"], Most(settings["disk"], settings["resident"]), ""
     counts_threads = settings["alone"] and settings["uid"] is None
     settings.clear()  # children inherit what this process knows
     while True:
-        if pid and disk:
-            filled = _watch(control, pid, work, disk)
+        if pid and most != NOTHING_TO_WATCH:
+            over = _watch(control, pid, work, most)
         message, descriptors = _receive(control)
         if message is None:
             return
@@ -84,7 +85,7 @@ def main(control_fd: int) -> None:
                     "exit": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
                     "cpu": usage.ru_utime + usage.ru_stime,
                     "memory": usage.ru_maxrss * 1024,
-                    "filled": filled,
+                    "over": over,
                 },
             )
 
@@ -149,18 +150,41 @@ def _settle(lock: lockdown.Lockdown, work: str) -> None:
     vars(lock).clear()  # what runs here from now on may look through all objects
 
 
-def _watch(control: socket.socket, pid: int, work: str, disk: int) -> bool:
-    """Wait for a message, and end the child if it fills the disk; returns whether its folder had more than `disk`.
+class Most(NamedTuple):
+    """The bytes that a child may take where no limit of the kernel's holds it, and it has to be watched; None: any."""
+
+    disk: int | None
+    memory: int | None
+
+
+NOTHING_TO_WATCH = Most(None, None)
+
+
+def _watch(control: socket.socket, pid: int, work: str, most: Most) -> str:
+    """Wait for a message, and end the child if it takes more than it may; returns of what: "disk", "memory" or "".
 
     The folder is what it may fill. What it keeps in files that have no name any more shows only in what is left free.
     """
-    left = _free(work)
-    reserve = min(RESERVE, left // 2)
-    filled = False
+    reserve = min(RESERVE, _free(work) // 2)
+    over = ""
     while not select.select([control], [], [], LOOK)[0]:
-        if not filled and (filled := _holds_more(work, disk)) or _free(work) < reserve:
+        if most.memory and not over and _resident(pid) > most.memory:
+            over = "memory"
+        if most.disk and not over and _holds_more(work, most.disk):
+            over = "disk"
+        if over or (most.disk and _free(work) < reserve):
             os.kill(pid, signal.SIGKILL)  # not reaped before it is asked for: the number is still its own
-    return filled
+    return over
+
+
+def _resident(pid: int) -> int:
+    """The bytes of memory that are a process's own; 0 if it has ended."""
+    try:
+        with open(f"/proc/{pid}/statm") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+    except (OSError, ValueError):
+        return 0
+    return (resident - shared) * resource.getpagesize()
 
 
 def _free(folder: str) -> int:

@@ -1,0 +1,91 @@
+"""The lock of a sandbox that may use a GPU: a little wider, which shows without a GPU, too. test_gpu.py needs one."""
+
+import pytest
+import torch
+
+from autograder.errors import ChildGone
+from autograder.sandbox.inside.handlers import MixedDevices, OneDevice
+from autograder.sandbox.jail import Limits
+from autograder.sandbox.parent import WarmParent
+
+SOCKETS = """
+import socket, threading
+kinds = {"CUDA's": (1, 5), "to send": (1, 2), "a stream": (1, 1), "TCP": (2, 1), "UDP": (2, 2), "a pair": None}
+for name, kind in kinds.items():
+    try:
+        made = socket.socket(*kind) if kind else socket.socketpair()
+        made.bind("\\0name")
+        made.listen()
+        print(name, "listens")
+        for use in (lambda: made.connect("\\0name"), made.accept, lambda: made.send(b"x")):
+            try:
+                use()
+                print("through")
+            except OSError as error:
+                print(error.errno)
+    except OSError:
+        print(name, "refused")
+try:
+    socket.socket(1, 5).bind("here")
+    print("through")
+except OSError:
+    print("no file")
+"""
+NAMES = """
+import threading
+open(f"/proc/self/task/{threading.get_native_id()}/comm", "w").write("named")
+print("named")
+for path in ("/proc/sys/kernel/hostname", "/proc/self/oom_score_adj", "/proc/1/comm"):
+    try:
+        open(path, "w").write("0")
+        print("through", path)
+    except OSError:
+        pass
+"""
+
+
+@pytest.fixture(scope="module")
+def parent():
+    with WarmParent(Limits(memory=700 * 2**20), device="cuda") as parent:
+        yield parent
+
+
+def said_by(child, source):
+    reply, _ = child.request({"op": "cell", "source": source, "name": "cell 1"})
+    return "".join(part for output in reply["outputs"] for part in output.get("text", ""))
+
+
+def test_the_one_socket_that_cuda_needs_reaches_nothing(parent):
+    child = parent.fork()
+    said = said_by(child, SOCKETS).splitlines()
+    child.kill()
+    # refused to connect and to accept, and not connected
+    assert said[:4] == ["CUDA's listens", "1", "1", "107"]
+    assert said[4:9] == [f"{name} refused" for name in ("to send", "a stream", "TCP", "UDP", "a pair")]
+    assert said[9] == "no file"
+
+
+def test_it_names_its_threads_and_writes_nothing_else_in_proc(parent):
+    child = parent.fork()
+    said = said_by(child, NAMES)
+    child.kill()
+    assert said.startswith("named") and "through" not in said
+
+
+def test_what_memory_it_takes_is_watched_where_no_limit_can_hold_it(parent):
+    child = parent.fork()
+    with pytest.raises(ChildGone, match="it took more than 700 MiB of memory"):
+        said_by(child, "x = []\nwhile True: x.append(bytearray(b'x') * 2**24)")
+    assert not child.unexplained
+    again = parent.fork()
+    assert said_by(again, "print(len(bytearray(b'x') * 2**28))") == f"{2**28}\n"
+    again.kill()
+
+
+@pytest.mark.parametrize("join", [torch.stack, torch.hstack, lambda some: torch.cat([one[None] for one in some])])
+def test_numbers_on_two_devices_are_not_joined_and_may_be_added(join):
+    here, there = torch.tensor(1.0), torch.ones((), device="meta")
+    with OneDevice():
+        assert (there + here).device.type == "meta"
+        with pytest.raises(MixedDevices, match="different devices"):
+            join([there, here])
