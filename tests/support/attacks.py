@@ -35,6 +35,7 @@ KEYS = {
     "limits",
     "memory",
     "process",
+    "cuda",
 }
 # Small, so that attacks which fill something up end soon. An attack's own deadlines are in its "limits".
 LIMITS = jail.Limits(memory=2 * 2**30, file_bytes=4 * 2**20, disk=16 * 2**20, cpu_seconds=60, notebook=120.0)
@@ -62,8 +63,8 @@ class Attack:
 
     @property
     def expected(self):
-        """What is expected at the level LEVEL: its `expect`, with what is special about that level."""
-        return {**self.expect, **(self.expect.get("process", {}) if LEVEL == "process" else {})}
+        """What is expected at the level LEVEL with DEVICE: its `expect`, with what is special about these."""
+        return {**self.expect, **self.expect.get(LEVEL, {}), **self.expect.get(DEVICE, {})}
 
     @property
     def limits(self):
@@ -106,8 +107,9 @@ def attacks():
             raise ValueError(f"{path}: the keys must be among {sorted(KEYS)}")
         if not expect.get("limits", {}).keys() <= DEADLINES:
             raise ValueError(f"{path}: an attack may change deadlines only, so that all share one warm sandbox")
-        if not expect.get("process", {}).keys() <= {"status", "seen", "through"}:
-            raise ValueError(f"{path}: at the level process, only status, seen and through may differ")
+        for special in ("process", "cuda"):
+            if not expect.get(special, {}).keys() <= {"status", "seen", "through"}:
+                raise ValueError(f"{path}: with {special}, only status, seen and through may differ")
         found.append(Attack(path.parent, expect))
     return found
 
