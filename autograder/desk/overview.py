@@ -15,7 +15,7 @@ import statistics
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,6 +83,10 @@ class Answer:
 
     def has(self, id: str) -> bool:
         return any(one.id == id for one in self.mistakes)
+
+    def came_out(self) -> tuple[float, str, list[str]]:
+        """What two answers that are the same have in common."""
+        return self.score, self.status, [one.id for one in self.mistakes]
 
 
 @dataclass
@@ -182,70 +186,150 @@ class Essences:
             yield seen
 
 
-class _Seen:
-    """What was seen of an assignment: attempts and tries by student, or by owner for who is none.
+@dataclass
+class _Way:
+    """A student's way through an exercise, try by try: what is shown of it, however many tries there are.
 
-    With 20,000 attempts, the class's page would take a minute at each look otherwise; one takes some 4 kB here.
+    `right_at` is the first right try; `streaks` counts, by mistake, the tries up to the latest that have it; `told` is
+    what was told in the latest, and `fates` what became of each (id, sentence) that was told before. `nameless` is the
+    latest outcome if it is wrong and has no name.
     """
+
+    tries: int = 0
+    latest: Answer | None = None
+    right_at: int | None = None
+    streaks: dict[str, int] = field(default_factory=dict)
+    told: dict[str, str] = field(default_factory=dict)
+    fates: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    nameless: Outcome | None = None
+
+    def add(self, answer: Answer, outcome: Outcome, is_same: Callable[[Answer, Answer], bool]) -> None:
+        """Take in the next answer: a try, or the same one once more. One that is as it was released is none."""
+        if not answer.is_begun:
+            return
+        told = {id: message for id, message in answer.told if not id.startswith(PLACES)}
+        if self.latest and self.latest.came_out() == answer.came_out() and is_same(self.latest, answer):
+            self.told |= told
+        else:
+            self.fates.update((id, message, _fate(id, answer)) for id, message in self.told.items())
+            self.tries, self.told = self.tries + 1, told
+            self.streaks = {one.id: self.streaks.get(one.id, 0) + 1 for one in answer.mistakes}
+            if self.right_at is None and answer.is_right:
+                self.right_at = self.tries
+        self.latest, self.nameless = answer, outcome if answer.is_nameless else None
+
+    def all_fates(self) -> Counter[tuple[str, str, str]]:
+        """How often each (id, sentence, fate) came about; told twice for the same answer, it counts once."""
+        return self.fates + Counter((id, message, OPEN) for id, message in self.told.items())
+
+
+class _Student:
+    """What was seen of a student's attempts (or an owner's who is none): as much for a hundred attempts as for one."""
+
+    def __init__(self, exercises: Iterable[str]) -> None:
+        self.owners: set[str] = set()
+        self.attempts = 0
+        self.latest: Attempt | None = None
+        self.newest: Attempt | None = None  # of those that are graded
+        self.waiting: set[str] = set()
+        self.is_nameable = False  # an instructor's name may be for one of the attempts
+        self.ways = {exercise: _Way() for exercise in exercises}
+
+    def add(
+        self,
+        attempt: Attempt,
+        verdict: Verdict | None,
+        told: Sequence[Mapping[str, Any]],
+        is_same: Callable[[Answer, Answer], bool],
+    ) -> bool:
+        """Take in an attempt, as it is now; returns False if a later one was taken in before."""
+        self.owners.add(attempt.owner)
+        if attempt.id not in self.waiting:
+            if not _comes_after(attempt, self.latest):
+                return False
+            self.attempts, self.latest = self.attempts + 1, attempt
+        if verdict is None:
+            self.waiting.add(attempt.id)
+            return True
+        self.waiting.discard(attempt.id)
+        if not _comes_after(attempt, self.newest):
+            return False
+        self.newest = attempt
+        self.is_nameable |= any(outcome.fingerprint for outcome in verdict.exercises)
+        for outcome in verdict.exercises:
+            if outcome.exercise in self.ways:
+                self.ways[outcome.exercise].add(_answer(attempt, outcome, told), outcome, is_same)
+        return True
+
+
+def _comes_after(attempt: Attempt, other: Attempt | None) -> bool:
+    return other is None or (attempt.arrived, attempt.id) > (other.arrived, other.id)
+
+
+class _Seen:
+    """What was seen of an assignment, by student: with 20,000 attempts, each look would take a minute otherwise."""
 
     def __init__(self) -> None:
         self.version: object = None
+        self.texts: LRUCache[str, dict[str, str]] = LRUCache(KEPT)
         self.forget()
 
     def forget(self) -> None:
         self.since = -math.inf
+        self.recent: dict[str, tuple[float, object]] = {}  # those that the next look finds again, and how they were
         self.people: dict[int, tuple[str, str, bool]] = {}
-        self.attempts: dict[str, Attempt] = {}
-        self.of_student: dict[str, dict[str, Attempt]] = {}
-        self.answers: dict[str, tuple[Answer, ...]] = {}
-        self.nameable: set[str] = set()  # attempts that an instructor's name may be for
-        self.nameless: dict[tuple[str, str], tuple[Attempt, Outcome]] = {}  # the latest, by student and exercise
-        self.tries: dict[tuple[str, str], list[list[Answer]]] = {}
-        self.texts: LRUCache[str, dict[str, str]] = LRUCache(KEPT)
+        self.students: dict[str, _Student] = {}
 
     def look(self, record: Record, root: Path, assignment: Assignment, version: object) -> None:
         """Take in what has changed since the last look; `version` is of the instructor's names."""
-        found = record.attempts(assignment=assignment.name, since=self.since)
-        people = _people(record)  # after the attempts, since people come first
-        if any(people.get(id, ("",))[0] != student for id, (student, *_) in self.people.items()):
+        take = functools.partial(self._take, record, assignment, Store(root).names.told)
+        late = {student for student, seen in self.students.items() if seen.is_nameable and version != self.version}
+        while True:
+            for attempts in self._changed(record, assignment):
+                late |= take(attempts)
+            people = _people(record)  # after the attempts, since people come first
+            if all(people.get(id, ("",))[0] == student for id, (student, *_) in self.people.items()):
+                break
             self.forget()  # somebody is another student now
-            found = record.attempts(assignment=assignment.name)
-            people = _people(record)
-        self.people = people
-        changed = {one.id: one for one in found if _when(one) != _when(self.attempts.get(one.id))}
-        told = {one.id: one.told or () for one in found}
-        if version != self.version:
-            changed |= {one.id: one for one in record.attempts(ids=self.nameable - changed.keys())}
-            told |= {one.id: one.told or () for one in changed.values()}
-            self.version = version
-        for one in changed.values():
-            slim = replace(one, told=None, assignment=assignment.name, name="")
-            self.attempts[one.id] = self.of_student.setdefault(one.student or one.owner, {})[one.id] = slim
-        done = [self.attempts[id] for id, one in changed.items() if one.state == DONE]
-        names = Store(root).names.told
-        for start in range(0, len(done), AT_ONCE):
-            some = {one.id: one for one in done[start : start + AT_ONCE]}
-            for id, verdict in _verdicts(record, some):
-                self._take(some[id], names(verdict), told[id])
-        for student in {one.student or one.owner for one in changed.values()}:
-            theirs = dict(sorted(self.of_student[student].items(), key=lambda one: (one[1].arrived, one[0])))
-            self.of_student[student] = theirs
-            for exercise in assignment.exercises:
-                is_same_answer = functools.partial(self._is_same, record, assignment)
-                made = _tries(list(theirs.values()), exercise.name, self.answers, is_same_answer)
-                self.tries[student, exercise.name] = made
-        latest = [moment for one in found for moment in (one.arrived, one.ended) if moment]
-        self.since = max([self.since, *(moment.timestamp() - OVERLAP for moment in latest)])
+            late = set()
+        self.people, self.version = people, version
+        for student in late:
+            owners = self.students.pop(student).owners
+            theirs = [one for owner in owners for one in record.attempts(owner=owner, assignment=assignment.name)]
+            take(sorted((one for one in theirs if _student(one) == student), key=lambda one: (one.arrived, one.id)))
 
-    def _take(self, attempt: Attempt, verdict: Verdict, told: Sequence[Mapping[str, Any]]) -> None:
-        """Keep the essence of a verdict."""
-        self.answers[attempt.id] = tuple(_answer(attempt, outcome, told) for outcome in verdict.exercises)
-        if any(outcome.fingerprint for outcome in verdict.exercises):
-            self.nameable.add(attempt.id)
-        for outcome in filter(is_unnamed, verdict.exercises):
-            key = attempt.student or attempt.owner, outcome.exercise
-            if key not in self.nameless or self.nameless[key][0].arrived <= attempt.arrived:
-                self.nameless[key] = attempt, outcome
+    def _changed(self, record: Record, assignment: Assignment) -> Iterator[list[Attempt]]:
+        """The attempts that are not as they were at the last look, in the order in which they arrived."""
+        if self.since == -math.inf:
+            yield from record.pages(assignment.name, AT_ONCE)
+        else:
+            found = record.attempts(assignment=assignment.name, since=self.since)
+            yield [one for one in found if self.recent.get(one.id, (0.0, None))[1] != _when(one)]
+
+    def _take(
+        self,
+        record: Record,
+        assignment: Assignment,
+        names: Callable[[Verdict], Verdict],
+        attempts: Sequence[Attempt],
+    ) -> set[str]:
+        """Take in attempts in this order; returns the students of whom later ones were taken in before."""
+        late = set()
+        is_same_answer = functools.partial(self._is_same, record, assignment)
+        for start in range(0, len(attempts), AT_ONCE):
+            some = attempts[start : start + AT_ONCE]
+            verdicts = _verdicts(record, [one.id for one in some if one.state == DONE or one.again])
+            for one in some:
+                verdict = verdicts.get(one.id)
+                slim = replace(one, told=None, assignment=assignment.name, name="")
+                seen = self.students.setdefault(_student(one), _Student(e.name for e in assignment.exercises))
+                if not seen.add(slim, verdict and names(verdict), one.told or (), is_same_answer):
+                    late.add(_student(one))
+        moments = {one.id: max(moment.timestamp() for moment in (one.arrived, one.ended) if moment) for one in attempts}
+        self.since = max([self.since, *(moment - OVERLAP for moment in moments.values())])
+        self.recent |= {one.id: (moments[one.id], _when(one)) for one in attempts}
+        self.recent = {id: (moment, state) for id, (moment, state) in self.recent.items() if moment > self.since}
+        return late
 
     def _is_same(self, record: Record, assignment: Assignment, one: Answer, other: Answer) -> bool:
         """Whether two answers are written the same."""
@@ -264,10 +348,20 @@ class _Seen:
                 self.texts[attempt.sha256] = {}
         return self.texts[attempt.sha256]
 
-    def students(self) -> dict[str, list[Attempt]]:
-        """The attempts of each, without those of instructors, who try things out."""
-        found = {student: list(theirs.values()) for student, theirs in self.of_student.items()}
-        return {student: theirs for student, theirs in found.items() if not self.people[theirs[-1].person][2]}
+    def students_only(self) -> dict[str, _Student]:
+        """Without the instructors, who try things out."""
+        return {student: seen for student, seen in self.students.items() if not self._of(seen)[2]}
+
+    def name_of(self, student: str) -> str:
+        return self._of(self.students[student])[1]
+
+    def _of(self, seen: _Student) -> tuple[str, str, bool]:
+        return self.people[seen.latest.person] if seen.latest else ("", "", False)
+
+
+def _student(attempt: Attempt) -> str:
+    """Whose row an attempt is in: the student's, or that of the owner who is none."""
+    return attempt.student or attempt.owner
 
 
 def of(
@@ -283,30 +377,26 @@ def of(
     `named` changes when examples of the instructor's names were graded on more inputs.
     """
     with (essences or Essences()).of(record, root, assignment, named) as seen:
-        by_student = seen.students()
+        students = seen.students_only()
         exercises = [exercise.name for exercise in assignment.exercises]
-        tries = {key: found for key, found in seen.tries.items() if key[0] in by_student}
-        names = {student: seen.people[theirs[-1].person][1] for student, theirs in by_student.items()}
-        known = {**names, **roster}
-        rows = [
-            _row(student, known[student], by_student.get(student, []), [tries.get((student, e), []) for e in exercises])
-            for student in sorted(known)
-        ]
-        latest = {key: found[-1][-1] for key, found in tries.items() if found}
-        by_exercise = {e: [found for (_, name), found in tries.items() if name == e] for e in exercises}
+        known = {**{student: seen.name_of(student) for student in students}, **roster}
+        ways = {(student, exercise): way for student, one in students.items() for exercise, way in one.ways.items()}
+        by_exercise = {e: [one.ways[e] for one in students.values()] for e in exercises}
         waiting, grading, oldest = _open(record, assignment.name, seen.people)
         return Overview(
             waiting=waiting,
             grading=grading,
             oldest=oldest,
-            absent=[student for student in sorted(known) if student not in by_student],
-            rows=rows,
-            common=_common(latest),
-            stuck=_stuck(tries),
+            absent=[student for student in sorted(known) if student not in students],
+            rows=[
+                _row(student, known[student], students.get(student) or _Student(exercises)) for student in sorted(known)
+            ],
+            common=_common(ways),
+            stuck=_stuck(ways),
             efforts=[_effort(e, by_exercise[e]) for e in exercises],
-            sentences=_sentences(tries),
-            groups=grouped(_unnamed(latest, seen.nameless, assignment.name)),
-            newest={student: done[-1] for student, theirs in by_student.items() if (done := _graded(theirs))},
+            sentences=_sentences(ways),
+            groups=grouped(_unnamed(ways, assignment.name)),
+            newest={student: one.newest for student, one in students.items() if one.newest},
         )
 
 
@@ -361,12 +451,14 @@ def students_only(record: Record, attempts: Sequence[Attempt]) -> list[Attempt]:
     return [one for one in attempts if not people[one.person][2]]
 
 
-def _verdicts(record: Record, attempts: Iterable[str]) -> list[tuple[str, Verdict]]:
+def _verdicts(record: Record, attempts: Collection[str]) -> dict[str, Verdict]:
+    """The verdicts on attempts that have one, by their ids."""
+    if not attempts:
+        return {}
     with record.reading() as connection:
         query = select(ATTEMPT.c.id, ATTEMPT.c.verdict).where(ATTEMPT.c.id.in_(list(attempts)))
-        return [
-            (row.id, Verdict.from_dict(json.loads(row.verdict))) for row in connection.execute(query) if row.verdict
-        ]
+        found = [(row.id, row.verdict) for row in connection.execute(query) if row.verdict]
+    return {id: Verdict.from_dict(json.loads(verdict)) for id, verdict in found}
 
 
 def _answer(attempt: Attempt, outcome: Outcome, told: Sequence[Mapping[str, Any]]) -> Answer:
@@ -385,98 +477,60 @@ def _answer(attempt: Attempt, outcome: Outcome, told: Sequence[Mapping[str, Any]
     )
 
 
-def _graded(attempts: Iterable[Attempt]) -> list[Attempt]:
-    return [one for one in attempts if one.state == DONE]
+# --- what is shown --------------------------------------------------------------------------------
+
+_Ways = Mapping[tuple[str, str], _Way]  # by student and exercise
 
 
-# --- tries ----------------------------------------------------------------------------------------
+def _row(student: str, name: str, seen: _Student) -> Row:
+    squares = tuple(Square(way.latest, way.tries) for way in seen.ways.values())
+    return Row(student, name, squares, seen.attempts, seen.latest.arrived if seen.latest else None)
 
 
-def _tries(attempts: Sequence[Attempt], exercise: str, answers: Mapping, is_same_answer) -> list[list[Answer]]:
-    """A student's tries at an exercise, each with the answers that are the same, one attempt after another.
-
-    An answer that is as it was released is none.
-    """
-    found: list[list[Answer]] = []
-    for attempt in attempts:
-        for answer in answers.get(attempt.id, ()):
-            if answer.exercise != exercise or not answer.is_begun:
-                continue
-            before = found[-1][-1] if found else None
-            came_out = [(a.score, a.status, [m.id for m in a.mistakes]) for a in (before, answer) if a]
-            if before and came_out[0] == came_out[1] and is_same_answer(before, answer):
-                found[-1].append(answer)
-            else:
-                found.append([answer])
-    return found
-
-
-def _row(student: str, name: str, attempts: Sequence[Attempt], tries: Sequence[list[list[Answer]]]) -> Row:
-    squares = tuple(Square(found[-1][-1] if found else None, len(found)) for found in tries)
-    return Row(student, name, squares, len(attempts), attempts[-1].arrived if attempts else None)
-
-
-def _effort(exercise: str, tries: Sequence[list[list[Answer]]]) -> Effort:
-    begun = [found for found in tries if found]
-    needed = [
-        number for found in begun if (number := next((n for n, t in enumerate(found, 1) if t[-1].is_right), None))
-    ]
+def _effort(exercise: str, ways: Sequence[_Way]) -> Effort:
+    needed = [way.right_at for way in ways if way.right_at]
     median = statistics.median(needed) if needed else None
-    return Effort(exercise, len(needed), len(begun), median, max(needed, default=0))
+    return Effort(exercise, len(needed), sum(way.tries > 0 for way in ways), median, max(needed, default=0))
 
 
-def _stuck(tries: Mapping[tuple[str, str], list[list[Answer]]]) -> list[Stuck]:
+def _stuck(ways: _Ways) -> list[Stuck]:
     found = []
-    for (student, exercise), theirs in tries.items():
-        for mistake in theirs[-1][-1].mistakes[:1] if theirs else ():
-            many = next((n for n, one in enumerate(reversed(theirs)) if not one[-1].has(mistake.id)), len(theirs))
-            if many >= STUCK:
-                found.append(Stuck(student, exercise, mistake, many))
+    for (student, exercise), way in ways.items():
+        for mistake in way.latest.mistakes[:1] if way.latest else ():
+            if way.streaks[mistake.id] >= STUCK:
+                found.append(Stuck(student, exercise, mistake, way.streaks[mistake.id]))
     return sorted(found, key=lambda one: (-one.tries, one.exercise, one.student))
 
 
-def _common(latest: Mapping[tuple[str, str], Answer]) -> list[Common]:
+def _common(ways: _Ways) -> list[Common]:
     who: dict[tuple[str, str], list[tuple[str, str]]] = {}
     messages: dict[tuple[str, str], str] = {}
-    for (student, exercise), answer in latest.items():
-        for mistake in answer.mistakes:
+    for (student, exercise), way in ways.items():
+        for mistake in way.latest.mistakes if way.latest else ():
             who.setdefault((exercise, mistake.id), []).append((student, mistake.line))
             messages[exercise, mistake.id] = mistake.message
     made = [Common(exercise, id, messages[exercise, id], tuple(sorted(them))) for (exercise, id), them in who.items()]
     return sorted(made, key=lambda one: (-len(one.who), one.exercise, one.id))
 
 
-def _unnamed(
-    latest: Mapping[tuple[str, str], Answer],
-    nameless: Mapping[tuple[str, str], tuple[Attempt, Outcome]],
-    assignment: str,
-) -> Iterable[tuple[str, Verdict]]:
-    for key, answer in sorted(latest.items(), key=lambda one: one[0]):
-        if answer.is_nameless and key in nameless and nameless[key][0].id == answer.attempt.id:
-            yield key[0], Verdict("", [nameless[key][1]], answer.attempt.seed, assignment)
+def _unnamed(ways: _Ways, assignment: str) -> Iterable[tuple[str, Verdict]]:
+    for (student, _), way in sorted(ways.items(), key=lambda one: one[0]):
+        if way.nameless and way.latest:
+            yield student, Verdict("", [way.nameless], way.latest.attempt.seed, assignment)
 
 
-# --- what each sentence did -----------------------------------------------------------------------
-
-
-def _sentences(tries: Mapping[tuple[str, str], list[list[Answer]]]) -> list[Sentence]:
-    """What was told, and what came of it; told twice to a student for the same answer, it counts once."""
+def _sentences(ways: _Ways) -> list[Sentence]:
+    """What was told, and what came of it."""
     found: dict[tuple[str, str], Sentence] = {}
-    for (_, exercise), theirs in tries.items():
-        for number, same in enumerate(theirs):
-            told = {id: message for answer in same for id, message in answer.told}
-            for id, message in told.items():
-                if not id.startswith(PLACES):
-                    sentence = found.setdefault((exercise, id), Sentence(exercise, id, message))
-                    sentence.fates[_fate(id, theirs[number + 1 : number + 2])] += 1
+    for (_, exercise), way in ways.items():
+        for (id, message, fate), times in way.all_fates().items():
+            sentence = found.setdefault((exercise, id), Sentence(exercise, id, message))
+            sentence.fates[fate] += times
     return sorted(found.values(), key=lambda one: (-one.told, one.exercise, one.id))
 
 
-def _fate(id: str, following: Sequence[list[Answer]]) -> str:
+def _fate(id: str, after: Answer) -> str:
     """What became of a mistake at the next try."""
-    if not following:
-        return OPEN
-    after = following[0][0]
     if after.status != "graded":
         return UNGRADED
     return STAYED if after.has(id) else GONE

@@ -363,6 +363,19 @@ class Record:
             found = {row.id: _attempt(row) for query in queries for row in connection.execute(query)}
         return sorted(found.values(), key=lambda one: (one.arrived, one.id))
 
+    def pages(self, assignment: str, most: int) -> Iterator[list[Attempt]]:
+        """All attempts on an assignment in the order in which they arrived, at most so many at a time."""
+        query = _attempts().where(ATTEMPT.c.assignment == assignment).order_by(ATTEMPT.c.arrived, ATTEMPT.c.id)
+        place, after = sa.tuple_(ATTEMPT.c.arrived, ATTEMPT.c.id), None
+        while True:
+            some = query.limit(most) if after is None else query.where(place > after).limit(most)
+            with self.reading() as connection:
+                rows = list(connection.execute(some))
+            yield [_attempt(row) for row in rows]
+            if len(rows) < most:
+                return
+            after = sa.tuple_(rows[-1].arrived, rows[-1].id)
+
     def verdict(self, id: str) -> Verdict | None:
         """The whole verdict on an attempt, whatever may be told of it; None if it is not graded yet."""
         with self.reading() as connection:

@@ -1,6 +1,8 @@
 """The instructor's page: what waits, who is stuck, what each sentence did; names are given from there."""
 
 import json
+import pickle
+import random
 import re
 from collections import Counter
 from dataclasses import replace
@@ -20,6 +22,7 @@ from autograder.desk.app import Desk, make_app
 from autograder.desk.classbook import ClassBook
 from autograder.desk.overview import GONE, OPEN, STAYED
 from autograder.desk.queue import Grading
+from autograder.desk.record import DONE
 from autograder.desk.settings import Settings
 from autograder.desk.tables import ATTEMPT, DELIVERY
 from autograder.desk.visitors import Refused, Visitor
@@ -179,6 +182,57 @@ def test_a_second_look_reads_no_verdict_again(place, record, grader, monkeypatch
     assert len(read) == 1 and third.waiting == 0, "of two students, one has something new"
     whole = overview.of(record, place, about, {})
     assert (third.rows, fates(third), third.common) == (whole.rows, fates(whole), whole.common)
+
+
+def all_of(found):
+    """What an Overview shows, to be compared."""
+    shown = (found.rows, fates(found), found.common, found.stuck, found.efforts, found.absent, found.waiting)
+    groups = [(group.id, group.students) for group in found.groups.all()]
+    return shown, {student: one.id for student, one in found.newest.items()}, groups
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_is_kept_comes_to_what_a_fresh_look_sees_in_whatever_order_attempts_end(
+    place, record, grader, monkeypatch, seed
+):
+    """Also where a later one ends first, and where one is graded once more."""
+    monkeypatch.setattr(overview, "OVERLAP", 0.001)
+    monkeypatch.setattr(overview, "AT_ONCE", 3)
+    chance = random.Random(seed)
+    answers = [no_root(place), right(place), {"normalise": OWN.format(1)}, {}]
+    for one in answers:
+        hand_in(record, place, "dora", one)
+    desk_class.grade_all(record, grader)
+    verdicts = [(record.verdict(one.id).to_json(), one.told) for one in record.attempts()]
+    essences, about, waiting = overview.Essences(), course.find_assignment("01"), []
+    for step in range(40):
+        number = chance.randrange(4)
+        if step < 30 and chance.random() < 0.5:
+            hand_in(record, place, chance.choice(("ada", "bob")), {**answers[number], "moving_average": f"# {step}"})
+            waiting.append((record.attempts()[-1].id, number))
+        elif waiting:
+            id, number = waiting.pop(chance.randrange(len(waiting)))
+            verdict, told = verdicts[number]
+            with record.writing() as connection:
+                done = {"state": DONE, "verdict": verdict, "told": json.dumps(told), "ended": record.now(connection)}
+                connection.execute(sa.update(ATTEMPT).where(ATTEMPT.c.id == id).values(**done))
+            if chance.random() < 0.2:
+                waiting.append((id, chance.randrange(4)))  # it will be graded once more
+        if chance.random() < 0.7:
+            kept = all_of(overview.of(record, place, about, {}, essences))
+            assert kept == all_of(overview.of(record, place, about, {}))
+
+
+def test_what_is_kept_of_a_student_does_not_grow_with_attempts(place, record, grader, monkeypatch):
+    monkeypatch.setattr(overview, "OVERLAP", 0.001)
+    essences, about, sizes = overview.Essences(), course.find_assignment("01"), []
+    for _ in range(4):
+        hand_in(record, place, "ada", *[no_root(place, f"\n    # {len(sizes)} {n}") for n in range(3)])
+        desk_class.grade_all(record, grader)
+        overview.of(record, place, about, {}, essences)
+        (seen,) = essences.seen[record].values()
+        sizes.append(len(pickle.dumps((seen.students, seen.recent))))
+    assert seen.students["ada"].attempts == 12 and max(sizes) - sizes[1] < 100
 
 
 def test_a_look_sees_who_became_whose_and_what_was_graded_once_more(place, record, grader):
