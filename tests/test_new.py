@@ -215,6 +215,17 @@ def test_what_cannot_be_imported_is_a_line(place):
     assert lines == ["✗ exercises/rescale/mistakes.py cannot be imported: ZeroDivisionError: division by zero"]
 
 
+def test_what_cannot_be_looked_at_is_a_line_however_large_the_course():
+    def look(item):
+        raise ModuleNotFoundError("No module named 'x'")
+
+    assignments = [course.find_assignment("01"), course.find_assignment("02")]
+    (line,) = [str(f) for f in looks._all_or_each([assignments], look, "")]
+    assert line == "✗ the course: ModuleNotFoundError: No module named 'x'"
+    (line,) = [str(f) for f in looks._all_or_each(assignments[:1], look, "")]
+    assert line == f"✗ {assignments[0].name}: ModuleNotFoundError: No module named 'x'"
+
+
 def test_without_a_course_the_machine_alone_is_looked_at(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     code, out = main("doctor"), capsys.readouterr().out

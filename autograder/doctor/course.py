@@ -48,7 +48,8 @@ def _all_or_each(items: list, look: Callable, well: str) -> Iterator[Finding]:
         except KitError as error:
             lacking.append(str(error))
         except Exception as error:  # raised by a module of the course's own
-            lacking.append(f"{getattr(item, 'name', item)}: {type(error).__name__}: {error}")
+            where = item if isinstance(item, str) else getattr(item, "name", "the course")
+            lacking.append(f"{where}: {type(error).__name__}: {error}")
     yield from [Finding(False, line) for line in lacking] or [Finding(True, well)]
 
 
