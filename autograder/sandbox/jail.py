@@ -38,6 +38,8 @@ OF_A_CONTAINER = (
     "--security-opt systempaths=unconfined), or grade outside of it"
 )
 CPU = "/sys/devices/system/cpu"  # describes the processor
+# what CUDA reads as it starts; of processes, its own alone
+OF_CUDA = ["/proc/self", "/proc/cpuinfo", "/proc/devices", "/proc/driver/nvidia", "/proc/sys/vm", CPU]
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,7 @@ def _mounts(seen: view.View) -> list[str]:
 def _more_readable(kit: str, device: str) -> list[str]:
     """What Landlock lets a child read besides a View: less than bubblewrap shows, and neither /proc nor all of /etc."""
     paths = ["/dev/urandom", "/dev/random", "/dev/zero", kit]
-    return [*paths, "/proc", "/sys"] if device == "cuda" else paths
+    return [*paths, *OF_CUDA] if device == "cuda" else paths
 
 
 def _devices(device: str) -> list[str]:
