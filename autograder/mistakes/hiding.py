@@ -6,7 +6,8 @@ since `super().__init__()` is missing, may hold anything. So it has no price, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 
 from ..sandbox.inside import wire
 from .evidence import likeness
@@ -20,25 +21,29 @@ SHOWN = 0.5  # of those tried: if fewer still show, the rest of the answer may b
 def hides_the_rest(one: Behaviour, behaviours: Behaviours) -> bool:
     """Whether most other mistakes do not show in an answer with these; False if there are none to try."""
     if one.hides is None:
-        shown = [_shows(both, one, checks) for both, checks in _beside(one, behaviours)]
-        one.hides = sum(shown) < SHOWN * len(shown)
+        one.hides = _hides(one, behaviours)
     return one.hides
 
 
-def _beside(one: Behaviour, behaviours: Behaviours) -> Iterator[tuple[Behaviour, list[str]]]:
-    """Answers with one more mistake, which alone makes other values, each with the checks that see that."""
+def _hides(one: Behaviour, behaviours: Behaviours) -> bool:
+    shown = hidden = 0
+    for does_show in _beside(one, behaviours):
+        shown, hidden = shown + does_show, hidden + (not does_show)
+        if shown >= SHOWN * TRIED or hidden > (1 - SHOWN) * TRIED or shown + hidden == TRIED:
+            break  # whatever the others do
+    return shown < SHOWN * (shown + hidden)
+
+
+def _beside(one: Behaviour, behaviours: Behaviours) -> Iterator[bool]:
+    """For others that make other values where they stand alone, whether they show beside these."""
     ours = one.hypothesis.ids
     others = [single for single in behaviours.singles if single.mistake.edits and single.mistake.id not in ours]
     others = [single for single in others if not single.mistake.variant]
-    found = 0
     for other in _spread(others):
         both = behaviours.of([*one.hypothesis.mistakes, other.mistake])
-        checks = [name for name in behaviours.of_kind(KIND) if both and _acts(other, name)]
-        if both and checks:
-            yield both, checks
-            found += 1
-            if found == TRIED:
-                return
+        seeing = (name for name in behaviours.of_kind(KIND) if _acts(other, name))
+        if both and (first := next(seeing, None)):
+            yield _shows(both, one, itertools.chain([first], seeing))
 
 
 def _spread(many: list[Behaviour]) -> list[Behaviour]:
@@ -52,7 +57,7 @@ def _acts(other: Behaviour, check: str) -> bool:
     return other.at(check).failed and _shows(other, other.behaviours.right, [check])
 
 
-def _shows(both: Behaviour, one: Behaviour, checks: list[str]) -> bool:
+def _shows(both: Behaviour, one: Behaviour, checks: Iterable[str]) -> bool:
     """Whether an answer with one more mistake gives other answers to what one of these checks asks."""
     for name in checks:
         right = one.behaviours.right.answers(name)

@@ -30,6 +30,7 @@ KINDS = {  # calls that are other ways to write an operator, or each other
 }
 TURNING = frozenset({"transpose", "permute", "swapaxes", "swapdims", "movedim", "adjoint", "t", "T", "mT", "H", "mH"})
 OWN = "a call"  # of what the student named: the name says nothing
+UNSEEN = frozenset({"ctx", "kind", "type_comment"})  # what does not show in a statement's text
 LEAST = 6  # nodes of a statement that is compared: shorter ones may stand anywhere
 LONGEST = 160  # characters of a line that is shown
 
@@ -171,8 +172,13 @@ def _statement(line: str) -> ast.Module:
 
 def share_of(original: str, student: str) -> float:
     """The share of a text's statements that stand in the student's as well, whatever its variables are called."""
-    forms, theirs = ([form for form, _ in _statements(_parsed(text))] for text in (original, student))
+    forms, theirs = _forms_in_turn(original), frozenset(_forms_in_turn(student))
     return sum(form in theirs for form in forms) / len(forms) if forms else 0.0
+
+
+@functools.lru_cache(maxsize=128)  # a student's text is compared with several originals
+def _forms_in_turn(text: str) -> tuple[str, ...]:
+    return tuple(form for form, _ in _statements(_parsed(text)))
 
 
 def _statements(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
@@ -191,12 +197,15 @@ def _form(node: ast.stmt) -> str:
     """A statement's structure, with its variables numbered in the order in which they occur."""
     numbers: dict[str, str] = {}
 
-    class Renamed(ast.NodeTransformer):
-        def visit_Name(self, name: ast.Name) -> ast.Name:  # noqa: N802
-            new = name.id if name.id in MODULES else numbers.setdefault(name.id, f"v{len(numbers)}")
-            return ast.Name(id=new, ctx=ast.Load())
+    def form(part: object) -> str:
+        if isinstance(part, ast.Name):
+            return part.id if part.id in MODULES else numbers.setdefault(part.id, f"v{len(numbers)}")
+        if isinstance(part, ast.AST):
+            fields = (form(getattr(part, name, None)) for name in part._fields if name not in UNSEEN)
+            return f"{type(part).__name__}({', '.join(fields)})"
+        return f"[{', '.join(map(form, part))}]" if isinstance(part, list) else repr(part)
 
-    return ast.dump(Renamed().visit(ast.parse(ast.unparse(node)).body[0])).replace("Store()", "Load()")
+    return form(node)
 
 
 def _calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
