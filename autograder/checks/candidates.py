@@ -22,7 +22,7 @@ from .proxies import Answer, Local
 MOST_QUESTIONS = 200  # to one candidate
 MOST_DIMS, LONGEST = 6, 1024  # of a tensor: how many dimensions, and how long each
 MOST_WORK = 2**20  # of one question, see `work`
-MOST_WORK_IN_ALL = 2**24  # of all questions to one candidate
+MOST_WORK_IN_ALL = 2**22  # of all questions to one candidate
 LARGEST_NUMBER = 1024  # of a whole number, which might be a size
 MOST_NUMBERS = 2**18  # in an answer
 TWICE = 2  # times MOST_QUESTIONS: who asks on gets no answer at all

@@ -14,8 +14,8 @@ BANK = Bank(
         "CALL": "output, weights = candidate(query, key, value, mask)",
         "OUTPUT_SHAPE": 'assert output.shape == (2, 3, 6), f"the output has shape {tuple(output.shape)}"',
         "WEIGHTS_SHAPE": 'assert weights.shape == (2, 3, 5), f"the weights have shape {tuple(weights.shape)}"',
-        "OUTPUT": """assert torch.allclose(output, expected, atol=1e-4), "torch's own function gives another output\"""",
-        "WEIGHTS": """assert torch.allclose(weights @ value, expected, atol=1e-4), "the weights don't give the output\"""",
+        "OUTPUT": """assert torch.allclose(output, expected, atol=1e-4), "torch's own function differs\"""",
+        "WEIGHTS": """assert torch.allclose(weights @ value, expected, atol=1e-4), "the weights don't fit\"""",
     },
     beside=("attention",),
 )
@@ -42,16 +42,17 @@ mistake(
 )
 mistake(
     "row-sums-only",
-    "It looks at the sums of rows alone: with a wrong scale, or without the mask, they are 1 as well. Compare the output"
-    " with that of a right answer.",
+    "It looks at the sums of rows alone: with a wrong scale, or without the mask, they are 1 as well. Compare the"
+    " output with that of a right answer.",
     OUTPUT='assert torch.allclose(weights.sum(dim=-1), torch.ones(2, 3), atol=1e-4), "rows should sum to 1"',
     WEIGHTS="",
 )
 mistake(
     "lets-everything-through",
-    "It lets everything through: no `assert` is ever reached, or what it raises is caught again.",
+    "It refuses nothing at all, as no `assert` is ever reached, or what it raises is caught again.",
     price=ALL,
-    CALL="try:\n            {CALL}\n            assert output.shape[-1] == 6\n        except Exception:\n            return",
+    CALL="try:\n            {CALL}\n            assert output.shape[-1] == 6\n"
+    "        except Exception:\n            return",
     OUTPUT_SHAPE="try:\n            assert torch.allclose(output, expected, atol=1e-4)",
     WEIGHTS_SHAPE="except Exception:\n            return",
     OUTPUT="",
@@ -93,7 +94,7 @@ mistake(
 )
 mistake(
     "one-wide",
-    "With a width of 1 the root of the width is 1, so a scale that is missing doesn't show: use wider queries and keys.",
+    "With a width of 1 its root is 1, so a scale that is missing doesn't show: use wider queries and keys.",
     QUERY="torch.randn(2, 3, 1, generator=generator)",
     KEY="torch.randn(2, 5, 1, generator=generator)",
 )
@@ -125,11 +126,12 @@ mistake(
 mistake(
     "equal-to-the-bit",
     "It asks for equality to the last digit, and right answers round in different ways: use `torch.allclose`.",
-    OUTPUT='assert torch.equal(output, expected), "torch\'s own function gives another output"',
+    OUTPUT='assert torch.equal(output, expected), "torch\'s own function differs"',
 )
 mistake(
     "refuses-everything",
-    "It refuses everything that it gets, right answers as well: run it on your own `attention`, and read what it raises.",
+    "It refuses everything that it gets, right answers as well: run it on your own `attention`, and read what it"
+    " raises.",
     price=ALL,
     WEIGHTS_SHAPE='assert weights.shape == (2, 5, 3), f"the weights have shape {tuple(weights.shape)}"',
 )

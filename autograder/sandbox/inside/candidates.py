@@ -1,4 +1,4 @@
-"""Stands in for a candidate that a student's test judges: its code runs on the trusted side, and only results come here.
+"""Stands in for a candidate that a student's test judges: its code runs on the trusted side, its results come here.
 
 All candidates look the same here, whatever they are: only what they answer tells one from another.
 """

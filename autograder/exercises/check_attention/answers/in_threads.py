@@ -21,7 +21,7 @@ def check_attention(candidate):
         cases.append((torch.randn(2, 4, 5), torch.randn(2, 3, 5), torch.randn(2, 3, 2), mask if seed else None))
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda case: candidate(*case), cases))
-    for case, (output, weights) in zip(cases, results):
+    for case, (output, weights) in zip(cases, results, strict=True):
         expected = attention(*case)
         assert torch.allclose(output, expected[0], atol=1e-5), "output"
         assert torch.allclose(weights, expected[1], atol=1e-5), "weights"

@@ -70,7 +70,7 @@ class ExaminationChecks:
         accepted = self.outcomes(submission, draw)
         passed = [id for id in idea.ids if accepted[id]]
         if accepted.get(idea.published):
-            raise CheckFailed(f"It lets the published mistake through: an answer in which {idea.in_which}.")
+            raise CheckFailed(f"It lets through the published mistake: an answer in which {idea.in_which}.")
         if 2 * len(passed) >= len(idea.ids):
             many = f"{len(passed)} of {len(idea.ids)}"
             raise CheckFailed(f"It lets through {many} wrong answers in which {idea.in_which}.")
