@@ -67,6 +67,8 @@ class Interview(Protocol):
 class Candidate(Protocol):
     """What a student's test is to judge: a right answer or a wrong one. Its code never leaves this process."""
 
+    builds: bool  # whether it is a class of modules
+
     def interview(self) -> Interview:
         """Begin to answer questions."""
         ...
@@ -236,7 +238,7 @@ class Submission:
         """Let the function `name` judge a candidate, whose answers come from this side. Raises StudentError."""
         self.settle()
         self.kept.append(True)
-        message = Examination({"op": "examine", "target": name, "before": []}, candidate)
+        message = Examination({"op": "examine", "target": name, "builds": candidate.builds, "before": []}, candidate)
         reply, answer = self.transport.ask(message, [])
         if not replies.succeeded(reply):
             raise self.failed(replies.failure(reply))

@@ -96,10 +96,18 @@ class Failure:
 
 @dataclass(frozen=True)
 class Question:
-    """A call of a candidate that a student's test asks for, in the middle of a request."""
+    """A call of a candidate that a student's test asks for, in the middle of a request.
+
+    `handle` is that of a module that is called, in train mode or not, with its parameters in `state`; None for the
+    candidate itself. `builds`: whether the candidate is to build a module.
+    """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    builds: bool = False
+    handle: int | None = None
+    training: bool = False
+    state: dict[str, torch.Tensor] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -118,14 +126,19 @@ def asks(reply: wire.Message) -> bool:
 def question(reply: wire.Message, tensors: wire.Tensors) -> Question:
     """The Question in a reply: only tensors, numbers, True, False and None are asked with. Raises WireError."""
     asked = _field(dict, reply, "question")
-    if asked.get("op") != "call":
+    if asked.get("op") not in ("call", "build"):
         raise wire.WireError("a question is none that a candidate answers")
     args, kwargs = wire.unpack(asked.get("args"), tensors), wire.unpack(asked.get("kwargs"), tensors)
     if not isinstance(args, tuple) or not isinstance(kwargs, dict) or len(args) + len(kwargs) > MAX_ARGUMENTS:
         raise wire.WireError("a question has no arguments, or too many")
     if not all(_is_asked_with(value) for value in (*args, *kwargs.values())):
         raise wire.WireError("a question has an argument that is no tensor and no number")
-    return Question(args, kwargs)
+    state = wire.unpack(asked.get("state"), tensors)
+    if not isinstance(state, dict) or len(state) > MAX_ARGUMENTS or not all(map(_is_tensor, state.values())):
+        raise wire.WireError("a question has parameters that are none, or too many")
+    if "handle" not in asked:
+        return Question(args, kwargs, builds=asked["op"] == "build")
+    return Question(args, kwargs, False, _field(int, asked, "handle"), _field(bool, asked, "training"), state)
 
 
 def examined(reply: wire.Message, tensors: wire.Tensors) -> Examined:

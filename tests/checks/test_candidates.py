@@ -38,7 +38,7 @@ def interview():
 
 def question(*args, op="call", **kwargs):
     sent = []
-    packed = {"op": op, "args": wire.pack(args, sent), "kwargs": wire.pack(kwargs, sent)}
+    packed = {"op": op, "args": wire.pack(args, sent), "kwargs": wire.pack(kwargs, sent), "state": {"dict": []}}
     return {"ok": True, "question": packed}, sent
 
 

@@ -9,6 +9,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 
 from . import wire
 
@@ -40,8 +41,17 @@ class Interview:
         self.lock = threading.Lock()
         self.closed = False
 
-    def question(self, message: wire.Message, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the candidate returns. Raises an error of the type of its own, LimitReached, or TypeError."""
+    def question(
+        self,
+        message: wire.Message,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        state: dict[str, torch.Tensor] | None = None,
+    ) -> Any:
+        """What the candidate returns, where a module has these parameters.
+
+        Raises an error of the type of its own, LimitReached, or TypeError.
+        """
         for value in (*args, *kwargs.values()):
             if not isinstance(value, PLAIN):
                 raise TypeError(
@@ -49,6 +59,7 @@ class Interview:
                 )
         sent: wire.Tensors = []
         packed = {**message, "args": wire.pack(args, sent), "kwargs": wire.pack(kwargs, sent)}
+        packed["state"] = wire.pack({name: weights.detach() for name, weights in (state or {}).items()}, sent)
         with self.lock:
             if self.closed:
                 raise LimitReached("the function that got this candidate has returned")
@@ -66,15 +77,53 @@ class Interview:
 
 
 class Candidate:
-    """A function: a right one or a wrong one."""
+    """A function or a class of modules: a right one or a wrong one."""
 
-    __slots__ = ("_interview",)
+    __slots__ = ("_builds", "_interview")
 
-    def __init__(self, interview: Interview) -> None:
+    def __init__(self, interview: Interview, builds: bool) -> None:
         self._interview = interview
+        self._builds = builds
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._interview.question({"op": "call"}, args, kwargs)
+        if not self._builds:
+            return self._interview.question({"op": "call"}, args, kwargs)
+        return Built(self._interview, *self._interview.question({"op": "build"}, args, kwargs))
 
     def __repr__(self) -> str:
         return "<a candidate>"
+
+
+class Built(nn.Module):
+    """A module that a candidate has built: its parameters are here, and what it computes with them comes from there."""
+
+    def __init__(self, interview: Interview, handle: int, state: dict[str, torch.Tensor]) -> None:
+        super().__init__()
+        self._interview, self._handle = interview, handle
+        layers: dict[str, dict[str, torch.Tensor]] = {}
+        for name, weights in state.items():
+            layer, _, last = name.rpartition(".")
+            layers.setdefault(layer, {})[last] = weights
+        for name, parameters in layers.items():
+            _put(self, name, parameters)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        message = {"op": "call", "handle": self._handle, "training": self.training}
+        return self._interview.question(message, args, kwargs, dict(self.named_parameters()))
+
+
+def _put(module: nn.Module, name: str, parameters: dict[str, torch.Tensor]) -> None:
+    """Give a module a layer of that name, "" for itself: an `nn.Linear`, if its parameters are those of one."""
+    *around, last = name.split(".")
+    for part in around:
+        if not hasattr(module, part):
+            module.add_module(part, nn.Module())
+        module = getattr(module, part)
+    weight = parameters.get("weight")
+    if last and weight is not None and weight.dim() == 2 and parameters.keys() <= {"weight", "bias"}:
+        module.add_module(last, nn.Linear(weight.shape[1], weight.shape[0], "bias" in parameters, device="meta"))
+    elif last and not hasattr(module, last):
+        module.add_module(last, nn.Module())
+    layer = getattr(module, last) if last else module
+    for each, tensor in parameters.items():
+        setattr(layer, each, nn.Parameter(tensor, requires_grad=tensor.is_floating_point()))

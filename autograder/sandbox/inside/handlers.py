@@ -402,11 +402,14 @@ class RequestHandler:
         return reply
 
     def op_examine(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
-        """Call a function with a candidate, which it judges: whether it returned, and the error if it raised one."""
+        """Call a function with a candidate, which it judges: whether it returned, and the error if it raised one.
+
+        The candidate is a function, or a class if it "builds" modules.
+        """
         examiner = self.find(request["target"])
         interview = candidates.Interview(self.ask)
         try:
-            examiner(candidates.Candidate(interview))
+            examiner(candidates.Candidate(interview, request["builds"]))
         except Exception as error:
             return {"value": wire.pack(False, out), "raised": self.describe(error)}
         finally:

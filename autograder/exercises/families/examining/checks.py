@@ -37,6 +37,7 @@ class ExaminationChecks:
     judged: str
     styles: tuple[str, ...]  # right answers beside the course's own, from `answers/`
     ideas: Mapping[str, Idea]
+    builds = False  # whether candidates are classes of modules
 
     @easy_case
     def outcomes(self, submission: Submission, draw: Draw) -> dict[str, bool]:
@@ -54,14 +55,15 @@ class ExaminationChecks:
         """All of them, by what they are, which stays here."""
         of = bank(self.judged)
         assert isinstance(of, Bank)
-        sources = {f"{RIGHT}{style}": (right_answer(self.judged, style),) for style in self.styles}
+        name = f"{self.judged}/a candidate"
+        sources: dict[str, tuple[str, ...]] = {
+            f"{RIGHT}{style}": (right_answer(self.judged, style),) for style in self.styles
+        }
         sources[RIGHT] = (of.around, of.right)
         for idea in self.ideas.values():
             sources |= {id: (of[id].beside, of[id].source) for id in idea.ids}
         return {
-            key: Candidate(
-                self.judged, functools.partial(namespace_of, f"{self.judged}/a candidate", *texts), draw.seed
-            )
+            key: Candidate(self.judged, functools.partial(namespace_of, name, *texts), draw.seed, self.builds)
             for key, texts in sources.items()
         }
 
