@@ -5,13 +5,18 @@ import torch
 
 from autograder.checks.candidates import (
     LARGEST_NUMBER,
+    LARGEST_SIZE,
     LONGEST,
+    MOST_BUILT,
     MOST_QUESTIONS,
     MOST_WORK_IN_ALL,
     TWICE,
     Candidate,
     work,
 )
+from autograder.checks.proxies import Examination, Local
+from autograder.checks.replay import RecordingTransport, RequestLog
+from autograder.sandbox.inside import candidates as inside
 from autograder.sandbox.inside import wire
 from autograder.sandbox.inside.candidates import ERRORS
 
@@ -125,3 +130,94 @@ def test_all_questions_together_have_a_limit():
     for _ in range(MOST_WORK_IN_ALL // each):
         answered(x, of=asked)
     assert "too much" in answered(x, of=asked)["limit"]
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, d_in, d_out, dropout=0.0):
+        super().__init__()
+        self.W_query = torch.nn.Linear(d_in, d_out)
+        self.scale = torch.nn.Parameter(torch.ones(()))
+        self.dropout = torch.nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.scale * self.W_query(self.dropout(x))
+
+
+def layers():
+    return Candidate("Layer", lambda: {"Layer": Layer}, builds=True).interview()
+
+
+def built(asked, *args):
+    """A stand-in as the child has it, whose questions the interview answers."""
+    interview = inside.Interview(lambda message, sent: asked.answer({"ok": True, "question": message}, sent))
+    return inside.Candidate(interview, True)(*args)
+
+
+def test_a_module_has_its_parameters_there_and_computes_with_them_here():
+    layer, x = built(layers(), 3, 2), torch.randn(4, 3)
+    assert sorted(dict(layer.named_parameters())) == ["W_query.bias", "W_query.weight", "scale"]
+    assert torch.allclose(layer(x), layer.W_query(x))
+    with torch.no_grad():
+        layer.scale.fill_(2.0)
+        layer.W_query.weight.zero_()
+    assert torch.allclose(layer(x), (2 * layer.W_query.bias).expand(4, 2))
+    assert layer.double()(x.double()).dtype == torch.float64
+
+
+def test_a_module_has_a_mode():
+    layer, x = built(layers(), 3, 200 // 4, 0.5), torch.ones(2, 3)
+    assert not torch.equal(layer(x), layer(x))
+    assert torch.equal(layer.eval()(x), layer(x))
+
+
+def test_modules_have_limits():
+    asked = layers()
+    with pytest.raises(inside.LimitReached, match="up to 64"):
+        built(asked, 3, LARGEST_SIZE + 1)
+    for _ in range(MOST_BUILT):
+        built(asked, 3, 2)
+    with pytest.raises(inside.LimitReached, match="50 times"):
+        built(asked, 3, 2)
+
+
+def test_a_module_keeps_its_parameters_and_no_other_is_asked_for():
+    asked = layers()
+    layer, x = built(asked, 3, 2), torch.ones(1, 3)
+    layer.W_query.weight = torch.nn.Parameter(torch.ones(2, 2000))
+    with pytest.raises(inside.LimitReached, match="names and shapes"):
+        layer(x)
+    for wrong in ({"handle": 7}, {"handle": -1}, {"handle": True}, {"handle": "0"}, {"training": 1}, {"op": "state"}):
+        message, sent = question(x)
+        message["question"] |= {"handle": 0, "training": True} | wrong
+        with pytest.raises(wire.WireError):
+            asked.answer(message, sent)
+
+
+def test_a_function_builds_nothing_and_a_class_is_built_first():
+    with pytest.raises(wire.WireError):
+        interview().answer(*question(torch.ones(1), op="build"))
+    with pytest.raises(wire.WireError):
+        layers().answer(*question(torch.ones(1)))
+
+
+def test_what_is_no_number_is_not_sent():
+    asked = inside.Candidate(inside.Interview(lambda message, sent: pytest.fail("it was sent")), False)
+    for value in ("text", [1], print, {"a": 1}, object()):
+        with pytest.raises(TypeError, match="a candidate takes tensors, numbers"):
+            asked(value)
+    assert repr(asked) == "<a candidate>"
+
+
+def test_nothing_is_asked_when_the_test_has_returned():
+    talk = inside.Interview(lambda message, sent: pytest.fail("it was sent"))
+    talk.close()
+    with pytest.raises(inside.LimitReached, match="has returned"):
+        inside.Candidate(talk, False)(1)
+
+
+def test_requests_that_let_candidates_be_judged_are_never_joined():
+    """Joined, they would be sent ahead, and no candidate could answer."""
+    log, asked = RequestLog(), RecordingTransport(Local({}))
+    asked.requests = [(Examination({"op": "examine", "target": "x"}, Candidate("x", dict)), [])]
+    log.keep("x", 1, "test_x", asked)
+    assert ("x", 1) not in log.known
