@@ -67,7 +67,10 @@ class Interview(Protocol):
 class Candidate(Protocol):
     """What a student's test is to judge: a right answer or a wrong one. Its code never leaves this process."""
 
-    builds: bool  # whether it is a class of modules
+    @property
+    def builds(self) -> bool:
+        """Whether it is a class of modules."""
+        ...
 
     def interview(self) -> Interview:
         """Begin to answer questions."""

@@ -10,7 +10,7 @@ BESIDE = 'assert torch.allclose(candidate(beside), beside.softmax(-1), atol=1e-5
 BANK = Bank(
     "check_softmax",
     places={
-        "SCORES": "torch.randn(2, 3, 4, generator=generator)",
+        "SCORES": "torch.randn(2, 3, 4, generator=drawn)",
         "SIZES": "(1, 1e4)",
         "DIMS": "(0, 1, 2)",
         "CALL": "weights, expected = candidate(size * scores, dim), (size * scores).softmax(dim)",
@@ -52,7 +52,7 @@ mistake(
     "one-row",
     "It has a single row of scores, so nothing shows which entries should sum to 1: give it a tensor of several"
     " dimensions, and another `dim` than the last.",
-    SCORES="torch.randn(4, generator=generator)",
+    SCORES="torch.randn(4, generator=drawn)",
     DIMS="(0,)",
     SHAPE="",
     LARGE="torch.tensor([1e4, 0.0])",
