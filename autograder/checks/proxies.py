@@ -11,7 +11,7 @@ import itertools
 import re
 import traceback
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
@@ -54,6 +54,35 @@ class Transport(Protocol):
     def source(self, name: str) -> Source:
         """The text that defines `name`."""
         ...
+
+
+class Interview(Protocol):
+    """Answers the questions of a student's test to one candidate, see candidates.py."""
+
+    def answer(self, reply: wire.Message, tensors: wire.Tensors) -> Answer:
+        """The answer to the question in a reply, as it is sent. Raises WireError if it is none that is answered."""
+        ...
+
+
+class Candidate(Protocol):
+    """What a student's test is to judge: a right answer or a wrong one. Its code never leaves this process."""
+
+    @property
+    def builds(self) -> bool:
+        """Whether it is a class of modules."""
+        ...
+
+    def interview(self) -> Interview:
+        """Begin to answer questions."""
+        ...
+
+
+class Examination(dict[str, Any]):
+    """A request to let a function judge a `candidate`. The other side gets what is in the dict, and no candidate."""
+
+    def __init__(self, message: wire.Message, candidate: Candidate) -> None:
+        super().__init__(message)
+        self.candidate = candidate
 
 
 class JoinedTransport(Transport, Protocol):
@@ -115,7 +144,13 @@ class Local:
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         with warnings.catch_warnings():  # a mistake's code may warn; a student's warnings are not seen either
             warnings.simplefilter("ignore")
+            if isinstance(message, Examination):
+                self.bench.ask = self._asked(message.candidate.interview())
             return self.bench.handle(message, tensors)
+
+    @staticmethod
+    def _asked(interview: Interview) -> Callable[[wire.Message, wire.Tensors], Answer]:
+        return lambda question, tensors: interview.answer({"ok": True, "question": question}, tensors)
 
     def ask_all(self, requests: wire.Encoded, number: int, seconds: float) -> None:
         """None: joining requests saves nothing within one process."""
@@ -201,6 +236,18 @@ class Submission:
     def function(self, name: str) -> Proxy:
         """A `Proxy` of the function `name`."""
         return Proxy(self, name)
+
+    def examine(self, name: str, candidate: Candidate) -> replies.Examined:
+        """Let the function `name` judge a candidate, whose answers come from this side. Raises StudentError."""
+        self.settle()
+        self.kept.append(True)
+        message = Examination({"op": "examine", "target": name, "builds": candidate.builds, "before": []}, candidate)
+        reply, answer = self.transport.ask(message, [])
+        if not replies.succeeded(reply):
+            raise self.failed(replies.failure(reply))
+        made = replies.examined(reply, answer)
+        self.transcript.add("examined", made.accepted)
+        return made
 
     def source(self, name: str) -> Source:
         """The text that defines `name`, as a source_text.Source; it is never run in this process."""

@@ -20,7 +20,7 @@ import torch
 from cachetools import LRUCache
 
 from ..sandbox.inside import wire
-from .proxies import Answer, JoinedTransport, Transport
+from .proxies import Answer, Examination, JoinedTransport, Transport
 from .source_text import Source
 
 KEPT = 64  # exercises and seeds
@@ -58,7 +58,12 @@ class RequestLog:
         }
 
     def keep(self, exercise: str, seed: int, check: str, asked: RecordingTransport) -> None:
-        """Remember the requests of a check that the course's own solution passed."""
+        """Remember the requests of a check that the course's own solution passed.
+
+        One that lets candidates be judged is left out: its requests are talks, which cannot be joined.
+        """
+        if any(isinstance(message, Examination) for message, _ in asked.requests):
+            return
         known = self.known.get((exercise, seed), KnownRequests({}))
         self.known[exercise, seed] = KnownRequests({**known.checks, check: asked})
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import course
 from ..checks.late import looks_up_late
-from ..checks.proxies import Answer, StudentError
+from ..checks.proxies import Answer, Examination, StudentError
 from ..checks.runner import Stopped
 from ..checks.source_text import Source, is_stub, names_in, same_code
 from ..errors import ChildGone, Interrupted
@@ -29,6 +29,7 @@ from .watchdog import Endless, watching
 MAX_RESTARTS = 8
 MAX_APART, MAX_NAMES = 3, 500  # of names that may be a slip for an exercise's: difference in length, how many are tried
 MAX_SHOWN = 6 * 2**20  # bytes of outputs kept for a notebook; the limits for one cell are in outputs.py
+TICK = 0.001  # seconds after which a candidate answers at the earliest
 MAX_ANSWERS = 16 * 2**20  # bytes of tensors in all answers of one exercise; right ones send at most half a megabyte
 
 
@@ -360,6 +361,43 @@ class Workspace:
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         """Serve a proxy's request. Raises Stopped, which ends the exercise, if the child is lost or time is up."""
+        if isinstance(message, Examination):
+            return self._examine(message, tensors)
+        reply, answer = self._ask(message, tensors)
+        if not self._has_room_for(answer):
+            raise Stopped("killed", f"its answers take more than {MAX_ANSWERS // 2**20} MiB in all")
+        return reply, answer
+
+    def _examine(self, message: Examination, tensors: wire.Tensors) -> Answer:
+        """Let a function judge a candidate: answer its questions until it ends. Each is the reply to a request.
+
+        A child that is stopped in the middle is lost, since it may still wait for an answer. Raises Stopped.
+        """
+        interview = message.candidate.interview()
+        try:
+            reply, answer = self._ask(message, tensors)
+            while replies.asks(reply):
+                came = time.monotonic()
+                answered = interview.answer(reply, answer)
+                # Candidates take different times, and should be told by their answers alone.
+                time.sleep(max(0.0, came + TICK - time.monotonic()))
+                reply, answer = self._ask(*answered)
+        except wire.WireError as problem:
+            self._give_up()
+            raise Stopped("killed", str(problem)) from None
+        except Stopped:
+            self._give_up()
+            raise
+        return reply, answer
+
+    def _give_up(self) -> None:
+        """Lose a child that cannot be asked any more, if it is not lost already."""
+        if self.child is not None:
+            self._lose()
+            self.restarts += 1
+
+    def _ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
+        """Send a request and receive what comes back. Raises Stopped."""
         limits = self.parent.limits
         left = self._left_of_exercise(limits.call)
         late = f"its checks took longer than {limits.exercise:g} s in all" if left < limits.call else None
@@ -378,8 +416,6 @@ class Workspace:
             raise Stopped(problem.status, late if late and problem.status == "timeout" else str(problem)) from None
         except wire.WireError as problem:  # what we were about to send was too large
             raise Stopped("killed", str(problem)) from None
-        if not self._has_room_for(answer):
-            raise Stopped("killed", f"its answers take more than {MAX_ANSWERS // 2**20} MiB in all")
         return reply, answer
 
     def ask_all(self, requests: wire.Encoded, number: int, seconds: float) -> list[Answer] | None:

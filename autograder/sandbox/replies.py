@@ -18,6 +18,7 @@ T = TypeVar("T")
 Shapes: TypeAlias = Mapping[str, torch.Size]  # the shapes of parameters by name
 
 MAX_NUMBERS = 2**18  # in the tensors of one answer: eight times as many as in the largest right answer
+MAX_ARGUMENTS = 16  # of a question
 KINDS = ("class", "callable", "other")  # of what a name may be, if it is defined
 DEVICES = ("cpu", "meta", "cuda")
 
@@ -91,6 +92,67 @@ class Failure:
     done: int
     value_error: bool = False
     by_kit: bool = False
+
+
+@dataclass(frozen=True)
+class Question:
+    """A call of a candidate that a student's test asks for, in the middle of a request.
+
+    `handle` is that of a module that is called, in train mode or not, with its parameters in `state`; None for the
+    candidate itself. `builds`: whether the candidate is to build a module.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    builds: bool = False
+    handle: int | None = None
+    training: bool = False
+    state: dict[str, torch.Tensor] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Examined:
+    """Whether a student's test `accepted` a candidate, and the error that it raised if it did not."""
+
+    accepted: bool
+    raised: Failure | None
+
+
+def asks(reply: wire.Message) -> bool:
+    """Whether a reply to a request to examine, or to an answer, is a question rather than the end."""
+    return succeeded(reply) and "question" in reply
+
+
+def question(reply: wire.Message, tensors: wire.Tensors) -> Question:
+    """The Question in a reply: only tensors, numbers, True, False and None are asked with. Raises WireError."""
+    asked = _field(dict, reply, "question")
+    if asked.get("op") not in ("call", "build"):
+        raise wire.WireError("a question is none that a candidate answers")
+    args, kwargs = wire.unpack(asked.get("args"), tensors), wire.unpack(asked.get("kwargs"), tensors)
+    if not isinstance(args, tuple) or not isinstance(kwargs, dict) or len(args) + len(kwargs) > MAX_ARGUMENTS:
+        raise wire.WireError("a question has no arguments, or too many")
+    if not all(_is_asked_with(value) for value in (*args, *kwargs.values())):
+        raise wire.WireError("a question has an argument that is no tensor and no number")
+    state = wire.unpack(asked.get("state"), tensors)
+    if not isinstance(state, dict) or len(state) > MAX_ARGUMENTS or not all(map(_is_tensor, state.values())):
+        raise wire.WireError("a question has parameters that are none, or too many")
+    if "handle" not in asked:
+        return Question(args, kwargs, builds=asked["op"] == "build")
+    return Question(args, kwargs, False, _field(int, asked, "handle"), _field(bool, asked, "training"), state)
+
+
+def examined(reply: wire.Message, tensors: wire.Tensors) -> Examined:
+    """What a student's test made of a candidate. Raises WireError."""
+    accepted = wire.unpack(reply.get("value"), tensors)
+    if type(accepted) is not bool:
+        raise wire.WireError("whether a candidate was accepted is not said")
+    return Examined(accepted, None if accepted else failure({"error": reply.get("raised")}))
+
+
+def _is_asked_with(value: object) -> bool:
+    if isinstance(value, torch.Tensor):
+        return value.device.type == "cpu"
+    return value is None or type(value) in (bool, int, float)
 
 
 def call(

@@ -243,7 +243,7 @@ def test_the_export_has_every_student(place):
     with open(place / "grades.csv") as file:
         rows = {row["student_id"]: row for row in csv.DictReader(file)}
     assert rows.keys() == {*CLASS, *NOBODYS}
-    assert float(rows["right"]["score"]) == 24 and float(rows["no_notebook"]["score"]) == 0
+    assert float(rows["right"]["score"]) == 28 and float(rows["no_notebook"]["score"]) == 0
 
 
 def test_validate_runs_on_a_students_machine(place):

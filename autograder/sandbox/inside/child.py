@@ -50,9 +50,34 @@ def say_hello(sock: socket.socket, problem: str | None = None) -> None:
     wire.send_frame(sock, {"n": 0, "ok": problem is None, "message": problem})
 
 
+class Line:
+    """The child's end of the wire. It answers each request once: with a reply, or with a question about it.
+
+    A question gets its answer as the next request, so the other side is never sent anything that it does not wait for.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.number = 0  # of the request that was received last
+
+    def receive(self) -> tuple[wire.Message, wire.Tensors]:
+        request, tensors = wire.receive_frame(self.sock)
+        self.number = request["n"]
+        return request, tensors
+
+    def send(self, reply: wire.Message, tensors: wire.Tensors | None = None) -> None:
+        wire.send_frame(self.sock, {**reply, "n": self.number}, tensors or ())
+
+    def ask(self, question: wire.Message, tensors: wire.Tensors) -> tuple[wire.Message, wire.Tensors]:
+        """Send a question in place of a reply; returns its answer and the tensors of that."""
+        self.send({"ok": True, "question": question}, tensors)
+        return self.receive()
+
+
 def serve(sock: socket.socket) -> None:
     """Answer requests until the socket closes: `cell`, `bind`, and those of RequestHandler."""
     say_hello(sock)
+    line = Line(sock)
     unavailable.install()
     tempfile.tempdir = None
     sys.argv = ["notebook"]  # for argparse; a notebook should not see the parent's arguments
@@ -62,11 +87,11 @@ def serve(sock: socket.socket) -> None:
     names: set[str] = set()
     level = False
     bench = RequestHandler(
-        shell.user_ns, lambda error: place_in(error, names.__contains__), unavailable.sentence_for, _level
+        shell.user_ns, lambda error: place_in(error, names.__contains__), unavailable.sentence_for, _level, line.ask
     )
     while True:
         try:
-            request, tensors = wire.receive_frame(sock)
+            request, tensors = line.receive()
         except wire.Closed:
             return
         except KeyboardInterrupt:
@@ -89,15 +114,14 @@ def serve(sock: socket.socket) -> None:
             reply, out = {"ok": False, "error": {"type": "KeyboardInterrupt", "message": "", "where": where}}, []
         except BaseException as error:  # SystemExit and GeneratorExit count as errors like others
             reply, out = {"ok": False, "error": bench.describe(error)}, []
-        reply["n"] = request["n"]
         try:
-            wire.send_frame(sock, reply, out)
+            line.send(reply, out)
         except KeyboardInterrupt:
             return  # half a frame may have been sent: the trusted side starts a fresh child
         except wire.Closed:
             return
         except Exception as error:
-            wire.send_frame(sock, {"n": request["n"], "ok": False, "error": bench.describe(error)})
+            line.send({"ok": False, "error": bench.describe(error)})
 
 
 def _run_cell(shell: shells.Shell, bench: RequestHandler, request: wire.Message, names: set[str]) -> wire.Message:

@@ -16,11 +16,13 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
-from . import held, wire
+from . import candidates, held, wire
 from .stubs import STUBS, TokensRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .candidates import Ask
 
 MAX_MESSAGE = 1000
 
@@ -108,11 +110,13 @@ class RequestHandler:
     `locate` returns the place in the submission that an exception came from; `explain` returns a sentence to put before
     its message; `level` is called after each request.
 
-    Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `attribute`, `state`,
-    `load`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`, `remember`, `restore`. Their "target" is a
-    name, the number of an object that was built (the "handle" in that request), or `[target, name]` for an attribute
-    or method. The list "before" holds requests to serve first; their replies are not needed. `all` holds several
-    "requests", see `_handle_all`.
+    `ask` asks the other side a question in the middle of a request, and returns its answer: only `examine` has any.
+
+    Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `examine`, `attribute`,
+    `state`, `load`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`, `remember`, `restore`. Their
+    "target" is a name, the number of an object that was built (the "handle" in that request), or `[target, name]` for
+    an attribute or method. The list "before" holds requests to serve first; their replies are not needed. `all` holds
+    several "requests", see `_handle_all`.
 
     A reply is `{"ok": True, ...}`, or `{"ok": False, "error": …}` if there was an exception, see `describe`; "failed"
     is then the index of the failed request in "before", or None.
@@ -124,6 +128,7 @@ class RequestHandler:
         locate: Callable[[BaseException], dict[str, Any] | None] | None = None,
         explain: Callable[[BaseException], str | None] | None = None,
         level: Callable[[], None] | None = None,
+        ask: Ask | None = None,
     ) -> None:
         self.namespace = namespace
         self.bound: dict[str, Any] = {}
@@ -132,6 +137,7 @@ class RequestHandler:
         self.locate = locate or (lambda error: None)
         self.explain = explain or (lambda error: None)
         self.level = level or (lambda: None)
+        self.ask = ask or _ask_nobody
 
     def bind(self, name: str) -> None:
         """Remember what `name` means now, even if later cells redefine it."""
@@ -398,6 +404,21 @@ class RequestHandler:
         reply["value"] = wire.pack(value, out)
         return reply
 
+    def op_examine(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
+        """Call a function with a candidate, which it judges: whether it returned, and the error if it raised one.
+
+        The candidate is a function, or a class if it "builds" modules.
+        """
+        examiner = self.find(request["target"])
+        interview = candidates.Interview(self.ask)
+        try:
+            examiner(candidates.Candidate(interview, request["builds"]))
+        except Exception as error:
+            return {"value": wire.pack(False, out), "raised": self.describe(error)}
+        finally:
+            interview.close()
+        return {"value": wire.pack(True, out)}
+
     def _gradients(
         self, target: Any, value: Any, upstream: Any, given: wire.Tensors, device: str | None, out: wire.Tensors
     ) -> wire.Message:
@@ -419,6 +440,10 @@ class RequestHandler:
             "inputs": wire.pack(list(found[: len(inputs)]), out),
             "parameters": wire.pack(dict(zip(named, found[len(inputs) :], strict=True)), out),
         }
+
+
+def _ask_nobody(question: wire.Message, tensors: wire.Tensors) -> tuple[wire.Message, wire.Tensors]:
+    raise Unusable("Nobody answers questions here")
 
 
 def _let_torch_make_its_masks() -> None:
