@@ -7,6 +7,7 @@ long as the sequence and there is no dropout, except in the checks about those.
 
 import copy
 import functools
+from typing import Any
 
 import torch
 
@@ -17,10 +18,10 @@ from ....checks.api import (
     CheckFailed,
     check,
     close,
-    dropped,
     gradient,
     on_cuda,
     on_meta,
+    plausible,
     refuses,
     shape,
     stayed_on_cuda,
@@ -54,6 +55,30 @@ def roomy(test):
             test(roomier, submission, draw)
 
     return tried
+
+
+def dropped(got: Any, weights: torch.Tensor, p: float, seen_twice: torch.Tensor | None = None) -> None:
+    """Raises CheckFailed unless `got` is `weights` after dropout: each entry 0 with probability p, else divided by 1-p.
+
+    Both are (b, t, t), and all b items hold the same weights. `seen_twice` holds the same weights as revealed by other
+    features; if given, it must equal `got`, which it would not if outputs or values were dropped instead. With at least
+    500 nonzero weights and p = 1/4, a right answer is rejected less than once in 10^8, by `plausible`; any other
+    coincidence is rarer.
+    """
+    shape(got, weights.shape, "the weights that the output reveals")
+    got, weights = got.detach().double(), weights.detach()
+    if (got - weights).abs().max() < 1e-4:
+        raise CheckFailed("In train mode no weight was dropped.")
+    if seen_twice is not None and (got - seen_twice.double()).abs().max() > 1e-4:
+        raise CheckFailed("Features that should come out alike do not: dropout belongs on the weights only.")
+    kept = got.abs() > 0.5 * weights
+    right = torch.where(kept, weights / (1 - p), 0.0)
+    close(got, right, "the weights after dropout", dtype=torch.float64, tolerance=1e-4)
+    some = kept[weights > 0]
+    if not plausible(int(some.sum()), some.numel(), 1 - p):
+        raise CheckFailed(f"With dropout {p}, {some.double().mean().item():.0%} of the weights were kept.")
+    if any(torch.equal(kept[0], other) for other in kept[1:]):
+        raise CheckFailed("The same weights were dropped in each sequence of the batch.")
 
 
 def dropped_or_kept(got, whole, p):
