@@ -9,7 +9,7 @@ STAMP := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE :=
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/npm/node_modules/.bin:$(PATH)
 
-.PHONY: setup demo test quick lowest costs build storyteller matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
+.PHONY: setup demo test quick lowest costs build storyteller author-page matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -73,6 +73,10 @@ storyteller: setup
 	$(BIN)/python -m storyteller.measure
 	$(BIN)/python -m storyteller.cells
 	$(BIN)/autograder build
+
+# docs/checks.md, of the docstrings of what authors of exercises import
+author-page: setup
+	PYTHONPATH=tests:tests/support $(BIN)/python tests/support/author_page.py
 
 # which check catches which mistake, as reports/matrix.md: of all exercises (some minutes), or of EXERCISE=name
 matrix: $(STAMP)

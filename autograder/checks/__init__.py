@@ -1,28 +1,27 @@
-"""What a `checks.py` needs: `from autograder.checks import check, close`; see api.py for an example."""
+"""What a `checks.py` needs: `from autograder.checks import check, close`; docs/checks.md has an example of each."""
 
+from ..sandbox.inside.wire import Generator
+from . import steps
 from .api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
     Draw,
-    GateFailed,
     boolean,
     check,
     close,
     does_without,
-    dropped,
     frequencies,
     gate,
     gradient,
     kind_of,
-    number,
+    name_of,
     numbers,
     on_cuda,
     on_meta,
     pair,
     parameters,
     pattern,
-    plausible,
     reacts,
     refuses,
     shape,
@@ -31,14 +30,15 @@ from .api import (
     unchanged,
 )
 from .gates import easy_case
-from .proxies import Proxy, StudentError, Submission
+from .proxies import Counts, Proxy, StudentError, Submission
 
 __all__ = [
     "HUGE",
     "HUGE_TOLERANCE",
     "CheckFailed",
+    "Counts",
     "Draw",
-    "GateFailed",
+    "Generator",
     "Proxy",
     "StudentError",
     "Submission",
@@ -46,24 +46,23 @@ __all__ = [
     "check",
     "close",
     "does_without",
-    "dropped",
     "easy_case",
     "frequencies",
     "gate",
     "gradient",
     "kind_of",
-    "number",
+    "name_of",
     "numbers",
     "on_cuda",
     "on_meta",
     "pair",
     "parameters",
     "pattern",
-    "plausible",
     "reacts",
     "refuses",
     "shape",
     "stayed_on_cuda",
+    "steps",
     "tensor",
     "unchanged",
 ]

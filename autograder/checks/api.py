@@ -1,14 +1,6 @@
 """The tools for writing checks: the marks, comparisons that explain what is wrong, and inputs drawn from the seed.
 
-Example:
-
-    @check("values", points=2)
-    def test_weights_sum_to_one(submission, draw):
-        '''The weights of every query sum to 1.'''
-        attention = submission.function("attention")
-        q, k, v = draw.normal(2, 5, 4), draw.normal(2, 7, 4), draw.normal(2, 7, 6)
-        output, weights = pair(attention(q, k, v))
-        close(weights, reference.attention(q, k, v)[1], "the weights")
+docs/checks.md is made from the docstrings here; tests/checks/test_api.py runs their examples with that page's code.
 
 Checks that several exercises share are methods of a class, the family; an exercise extends it:
 
@@ -43,7 +35,7 @@ TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torc
 
 LITTLE = 0.01  # of the largest value: a wrong value that is nearer may lack digits or a small term
 HUGE = 1e4  # the largest score or logit that the lessons promise
-HUGE_TOLERANCE = 2e-2  # scores of 1e4 carry a rounding error of a few 1e-3 in float32
+HUGE_TOLERANCE = 2e-2  # of `close` where scores are `HUGE`: they carry a rounding error of a few 1e-3 in float32
 
 # Relative to the reference's largest value: a change that no rounding hides, and one that is no change.
 CLEAR, STILL = 1e-3, 1e-6
@@ -56,7 +48,12 @@ MOST_NUMBERS = 12  # in an error message that should say which numbers are wrong
 
 
 class CheckFailed(AssertionError):
-    """The submission behaves wrongly; the message is one or two sentences for the student."""
+    """The submission behaves wrongly; the message is one or two sentences for the student.
+
+    >>> total = submission.function("softmax")(draw.normal(5)).sum()
+    >>> if abs(total - 1) > 1e-5:
+    ...     raise CheckFailed("The weights do not sum to 1.")
+    """
 
 
 class GateFailed(CheckFailed):
@@ -65,12 +62,15 @@ class GateFailed(CheckFailed):
 
 @contextlib.contextmanager
 def gate() -> Iterator[None]:
-    """Turns a CheckFailed into a GateFailed: for the easy cases that a check tries before its own question.
+    """Mark an easy case that a check tries before its own question: `@gate()` or `with gate():`.
 
-    Use it as `with gate():` or as the decorator `@gate()`, and `gates.easy_case` for a case that several checks of an
-    exercise share. What failed there is reported once, in its own words, and not under the sentence of each check that
-    depends on it.
+    The student then reads once what is wrong with the easy case, and not again under each check that depends on it. A
+    case that several checks share is an `easy_case`.
+
+    >>> with gate():
+    ...     close(submission.function("softmax")(torch.zeros(2)), torch.full((2,), 0.5), "the weights of equal scores")
     """
+    # what fails inside is a GateFailed
     try:
         yield
     except CheckFailed as failure:
@@ -78,7 +78,16 @@ def gate() -> Iterator[None]:
 
 
 def check(category: str, points: float, witnessed: bool = False) -> Callable[[Test], Test]:
-    """Mark a test as a graded check. `witnessed`: only the student's process can tell, so it carries few points."""
+    """Mark a function as a check of the kind `category`, such as "values"; its docstring is what the student reads.
+
+    If only the student's own process can know the answer, it is `witnessed` and should carry few points.
+
+    >>> @check("values", points=2)
+    ... def test_sum(submission, draw):
+    ...     '''The weights sum to 1.'''
+    ...     weights = submission.function("softmax")(draw.normal(3, 5))
+    ...     close(weights.sum(-1), torch.ones(3), "the sum of the weights")
+    """
     if category not in CATEGORIES:
         raise ValueError(f"unknown category {category!r}")
 
@@ -90,7 +99,12 @@ def check(category: str, points: float, witnessed: bool = False) -> Callable[[Te
 
 
 class Draw:
-    """Random inputs from one seed: with the same seed, a check draws the same inputs for every submission."""
+    """Random inputs, as the `draw` of a check: the same ones for every submission, and others with the next seed.
+
+    >>> x = draw.normal(3, 5)
+    >>> x.equal(Draw(seed=2, name="softmax/test_sum").normal(3, 5))  # another seed
+    False
+    """
 
     def __init__(self, seed: int, name: str) -> None:
         """`name` is that of an exercise and of one of its checks, with a slash between them."""
@@ -101,13 +115,22 @@ class Draw:
     def normal(
         self, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0, grad: bool = False
     ) -> torch.Tensor:
-        """Normal numbers with mean 0 and standard deviation `scale`, in the given shape."""
+        """Normal numbers with mean 0 and standard deviation `scale`; with `grad`, they require a gradient.
+
+        >>> draw.normal(3, 5, dtype=torch.float64, grad=True).requires_grad
+        True
+        """
         values = torch.randn(shape, generator=self.generator, dtype=torch.float64)
         values = (values if scale == 1 else values * scale).to(dtype)
         return values.requires_grad_() if grad else values
 
     def mask(self, *shape: int) -> torch.Tensor:
-        """A boolean mask: True with probability 2/3, at least one True and one False in every row."""
+        """A boolean mask: True with probability 2/3, and with at least one True and one False in every row.
+
+        >>> mask = draw.mask(3, 5)
+        >>> mask.any(-1), mask.all(-1)
+        (tensor([True, True, True]), tensor([False, False, False]))
+        """
         mask = torch.rand(shape, generator=self.generator) < 2 / 3
         first, second = self.integer(0, shape[-1] - 1), self.integer(0, shape[-1] - 1)
         second = (first + 1) % shape[-1] if first == second else second
@@ -115,32 +138,56 @@ class Draw:
         return mask
 
     def integer(self, low: int, high: int) -> int:
-        """A whole number from `low` to `high`, both included."""
+        """A whole number from `low` to `high`, both included.
+
+        >>> 5 <= draw.integer(5, 9) <= 9
+        True
+        """
         return int(torch.randint(low, high + 1, (), generator=self.generator))
 
     def state(self, shapes: Mapping[str, Sequence[int]], dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
-        """Weights by name for `Proxy.load`, scaled so that values stay of order one. `shapes` maps names to shapes."""
+        """Weights by name for `Proxy.load`, scaled so that values stay of order one; `shapes` maps names to shapes.
+
+        >>> scale = submission.build("Scale", 3)
+        >>> scale.load(draw.state({"factor": (3,)}))
+        """
         return {
             name: self.normal(*shape, dtype=dtype, scale=max(1, shape[-1]) ** -0.5) for name, shape in shapes.items()
         }
 
 
 def pair(value: Any, what: str = "`(output, weights)`") -> Sequence[Any]:
-    """The two parts of a pair. Raises CheckFailed for anything else."""
+    """The two parts of a pair. Raises CheckFailed for anything else.
+
+    >>> output, weights = pair(submission.function("attend")(draw.normal(2, 3), draw.normal(3, 4)))
+    >>> pair(output)
+    Traceback (most recent call last):
+    CheckFailed: It should return the pair `(output, weights)`, but it returned a single tensor of shape (2, 4).
+    """
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise CheckFailed(f"It should return the pair {what}, but it returned {kind_of(value)}.")
     return value
 
 
 def tensor(value: Any, what: str = "the output") -> torch.Tensor:
-    """The value, if it is a tensor. Raises CheckFailed for anything else."""
+    """The value, if it is a tensor. Raises CheckFailed for anything else.
+
+    >>> tensor(3.0, "the loss")
+    Traceback (most recent call last):
+    CheckFailed: The loss should be a tensor, but it is a float.
+    """
     if not isinstance(value, torch.Tensor):
         raise CheckFailed(f"{sentence_start(what)} should be a tensor, but it is {kind_of(value)}.")
     return value
 
 
 def shape(value: Any, expected: Sequence[int], what: str = "the output") -> None:
-    """Raises CheckFailed unless the value is a tensor of the expected shape that holds numbers, not one on `meta`."""
+    """Raises CheckFailed unless the value is a tensor of the expected shape that holds numbers, not one on `meta`.
+
+    >>> shape(torch.zeros(2, 3), (3, 2))
+    Traceback (most recent call last):
+    CheckFailed: The shape of the output should be (3, 2), but it is (2, 3).
+    """
     shaped(value, expected, what)
     if value.device.type == "meta":
         raise CheckFailed(
@@ -162,14 +209,18 @@ def close(
     tolerance: float | None = None,
     dtype: torch.dtype | None = None,
 ) -> None:
-    """Raises CheckFailed unless the value equals the reference within rounding.
+    """Raises CheckFailed unless the value equals `expected`, the right result in float64, within rounding.
 
-    `expected` is the reference in float64. `dtype` is the one that the value must have; give it in checks that are
-    about dtypes, since elsewhere another dtype should cost nothing. It sets the tolerance (without it, that of
-    float32), which is relative to the reference's largest value.
+    `tolerance` is relative to the largest expected value; by default it is that of `dtype`, or of float32. The value
+    must have the `dtype` that is given: give one only in a check of dtypes.
 
-    The message has no number that follows from a right value: students could hand in a table of them.
+    >>> x = draw.normal(5)
+    >>> close(submission.function("softmax")(x), torch.softmax(x.double(), -1), "the weights")
+    >>> close(x + torch.tensor([1.0, 0, 0, 0, 0]), x.double())
+    Traceback (most recent call last):
+    CheckFailed: The shape of the output is right, but 20% of the values are wrong.
     """
+    # the message has no number that follows from a right value: students could hand in a table of them
     shape(value, expected.shape, what)
     if dtype is not None and value.dtype != dtype:
         got = name_of(value.dtype)
@@ -205,10 +256,17 @@ def reacts(
 ) -> None:
     """Raises CheckFailed(`says`) if an output (…, d) stays the same, though what it depends on has changed.
 
-    Only outputs with clearly changing right values are looked at: a softmax of random scores leaves some weights so
-    small that a right answer does not change either. So no right answer is rejected by chance: one that did not change
-    here would be off by `CLEAR`, which is more than `close` accepts.
+    Give the output before and after the change, and both right outputs, of which only clear changes count.
+
+    >>> before, after = draw.normal(2, 3), draw.normal(2, 3)
+    >>> reacts(before, after, before.double(), after.double(), "The output does not depend on the keys.")
+    >>> reacts(before, before, before.double(), after.double(), "The output does not depend on the keys.")
+    Traceback (most recent call last):
+    CheckFailed: The output does not depend on the keys.
     """
+    # Only outputs with clearly changing right values are looked at: a softmax of random scores leaves some weights so
+    # small that a right answer does not change either. So no right answer is rejected by chance: one that did not
+    # change here would be off by `CLEAR`, which is more than `close` accepts.
     for got in (before, after):
         shape(got, right_before.shape)
     size = largest(right_before.detach())
@@ -219,7 +277,13 @@ def reacts(
 
 
 def pattern(value: Any, expected: torch.Tensor, what: str = "the mask") -> None:
-    """Raises CheckFailed unless the value is a tensor that is True (or not 0) exactly where `expected` is."""
+    """Raises CheckFailed unless the value is a tensor that is True (or not 0) exactly where `expected` is.
+
+    >>> pattern(submission.function("past")(3), torch.ones(3, 3).tril().bool())
+    >>> pattern(torch.ones(3, 3), torch.ones(3, 3).tril().bool())
+    Traceback (most recent call last):
+    CheckFailed: The shape of the mask is right, but 33% of the entries are wrong: the first is the one at (0, 1).
+    """
     shape(value, expected.shape, what)
     wrong = (value != 0) != expected
     if wrong.any():
@@ -231,34 +295,15 @@ def pattern(value: Any, expected: torch.Tensor, what: str = "the mask") -> None:
 
 
 def boolean(value: Any, expected: torch.Tensor, what: str = "the mask") -> None:
-    """Raises CheckFailed unless the value is the boolean tensor `expected`."""
+    """Raises CheckFailed unless the value is the boolean tensor `expected`: a `pattern` whose dtype counts.
+
+    >>> boolean(submission.function("past")(3), torch.ones(3, 3).tril().bool())
+    Traceback (most recent call last):
+    CheckFailed: The dtype of the mask should be bool, but it is float32.
+    """
     pattern(value, expected, what)
     if value.dtype != torch.bool:
         raise CheckFailed(f"The dtype of {what} should be bool, but it is {name_of(value.dtype)}.")
-
-
-def dropped(got: Any, weights: torch.Tensor, p: float, seen_twice: torch.Tensor | None = None) -> None:
-    """Raises CheckFailed unless `got` is `weights` after dropout: each entry 0 with probability p, else divided by 1-p.
-
-    Both are (b, t, t), and all b items hold the same weights. `seen_twice` holds the same weights as revealed by other
-    features; if given, it must equal `got`, which it would not if outputs or values were dropped instead. With at least
-    500 nonzero weights and p = 1/4, a right answer is rejected less than once in 10^8, by `plausible`; any other
-    coincidence is rarer.
-    """
-    shape(got, weights.shape, "the weights that the output reveals")
-    got, weights = got.detach().double(), weights.detach()
-    if (got - weights).abs().max() < 1e-4:
-        raise CheckFailed("In train mode no weight was dropped.")
-    if seen_twice is not None and (got - seen_twice.double()).abs().max() > 1e-4:
-        raise CheckFailed("Features that should come out alike do not: dropout belongs on the weights only.")
-    kept = got.abs() > 0.5 * weights
-    right = torch.where(kept, weights / (1 - p), 0.0)
-    close(got, right, "the weights after dropout", dtype=torch.float64, tolerance=1e-4)
-    some = kept[weights > 0]
-    if not plausible(int(some.sum()), some.numel(), 1 - p):
-        raise CheckFailed(f"With dropout {p}, {some.double().mean().item():.0%} of the weights were kept.")
-    if any(torch.equal(kept[0], other) for other in kept[1:]):
-        raise CheckFailed("The same weights were dropped in each sequence of the batch.")
 
 
 def surprise(count: torch.Tensor, total: int, chance: torch.Tensor) -> torch.Tensor:
@@ -281,10 +326,16 @@ def plausible(count: int, total: int, chance: float) -> bool:
 def frequencies(counts: torch.Tensor, chances: torch.Tensor, what: str, names: Sequence[str]) -> None:
     """Raises CheckFailed unless `counts` (n,) are plausible for independent draws with probabilities `chances` (n,).
 
-    `what` says what was drawn; `names` (n) are the names of the outcomes. By the `surprise` of each outcome, right
-    draws are rejected less than once in 1 / `CHANCE`. Counts that are implausibly close to the expected ones, see
-    `evenness`, are rejected at that limit as well.
+    `what` says what was drawn, `names` (n) what the outcomes are. Right draws are rejected less than twice in 10^8.
+
+    >>> tosses = submission.function("toss").sample(1000, seed=1)
+    >>> frequencies(torch.bincount(tosses), torch.tensor([0.5, 0.5]), "tosses", ["heads", "tails"])
+    >>> frequencies(torch.tensor([100, 400, 500]), torch.ones(3) / 3, "draws", ["red", "green", "blue"])
+    Traceback (most recent call last):
+    CheckFailed: Of 1000 draws, 10.0% were red: too rarely to be chance.
     """
+    # By the `surprise` of each outcome, right draws are rejected less than once in 1 / `CHANCE`. Counts that are
+    # implausibly close to the expected ones, see `evenness`, are rejected at that limit as well.
     total = int(counts.sum())
     share, chances = counts.double() / max(total, 1), chances.double()
     found = surprise(counts, total, chances)
@@ -321,7 +372,15 @@ def poisson_at_its_mean(mean: float) -> float:
 def gradient(
     value: Any, expected: torch.Tensor, what: str, dtype: torch.dtype | None = None, tolerance: float | None = None
 ) -> None:
-    """Raises CheckFailed unless a gradient exists and equals the reference's; a missing one counts as zero."""
+    """Raises CheckFailed unless a gradient exists and equals the right one; a missing gradient counts as zero.
+
+    >>> x = draw.normal(4, 3, grad=True)
+    >>> got = submission.build("Scale", 3).gradients(x, upstream=torch.ones(4, 3))
+    >>> gradient(got.inputs[0], torch.ones(4, 3), "the input")
+    >>> gradient(None, torch.ones(4, 3), "the input")
+    Traceback (most recent call last):
+    CheckFailed: No gradient reaches the input: the output does not depend on it, or was detached.
+    """
     if value is None:
         if expected.count_nonzero() > 0:
             raise CheckFailed(f"No gradient reaches {what}: the output does not depend on it, or was detached.")
@@ -330,7 +389,12 @@ def gradient(
 
 
 def parameters(got: Mapping[str, torch.Tensor], expected: Mapping[str, tuple[int, ...]]) -> None:
-    """Raises CheckFailed unless a module has exactly the parameters `expected`, given as shapes by name."""
+    """Raises CheckFailed unless a module has exactly the parameters `expected`, given as shapes by name.
+
+    >>> parameters(submission.build("Scale", 3).parameters(), {"factor": (3,), "bias": (3,)})
+    Traceback (most recent call last):
+    CheckFailed: The module has no bias.
+    """
     wrong = {
         "has no": sorted(set(expected) - set(got)),
         "should not have": sorted(set(got) - set(expected)),
@@ -342,11 +406,17 @@ def parameters(got: Mapping[str, torch.Tensor], expected: Mapping[str, tuple[int
 
 
 def refuses(error: StudentError | None, what: str, *words: str | int) -> None:
-    """Raises CheckFailed unless `error` (from `Proxy.error`) is a ValueError and its message contains all `words`.
+    """Raises CheckFailed unless `error` (from `Proxy.error`) is a ValueError whose message contains all `words`.
 
-    A number must appear as a number of its own, among at most `MOST_NUMBERS`: a message with more does not say which
-    numbers are wrong.
+    Numbers among the words must appear as numbers of their own, and the message may hold at most twelve.
+
+    >>> softmax = submission.function("softmax")
+    >>> refuses(softmax.error(torch.tensor(1.0)), "a single number", "dimension", 0)
+    >>> refuses(softmax.error(draw.normal(2)), "a vector")
+    Traceback (most recent call last):
+    CheckFailed: A vector should raise a ValueError, but it was accepted.
     """
+    # a message with more numbers than MOST_NUMBERS does not say which of them are wrong
     if error is None:
         raise CheckFailed(f"{sentence_start(what)} should raise a ValueError, but it was accepted.")
     if not error.is_value_error:
@@ -361,13 +431,25 @@ def refuses(error: StudentError | None, what: str, *words: str | int) -> None:
 
 
 def unchanged(submission: Submission) -> None:
-    """Raises CheckFailed if the last call changed one of its input tensors (witnessed)."""
+    """Raises CheckFailed if the last call changed one of its input tensors (witnessed).
+
+    >>> twice = submission.function("double")(draw.normal(3))
+    >>> unchanged(submission)
+    Traceback (most recent call last):
+    CheckFailed: It changed one of its inputs in place; the caller still needs that tensor as it was.
+    """
     if submission.last.changed:
         raise CheckFailed("It changed one of its inputs in place; the caller still needs that tensor as it was.")
 
 
 def does_without(submission: Submission, name: str, forbidden: Iterable[str]) -> None:
-    """Raises CheckFailed if the text that defines the function `name` reaches one of the `forbidden` names."""
+    """Raises CheckFailed if the text of the function `name`, or of a helper, uses one of the `forbidden` names.
+
+    >>> does_without(submission, "softmax", ["logsumexp"])
+    >>> does_without(submission, "softmax", ["exp"])
+    Traceback (most recent call last):
+    CheckFailed: It uses `scores.exp`, itself or in a helper.
+    """
     try:
         found = source_text.reaches(submission.source(name), frozenset(forbidden))
     except source_text.NoDefinition:
@@ -378,31 +460,62 @@ def does_without(submission: Submission, name: str, forbidden: Iterable[str]) ->
 
 
 def on_meta(value: Any, expected_shape: Sequence[int], what: str = "the output") -> None:
-    """Raises CheckFailed unless the value is a tensor on `meta` of that shape."""
+    """Raises CheckFailed unless the value is a tensor of that shape on `meta`, the device for tests without a GPU.
+
+    >>> on_meta(submission.function("softmax").on("meta", draw.normal(3)), (3,))
+    >>> on_meta(torch.zeros(3), (3,))
+    Traceback (most recent call last):
+    CheckFailed: The device of the output should be the inputs', but it is cpu.
+    """
     shaped(value, expected_shape, what)
     if value.device.type != "meta":
         raise CheckFailed(f"The device of {what} should be the inputs', but it is {value.device.type}.")
 
 
 def on_cuda(submission: Submission) -> None:
-    """Skips the check where there is no GPU."""
+    """Skips the check where there is no GPU.
+
+    >>> @check("device", points=0)
+    ... def test_cuda(submission, draw):
+    ...     '''On a GPU the weights are the same.'''
+    ...     on_cuda(submission)
+    ...     x = draw.normal(3)
+    ...     weights = submission.function("softmax").on("cuda", x)
+    ...     stayed_on_cuda(submission)
+    ...     close(weights, torch.softmax(x.double(), -1))
+    >>> test_cuda(submission, draw)
+    """
     if "cuda" not in submission.devices():
         pytest.skip("no GPU on this machine")
 
 
 def stayed_on_cuda(submission: Submission, what: str = "The output is", where: str = "where the input is") -> None:
-    """Raises CheckFailed unless all tensors that the last call returned are on the GPU."""
+    """Raises CheckFailed unless all tensors that the last call returned are on the GPU.
+
+    >>> weights = submission.function("softmax")(draw.normal(3))
+    >>> stayed_on_cuda(submission, "The weights are")
+    Traceback (most recent call last):
+    CheckFailed: The weights are not on the GPU, where the input is.
+    """
     if submission.last.devices != ["cuda"]:
         raise CheckFailed(f"{what} not on the GPU, {where}.")
 
 
 def name_of(dtype: torch.dtype) -> str:
-    """The short name of a dtype: "float32" for torch.float32."""
+    """The short name of a dtype, for a message.
+
+    >>> name_of(torch.float32)
+    'float32'
+    """
     return wire.DTYPE_NAMES.get(dtype, str(dtype))
 
 
 def kind_of(value: object) -> str:
-    """A few words that describe a value."""
+    """A few words that describe a value, for a message.
+
+    >>> kind_of((1, 2)), kind_of(torch.zeros(2, 3)), kind_of(None)
+    ('a tuple of 2 parts', 'a single tensor of shape (2, 3)', 'None')
+    """
     if value is None:
         return "None"
     if isinstance(value, torch.Tensor):
@@ -426,10 +539,15 @@ def length(value: Any) -> int | None:
 
 
 def numbers(value: Any, many: int) -> list[Any]:
-    """The parts of a list, a tuple or a tensor (n,) of length `many`; those that are numbers become plain numbers.
+    """The parts of a list, a tuple or a tensor (n,) of length `many`, as plain numbers. Raises CheckFailed.
 
-    The length is checked first, so an answer of millions is never turned into a list. Raises CheckFailed.
+    >>> numbers(torch.tensor([1, 2]), 2)
+    [1, 2]
+    >>> numbers([1, 2, 3], 2)
+    Traceback (most recent call last):
+    CheckFailed: There should be 2 numbers in a row, but it returned a list of 3 parts.
     """
+    # the length is checked first, so an answer of millions is never turned into a list
     if length(value) != many:
         raise CheckFailed(f"There should be {many} numbers in a row, but it returned {kind_of(value)}.")
     return [number(one) for one in (value.tolist() if isinstance(value, torch.Tensor) else value)]

@@ -88,10 +88,15 @@ class Gates:
 
 
 def easy_case(test: Gate) -> Gate:
-    """Decorate a `gate` that checks share: it is asked once in a run, and each of its calls ends in the same way.
+    """Decorate a `gate` that checks share: it is run once for all of them, and each of its calls ends in the same way.
 
     It takes `submission` and `draw` as a check does, but gets its own, and anything else by name. So it must return
     nothing that belongs to its submission, neither a module nor a function.
+
+    >>> @easy_case
+    ... def averages(submission, draw):
+    ...     close(submission.function("softmax")(torch.zeros(4)), torch.full((4,), 0.25), "the weights of equal scores")
+    >>> averages(submission, draw)
     """
     gated = gate()(test)
 

@@ -94,10 +94,13 @@ class JoinedTransport(Transport, Protocol):
 
 
 class StudentError(Exception):
-    """A request ended with an exception of that `type` and `message`; `where` is its Place in the submission or None.
+    """The submission raised an exception of that `type` and `message`; `where` is its Place in the submission or None.
 
-    Nearly always the submission's own code raised it. Otherwise the kit did (`by_kit`), for what it was given: a module
-    without a parameter of that name, tensors on two devices. `is_value_error`: it is one, of whatever subclass.
+    If the kit raised it for what the submission gave it, it is `by_kit`. `is_value_error`: a ValueError, or a subclass.
+
+    >>> error = submission.function("softmax").error(torch.tensor(1.0))
+    >>> error.type, error.message, error.is_value_error
+    ('ValueError', 'softmax needs a dimension, got 0', True)
     """
 
     def __init__(self, failure: replies.Failure) -> None:
@@ -110,7 +113,11 @@ class StudentError(Exception):
         self.by_kit = failure.by_kit
 
     def sentence(self) -> str:
-        """What happened and where, for the student."""
+        """What happened and where, for the student.
+
+        >>> submission.function("softmax").error(torch.tensor(1.0)).sentence()
+        'Your code raised ValueError: softmax needs a dimension, got 0, in the answer, line ...
+        """
         if self.by_kit:
             return sentence_start(self.what())
         return (RAISED if self.where else STOPPED_WITH) + self.what()
@@ -166,7 +173,13 @@ class Local:
 
 @dataclass
 class Counts:
-    """How often each outcome was drawn, (n,). Two are the same unless chance can hardly explain their difference."""
+    """How often each outcome was drawn, (n,): for `Submission.note`, which compares such counts by what chance allows.
+
+    >>> Counts(torch.tensor([480, 520])).like(Counts(torch.tensor([510, 490])))
+    True
+    """
+
+    # two are the same unless chance can hardly explain their difference
 
     seen: torch.Tensor
 
@@ -197,11 +210,20 @@ class Transcript:
 
 
 class Submission:
-    """What a check gets as `submission`. After a call, `last` holds its replies.Call.
+    """A student's code, as the `submission` of a check.
 
-    Requests to build, load or set something wait for the next request that needs an answer, because the way to the
-    sandbox and back usually costs more than the work there. `settle` sends them at once.
+    After a call, `last` says what it left: the `devices` of what it returned, whether it `changed` an input in place,
+    whether it `drew` from torch's generator (all witnessed).
+
+    >>> softmax = submission.function("softmax")
+    >>> softmax(torch.zeros(2))
+    tensor([0.5000, 0.5000])
+    >>> submission.last.devices
+    ['cpu']
     """
+
+    # Requests to build, load or set something wait for the next request that needs an answer, because the way to the
+    # sandbox and back usually costs more than the work there.
 
     last: replies.Call
 
@@ -217,24 +239,45 @@ class Submission:
         self.unbuilt: dict[int, replies.Failure] = {}  # why there is no object of that handle
 
     def build(self, name: str, *args: Any, **kwargs: Any) -> Proxy:
-        """Construct the class `name`: a `Proxy` of the module. Raises StudentError now or when it is next used."""
-        return self._build({"op": "build", "name": name, "args": self.pack(args), "kwargs": self.pack(kwargs)}, "built")
+        """Construct the class `name`: a `Proxy` of the module. Raises StudentError now or when it is next used.
+
+        >>> scale = submission.build("Scale", 3)
+        >>> scale(torch.ones(1, 3))
+        tensor([[1., 1., 1.]])
+        """
+        return self._build(
+            {"op": "build", "name": name, "args": self._pack(args), "kwargs": self._pack(kwargs)}, "built"
+        )
 
     def torch_module(self, name: str, **kwargs: Any) -> Proxy:
-        """A `Proxy` of one of torch's own modules, such as `MultiheadAttention`, to be passed to the submission."""
-        return self._build({"op": "torch_module", "name": name, "kwargs": self.pack(kwargs)})
+        """A `Proxy` of one of torch's own modules, to be passed to the submission.
+
+        >>> layer = submission.torch_module("Linear", in_features=2, out_features=3)
+        >>> submission.function("size")(layer)
+        9
+        """
+        return self._build({"op": "torch_module", "name": name, "kwargs": self._pack(kwargs)})
 
     def stub(self, name: str, **kwargs: Any) -> Proxy:
-        """A `Proxy` of one of the kit's stub models (sandbox/inside/stubs.py), to be passed to the submission."""
-        return self._build({"op": "stub", "name": name, "kwargs": self.pack(kwargs)})
+        """A `Proxy` of one of the kit's stub models (sandbox/inside/stubs.py), to be passed to the submission.
+
+        >>> model = submission.stub("Table", vocab_size=3, block_size=4)
+        >>> submission.function("size")(model)
+        9
+        """
+        return self._build({"op": "stub", "name": name, "kwargs": self._pack(kwargs)})
 
     def _build(self, message: wire.Message, *entry: Any) -> Proxy:
         handle = next(self.handles)
-        self.tell({**message, "handle": handle}, *entry)
+        self._tell({**message, "handle": handle}, *entry)
         return Proxy(self, handle)
 
     def function(self, name: str) -> Proxy:
-        """A `Proxy` of the function `name`."""
+        """A `Proxy` of the function `name`.
+
+        >>> submission.function("softmax")(torch.zeros(4))
+        tensor([0.2500, 0.2500, 0.2500, 0.2500])
+        """
         return Proxy(self, name)
 
     def examine(self, name: str, candidate: Candidate) -> replies.Examined:
@@ -250,32 +293,50 @@ class Submission:
         return made
 
     def source(self, name: str) -> Source:
-        """The text that defines `name`, as a source_text.Source; it is never run in this process."""
+        """The text that defines `name`, as a source_text.Source; it is never run in the grader's process.
+
+        >>> "scores.exp()" in submission.source("softmax").cells[0]
+        True
+        """
         return self.transport.source(name)
 
     def devices(self) -> list[str]:
-        """The devices on which the submission can run here."""
-        reply, _ = self.ask({"op": "devices"})
+        """The devices on which the submission can run here.
+
+        >>> "meta" in submission.devices()
+        True
+        """
+        reply, _ = self._ask({"op": "devices"})
         return replies.devices(reply)
 
     def note(self, *seen: Any) -> None:
-        """Record what a check computed from values of `Proxy.sample`, to distinguish one mistake from another."""
+        """Record what a check computed from values of `Proxy.sample`, to distinguish one mistake from another.
+
+        >>> tosses = submission.function("toss").sample(1000, seed=1)
+        >>> submission.note(Counts(torch.bincount(tosses)))
+        """
         self.transcript.add("noted", *seen)
 
-    def pack(self, value: object) -> wire.Node:
+    def _pack(self, value: object) -> wire.Node:
         """A value as a tree for a message; its tensors are sent with the next request."""
         return wire.pack(value, self.tensors)
 
-    def tell(self, message: wire.Message, *entry: Any) -> None:
+    def _tell(self, message: wire.Message, *entry: Any) -> None:
         """Send a request before the next one that needs an answer; if it succeeds, the transcript gets `entry`."""
         self.waiting.append((message, entry))
 
     def settle(self) -> None:
-        """Send the waiting requests now, so that their errors are raised here. Raises StudentError."""
-        if self.waiting:
-            self.ask({"op": "nothing"})
+        """Send what is waiting, such as a `build`, so that its error is raised here. Raises StudentError.
 
-    def ask(self, message: wire.Message, keep: bool = True) -> Answer:
+        >>> scale = submission.build("Scale")
+        >>> submission.settle()
+        Traceback (most recent call last):
+        StudentError: TypeError: Scale.__init__() missing 1 required positional argument: 'width'
+        """
+        if self.waiting:
+            self._ask({"op": "nothing"})
+
+    def _ask(self, message: wire.Message, keep: bool = True) -> Answer:
         """Send all waiting requests and this one; return its reply and the reply's tensors. Raises StudentError.
 
         `keep`: whether its value will be the same for all right answers.
@@ -283,7 +344,7 @@ class Submission:
         waiting, tensors = self.waiting, self.tensors
         self.waiting, self.tensors = [], []
         if (handle := _handle(message)) is not None and (why := self.unbuilt.get(handle)):
-            raise self.failed(why)
+            raise self._failed(why)
         self.kept.append(keep)
         reply, answer = self.transport.ask({**message, "before": [earlier for earlier, _ in waiting]}, tensors)
         failure = None if replies.succeeded(reply) else replies.failure(reply, len(waiting))
@@ -294,9 +355,9 @@ class Submission:
             return reply, replies.bounded(answer)
         never_made = [earlier["handle"] for earlier, _ in waiting[failure.done :] if "handle" in earlier]
         self.unbuilt |= dict.fromkeys(never_made, failure)
-        raise self.failed(failure)
+        raise self._failed(failure)
 
-    def failed(self, failure: replies.Failure) -> StudentError:
+    def _failed(self, failure: replies.Failure) -> StudentError:
         """The error of a request that failed, which the transcript keeps."""
         self.transcript.add("error", *told(failure))
         return StudentError(failure)
@@ -322,10 +383,12 @@ def told(failure: replies.Failure) -> tuple[str, str | list[str]]:
 
 
 class Proxy:
-    """A function, an object or a method of the submission.
+    """A function, an object or a method of the submission, which a check calls as if it were its own.
 
-    Arguments of a call may be proxies of modules and `wire.Generator`s. After a call, `submission.last` is its
-    replies.Call.
+    A call takes tensors, numbers, lists, proxies of modules and a `Generator`, and raises StudentError.
+
+    >>> submission.function("softmax")(torch.zeros(2))
+    tensor([0.5000, 0.5000])
     """
 
     def __init__(self, submission: Submission, target: Target) -> None:
@@ -339,34 +402,67 @@ class Proxy:
         return self._call(args, kwargs, {}).value
 
     def seeded(self, seed: int, *args: Any, **kwargs: Any) -> Any:
-        """Call it after seeding torch's generator."""
+        """Call it after seeding torch's generator.
+
+        >>> toss = submission.function("toss")
+        >>> toss.seeded(1, 100).equal(toss.seeded(1, 100))
+        True
+        """
         return self._call(args, kwargs, {"seed": seed}).value
 
     def sample(self, *args: Any, seed: int | None = None, **kwargs: Any) -> Any:
         """Call it for randomly drawn values, after seeding torch's generator if `seed` is given.
 
         The values differ between right answers, so they are not recorded; use `Submission.note` for what should be.
+
+        >>> tosses = submission.function("toss").sample(1000, seed=1)
+        >>> tosses.shape
+        torch.Size([1000])
         """
         return self._call(args, kwargs, {} if seed is None else {"seed": seed}, keep=False).value
 
     def on(self, device: str, *args: Any, **kwargs: Any) -> Any:
-        """Call it with all tensors on `device`. On `meta`, mixing devices raises an error, as it would on a GPU."""
+        """Call it with all tensors on `device`. On `meta`, mixing devices raises an error, as it would on a GPU.
+
+        >>> submission.function("softmax").on("meta", torch.zeros(2)).device
+        device(type='meta')
+        """
         return self._call(args, kwargs, {"device": device}).value
 
     def counted(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it and count products and softmaxes, in `submission.last.products` (witnessed)."""
+        """Call it and count products, softmaxes and what replaces them, in `submission.last.products` (witnessed).
+
+        >>> output, _ = submission.function("attend").counted(draw.normal(2, 3), draw.normal(3, 4))
+        >>> submission.last.products  # one, and what a softmax by hand consists of
+        4
+        """
         return self._call(args, kwargs, {"count": True}).value
 
     def watched(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it and note how large the largest tensor is that it makes, in `submission.last.largest` (witnessed)."""
+        """Call it and count the numbers of the largest tensor made, in `submission.last.largest` (witnessed).
+
+        >>> output, _ = submission.function("attend").watched(draw.normal(2, 3), draw.normal(3, 4))
+        >>> submission.last.largest
+        8
+        """
         return self._call(args, kwargs, {"watch": True}).value
 
     def do(self, *args: Any, **kwargs: Any) -> None:
-        """Call it for its effect on the modules passed to it, ignoring what it returns. Raises StudentError."""
+        """Call it for its effect on the modules passed to it, ignoring what it returns. Raises StudentError.
+
+        >>> scale = submission.build("Scale", 3)
+        >>> submission.function("freeze").do(scale)
+        >>> scale.frozen()
+        {'factor'}
+        """
         self._call(args, kwargs, {}, keep=False)
 
     def refused(self, *args: Any, **kwargs: Any) -> StudentError | None:
-        """Like `do`, for the error that it should raise: a StudentError, or None if it raised nothing."""
+        """Like `error`, but if it is not refused, what it returns is not compared with what mistakes return.
+
+        >>> print(submission.function("softmax").refused(torch.tensor(1.0)))
+        ValueError: softmax needs a dimension, got 0
+        """
         self.submission.settle()
         try:
             self.do(*args, **kwargs)
@@ -375,7 +471,11 @@ class Proxy:
         return None
 
     def error(self, *args: Any, **kwargs: Any) -> StudentError | None:
-        """Call it for the error that it should raise: a StudentError, or None if it raised nothing."""
+        """Call it for the error that it should raise: a StudentError, or None if it raised nothing.
+
+        >>> print(submission.function("softmax").error(torch.tensor(1.0)))
+        ValueError: softmax needs a dimension, got 0
+        """
         self.submission.settle()
         try:
             self(*args, **kwargs)
@@ -384,21 +484,34 @@ class Proxy:
         return None
 
     def gradients(self, *args: Any, upstream: Any, device: str | None = None, **kwargs: Any) -> Gradients:
-        """Call it and backpropagate `upstream` (one tensor per output used, None for the others).
+        """Call it and backpropagate `upstream`, one tensor per output used and None for the others.
 
         Returns `Gradients(value, inputs, parameters)`: `inputs` has one tensor or None for every input with
         `requires_grad`, in order; `parameters` has the same by name.
+
+        >>> x = draw.normal(4, 3, grad=True)
+        >>> got = submission.build("Scale", 3).gradients(x, upstream=torch.ones(4, 3))
+        >>> got.inputs[0].shape, got.parameters["factor"].shape
+        (torch.Size([4, 3]), torch.Size([3]))
         """
         made = self._call(args, kwargs, {"device": device} if device else {}, upstream)
         return Gradients(made.value, made.inputs, made.parameters)
 
     def method(self, name: str) -> Proxy:
-        """A `Proxy` of the method `name` of this object."""
+        """A `Proxy` of the method `name` of this object.
+
+        >>> submission.build("Scale", 2).method("inverse")(torch.ones(2))
+        tensor([1., 1.])
+        """
         return Proxy(self.submission, [self.target, name])
 
     def attribute(self, name: str) -> Any:
-        """The value of the attribute `name` of this object. Raises StudentError if it has none."""
-        reply, tensors = self.submission.ask({"op": "attribute", "target": [self.target, name]})
+        """The value of the attribute `name` of this object. Raises StudentError if it has none.
+
+        >>> submission.build("Scale", 2).attribute("width")
+        2
+        """
+        reply, tensors = self.submission._ask({"op": "attribute", "target": [self.target, name]})
         value = replies.attribute(reply, tensors)
         self._need_numbers(value)
         self.submission.transcript.add("value", value)
@@ -408,18 +521,33 @@ class Proxy:
         """Write weights into parameters by name, as `load_state_dict` would. Raises StudentError.
 
         A name that the module lacks is an error, unless it is among `optional`.
+
+        >>> scale = submission.build("Scale", 2)
+        >>> scale.load({"factor": torch.tensor([2.0, 3.0])})
+        >>> scale(torch.ones(2))
+        tensor([2., 3.])
         """
         self.named = {name: weights.shape for name, weights in state.items() if name not in optional}
-        packed = self.submission.pack(state)
-        self.submission.tell({"op": "load", "target": self.target, "state": packed, "optional": list(optional)})
+        packed = self.submission._pack(state)
+        self.submission._tell({"op": "load", "target": self.target, "state": packed, "optional": list(optional)})
 
     def freeze(self, *names: str) -> None:
-        """Set `requires_grad` of the named parameters to False."""
-        self.submission.tell({"op": "freeze", "target": self.target, "names": list(names)})
+        """Set `requires_grad` of the named parameters to False.
+
+        >>> scale = submission.build("Scale", 2)
+        >>> scale.freeze("factor")
+        >>> scale.frozen()
+        {'factor'}
+        """
+        self.submission._tell({"op": "freeze", "target": self.target, "names": list(names)})
 
     def parameters(self, telling: bool = False) -> dict[str, torch.Tensor]:
-        """The parameters by name, as tensors. With `telling`, the transcript gets values, not only shapes."""
-        reply, tensors = self.submission.ask({"op": "state", "target": self.target})
+        """The parameters by name, as tensors. With `telling`, the transcript gets values, not only shapes.
+
+        >>> submission.build("Scale", 2).parameters()
+        {'factor': tensor([1., 1.])}
+        """
+        reply, tensors = self.submission._ask({"op": "state", "target": self.target})
         parameters = replies.parameters(reply, tensors, self.named)
         self._need_numbers(parameters)
         seen = parameters if telling else {name: list(p.shape) for name, p in parameters.items()}
@@ -427,35 +555,58 @@ class Proxy:
         return parameters
 
     def frozen(self) -> set[str]:
-        """The names of the parameters that do not require a gradient."""
-        reply, tensors = self.submission.ask({"op": "state", "target": self.target})
+        """The names of the parameters that do not require a gradient.
+
+        >>> submission.build("Scale", 2).frozen()
+        set()
+        """
+        reply, tensors = self.submission._ask({"op": "state", "target": self.target})
         names = replies.frozen(reply, tensors)
         self.submission.transcript.add("frozen", sorted(names))
         return names
 
-    def handle(self) -> wire.Handle:
+    def _handle(self) -> wire.Handle:
         """The handle of this module among the arguments of a call."""
         if not isinstance(self.target, int):
             raise TypeError("only a module that was built can be passed to a call")
         return wire.Handle(self.target)
 
     def train(self, mode: bool = True) -> Proxy:
-        self.submission.tell({"op": "mode", "target": self.target, "train": mode})
+        """Switch the module to train mode, as it is after `build`; it returns the proxy.
+
+        >>> submission.build("Scale", 2).eval().train().training()
+        True
+        """
+        self.submission._tell({"op": "mode", "target": self.target, "train": mode})
         return self
 
     def eval(self) -> Proxy:
+        """Switch the module to eval mode; it returns the proxy.
+
+        >>> scale = submission.build("Scale", 2).eval()
+        """
         return self.train(False)
 
     def training(self) -> bool:
-        """Whether the module is in train mode (witnessed)."""
-        reply, _ = self.submission.ask({"op": "training", "target": self.target})
+        """Whether the module is in train mode (witnessed).
+
+        >>> submission.build("Scale", 2).eval().training()
+        False
+        """
+        reply, _ = self.submission._ask({"op": "training", "target": self.target})
         training = replies.training(reply)
         self.submission.transcript.add("training", training)
         return training
 
     def seen(self) -> list[replies.SeenCall]:
-        """The first calls of a stub model since the last request, as it noted them (witnessed). Raises WireError."""
-        reply, tensors = self.submission.ask({"op": "seen", "target": self.target})
+        """The first calls of a stub model since the last request, as it noted them (witnessed). Raises WireError.
+
+        >>> model = submission.stub("Table", vocab_size=3, block_size=4)
+        >>> submission.function("next_token").do(model, torch.tensor([[0, 2]]))
+        >>> [call.idx.tolist() for call in model.seen()]
+        [[[0, 2]]]
+        """
+        reply, tensors = self.submission._ask({"op": "seen", "target": self.target})
         seen = replies.seen(reply, tensors)
         self.submission.transcript.add("seen", [(list(c.idx.shape), c.training, c.graph) for c in seen])
         return seen
@@ -464,21 +615,28 @@ class Proxy:
         """The contents of the tensors that this object refers to (witnessed). Raises StudentError, WireError.
 
         Classes that do the same hold different tensors, so it is not recorded: use `Submission.note`.
+
+        >>> submission.build("Scale", 3).held().size
+        3
         """
-        reply, tensors = self.submission.ask({"op": "held", "target": self.target}, keep=False)
+        reply, tensors = self.submission._ask({"op": "held", "target": self.target}, keep=False)
         return replies.held(reply, tensors)
 
     def to(self, device: str | None = None, dtype: torch.dtype | None = None) -> Proxy:
-        """Move the module to a device or a dtype."""
+        """Move the module to a device or a dtype; it returns the proxy.
+
+        >>> submission.build("Scale", 2).to(dtype=torch.float64)(torch.ones(2).double())
+        tensor([1., 1.], dtype=torch.float64)
+        """
         name = wire.DTYPE_NAMES[dtype] if dtype else None
-        self.submission.tell({"op": "move", "target": self.target, "device": device, "dtype": name})
+        self.submission._tell({"op": "move", "target": self.target, "device": device, "dtype": name})
         return self
 
     def _need_numbers(self, value: Any) -> None:
         """Raises StudentError if a tensor in the value lies on `meta`, where no check could look at its numbers."""
         if any(tensor.device.type == "meta" for tensor in tensors_in(value)):
             message = "What it returned is on the device `meta`, which holds no numbers, but no input was."
-            raise self.submission.failed(replies.Failure("Unusable", message, None, 0, by_kit=True))
+            raise self.submission._failed(replies.Failure("Unusable", message, None, 0, by_kit=True))
 
     def _call(
         self,
@@ -488,9 +646,9 @@ class Proxy:
         upstream: Any = None,
         keep: bool = True,
     ) -> replies.Call:
-        pack = self.submission.pack
-        args = [a.handle() if isinstance(a, Proxy) else a for a in args]
-        kwargs = {name: a.handle() if isinstance(a, Proxy) else a for name, a in kwargs.items()}
+        pack = self.submission._pack
+        args = [a._handle() if isinstance(a, Proxy) else a for a in args]
+        kwargs = {name: a._handle() if isinstance(a, Proxy) else a for name, a in kwargs.items()}
         message = {
             "op": "call",
             "target": self.target,
@@ -500,7 +658,7 @@ class Proxy:
         }
         if upstream is not None:
             message["upstream"] = pack(upstream)
-        reply, tensors = self.submission.ask(message, keep)
+        reply, tensors = self.submission._ask(message, keep)
         made = replies.call(reply, tensors, tensors_in((args, kwargs)), upstream is not None, self.named)
         if options.get("device") != "meta":
             self._need_numbers((made.value, made.inputs, made.parameters))

@@ -41,7 +41,12 @@ SAYS = {
 
 
 class Case(NamedTuple):
-    """A small call: the student's and the right output, (…, t, w), and the values (…, s, w) to be mixed, s < w."""
+    """A small call: the student's and the right output, (…, t, w), and the values (…, s, w) to be mixed, s < w.
+
+    >>> weights, values = torch.tensor([[0.25, 0.75]]), draw.normal(2, 3)
+    >>> steps.Case(weights @ values, weights @ values, values).is_right
+    True
+    """
 
     got: Any
     right: torch.Tensor
@@ -97,10 +102,17 @@ class Step(NamedTuple):
 def first_wrong(
     even: Callable[[], Case], usual: Callable[[], Case], *later: tuple[str, Callable[[], Case]]
 ) -> Step | None:
-    """The first step that is wrong; None if none is, or if a case ends with an error.
+    """The first step of attention that is wrong; None if none is, or if a case ends with an error.
 
     `even` makes a case with equal scores, `usual` one with different ones. `later` are steps by name, each with a case
-    in which it counts. It says nothing about infinite numbers or NaN, nor about an output that is not a tensor.
+    in which it counts. It says nothing about NaN and infinity, nor about an output that is not a tensor.
+
+    >>> def case(scores):
+    ...     values = draw.normal(3, 4)
+    ...     output, _ = submission.function("attend")(2 * scores, values)  # as code with a wrong scale would
+    ...     return steps.Case(output, torch.softmax(scores, -1) @ values, values)
+    >>> steps.first_wrong(lambda: case(torch.zeros(3, 3)), lambda: case(draw.normal(3, 3))).says
+    'The weights are those of scores 2 times as large as they should be: look at the scale.'
     """
     try:
         if not (case := even()).is_right:
@@ -121,7 +133,16 @@ def first_wrong(
 def first_wrong_of_layers(
     case: Callable[[Weights], Case], draw: Callable[[], Weights], key: str, *later: tuple[str, Callable[[], Case]]
 ) -> Step | None:
-    """The same for a module: `case` makes a case with the weights that it gets, `key` names those of its keys."""
+    """The same for a module: `case` makes a case with the weights that it gets, `key` names those of its keys.
+
+    >>> def case(state):
+    ...     queries, values = draw.normal(2, 3), draw.normal(2, 3)
+    ...     scores = queries @ (values @ state["key.weight"].mT).mT
+    ...     output, _ = submission.function("attend")(scores, values)
+    ...     return steps.Case(output, torch.softmax(scores, -1) @ values, values)
+    >>> print(steps.first_wrong_of_layers(case, lambda: draw.state({"key.weight": (3, 3)}), "key.weight"))
+    None
+    """
     even = draw()
     even[key].zero_()
     return first_wrong(lambda: case(even), lambda: case(draw()), *later)

@@ -1,5 +1,6 @@
-"""What a `mistakes.py` needs: `from autograder.mistakes import Bank, shared`; see bank.py for an example."""
+"""What a `mistakes.py` needs: `from autograder.mistakes import Bank`; docs/checks.md has an example of each."""
 
-from .bank import Bank, BankError, Mistake, Shared, shared
+from .bank import Bank, BankError, shared
+from .prices import ALL
 
-__all__ = ["Bank", "BankError", "Mistake", "Shared", "shared"]
+__all__ = ["ALL", "Bank", "BankError", "shared"]

@@ -33,7 +33,12 @@ NAME = re.compile(r"\{([A-Z][A-Z_0-9]*)\}")  # the name of a place or a word
 
 
 class BankError(CourseError):
-    """A mistake does not fit the answer that it edits; the message says which and why."""
+    """A mistake does not fit the answer that it edits; the message says which and why.
+
+    >>> Bank("causal_mask").mistake("ones", "…", {"torch.zeros": "torch.ones"})
+    Traceback (most recent call last):
+    BankError: causal_mask: ones: 'torch.zeros' stands 0 times in the answer, and should once
+    """
 
 
 @dataclass(frozen=True)
@@ -82,20 +87,26 @@ class Shared:
     price: float | None = None
 
 
-def shared(says: str, *, price: float | None = None, **changes: str) -> Shared:
-    """Make an entry of a family's list: the sentence, the new text for each place, and its price if it has its own."""
-    return Shared(says, changes, price)
+def shared(
+    says: str, edits: Mapping[str, str] | None = None, /, *, price: float | None = None, **changes: str
+) -> Shared:
+    """A mistake for `Bank.share`: the sentence, the new text for each place, and its price if it has its own.
+
+    >>> SHARED = {"inverted": shared("True means {MEANS}, not the opposite.", RETURNED="~{RETURNED}")}
+    """
+    return Shared(says, {**(edits or {}), **changes}, price)
 
 
 @dataclass
 class Bank(Mapping[str, Mistake]):
-    """The mistakes of one exercise by id, in the order in which they are written down.
+    """The mistakes of one exercise by id, as edits of the course's own solution, or of `answers/ANSWER.py`.
 
-    They are edits of the course's own solution, or of `answers/ANSWER.py` if the solution builds on other exercises.
     `places` names pieces of that answer, each of which must occur exactly once; `words` names terms that differ from
     exercise to exercise. `beside` names exercises whose solutions are also in the notebook. `alike` maps the id of a
     mistake to that of another from which no check can distinguish it. `seen_on_a_gpu` is a mistake that the checks
     for a GPU reject.
+
+    >>> BANK = Bank("causal_mask", places={"TRIANGLE": "torch.tril(everything)"}, words={"MEANS": "may attend"})
     """
 
     exercise: str
@@ -134,11 +145,17 @@ class Bank(Mapping[str, Mistake]):
         price: float | None = None,
         **changes: str,
     ) -> None:
-        """Add a mistake that replaces texts of the answer: at places (`SCALE=""`), or the keys of `edits`.
+        """Add a mistake that replaces texts of the answer: at places (`TRIANGLE="…"`), or the keys of `edits`.
 
-        `{SCALE}` stands for the text at that place and `{WIDTH}` for that word, both in `says` and in the new texts.
-        `price` is the share of the points that it costs, if that is not to follow from what it does: `prices.ALL` for
-        what computes next to nothing. Raises BankError.
+        `{PLACE}` and `{WORD}` are filled in, both in `says` and in the new texts. `price` is the share of the points
+        that it costs, if that is not to follow from what it does: `ALL` for what computes next to nothing. Raises
+        BankError.
+
+        >>> BANK = Bank("causal_mask", places={"TRIANGLE": "torch.tril(everything)"})
+        >>> BANK.mistake("upper", "This is the future: keep the past.", TRIANGLE="torch.triu(everything)")
+        >>> BANK.mistake("not-boolean", "These are numbers: make booleans.", {"dtype=torch.bool, ": ""})
+        >>> list(BANK)
+        ['upper', 'not-boolean']
         """
         if price is not None and not 0 < price <= 1:
             raise BankError(f"{self.exercise}: the price of {id} is {price:g}, and should be above 0 and at most 1")
@@ -150,7 +167,9 @@ class Bank(Mapping[str, Mistake]):
     def variant(self, id: str, edits: Mapping[str, str] | None = None, /, **changes: str) -> None:
         """Add another way to make the mistake `id`, which behaves differently; the arguments are those of `mistake`.
 
-        Raises BankError.
+        >>> BANK = Bank("causal_mask", places={"TRIANGLE": "torch.tril(everything)"})
+        >>> BANK.mistake("upper", "This is the future: keep the past.", TRIANGLE="torch.triu(everything)")
+        >>> BANK.variant("upper", TRIANGLE="torch.triu(everything, 1)")
         """
         of = self.mistakes[self._known(id, self.mistakes, "a variant of", "mistakes")]
         number = 1 + sum(other.id == id for other in self.variants)
@@ -159,12 +178,20 @@ class Bank(Mapping[str, Mistake]):
         self._require_change(f"variant {number} of {id}", source)
         self.variants.append(replace(of, source=source, edits=where, variant=number))
 
-    def rewritten(self, id: str, says: str, source: str, /, original=None) -> None:
-        """Add a mistake whose text is written out in full."""
+    def rewritten(self, id: str, says: str, source: str, /, original: str | None = None) -> None:
+        """Add a mistake whose text is written out in full.
+
+        >>> BANK = Bank("causal_mask")
+        >>> BANK.rewritten("no-mask", "Nothing is hidden.", "def causal_mask(t): return torch.ones(t, t)")
+        """
         self._add(id, says, self.fill(source), None, original)
 
     def released(self, id: str, says: str, original: str) -> None:
-        """Add the buggy original that students get, read from the exercise's cell in the source notebook."""
+        """Add the buggy original that students get, read from the exercise's cell in the source notebook.
+
+        >>> BANK = Bank("SelfAttention")
+        >>> BANK.released("as-given", "This is what you were given: nothing is fixed yet.", original="001")
+        """
         cell = course.solution_of(self.exercise)
         source = course.original_of(cell.source)
         if source is None:
@@ -180,11 +207,18 @@ class Bank(Mapping[str, Mistake]):
         edits: Mapping[str, Mapping[str, str]] | None = None,
         originals: Mapping[str, str] | None = None,
     ) -> None:
-        """Add mistakes from a family's list: those called `ids`, or all.
+        """Add mistakes from a list of `shared` ones: those called `ids`, or all.
 
         `within` is the class of an earlier exercise, if the notebook has a copy of it and the mistake is in there.
-        `edits` maps an id to the edit that this answer needs instead of the list's, keyed by place or by a text that
-        occurs once in the answer. `originals` maps an id to the notebook that has the mistake.
+        `edits` maps an id to the edit that this answer needs instead, keyed by place or by a text that occurs once in
+        the answer. `originals` maps an id to the notebook that has the mistake.
+
+        >>> SHARED = {"inverted": shared("True means {MEANS}, not the opposite.", RETURNED="~{RETURNED}")}
+        >>> places, words = {"RETURNED": "torch.tril(everything)"}, {"MEANS": "may attend"}
+        >>> BANK = Bank("causal_mask", places=places, words=words)
+        >>> BANK.share(SHARED)
+        >>> BANK["inverted"].says
+        'True means may attend, not the opposite.'
         """
         ids = ids or tuple(family)
         if others := {*(edits or ()), *(originals or ())} - set(ids):

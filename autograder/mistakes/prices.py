@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .bank import Mistake
     from .hypotheses import Observation
 
-ALL = 1.0  # of what computes next to nothing, and where more may be wrong than what is named
+ALL = 1.0  # the price of what computes next to nothing, and where more may be wrong than what is named
 MOST = 2  # mistakes that are paid for: three edits make nearly anything of a right answer, such as a constant
 PRICES = {  # by the category of a check
     "shape": 0.4,  # nothing that builds on it can use it: as dear as wrong values

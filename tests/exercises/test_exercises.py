@@ -1,6 +1,5 @@
 """The graders against the mistakes, which they must reject and tell apart, and against right answers."""
 
-import json
 import os
 import re
 import runpy
@@ -9,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from conftest import ROOT
+from pretended_gpu import PretendedGpu
 from torch import nn
 
 from autograder import course
@@ -16,6 +16,7 @@ from autograder.checks import api
 from autograder.checks.proxies import Local, Submission
 from autograder.checks.runner import Graders, Stopped
 from autograder.errors import UsageError
+from autograder.exercises.families.causal_head import checks as causal_head
 from autograder.mistakes import matrix
 from autograder.mistakes.bank import bank
 from autograder.mistakes.diagnosis import Diagnostician, diagnose
@@ -238,21 +239,6 @@ def test_a_class_that_cannot_be_built_gets_nothing(graders, exercise):
     assert score(graders.run(exercise, Local({exercise: unfinished}), 0)) == 0
 
 
-class PretendedGpu(Local):
-    """A machine whose "cuda" is its CPU, so that the checks for a GPU can be run anywhere."""
-
-    def ask(self, message, tensors):
-        on_gpu = message.get("device") == "cuda"
-        if on_gpu:  # also where the device is an argument
-            message = json.loads(json.dumps({**message, "device": None}).replace('"cuda"', '"cpu"'))
-        reply, tensors = super().ask(message, tensors)
-        if message["op"] == "devices":
-            reply["devices"] = ["cpu", "meta", "cuda"]
-        if message["op"] == "call" and on_gpu:
-            reply["devices"] = ["cuda"]
-        return reply, tensors
-
-
 @pytest.mark.parametrize("exercise", [e for e in EXERCISES if not declared(e, "NO_DEVICE")])
 def test_a_gpu_adds_a_check_and_no_points(graders, diagnostician, exercise):
     path = an_honest_one(exercise)
@@ -313,7 +299,7 @@ def dropping(p, seed=0, keep=None):
 def test_dropout_is_recognised():
     for seed in range(30):
         weights, dropped = dropping(0.25, seed)
-        api.dropped(dropped, weights, 0.25, dropped)
+        causal_head.dropped(dropped, weights, 0.25, dropped)
 
 
 def test_what_is_no_dropout_of_weights_is_rejected():
@@ -328,7 +314,7 @@ def test_what_is_no_dropout_of_weights_is_rejected():
     }
     for why, (one, other) in wrong.items():
         with pytest.raises(api.CheckFailed, match=why):
-            api.dropped(one, weights, 0.25, other)
+            causal_head.dropped(one, weights, 0.25, other)
 
 
 def test_loading_weights_leaves_what_never_learns():

@@ -84,7 +84,11 @@ mistake(
     original="003",
 )
 BANK.share(attention.SHARED, "scale-by-embedding-width", originals={"scale-by-embedding-width": "003"})
-mistake("always-bias", attention.SHARED["bias-everywhere"].says, **attention.WITH_BIAS)
+mistake(
+    "always-bias",
+    attention.SHARED["bias-everywhere"].says,
+    {BANK.places[place]: line for place, line in attention.WITH_BIAS.items()},
+)
 
 # --- what goes wrong in any head, and in any causal one -------------------------------------------
 

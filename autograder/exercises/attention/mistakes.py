@@ -310,8 +310,8 @@ mistake(
     "softmax-without-dim",
     "`F.softmax` without `dim` chooses a dimension by their number, the first of three: the keys are the last,"
     " `dim=-1`.",
+    {BANK.places[place]: new for place, new in MASK_CLEARS.items()},
     SOFTMAX="F.softmax(scores)",
-    **MASK_CLEARS,
 )
 BANK.share(attention.SHIFTED)
 for words, epsilon in {

@@ -84,7 +84,11 @@ class Handle:
 
 
 class Generator:
-    """Stands for a new `torch.Generator` with this seed on the other side, as an argument of a call."""
+    """Stands for a new `torch.Generator` with this seed on the other side, as an argument of a call.
+
+    >>> submission.function("toss").sample(3, generator=Generator(1)).shape
+    torch.Size([3])
+    """
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

@@ -150,12 +150,12 @@ PROJECTIONS = {
 }
 BIASES = {
     "never-bias": shared(
-        "The layers have no bias even when `qkv_bias` is true: pass it on to all three.", **WITHOUT_BIAS
+        "The layers have no bias even when `qkv_bias` is true: pass it on to all three.", WITHOUT_BIAS
     ),
     "always-bias": shared(
         "The layers for queries, keys and values have a bias that nobody asked for: pass `qkv_bias` on, which is False"
         " by default.",
-        **WITH_BIAS,
+        WITH_BIAS,
     ),
     "value-without-bias": shared(
         "With `qkv_bias=True` only queries and keys have a bias: `{VALUE}` should have one as well.",
@@ -165,7 +165,7 @@ BIASES = {
 NO_BIASES = {
     "bias-everywhere": shared(
         "The layers for queries, keys and values have a bias that nobody asked for: make them with `bias=False`.",
-        **WITH_BIAS,
+        WITH_BIAS,
     ),
 }
 OUTPUT = {

@@ -7,6 +7,8 @@ long as the sequence and there is no dropout, except in the checks about those.
 
 import copy
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -15,19 +17,21 @@ from ....checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
-    dropped,
     gradient,
     on_cuda,
     on_meta,
+    plausible,
     refuses,
     shape,
     stayed_on_cuda,
     unchanged,
 )
 from ....checks.gates import easy_case
-from ....checks.proxies import StudentError
+from ....checks.proxies import Proxy, StudentError, Submission
+from ....checks.steps import Weights
 from ...reference import causal, qkv
 from .. import digits, easy_cases
 from ..single_head.checks import D_OUT, EXACT, MANY, WIDE, N, output_of
@@ -36,14 +40,14 @@ B = 2
 P = 0.25
 
 
-def roomy(test):
+def roomy(test: Callable[..., None]) -> Callable[..., None]:
     """Decorate a check: if a ValueError ends it, it is tried once more with contexts longer by one than the sequences.
 
     A mistake that refuses the longest sequence has a check of its own, and costs no other.
     """
 
     @functools.wraps(test)
-    def tried(self, submission, draw):
+    def tried(self: Any, submission: Submission, draw: Draw) -> None:
         try:
             test(self, submission, draw)
         except StudentError as error:
@@ -56,7 +60,31 @@ def roomy(test):
     return tried
 
 
-def dropped_or_kept(got, whole, p):
+def dropped(got: Any, weights: torch.Tensor, p: float, seen_twice: torch.Tensor | None = None) -> None:
+    """Raises CheckFailed unless `got` is `weights` after dropout: each entry 0 with probability p, else divided by 1-p.
+
+    Both are (b, t, t), and all b items hold the same weights. `seen_twice` holds the same weights as revealed by other
+    features; if given, it must equal `got`, which it would not if outputs or values were dropped instead. With at least
+    500 nonzero weights and p = 1/4, a right answer is rejected less than once in 10^8, by `plausible`; any other
+    coincidence is rarer.
+    """
+    shape(got, weights.shape, "the weights that the output reveals")
+    got, weights = got.detach().double(), weights.detach()
+    if (got - weights).abs().max() < 1e-4:
+        raise CheckFailed("In train mode no weight was dropped.")
+    if seen_twice is not None and (got - seen_twice.double()).abs().max() > 1e-4:
+        raise CheckFailed("Features that should come out alike do not: dropout belongs on the weights only.")
+    kept = got.abs() > 0.5 * weights
+    right = torch.where(kept, weights / (1 - p), 0.0)
+    close(got, right, "the weights after dropout", dtype=torch.float64, tolerance=1e-4)
+    some = kept[weights > 0]
+    if not plausible(int(some.sum()), some.numel(), 1 - p):
+        raise CheckFailed(f"With dropout {p}, {some.double().mean().item():.0%} of the weights were kept.")
+    if any(torch.equal(kept[0], other) for other in kept[1:]):
+        raise CheckFailed("The same weights were dropped in each sequence of the batch.")
+
+
+def dropped_or_kept(got: Any, whole: torch.Tensor, p: float) -> None:
     """Raises CheckFailed unless each token's output (b, d) is 0, or `whole` divided by 1 - p, and both occur.
 
     `whole` is the output for a single key, whose weight is 1. With 96 tokens and p = 0.8, a right answer is rejected
@@ -85,21 +113,36 @@ class SingleCausalHeadChecks:
     one_sequence: str
     spare = 0  # by how much the usual context is longer than the sequences
 
-    def build(self, submission, d_in, d_out, context, dropout, bias):
+    def build(self, submission: Submission, d_in: int, d_out: int, context: int, dropout: float, bias: bool) -> Proxy:
         raise NotImplementedError
 
-    def weights(self, draw, d_in=None, d_out=D_OUT, bias=False, dtype=torch.float32):
+    def weights(
+        self,
+        draw: Draw,
+        d_in: int | None = None,
+        d_out: int = D_OUT,
+        bias: bool = False,
+        dtype: torch.dtype = torch.float32,
+    ) -> Weights:
         """Different random weights for the three layers, and biases if wanted."""
         shapes: dict[str, tuple[int, ...]] = {f"{name}.weight": (d_out, d_in or self.d_in) for name in self.names}
         if bias:
             shapes.update({f"{name}.bias": (d_out,) for name in self.names})
         return draw.state(shapes, dtype)
 
-    def tokens(self, draw, b=B, n=N, **how):
+    def tokens(self, draw: Draw, b: int = B, n: int = N, **how: Any) -> torch.Tensor:
         """An input (b, n, d_in)."""
         return draw.normal(b, n, self.d_in, **how)
 
-    def head(self, submission, state, n=N, dropout=0.0, dtype=None, context=None):
+    def head(
+        self,
+        submission: Submission,
+        state: Weights,
+        n: int = N,
+        dropout: float = 0.0,
+        dtype: torch.dtype | None = None,
+        context: int | None = None,
+    ) -> Proxy:
         """A head in eval mode that holds these weights, for sequences up to n, built with biases only if there are any.
 
         `context` is given by checks for which it must be exactly that.
@@ -112,39 +155,39 @@ class SingleCausalHeadChecks:
         self.load(module, state)
         return module.eval()
 
-    def load(self, module, state):
+    def load(self, module: Proxy, state: Weights) -> None:
         """Load weights. A layer after the attention that nobody asked for gets the identity, and so changes nothing:
         it costs the check of parameters alone."""
         identity = torch.eye(len(state[f"{self.names[1]}.weight"]))
         more = {f"{name}.weight": identity for name in ("proj", "out_proj")}
         module.load(state | more, optional=more)
 
-    def get(self, call, x, *mask, **options):
+    def get(self, call: Callable[..., Any], x: torch.Tensor, *mask: torch.Tensor, **options: Any) -> Any:
         """What a call gives: `call` is a module or one of its methods, such as `module.gradients`."""
         return output_of(call(x, *mask, **options))
 
-    def right(self, x, state, padding=None):
+    def right(self, x: torch.Tensor, state: Weights, padding: torch.Tensor | None = None) -> torch.Tensor:
         """The right output."""
         return causal.head(x, state, self.names, padding)[0]
 
-    def wrong_step(self, submission, draw):
+    def wrong_step(self, submission: Submission, draw: Draw) -> steps.Step | None:
         """The first step at which a head goes wrong, in small cases."""
         _, key, value = self.names
 
-        def case(state):
+        def case(state: Weights) -> steps.Case:
             x = draw.normal(B, 3, D_OUT)
             got = self.get(self.head(submission, state, n=3), x)
             return steps.Case(got, self.right(x, state), qkv.project(x, state[f"{value}.weight"]))
 
         return steps.first_wrong_of_layers(case, lambda: self.weights(draw, D_OUT), f"{key}.weight")
 
-    def looking(self, submission, draw, **options):
+    def looking(self, submission: Submission, draw: Draw, **options: Any) -> Proxy:
         """A head with random weights, after its class has passed an easy case."""
         self.looks(submission, draw, **options)
         return self.head(submission, self.weights(draw), **options)
 
     @easy_case
-    def looks(self, submission, draw, **options):
+    def looks(self, submission: Submission, draw: Draw, **options: Any) -> None:
         """Raises CheckFailed unless a head passes an easy case that any mask allows.
 
         In that case a token has to find another one.
@@ -159,13 +202,13 @@ class SingleCausalHeadChecks:
         scores, alone = 256 * x[3:, :, :2] @ x[3:, :, :2].mT, qkv.project(x[3:], easy[value])
         easy_cases.mixes(got[3:], scores, alone, "the output of mild scores", slice(2, 3), causal=True, any_mask=True)
 
-    def averages(self, submission):
+    def averages(self, submission: Submission) -> Proxy:
         """A head on a single feature with queries of 0: each token gets the average of the numbers that it may see."""
         return self.head(submission, {f"{n}.weight": torch.ones(1, 1) * (n != self.names[0]) for n in self.names})
 
     @check("values", points=0.5)
     @roomy
-    def test_values(self, submission, draw):
+    def test_values(self, submission: Submission, draw: Draw) -> None:
         """The output is softmax(Q Kᵀ / √d_out) V, over the keys up to the query's own place."""
         for state, x in (
             (self.weights(draw), self.tokens(draw, 9)),
@@ -176,14 +219,14 @@ class SingleCausalHeadChecks:
 
     @check("values", points=0.5)
     @roomy
-    def test_all_sizes_equal(self, submission, draw):
+    def test_all_sizes_equal(self, submission: Submission, draw: Draw) -> None:
         """The values are right also when b = n = d_in = d_out, where a mix-up of dimensions does not crash."""
         state, x = self.weights(draw, 4, 4), draw.normal(4, 4, 4)
         close(self.get(self.head(submission, state, 4), x), self.right(x, state))
 
     @check("masking", points=0.5)
     @roomy
-    def test_the_future_does_not_matter(self, submission, draw):
+    def test_the_future_does_not_matter(self, submission: Submission, draw: Draw) -> None:
         """A token's output does not depend on later tokens or on another sequence; it depends on each of the past."""
         module, place = self.looking(submission, draw), draw.integer(0, N - 2)
         x = self.tokens(draw)
@@ -207,7 +250,7 @@ class SingleCausalHeadChecks:
                 raise CheckFailed(f"Some output stays the same when token {j + 1}, which it may see, changes.")
 
     @check("shape", points=0.5)
-    def test_shorter_sequences(self, submission, draw):
+    def test_shorter_sequences(self, submission: Submission, draw: Draw) -> None:
         """Sequences shorter than the context, down to one token, a batch of one and transposed tensors work as well."""
         self.looks(submission, draw)
         state = self.weights(draw)
@@ -226,7 +269,7 @@ class SingleCausalHeadChecks:
 
     @check("arguments", points=0.5)
     @roomy
-    def test_what_is_refused(self, submission, draw):
+    def test_what_is_refused(self, submission: Submission, draw: Draw) -> None:
         """A sequence longer than the context is a `ValueError` that holds both numbers; so is an input without a
         batch."""
         self.looks(submission, draw)
@@ -240,11 +283,11 @@ class SingleCausalHeadChecks:
 
     @check("gradients", points=0.5)
     @roomy
-    def test_gradients(self, submission, draw):
+    def test_gradients(self, submission: Submission, draw: Draw) -> None:
         """The input and each of the three matrices get their right gradients, in train mode."""
         self.right_gradients(submission, draw)
 
-    def right_gradients(self, submission, draw, padding=None):
+    def right_gradients(self, submission: Submission, draw: Draw, padding: torch.Tensor | None = None) -> None:
         """Raises CheckFailed unless the gradients of the input and the weights are those of the reference."""
         state, x, upstream = self.weights(draw), self.tokens(draw, grad=True), draw.normal(B, N, D_OUT)
         leaves = [x.detach().double().requires_grad_(), *(w.double().requires_grad_() for w in state.values())]
@@ -258,7 +301,7 @@ class SingleCausalHeadChecks:
 
     @check("numerics", points=0.5)
     @roomy
-    def test_extreme_scores(self, submission, draw):
+    def test_extreme_scores(self, submission: Submission, draw: Draw) -> None:
         """Scores of ±10,000 give no NaN, infinity or leak: all extreme, one row among mild ones, all very negative."""
         self.looks(submission, draw)
         query, key, _ = (f"{name}.weight" for name in self.names)
@@ -274,7 +317,7 @@ class SingleCausalHeadChecks:
         for (x, state), got in zip(cases, outputs, strict=True):
             close(got, self.right(x, state), tolerance=HUGE_TOLERANCE)
 
-    def very_negative(self, draw):
+    def very_negative(self, draw: Draw) -> tuple[torch.Tensor, Weights]:
         """An input and weights that give only scores of about -10,000: they depend on the first feature alone."""
         query, key, _ = (f"{name}.weight" for name in self.names)
         x, state = self.tokens(draw), self.weights(draw)
@@ -286,7 +329,7 @@ class SingleCausalHeadChecks:
 
     @check("numerics", points=0.5)
     @roomy
-    def test_dtypes(self, submission, draw):
+    def test_dtypes(self, submission: Submission, draw: Draw) -> None:
         """Any float dtype in, from bfloat16 to float64, the same out, as accurate as each of them allows."""
         self.looks(submission, draw)
         cases = []
@@ -300,7 +343,7 @@ class SingleCausalHeadChecks:
 
     @check("device", points=0.5)
     @roomy
-    def test_device(self, submission, draw):
+    def test_device(self, submission: Submission, draw: Draw) -> None:
         """The output lies on the device of the input, and nothing is made or left elsewhere (tried on `meta`)."""
         module = self.looking(submission, draw).to(device="meta")
         on_a_device = functools.partial(module.on, "meta")
@@ -311,7 +354,7 @@ class SingleCausalHeadChecks:
 
     @check("mode", points=0.5)
     @roomy
-    def test_dropout(self, submission, draw):
+    def test_dropout(self, submission: Submission, draw: Draw) -> None:
         """In train mode dropout acts on the weights: each is 0 or divided by 1 - p, and other ones in each call."""
         self.undropped(submission, draw)
         b, n, features = 4, 16, 3
@@ -330,7 +373,7 @@ class SingleCausalHeadChecks:
         if torch.equal(first, second):
             raise CheckFailed("Two calls dropped the same weights.")
 
-    def undropped(self, submission, draw):
+    def undropped(self, submission: Submission, draw: Draw) -> None:
         """Raises CheckFailed unless train mode alone changes nothing, and a single weight is dropped or kept."""
         state, x, pairs = self.weights(draw), self.tokens(draw), self.tokens(draw, b=96, n=2)
         still = self.get(self.head(submission, state).train(), x)
@@ -341,7 +384,7 @@ class SingleCausalHeadChecks:
 
     @check("mode", points=0.5, witnessed=True)
     @roomy
-    def test_again(self, submission, draw):
+    def test_again(self, submission: Submission, draw: Draw) -> None:
         """In eval mode nothing is dropped: a second call gives the same. The input stays as it was."""
         module = self.looking(submission, draw, dropout=0.5)
         x, other, state = self.tokens(draw), self.tokens(draw, B + 1), self.weights(draw)
@@ -364,7 +407,7 @@ class SingleCausalHeadChecks:
             close(after_another, alone, "the output with a mask after a call with another one")
 
     @check("device", points=0)
-    def test_cuda(self, submission, draw):
+    def test_cuda(self, submission: Submission, draw: Draw) -> None:
         """On a GPU the output has the same values, in float32 and in float16."""
         on_cuda(submission)
         for dtype in (torch.float32, torch.float16):

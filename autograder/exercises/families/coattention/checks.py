@@ -11,7 +11,7 @@ side's weights, the order in that of equal sizes as well.
 """
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,13 +37,14 @@ from ....checks.api import (
     unchanged,
 )
 from ....checks.gates import easy_case
-from ....checks.proxies import StudentError
+from ....checks.proxies import Gradients, Proxy, StudentError, Submission
+from ....checks.steps import Weights
 from ...reference import qkv
 from .. import easy_cases
 from ..in_parts import with_masks_if_needed
 from ..refusals import refusals
 
-OUTPUTS = ("v_hat", "q_hat", "a_v", "a_q")
+OUTPUTS: tuple[str, ...] = ("v_hat", "q_hat", "a_v", "a_q")
 
 
 @dataclass(frozen=True)
@@ -83,14 +84,16 @@ class Layout:
     square: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
 
-    def shapes(self, sizes):
+    def shapes(self, sizes: Sizes) -> dict[str, tuple[int, int]]:
         """The shapes of all parameters by name."""
         shapes = {name: (sizes.k, sizes.d) for name in dict.fromkeys(self.first + self.cross)}
         shapes.update({name: (sizes.d, sizes.d) for name in self.square})
         shapes.update({name: (1, sizes.k) for name in self.last})
         return {f"{name}.weight": size for name, size in shapes.items()}
 
-    def weights(self, draw, sizes=USUAL, dtype=torch.float32, without=()):
+    def weights(
+        self, draw: Draw, sizes: Sizes = USUAL, dtype: torch.dtype = torch.float32, without: Sequence[str] = ()
+    ) -> Weights:
         """Different random weights for all layers, 0 for those in `without`.
 
         Those of the logits are larger, so that the attention weights of tokens are far from equal.
@@ -102,7 +105,13 @@ class Layout:
             state[f"{name}.weight"] *= 0
         return state
 
-    def module(self, submission, state, dtype=None, train=False):
+    def module(
+        self,
+        submission: Submission,
+        state: Weights,
+        dtype: torch.dtype | None = None,
+        train: bool = False,
+    ) -> Proxy:
         """A module with these weights loaded, in eval mode unless `train`.
 
         Nothing is random here. Code that drops something in train mode all the same loses points where values,
@@ -116,7 +125,7 @@ class Layout:
         return module.train(train)
 
 
-def pair_of_inputs(draw, sizes=USUAL, **how):
+def pair_of_inputs(draw: Draw, sizes: Sizes = USUAL, **how: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """v (b, n, d) and q (b, t, d)."""
     return draw.normal(sizes.b, sizes.n, sizes.d, **how), draw.normal(sizes.b, sizes.t, sizes.d, **how)
 
@@ -183,7 +192,7 @@ def called(
     A module that stops without masks is given masks that hide nothing.
     """
 
-    def call(*given):
+    def call(*given: torch.Tensor) -> Any:
         if upstream is not None:
             return module.gradients(*given, upstream=upstream)
         return module(*given) if device is None else module.on(device, *given)
@@ -191,7 +200,9 @@ def called(
     return call(v, q, *hidden) if hidden else with_masks_if_needed(call, (v, q), (v, q))
 
 
-def unless_also_without(module: Any, v: torch.Tensor, q: torch.Tensor, *masks: torch.Tensor, device: str | None = None):
+def unless_also_without(
+    module: Any, v: torch.Tensor, q: torch.Tensor, *masks: torch.Tensor, device: str | None = None
+) -> Any:
     """What a call with masks gives; None if it stops, and stops without them as well, which has its price elsewhere."""
     try:
         return called(module, v, q, *masks, device=device)
@@ -210,13 +221,15 @@ def masks_of(draw: Draw, sizes: Sizes) -> tuple[torch.Tensor, torch.Tensor]:
     """
     first = draw.integer(0, sizes.n - 1)
 
-    def rows(*shifts):
+    def rows(*shifts: int) -> torch.Tensor:
         return torch.stack([(torch.arange(sizes.n) - first - shift) % sizes.n < sizes.n // 2 for shift in shifts])
 
     return rows(0, 3), rows(1, 2)
 
 
-def far_from_what_is_seen(draw, layout, masks):
+def far_from_what_is_seen(
+    draw: Draw, layout: Layout, masks: Sequence[torch.Tensor]
+) -> tuple[Weights, torch.Tensor, torch.Tensor]:
     """Weights, v and q, for which the logits of what masks hide are 10,000, and all others -10,000, or nearly so."""
     state, given = layout.weights(draw, without=layout.cross), pair_of_inputs(draw, ALIKE)
     for x, mask in zip(given, masks, strict=True):
@@ -228,7 +241,7 @@ def far_from_what_is_seen(draw, layout, masks):
     return state, *given
 
 
-def weighs_what_is_seen(got, masks, what):
+def weighs_what_is_seen(got: dict[str, Any], masks: Sequence[torch.Tensor], what: str) -> None:
     """Raises CheckFailed unless the weights of what masks hide are 0, and those of what is left of a pair sum to 1."""
     for name, mask in zip(OUTPUTS[2:], masks, strict=True):
         shape(got[name], mask.shape, f"`{name}`{what}")
@@ -236,7 +249,7 @@ def weighs_what_is_seen(got, masks, what):
         hidden_have_none(got[name], mask, f"`{name}`{what}")
 
 
-def hidden_have_none(weights, mask, what):
+def hidden_have_none(weights: torch.Tensor, mask: torch.Tensor, what: str) -> None:
     """Raises CheckFailed unless the weights of what a mask hides are 0."""
     if not weights[~mask].isfinite().all():
         raise CheckFailed(f"There is NaN or infinity in {what}, where a mask hides tokens: they should have weight 0.")
@@ -244,7 +257,7 @@ def hidden_have_none(weights, mask, what):
         raise CheckFailed(f"Tokens that a mask hides have weight in {what}.")
 
 
-def as_if_cut_off(got, cut, masks, what):
+def as_if_cut_off(got: dict[str, Any], cut: dict[str, Any], masks: Sequence[torch.Tensor], what: str) -> None:
     """Raises CheckFailed unless outputs with masks are those `cut` for what is left, whose weights may be fewer."""
     for name, mask in zip(OUTPUTS[2:], masks, strict=True):
         shape(got[name], mask.shape, f"`{name}`{what}")
@@ -267,14 +280,20 @@ def shapes_of(sizes: Sizes) -> dict[str, tuple[int, int]]:
     )
 
 
-def all_close(got, right, what="", only=OUTPUTS, **how):
+def all_close(
+    got: Mapping[str, Any], right: Sequence[torch.Tensor], what: str = "", only: Sequence[str] = OUTPUTS, **how: Any
+) -> None:
     """Raises CheckFailed unless the outputs by name, those in `only`, equal the reference's."""
-    right = dict(zip(OUTPUTS, right, strict=True))
+    expected = dict(zip(OUTPUTS, right, strict=True))
     for name in sorted(only):  # the weights first: where they are wrong, so is the summary
-        close(got[name], right[name], f"`{name}`{what}", **how)
+        close(got[name], expected[name], f"`{name}`{what}", **how)
 
 
-def differentiated(draw, layout):
+def differentiated(
+    draw: Draw, layout: Layout
+) -> tuple[
+    Weights, tuple[torch.Tensor, torch.Tensor], dict[str, torch.Tensor], Sequence[torch.Tensor], dict[str, torch.Tensor]
+]:
     """Weights, inputs, upstream gradients, and the gradients of inputs and of weights by name, in float64."""
     state, (v, q) = layout.weights(draw, dtype=torch.float64), pair_of_inputs(draw, dtype=torch.float64, grad=True)
     upstream = [draw.normal(*size, dtype=torch.float64) for size in shapes_of(USUAL).values()]
@@ -289,7 +308,14 @@ def differentiated(draw, layout):
     )
 
 
-def gradients_of(module, v, q, upstream, *hidden, order=None):
+def gradients_of(
+    module: Proxy,
+    v: torch.Tensor,
+    q: torch.Tensor,
+    upstream: dict[str, torch.Tensor],
+    *hidden: torch.Tensor,
+    order: Sequence[str] | None = None,
+) -> Gradients:
     """The Gradients of a module's outputs for `upstream`, tensors by the outputs' names, which come in this `order`."""
     value = called(module, v.detach(), q.detach(), *hidden)
     order = order_of(value, v, q) if order is None else order
@@ -310,13 +336,13 @@ class TwoMapChecks:
 
     layout: Layout
 
-    def pooling(self, submission, draw):
+    def pooling(self, submission: Submission, draw: Draw) -> tuple[Proxy, Sizes]:
         """A module of the class that has passed an easy case, and the sizes at which it did."""
         sizes = self.sizes_that_pool(submission, draw)
         return self.layout.module(submission, self.layout.weights(draw)), sizes
 
     @easy_case
-    def sizes_that_pool(self, submission, draw):
+    def sizes_that_pool(self, submission: Submission, draw: Draw) -> Sizes:
         """The sizes at which the class passes an easy case.
 
         These are the usual ones, or, if it stops with an error there, those with n = t: a C in place of Cᵀ does not
@@ -332,13 +358,13 @@ class TwoMapChecks:
             except StudentError:
                 raise error from None
 
-    def order(self, submission, draw):
+    def order(self, submission: Submission, draw: Draw) -> tuple[list[str], Sizes]:
         """The names of the outputs in the order in which they come, and the sizes at which `pooling` has passed."""
         module, sizes = self.pooling(submission, draw)
         v, q = pair_of_inputs(draw, sizes)
         return order_of(called(module, v, q), v, q), sizes
 
-    def pools(self, submission, draw, sizes):
+    def pools(self, submission: Submission, draw: Draw, sizes: Sizes) -> None:
         """Raises CheckFailed unless a module prefers tokens by their content and gives equal tokens equal weights.
 
         The first feature decides which tokens are preferred. By how much is not checked, since that depends on every
@@ -378,7 +404,17 @@ class TwoMapChecks:
                     f"`{weights}` does not prefer the tokens whose logits are larger than those of others."
                 )
 
-    def judge(self, submission, draw, sizes=USUAL, without=(), only=OUTPUTS, what="", strictly=True, scale=1.0):
+    def judge(
+        self,
+        submission: Submission,
+        draw: Draw,
+        sizes: Sizes = USUAL,
+        without: Sequence[str] = (),
+        only: Sequence[str] = OUTPUTS,
+        what: str = "",
+        strictly: bool = True,
+        scale: float = 1.0,
+    ) -> None:
         """Raises CheckFailed unless the outputs in `only` are the reference's. Layers in `without` get weights of 0.
 
         Their order counts if `strictly`, and train mode is tried.
@@ -390,7 +426,7 @@ class TwoMapChecks:
         all_close(outputs(value) if strictly else arranged(value, v, q), layout.right(v, q, state), what, only)
 
     @check("shape", points=0.5)
-    def test_parameters(self, submission, draw):
+    def test_parameters(self, submission: Submission, draw: Draw) -> None:
         """The parameters are the weights of the layers that the exercise names, without biases, and no others."""
         layout = self.layout
         self.sizes_that_pool(submission, draw)
@@ -401,7 +437,7 @@ class TwoMapChecks:
         parameters(got, expected)
 
     @check("values", points=0.5)
-    def test_summaries(self, submission, draw):
+    def test_summaries(self, submission: Submission, draw: Draw) -> None:
         """`v_hat` is the sum of v's tokens, each times its weight in `a_v`, and `q_hat` that of q's tokens by `a_q`."""
         self.sizes_that_pool(submission, draw)
         module, (v, q) = self.layout.module(submission, self.layout.weights(draw)), pair_of_inputs(draw)
@@ -414,17 +450,17 @@ class TwoMapChecks:
             close(got[summary], mixed, f"`{summary}`, given your `{weights}`,")
 
     @check("values", points=0.5)
-    def test_image_weights(self, submission, draw):
+    def test_image_weights(self, submission: Submission, draw: Draw) -> None:
         """The weights of the image's tokens are right: `a_v` is what the formula gives."""
         self.judge(submission, draw, only=("a_v",))
 
     @check("values", points=0.5)
-    def test_question_weights(self, submission, draw):
+    def test_question_weights(self, submission: Submission, draw: Draw) -> None:
         """The weights of the question's tokens are right: `a_q` is what the formula gives."""
         self.judge(submission, draw, only=("a_q",))
 
     @check("values", points=0.5)
-    def test_sizes_that_are_equal(self, submission, draw):
+    def test_sizes_that_are_equal(self, submission: Submission, draw: Draw) -> None:
         """The values are right also for n = t, when all sizes are equal and a mix-up need not crash, and for many
         tokens."""
         self.judge(submission, draw, AS_MANY, what=" for as many tokens in the image as in the question")
@@ -432,7 +468,7 @@ class TwoMapChecks:
         self.judge(submission, draw, LARGE, what=" for many tokens", scale=0.3)
 
     @check("gradients", points=0.5)
-    def test_gradients(self, submission, draw):
+    def test_gradients(self, submission: Submission, draw: Draw) -> None:
         """The gradients of v, of q and of all layers' weights are right, so that each of them can learn."""
         state, (v, q), upstream, of_inputs, of_weights = differentiated(draw, self.layout)
         got = gradients_of(self.layout.module(submission, state, torch.float64, train=True), v, q, upstream)
@@ -442,7 +478,7 @@ class TwoMapChecks:
             gradient(got.parameters.get(name), right, f"`{name}`", torch.float64)
 
     @check("numerics", points=0.5)
-    def test_extreme_scores(self, submission, draw):
+    def test_extreme_scores(self, submission: Submission, draw: Draw) -> None:
         """Inputs of ±1,000 and logits of ±10,000 give no NaN and no infinity: in all tokens, in one, or all alike."""
         layout = self.layout
         large, one_large = layout.weights(draw), layout.weights(draw)
@@ -466,7 +502,7 @@ class TwoMapChecks:
             all_close(arranged(value, v, q), layout.right(v, q, state), tolerance=HUGE_TOLERANCE)
 
     @check("numerics", points=0.5)
-    def test_dtypes(self, submission, draw):
+    def test_dtypes(self, submission: Submission, draw: Draw) -> None:
         """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
         layout, cases = self.layout, []
         for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
@@ -477,7 +513,7 @@ class TwoMapChecks:
             all_close(got, expected, dtype=dtype)
 
     @check("device", points=0.5)
-    def test_device(self, submission, draw):
+    def test_device(self, submission: Submission, draw: Draw) -> None:
         """The outputs lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
         module, sizes = self.pooling(submission, draw)
         v, q = pair_of_inputs(draw, sizes)
@@ -486,7 +522,7 @@ class TwoMapChecks:
             on_meta(got[name], size, f"`{name}`")
 
     @check("arguments", points=0.5)
-    def test_wrong_rank(self, submission, draw):
+    def test_wrong_rank(self, submission: Submission, draw: Draw) -> None:
         """v and q have three dimensions each; if one of them has another number, that is a `ValueError`."""
         (module, _), (v, q) = self.pooling(submission, draw), pair_of_inputs(draw)
         wrong = {
@@ -501,7 +537,7 @@ class TwoMapChecks:
             refuses(error, what)
 
     @check("shape", points=0.5)
-    def test_small_and_odd_inputs(self, submission, draw):
+    def test_small_and_odd_inputs(self, submission: Submission, draw: Draw) -> None:
         """A batch of one, a single token on either side, and tensors that are not contiguous work like any other."""
         layout = self.layout
         self.sizes_that_pool(submission, draw)
@@ -519,7 +555,7 @@ class TwoMapChecks:
             all_close(arranged(value, v, q), layout.right(v, q, state), f" for {what}")
 
     @check("masking", points=0.5)
-    def test_pairs_of_a_batch_are_apart(self, submission, draw):
+    def test_pairs_of_a_batch_are_apart(self, submission: Submission, draw: Draw) -> None:
         """A pair gets the same whatever else is in the batch; and v matters for `a_q`, as q does for `a_v`."""
         sizes = self.sizes_that_pool(submission, draw)
         state = self.layout.weights(draw)
@@ -540,7 +576,7 @@ class TwoMapChecks:
             reacts(before[name].flatten(), changed[name].flatten(), one, other, says)
 
     @check("masking", points=0.5)
-    def test_masks(self, submission, draw):
+    def test_masks(self, submission: Submission, draw: Draw) -> None:
         """What `v_mask` and `q_mask` hide has weight 0 and no influence, as if it were cut off; each works
         alone."""
         layout, (order, _) = self.layout, self.order(submission, draw)
@@ -565,7 +601,7 @@ class TwoMapChecks:
                 on_meta(named(elsewhere, order)[name], size, f"`{name}` with masks")
 
     @check("masking", points=0.5)
-    def test_nothing_left(self, submission, draw):
+    def test_nothing_left(self, submission: Submission, draw: Draw) -> None:
         """Where a mask leaves nothing of a side, its weights and its summary are 0, and the other side hears nothing;
         gradients are finite."""
         layout, (order, sizes) = self.layout, self.order(submission, draw)
@@ -595,7 +631,7 @@ class TwoMapChecks:
                 close(of_hidden, torch.zeros(of_hidden.shape), f"the gradient of {name}'s hidden tokens")
 
     @check("mode", points=0.5, witnessed=True)
-    def test_again(self, submission, draw):
+    def test_again(self, submission: Submission, draw: Draw) -> None:
         """The inputs stay as they were, and a call depends on nothing but its inputs and weights, in either mode."""
         other_way, sizes = self.pooling(submission, draw)  # a module that gets the calls from the last to the first
         layout, larger = self.layout, replace(sizes, b=3, n=sizes.n + 4, t=sizes.t + 4)
@@ -630,7 +666,7 @@ class TwoMapChecks:
             close(after_all[name], there[""][name].double(), f"`{name}` of a later call in eval mode")
 
     @check("device", points=0)
-    def test_cuda(self, submission, draw):
+    def test_cuda(self, submission: Submission, draw: Draw) -> None:
         """On a GPU the outputs have the same values, in float32 and in float16, with masks and without."""
         layout = self.layout
         on_cuda(submission)

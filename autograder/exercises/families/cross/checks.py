@@ -15,6 +15,7 @@ from ....checks import steps
 from ....checks.api import (
     HUGE,
     HUGE_TOLERANCE,
+    Draw,
     check,
     close,
     gradient,
@@ -27,7 +28,8 @@ from ....checks.api import (
     unchanged,
 )
 from ....checks.gates import easy_case
-from ....checks.proxies import Proxy
+from ....checks.proxies import Proxy, Submission
+from ....checks.steps import Weights
 from ...reference import heads as reference
 from ...reference import qkv
 from .. import digits, easy_cases
@@ -48,7 +50,7 @@ class Sizes(checks.Sizes):
     d_context: int = 3
     s: int = 7
 
-    def made_of(self, part):
+    def made_of(self, part: str) -> int:
         return self.d_in if part == "query" else self.d_context
 
 
@@ -66,7 +68,15 @@ class Layout(checks.Layout):
     long: tuple[Sizes, ...] = ()  # without a mask, and with one
     many: tuple[Sizes, ...] = ()  # large in other respects, for both
 
-    def module(self, submission, state, sizes, dtype=None, dropout=0.0, train=False):
+    def module(
+        self,
+        submission: Submission,
+        state: Weights,
+        sizes: Sizes,
+        dtype: torch.dtype | None = None,
+        dropout: float = 0.0,
+        train: bool = False,
+    ) -> Proxy:
         """A module with these weights, in eval mode unless `train`.
 
         Nothing is random here. Code that drops something in train mode all the same loses points where values, masks,
@@ -74,16 +84,25 @@ class Layout(checks.Layout):
         """
         return super().module(submission, state, sizes, dtype, dropout).train(train)
 
-    def right(self, x, context, state, sizes, mask=None):
+    def right(
+        self,
+        x: torch.Tensor,
+        context: torch.Tensor,
+        state: Weights,
+        sizes: Sizes,
+        mask: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         return reference.multi_head(x, state, sizes.heads, context=context, context_mask=mask)
 
 
-def both(draw, sizes, **how):
+def both(draw: Draw, sizes: Sizes, **how: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """An input (b, n, d_in) and a context (b, s, d_context)."""
     return checks.tokens(draw, sizes, **how), draw.normal(sizes.b, sizes.s, sizes.d_context, **how)
 
 
-def extreme(draw, sizes, one_row=False, negative=False):
+def extreme(
+    draw: Draw, sizes: Sizes, one_row: bool = False, negative: bool = False
+) -> tuple[torch.Tensor, torch.Tensor, Weights]:
     """An input, a context and weights with scores of up to 1e4: for all queries, for one, or all scores about -1e4."""
     (x, context), state = both(draw, sizes), checks.plain(draw, sizes)
     if one_row:
@@ -98,14 +117,16 @@ def extreme(draw, sizes, one_row=False, negative=False):
     return x, context, state
 
 
-def output_of(module: Proxy, x: torch.Tensor, context: torch.Tensor, mask=None, device: str | None = None) -> Any:
+def output_of(
+    module: Proxy, x: torch.Tensor, context: torch.Tensor, mask: torch.Tensor | None = None, device: str | None = None
+) -> Any:
     """The output, where it is not the point how the module is called and what else it returns.
 
     A module that stops without a mask is given one that hides nothing, and of a pair the first is taken. That neither
     is right costs points where it is the point, in `test_output`.
     """
 
-    def call(*given):
+    def call(*given: torch.Tensor) -> Any:
         return module(*given) if device is None else module.on(device, *given)
 
     value = with_masks_if_needed(call, (x, context), (context,)) if mask is None else call(x, context, mask)
@@ -120,12 +141,12 @@ class CrossChecks:
 
     layout: Layout
 
-    def wrong_step(self, submission, draw):
+    def wrong_step(self, submission: Submission, draw: Draw) -> steps.Step | None:
         """The first step at which a module goes wrong, in small cases."""
         layout = self.layout
         one = replace(layout.sizes, d_in=4, width=4, heads=1, d_out=4, n=5, d_context=4, s=3)
 
-        def case(state, sizes=one):
+        def case(state: Weights, sizes: Sizes = one) -> steps.Case:
             x, context = both(draw, sizes)
             got = output_of(layout.module(submission, state, sizes), x, context)
             return steps.Case(got, layout.right(x, context, state, sizes), qkv.project(context, state["value.weight"]))
@@ -138,14 +159,14 @@ class CrossChecks:
             ("projection", lambda: case(checks.weights(draw, one))),
         )
 
-    def lookup(self, submission, draw):
+    def lookup(self, submission: Submission, draw: Draw) -> Proxy:
         """A module with random weights, after its class has passed an easy case."""
         self.looks_up(submission, draw)
         sizes = self.layout.plain_sizes
         return self.layout.module(submission, checks.plain(draw, sizes), sizes)
 
     @easy_case
-    def looks_up(self, submission, draw):
+    def looks_up(self, submission: Submission, draw: Draw) -> None:
         """Raises CheckFailed unless a module passes an easy case.
 
         There each query has to find one of two kinds of tokens, or both. The first query is not looked at, so neither a
@@ -166,7 +187,7 @@ class CrossChecks:
         easy_cases.mixes(got[2:], easy_cases.scores_of(x, context), alone, "the output of mild scores", any_mask=True)
 
     @check("shape", points=0.5)
-    def test_parameters(self, submission, draw):
+    def test_parameters(self, submission: Submission, draw: Draw) -> None:
         """The parameters have the names and shapes that the exercise gives; the first three a bias only
         if `qkv_bias`."""
         layout, sizes = self.layout, self.layout.sizes
@@ -178,7 +199,7 @@ class CrossChecks:
         self.looks_up(submission, draw)
 
     @check("values", points=0.5)
-    def test_output(self, submission, draw):
+    def test_output(self, submission: Submission, draw: Draw) -> None:
         """Without a mask, the values of the context are mixed by how well its keys fit the queries of x."""
         layout, cases = self.layout, []
         for sizes in (layout.sizes, layout.long[0], *layout.many):
@@ -189,7 +210,7 @@ class CrossChecks:
             close(got, expected, "the output for many long sequences" if number else "the output")
 
     @check("values", points=0.5)
-    def test_sizes_that_are_equal(self, submission, draw):
+    def test_sizes_that_are_equal(self, submission: Submission, draw: Draw) -> None:
         """The values are right also when x and the context are equally long and wide, where a mix-up does not crash."""
         layout = self.layout
         state, given = checks.weights(draw, layout.square), both(draw, layout.square)
@@ -197,7 +218,7 @@ class CrossChecks:
         close(got, layout.right(*given, state, layout.square))
 
     @check("values", points=0.5)
-    def test_biases(self, submission, draw):
+    def test_biases(self, submission: Submission, draw: Draw) -> None:
         """With `qkv_bias=True`, queries, keys and values each get their bias added."""
         layout = self.layout
         state, given = checks.weights(draw, layout.sizes, bias=True), both(draw, layout.sizes)
@@ -205,7 +226,7 @@ class CrossChecks:
         close(got, layout.right(*given, state, layout.sizes))
 
     @check("masking", points=0.5)
-    def test_every_token_is_seen(self, submission, draw):
+    def test_every_token_is_seen(self, submission: Submission, draw: Draw) -> None:
         """Each token of the context reaches each query, the last one the first; the batch's items stay apart."""
         self.looks_up(submission, draw)
         sizes = self.layout.square
@@ -228,7 +249,7 @@ class CrossChecks:
             reacts(plain, got, right, self.layout.right(x, one, state, sizes), says)
 
     @check("masking", points=0.5)
-    def test_mask(self, submission, draw):
+    def test_mask(self, submission: Submission, draw: Draw) -> None:
         """The mask hides tokens of the context, at its end or anywhere, for each item by itself, and in each
         call anew."""
         layout, sizes, large = self.layout, self.layout.sizes, (self.layout.long[1], *self.layout.many)
@@ -254,7 +275,7 @@ class CrossChecks:
             close(one, right, "the output for many long sequences with a mask")
 
     @check("masking", points=0.5)
-    def test_mask_of_a_square(self, submission, draw):
+    def test_mask_of_a_square(self, submission: Submission, draw: Draw) -> None:
         """The mask hides tokens of the context, not queries, also when there are as many of the one as of the other."""
         layout, sizes = self.layout, self.layout.square
         self.looks_up(submission, draw)
@@ -268,7 +289,7 @@ class CrossChecks:
         close(after, before.double(), "the output after a change of hidden tokens")
 
     @check("masking", points=0.5)
-    def test_nothing_left(self, submission, draw):
+    def test_nothing_left(self, submission: Submission, draw: Draw) -> None:
         """Where the mask leaves nothing of an item's context, attention finds 0, not NaN, and the others are
         as always."""
         layout, sizes = self.layout, self.layout.plain_sizes
@@ -285,19 +306,19 @@ class CrossChecks:
             close(got, expected)
 
     @check("gradients", points=0.5)
-    def test_gradients(self, submission, draw):
+    def test_gradients(self, submission: Submission, draw: Draw) -> None:
         """The gradients of x, of the context and of the weights of all layers are right, so that each of them
         can learn."""
         self.right_gradients(submission, draw, None)
 
     @check("gradients", points=0.5)
-    def test_gradients_with_a_mask(self, submission, draw):
+    def test_gradients_with_a_mask(self, submission: Submission, draw: Draw) -> None:
         """With a mask all gradients are right as well, and finite where it leaves nothing; what is hidden gets none."""
         self.right_gradients(submission, draw, None)
         for mask in (BETWEEN, NOTHING):
             self.right_gradients(submission, draw, mask)
 
-    def right_gradients(self, submission, draw, mask):
+    def right_gradients(self, submission: Submission, draw: Draw, mask: torch.Tensor | None) -> None:
         """Raises CheckFailed unless the gradients of x, the context and all parameters are those of the reference."""
         layout, sizes = self.layout, self.layout.sizes
         state = checks.weights(draw, sizes, dtype=torch.float64)
@@ -307,7 +328,7 @@ class CrossChecks:
         expected = qkv.gradients([layout.right(*given, leaves, sizes, mask)], [upstream], [*given, *leaves.values()])
         module = layout.module(submission, state, sizes, torch.float64, train=True)
 
-        def call(*given):
+        def call(*given: torch.Tensor) -> Any:
             return module.gradients(*given, upstream=upstream)
 
         got = with_masks_if_needed(call, given, (given[1],)) if mask is None else call(*given, mask)
@@ -319,7 +340,7 @@ class CrossChecks:
             gradient(layout.gather(got.parameters, name, sizes.heads), right, f"the {kind} of {own}", torch.float64)
 
     @check("numerics", points=0.5)
-    def test_extreme_scores(self, submission, draw):
+    def test_extreme_scores(self, submission: Submission, draw: Draw) -> None:
         """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all
         very negative."""
         layout, sizes, cases = self.layout, self.layout.plain_sizes, []
@@ -331,7 +352,7 @@ class CrossChecks:
             close(got, expected, tolerance=HUGE_TOLERANCE)
 
     @check("numerics", points=0.5)
-    def test_extreme_scores_with_a_mask(self, submission, draw):
+    def test_extreme_scores_with_a_mask(self, submission: Submission, draw: Draw) -> None:
         """What is hidden gets exactly nothing also where all scores are around -10,000 or some are 10,000."""
         layout, sizes, cases = self.layout, self.layout.plain_sizes, []
         self.looks_up(submission, draw)
@@ -346,7 +367,7 @@ class CrossChecks:
             close(got, expected, tolerance=HUGE_TOLERANCE)
 
     @check("numerics", points=0.5)
-    def test_dtypes(self, submission, draw):
+    def test_dtypes(self, submission: Submission, draw: Draw) -> None:
         """Each float dtype in, the same out, as accurate as it allows, with a mask and without."""
         layout, sizes, cases = self.layout, self.layout.plain_sizes, []
         for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
@@ -359,7 +380,7 @@ class CrossChecks:
             close(got, expected, dtype=dtype)
 
     @check("device", points=0.5)
-    def test_device(self, submission, draw):
+    def test_device(self, submission: Submission, draw: Draw) -> None:
         """The output lies on the device of the inputs, and nothing is made elsewhere (tried on `meta`, with a
         mask too)."""
         self.looks_up(submission, draw)
@@ -371,7 +392,7 @@ class CrossChecks:
             on_meta(got, (sizes.b, sizes.n, sizes.d_out))
 
     @check("arguments", points=0.5)
-    def test_wrong_rank(self, submission, draw):
+    def test_wrong_rank(self, submission: Submission, draw: Draw) -> None:
         """An x or a context that is not three-dimensional, or a mask that is not (b, s), is refused by
         a `ValueError`."""
         module = self.lookup(submission, draw)
@@ -389,7 +410,7 @@ class CrossChecks:
             refuses(error, what)
 
     @check("shape", points=0.5)
-    def test_small_and_odd_inputs(self, submission, draw):
+    def test_small_and_odd_inputs(self, submission: Submission, draw: Draw) -> None:
         """One query, a context of one token, a batch of one, and tensors that are not contiguous work like
         any others."""
         layout, sizes = self.layout, self.layout.plain_sizes
@@ -411,7 +432,7 @@ class CrossChecks:
             close(got, layout.right(*given, state, sizes), f"the output for {name}")
 
     @check("mode", points=0.5, witnessed=True)
-    def test_again(self, submission, draw):
+    def test_again(self, submission: Submission, draw: Draw) -> None:
         """Inputs and mask stay as they were, and a call depends on nothing but its inputs and weights, in
         either mode."""
         self.looks_up(submission, draw)
@@ -447,7 +468,7 @@ class CrossChecks:
         close(after_all, there[""].double(), "the output of a later call in eval mode")
 
     @check("device", points=0)
-    def test_cuda(self, submission, draw):
+    def test_cuda(self, submission: Submission, draw: Draw) -> None:
         """On a GPU the output has the same values, in float32 and in float16, with a mask and without."""
         layout, sizes = self.layout, self.layout.sizes
         on_cuda(submission)

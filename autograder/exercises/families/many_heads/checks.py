@@ -9,7 +9,7 @@ lack it: that mistake has checks of its own. Modules are in eval mode, except in
 sizes, which try train mode without dropout. A sequence is as long as the context, except where lengths are the point.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from ....checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -36,7 +37,8 @@ from ....checks.api import (
     unchanged,
 )
 from ....checks.gates import easy_case
-from ....checks.proxies import Proxy, StudentError
+from ....checks.proxies import Proxy, StudentError, Submission
+from ....checks.steps import Weights
 from ...reference import heads as reference
 from ...reference import qkv
 from .. import digits, easy_cases
@@ -62,11 +64,11 @@ class Sizes:
     projected: bool = True
     out_bias: bool = True
 
-    def made_of(self, part):
+    def made_of(self, part: str) -> int:
         """The width of the tokens that queries, keys or values (`part`) are computed from."""
         return self.d_in
 
-    def rows(self, part):
+    def rows(self, part: str) -> int:
         """The width of the queries, keys or values of all heads together."""
         return self.heads * self.width
 
@@ -97,7 +99,7 @@ class Layout:
         """Sizes of a single head that is as wide as input and output."""
         return replace(self.sizes, d_in=4, width=4, heads=1, d_out=4, n=3, context=3)
 
-    def rename(self, state, heads):
+    def rename(self, state: Weights, heads: int) -> Weights:
         """The weights under the module's own names."""
         renamed = {}
         for name, weight in state.items():
@@ -110,22 +112,30 @@ class Layout:
                 renamed[f"{own}.{kind}"] = weight
         return renamed
 
-    def gather(self, found, name, heads):
+    def gather(self, found: Mapping[str, torch.Tensor | None], name: str, heads: int) -> torch.Tensor | None:
         """The gradient that `reference.heads` calls `name`, from `found` by the module's own names; None if missing."""
         part, kind = name.split(".")
         own = self.names[(*PARTS, "out").index(part)]
         if not self.per_head or part == "out":
             return found.get(f"{own}.{kind}")
         parts = [found.get(f"{own.format(head)}.{kind}") for head in range(heads)]
-        return None if any(p is None for p in parts) else torch.cat(parts)
+        there = [part for part in parts if part is not None]
+        return torch.cat(there) if len(there) == heads else None
 
-    def right(self, x, state, sizes):
+    def right(self, x: torch.Tensor, state: Weights, sizes: Sizes) -> torch.Tensor:
         return reference.multi_head(x, state, sizes.heads, self.is_causal)
 
-    def largest_score(self, x, state, sizes):
+    def largest_score(self, x: torch.Tensor, state: Weights, sizes: Sizes) -> float:
         return reference.largest_score(x, state, sizes.heads)
 
-    def module(self, submission, state, sizes, dtype=None, dropout=0.0):
+    def module(
+        self,
+        submission: Submission,
+        state: Weights,
+        sizes: Sizes,
+        dtype: torch.dtype | None = None,
+        dropout: float = 0.0,
+    ) -> Proxy:
         """A module with these weights loaded, built with biases only if there are any."""
         module = self.build(submission, sizes, dropout, "query.bias" in state)
         if dtype:
@@ -133,7 +143,7 @@ class Layout:
         self.load(module, state, sizes)
         return module
 
-    def load(self, module, state, sizes):
+    def load(self, module: Proxy, state: Weights, sizes: Sizes) -> None:
         """Load these weights into a module, which may lack a part of the output projection that does nothing."""
         weight, bias, optional = state.get("out.weight"), state.get("out.bias"), []
         if weight is not None and torch.equal(weight, torch.eye(sizes.d_out, dtype=weight.dtype)):
@@ -143,7 +153,7 @@ class Layout:
         module.load(self.rename(state, sizes.heads), optional)
 
 
-def weights(draw, sizes, bias=False, dtype=torch.float32):
+def weights(draw: Draw, sizes: Sizes, bias: bool = False, dtype: torch.dtype = torch.float32) -> Weights:
     """Different random weights for all layers."""
     shapes: dict[str, tuple[int, ...]] = {f"{part}.weight": (sizes.rows(part), sizes.made_of(part)) for part in PARTS}
     if bias:
@@ -155,7 +165,7 @@ def weights(draw, sizes, bias=False, dtype=torch.float32):
     return draw.state(shapes, dtype)
 
 
-def plain(draw, sizes, dtype=torch.float32):
+def plain(draw: Draw, sizes: Sizes, dtype: torch.dtype = torch.float32) -> Weights:
     """Random weights and an output projection that changes nothing; for wide heads it averages the heads."""
     state = weights(draw, sizes, dtype=dtype)
     if not sizes.projected:
@@ -167,7 +177,7 @@ def plain(draw, sizes, dtype=torch.float32):
     return state
 
 
-def tokens(draw, sizes, **how):
+def tokens(draw: Draw, sizes: Sizes, **how: Any) -> torch.Tensor:
     """An input (b, n, d_in)."""
     return draw.normal(sizes.b, sizes.n, sizes.d_in, **how)
 
@@ -180,7 +190,9 @@ def first_of(value: Any) -> Any:
     return value[0] if isinstance(value, (tuple, list)) and value else value
 
 
-def dropped_in_heads(still, first, second, sizes, kinds, p=DROPPED):
+def dropped_in_heads(
+    still: Any, first: Any, second: Any, sizes: Sizes, kinds: torch.Tensor, p: float = DROPPED
+) -> None:
     """Raises CheckFailed unless two calls in train mode dropped weights at random, in each head by itself.
 
     `still` (eval mode), `first` and `second` (train mode with dropout `p`) are outputs (b, n, h·w) for values that are
@@ -220,7 +232,7 @@ def dropped_in_heads(still, first, second, sizes, kinds, p=DROPPED):
         raise CheckFailed(f"With dropout = {p} a share of {many / all_weights:.2f} of the weights is kept.")
 
 
-def refuses_to_divide(submission, layout, sizes):
+def refuses_to_divide(submission: Submission, layout: Layout, sizes: Callable[..., Sizes]) -> None:
     """Raises CheckFailed unless building refuses widths that heads don't divide; `sizes` is a subclass of Sizes."""
     cases = [(15, 4), (6, 8)]
     for width, heads in cases:
@@ -233,7 +245,7 @@ def refuses_to_divide(submission, layout, sizes):
         refuses(error, f"a width of {width} with {heads} heads", width, heads)
 
 
-def parameters_of(layout, built, sizes, bias=False):
+def parameters_of(layout: Layout, built: Proxy, sizes: Sizes, bias: bool = False) -> None:
     """Raises CheckFailed unless a built module has exactly the parameters of these sizes."""
     inner = sizes.heads * sizes.width
     expected = {}
@@ -257,10 +269,10 @@ class HeadChecks:
 
     layout: Layout
 
-    def before_values(self, submission, draw):
+    def before_values(self, submission: Submission, draw: Draw) -> None:
         """Judge the student's code that the module uses, if any, before the module itself."""
 
-    def module(self, submission, state, sizes, dtype=None):
+    def module(self, submission: Submission, state: Weights, sizes: Sizes, dtype: torch.dtype | None = None) -> Proxy:
         """A module in eval mode with these weights."""
         return self.layout.module(submission, state, sizes, dtype).eval()
 
@@ -268,11 +280,11 @@ class HeadChecks:
         """What a call gives for a batch, or the first of several things, in the checks that are not about that."""
         return first_of(call(x))
 
-    def wrong_step(self, submission, draw):
+    def wrong_step(self, submission: Submission, draw: Draw) -> steps.Step | None:
         """The first step at which a module goes wrong, in small cases."""
         layout, one = self.layout, self.layout.one_head
 
-        def case(state, sizes=one):
+        def case(state: Weights, sizes: Sizes = one) -> steps.Case:
             x = tokens(draw, sizes)
             got = self.output(self.module(submission, state, sizes), x)
             return steps.Case(got, layout.right(x, state, sizes), qkv.project(x, state["value.weight"]))
@@ -286,14 +298,14 @@ class HeadChecks:
             ("projection", lambda: case(weights(draw, one))),
         )
 
-    def averages(self, submission, draw, sizes=None):
+    def averages(self, submission: Submission, draw: Draw, sizes: Sizes | None = None) -> Proxy:
         """A module with random weights, after its class has passed an easy case."""
         self.averaging(submission, draw)
         sizes = sizes or self.layout.plain_sizes
         return self.module(submission, plain(draw, sizes), sizes)
 
     @easy_case
-    def averaging(self, submission, draw):
+    def averaging(self, submission: Submission, draw: Draw) -> None:
         """Raises CheckFailed unless a module passes an easy case.
 
         There each token gets the average of all tokens or of those of its kind. For a causal module only the last
@@ -313,7 +325,7 @@ class HeadChecks:
         easy_cases.mixes(got[:3], scores, alone, "the output of mild scores", rows)
 
     @check("values", points=0.5)
-    def test_output(self, submission, draw):
+    def test_output(self, submission: Submission, draw: Draw) -> None:
         """The output is what all heads find, side by side, head 0 first, through the output projection and its bias."""
         layout, sizes = self.layout, replace(self.layout.sizes, context=self.layout.sizes.n + 2)
         self.before_values(submission, draw)
@@ -321,13 +333,13 @@ class HeadChecks:
         close(self.module(submission, state, sizes)(x), layout.right(x, state, sizes))
 
     @check("values", points=0.5)
-    def test_sizes_that_are_equal(self, submission, draw):
+    def test_sizes_that_are_equal(self, submission: Submission, draw: Draw) -> None:
         """The values are right also when many sizes are equal, where a mix-up of dimensions does not crash, when sizes
         are large, and for a single head."""
         self.before_values(submission, draw)
         self.right_values(submission, draw, self.layout.square, *self.layout.large, self.layout.one_head)
 
-    def right_values(self, submission, draw, *many_sizes):
+    def right_values(self, submission: Submission, draw: Draw, *many_sizes: Sizes) -> None:
         """Raises CheckFailed unless the values are right for these sizes, in train mode without dropout."""
         layout, cases = self.layout, []
         for sizes in many_sizes:
@@ -340,7 +352,7 @@ class HeadChecks:
             close(got, expected, f"the output for an input of shape {tuple(expected.shape[:2])} and its width")
 
     @check("gradients", points=0.5)
-    def test_gradients(self, submission, draw):
+    def test_gradients(self, submission: Submission, draw: Draw) -> None:
         """The gradients of the input and of the weights of all layers are right, so that each of them can learn."""
         layout, sizes = self.layout, self.layout.sizes
         self.before_values(submission, draw)
@@ -357,7 +369,7 @@ class HeadChecks:
             gradient(found, right, f"the {part[1]} of {own}", torch.float64, FINE)
 
     @check("numerics", points=0.5)
-    def test_extreme_scores(self, submission, draw):
+    def test_extreme_scores(self, submission: Submission, draw: Draw) -> None:
         """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all
         very negative."""
         self.averaging(submission, draw)
@@ -376,7 +388,7 @@ class HeadChecks:
             close(got, expected, tolerance=HUGE_TOLERANCE)
 
     @check("numerics", points=0.5)
-    def test_dtypes(self, submission, draw):
+    def test_dtypes(self, submission: Submission, draw: Draw) -> None:
         """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
         layout, sizes, cases = self.layout, self.layout.plain_sizes, []
         for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
@@ -388,7 +400,7 @@ class HeadChecks:
             close(got, expected, dtype=dtype, tolerance=FINE if dtype is torch.float64 else None)
 
     @check("device", points=0.5)
-    def test_device(self, submission, draw):
+    def test_device(self, submission: Submission, draw: Draw) -> None:
         """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
         module, sizes = self.averages(submission, draw), self.layout.plain_sizes
         module.to(device="meta")
@@ -396,7 +408,7 @@ class HeadChecks:
         on_meta(got, (sizes.b, sizes.n, sizes.d_out))
 
     @check("arguments", points=0.5)
-    def test_wrong_rank(self, submission, draw):
+    def test_wrong_rank(self, submission: Submission, draw: Draw) -> None:
         """An input of another rank than the exercise asks for is refused with a `ValueError`."""
         layout = self.layout
         module, sizes = self.averages(submission, draw), layout.plain_sizes
@@ -406,7 +418,7 @@ class HeadChecks:
         refuses(too_many, "an input with four dimensions")
 
     @check("shape", points=0.5)
-    def test_small_and_odd_inputs(self, submission, draw):
+    def test_small_and_odd_inputs(self, submission: Submission, draw: Draw) -> None:
         """A batch of one, a sequence of one token, and a tensor that is not contiguous work like any other."""
         layout, sizes = self.layout, self.layout.plain_sizes
         self.averaging(submission, draw)
@@ -424,7 +436,7 @@ class HeadChecks:
             close(got, layout.right(x, state, sizes), f"the output for {name}")
 
     @check("mode", points=0.5, witnessed=True)
-    def test_again(self, submission, draw):
+    def test_again(self, submission: Submission, draw: Draw) -> None:
         """The input stays as it was, and a call depends on nothing but its own input and the weights of that moment."""
         layout, sizes = self.layout, replace(self.layout.plain_sizes, context=self.layout.plain_sizes.n + 2)
         other_way = self.averages(submission, draw, sizes)  # a module that gets the calls from the last to the first
@@ -446,7 +458,7 @@ class HeadChecks:
             close(got, there[what].double(), f"the output of a later call, for {what},")
 
     @check("device", points=0)
-    def test_cuda(self, submission, draw):
+    def test_cuda(self, submission: Submission, draw: Draw) -> None:
         """On a GPU the output has the same values, in float32 and in float16."""
         layout = self.layout
         on_cuda(submission)
@@ -461,7 +473,7 @@ class CausalHeadChecks(HeadChecks):
     """Checks of causal modules: no token sees a later one, train mode drops weights, a sequence can be too long."""
 
     @check("masking", points=0.5)
-    def test_no_looking_ahead(self, submission, draw):
+    def test_no_looking_ahead(self, submission: Submission, draw: Draw) -> None:
         """No token's output depends on a later token, and each depends on all tokens before it."""
         sizes = self.layout.plain_sizes
         self.averaging(submission, draw)
@@ -481,7 +493,7 @@ class CausalHeadChecks(HeadChecks):
             reacts(output[:, since], got[:, since], expected[:, since], right[:, since], says)
 
     @check("mode", points=0.5)
-    def test_dropout(self, submission, draw):
+    def test_dropout(self, submission: Submission, draw: Draw) -> None:
         """In train mode each head's weights are dropped by chance and the kept ones scaled up; in eval mode none is.
 
         All values are 1 and weights are equal for all tokens of a kind, so that the output tells how many were kept.
@@ -500,7 +512,7 @@ class CausalHeadChecks(HeadChecks):
         dropped_in_heads(still, first, second, sizes, kinds, MOSTLY_DROPPED)
 
     @check("arguments", points=0.5)
-    def test_too_long(self, submission, draw):
+    def test_too_long(self, submission: Submission, draw: Draw) -> None:
         """More tokens than the context holds are refused with a `ValueError` whose message holds both numbers."""
         layout = self.layout
         module, sizes = self.averages(submission, draw), layout.plain_sizes
@@ -514,7 +526,7 @@ class NarrowHeadChecks(HeadChecks):
     """Checks of modules whose heads share the width, which has to be divisible by their number."""
 
     @check("arguments", points=0.5)
-    def test_heads_that_do_not_divide(self, submission, draw):
+    def test_heads_that_do_not_divide(self, submission: Submission, draw: Draw) -> None:
         """A width that the heads don't divide is refused with a `ValueError` whose message holds both numbers."""
         self.averaging(submission, draw)
         refuses_to_divide(submission, self.layout, Sizes)

@@ -5,6 +5,7 @@ gets no points there, while a wrong scale or shape does not cost the points for,
 """
 
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -13,6 +14,7 @@ from ....checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -25,6 +27,7 @@ from ....checks.api import (
     unchanged,
 )
 from ....checks.gates import easy_case
+from ....checks.proxies import Proxy, Submission
 from ...reference import plain, qkv
 from .. import digits, easy_cases
 from ..in_parts import Way, batches_of_one, first_right
@@ -32,7 +35,9 @@ from ..in_parts import Way, batches_of_one, first_right
 N, D = 5, 3  # tokens and features; different from each other and from a batch of 2
 
 
-def looks_like_attention(x, apart, middle, mild, even):
+def looks_like_attention(
+    x: torch.Tensor, apart: torch.Tensor, middle: torch.Tensor, mild: torch.Tensor, even: torch.Tensor
+) -> None:
     """Raises CheckFailed unless tokens are averaged by a softmax of their scores, but for a single slip.
 
     `apart` is the output for tokens `x` in two groups far from each other, whose members lie near `middle`; `even` is
@@ -72,28 +77,28 @@ class ParameterFreeChecks:
     leading: tuple[int, ...] = ()
     scaled = False
 
-    def attend(self, submission):
+    def attend(self, submission: Submission) -> Proxy:
         raise NotImplementedError
 
-    def odd_inputs(self, draw):
+    def odd_inputs(self, draw: Draw) -> dict[str, torch.Tensor]:
         raise NotImplementedError
 
-    def wrong_inputs(self, draw):
+    def wrong_inputs(self, draw: Draw) -> dict[str, torch.Tensor]:
         raise NotImplementedError
 
-    def right(self, x):
+    def right(self, x: torch.Tensor) -> torch.Tensor:
         return plain.self_attention(x, self.scaled)
 
-    def normal(self, draw, n=N, d=D, **how):
+    def normal(self, draw: Draw, n: int = N, d: int = D, **how: Any) -> torch.Tensor:
         return draw.normal(*self.leading, n, d, **how)
 
-    def wrong_step(self, submission, draw):
+    def wrong_step(self, submission: Submission, draw: Draw) -> steps.Step | None:
         """The first step at which the function goes wrong: for tokens that score 0 with each other, and for usual ones.
 
         Those of equal length that are at right angles each find themselves as much as the others do.
         """
 
-        def case(x):
+        def case(x: torch.Tensor) -> steps.Case:
             return steps.Case(self.attend(submission)(x), self.right(x), x)
 
         angles = torch.linalg.qr(draw.normal(4, 4)).Q[:3] * 1e-3
@@ -101,25 +106,25 @@ class ParameterFreeChecks:
             lambda: case(angles.repeat(*self.leading, 1, 1)), lambda: case(draw.normal(*self.leading, 3, 4))
         )
 
-    def averages(self, submission, draw):
+    def averages(self, submission: Submission, draw: Draw) -> Way:
         """The function as a Way, after it has passed an easy case that way."""
         return self.ways(submission)[self.averaging(submission, draw)]
 
-    def ways(self, submission):
+    def ways(self, submission: Submission) -> list[Way]:
         """The Ways to call the function that are tried in the easy case, in order."""
         attend = self.attend(submission)
         ways = [Way(attend), Way(attend, lenient=True)]
         return ways + [Way(attend, batches_of_one)] if self.leading else ways
 
     @easy_case
-    def averaging(self, submission, draw):
+    def averaging(self, submission: Submission, draw: Draw) -> int:
         """Which of the Ways passes an easy case: each token gets the average of what resembles it.
 
         Single slips that have checks of their own pass it: see `looks_like_attention`, and in shapes `Way`.
         """
         (x, middle), mild = easy_cases.grouped(draw, N, D), easy_cases.mild_tokens(draw, N, D)
 
-        def easy(way):
+        def easy(way: Way) -> None:
             apart, even = way(torch.stack([x, mild])) if self.leading else (way(x), way(mild))
             looks_like_attention(x, apart, middle, mild, even)
 
@@ -127,7 +132,7 @@ class ParameterFreeChecks:
         return ways.index(first_right(ways, easy))
 
     @check("values", points=0.5)
-    def test_values(self, submission, draw):
+    def test_values(self, submission: Submission, draw: Draw) -> None:
         """The output is what the formula gives, also when all sizes are equal, and for many wide tokens."""
         attend = self.attend(submission)
         many = {
@@ -140,7 +145,7 @@ class ParameterFreeChecks:
             close(output, self.right(x), f"the output{what}")
 
     @check("values", points=0.5)
-    def test_weights_sum_to_one(self, submission, draw):
+    def test_weights_sum_to_one(self, submission: Submission, draw: Draw) -> None:
         """The weights of each token sum to 1: a feature that is 1 for all tokens is 1 on average."""
         attend = self.averages(submission, draw)
         x = torch.cat([self.normal(draw), torch.ones(*self.leading, N, 1)], dim=-1)
@@ -149,7 +154,7 @@ class ParameterFreeChecks:
         close(got[..., -1], torch.ones(x.shape[:-1]), "the average of a feature that is 1 for all tokens")
 
     @check("shape", points=0.5)
-    def test_small_and_odd_inputs(self, submission, draw):
+    def test_small_and_odd_inputs(self, submission: Submission, draw: Draw) -> None:
         """One token, one feature, and a tensor that is not contiguous work like any others."""
         inputs = self.odd_inputs(draw)
         self.averaging(submission, draw)
@@ -159,7 +164,7 @@ class ParameterFreeChecks:
             close(output, self.right(x), f"the output for {what}")
 
     @check("gradients", points=0.5)
-    def test_gradient(self, submission, draw):
+    def test_gradient(self, submission: Submission, draw: Draw) -> None:
         """The gradient reaches the input by both ways: through the weights, and through what is averaged."""
         attend = self.averages(submission, draw)
         x = self.normal(draw, grad=True)
@@ -168,7 +173,7 @@ class ParameterFreeChecks:
         gradient(attend.gradient(x, upstream), right[0], "the input")
 
     @check("numerics", points=0.5)
-    def test_extreme_scores(self, submission, draw):
+    def test_extreme_scores(self, submission: Submission, draw: Draw) -> None:
         """Scores of 10,000 give no NaN and no infinity: all tokens large, or one among small ones.
 
         No score with itself is negative, so scores can't all be very negative here.
@@ -184,7 +189,7 @@ class ParameterFreeChecks:
             close(output, self.right(x), f"the output when {what}", tolerance=HUGE_TOLERANCE)
 
     @check("numerics", points=0.5)
-    def test_dtypes(self, submission, draw):
+    def test_dtypes(self, submission: Submission, draw: Draw) -> None:
         """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
         attend = self.averages(submission, draw)
         distinct = torch.cat([20 * torch.eye(N, dtype=torch.float64), torch.ones(N, 1, dtype=torch.float64)], dim=1)
@@ -198,13 +203,13 @@ class ParameterFreeChecks:
             close(output, self.right(x), dtype=x.dtype)
 
     @check("device", points=0.5)
-    def test_device(self, submission, draw):
+    def test_device(self, submission: Submission, draw: Draw) -> None:
         """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
         attend, x = self.averages(submission, draw), self.normal(draw)
         on_meta(attend.on("meta", x), x.shape)
 
     @check("arguments", points=0.5)
-    def test_wrong_rank(self, submission, draw):
+    def test_wrong_rank(self, submission: Submission, draw: Draw) -> None:
         """An input of another rank is refused with a `ValueError`."""
         wrong = self.wrong_inputs(draw)
         self.averaging(submission, draw)
@@ -214,7 +219,7 @@ class ParameterFreeChecks:
             refuses(error, what)
 
     @check("mode", points=0.5, witnessed=True)
-    def test_again(self, submission, draw):
+    def test_again(self, submission: Submission, draw: Draw) -> None:
         """The input stays as it was, and a second call depends on nothing but its own input."""
         attend = self.averages(submission, draw)
         x, other = self.normal(draw), self.normal(draw, N + 2, D + 1)
@@ -226,7 +231,7 @@ class ParameterFreeChecks:
         close(longer, anew(other).double(), "the output for longer sequences of wider tokens")
 
     @check("device", points=0)
-    def test_cuda(self, submission, draw):
+    def test_cuda(self, submission: Submission, draw: Draw) -> None:
         """On a GPU the output has the same values, in float32 and in float16."""
         on_cuda(submission)
         attend = self.attend(submission)
@@ -250,7 +255,7 @@ class BatchedChecks(ParameterFreeChecks):
         ),
     }
 
-    def odd_inputs(self, draw):
+    def odd_inputs(self, draw: Draw) -> dict[str, torch.Tensor]:
         return {
             "a batch of one": draw.normal(1, 5, 3),
             "one token": draw.normal(2, 1, 3),
@@ -259,7 +264,7 @@ class BatchedChecks(ParameterFreeChecks):
             "a transposed tensor": draw.normal(2, 3, 5).mT,
         }
 
-    def wrong_inputs(self, draw):
+    def wrong_inputs(self, draw: Draw) -> dict[str, torch.Tensor]:
         return {
             "one sequence of shape (t, d)": draw.normal(5, 3),
             "one token of shape (k,)": draw.normal(3),
@@ -267,7 +272,7 @@ class BatchedChecks(ParameterFreeChecks):
         }
 
     @check("masking", points=0.5)
-    def test_sequences_of_a_batch_are_apart(self, submission, draw):
+    def test_sequences_of_a_batch_are_apart(self, submission: Submission, draw: Draw) -> None:
         """A sequence gets the same whatever else is in the batch, and each token depends on all of its own sequence."""
         self.averaging(submission, draw)
         attend = self.attend(submission)

@@ -14,6 +14,7 @@ from ....checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gate,
@@ -27,6 +28,7 @@ from ....checks.api import (
     unchanged,
 )
 from ....checks.gates import easy_case
+from ....checks.proxies import Proxy, Submission
 from ...reference import qkv
 from .. import easy_cases
 from ..attention.checks import DV, B, D, H, S, T, inputs, parts, sizes
@@ -35,7 +37,7 @@ E = 4  # where all sizes are equal
 PARTS = ("query", "key", "value")
 
 
-def extreme(draw, negative=False):
+def extreme(draw: Draw, negative: bool = False) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """A query, a key and a value whose largest score is 1e4 in size; if `negative`, all are around -1e4."""
     query, key, value = inputs(draw, B, H)
     if negative:
@@ -50,7 +52,7 @@ class ScoredChecks:
 
     exercise: str
 
-    def fourth(self, draw, heads: int = H, dtype: torch.dtype = torch.float32) -> Any:
+    def fourth(self, draw: Draw, heads: int = H, dtype: torch.dtype = torch.float32) -> Any:
         """A fourth argument that changes the weights a lot."""
         raise NotImplementedError
 
@@ -70,7 +72,9 @@ class ScoredChecks:
         """What is right for a query, a key, a value and a fourth argument."""
         raise NotImplementedError
 
-    def both(self, got, given, mask=None, what="", **how):
+    def both(
+        self, got: Any, given: Sequence[Any], mask: torch.Tensor | None = None, what: str = "", **how: Any
+    ) -> None:
         """Raises CheckFailed unless `got` holds the right output and weights for a query, key, value and fourth."""
         output, weights = parts(got, given)
         right_output, right_weights = self.right(*given, mask=mask)
@@ -78,13 +82,13 @@ class ScoredChecks:
             close(weights, right_weights, f"the weights{what}", **how)
         close(output, right_output, f"the output{what}", **how)
 
-    def finding(self, submission, draw):
+    def finding(self, submission: Submission, draw: Draw) -> Proxy:
         """The function, after each query found its key in an easy case."""
         self.finds(submission, draw)
         return submission.function(self.exercise)
 
     @easy_case
-    def finds(self, submission, draw):
+    def finds(self, submission: Submission, draw: Draw) -> None:
         """Raises CheckFailed unless each of four queries gives most weight to the one key that it fits.
 
         Where all fit to some degree, the weights must be those of a softmax. No slip in the scale, the mask or the
@@ -105,19 +109,19 @@ class ScoredChecks:
         if not any(easy_cases.is_softmax(weights[0], made) for made in (scores, *self.slips(scores))):
             raise CheckFailed("The weights of mild scores are not those that a softmax of the scores gives.")
 
-    def unmasked(self, submission, draw):
+    def unmasked(self, submission: Submission, draw: Draw) -> Proxy:
         """The function, after it was right without a mask."""
         self.right_unmasked(submission, draw)
         return submission.function(self.exercise)
 
     @easy_case
-    def right_unmasked(self, submission, draw):
+    def right_unmasked(self, submission: Submission, draw: Draw) -> None:
         """Raises CheckFailed unless it is right without a mask, so that a failure there is not blamed on masks."""
         given = *inputs(draw, B, H), self.mild()
         self.both(submission.function(self.exercise)(*given), given, what=" without a mask")
 
     @check("shape", points=0.125)
-    def test_shapes(self, submission, draw):
+    def test_shapes(self, submission: Submission, draw: Draw) -> None:
         """It returns the pair `(output, weights)`, of shapes (b, h, t, dv) and (b, h, t, s)."""
         given = *inputs(draw, B, H), self.mild()
         output, weights = pair(self.finding(submission, draw)(*given))
@@ -125,7 +129,7 @@ class ScoredChecks:
         shape(weights, sizes(given)[1], "the weights")
 
     @check("values", points=0.125)
-    def test_weights(self, submission, draw):
+    def test_weights(self, submission: Submission, draw: Draw) -> None:
         """The weights are right."""
         given = *inputs(draw, B, H), self.fourth(draw)
         got = [submission.function(self.exercise)(*given)]
@@ -135,13 +139,13 @@ class ScoredChecks:
             close(pair(one)[1], self.right(*each)[1], "the weights")
 
     @check("values", points=0.125)
-    def test_output(self, submission, draw):
+    def test_output(self, submission: Submission, draw: Draw) -> None:
         """The output is the sum of the values, each times its weight."""
         given = *inputs(draw, B, H), self.fourth(draw)
         close(parts(submission.function(self.exercise)(*given), given)[0], self.right(*given)[0])
 
     @check("values", points=0.125)
-    def test_without_effect(self, submission, draw):
+    def test_without_effect(self, submission: Submission, draw: Draw) -> None:
         """It is plain attention."""
         attention = self.finding(submission, draw)
         cases = [(*inputs(draw, B, H), self.mild()), (*inputs(draw, 1, 9), self.mild(9))]
@@ -151,7 +155,7 @@ class ScoredChecks:
             self.both(one, given)
 
     @check("masking", points=0.125)
-    def test_mask(self, submission, draw):
+    def test_mask(self, submission: Submission, draw: Draw) -> None:
         """A key that is masked out gets a weight of exactly 0; any mask that broadcasts to the scores will do."""
         attention = self.unmasked(submission, draw)
         given = *inputs(draw, B, H), self.mild()
@@ -166,7 +170,7 @@ class ScoredChecks:
                 raise CheckFailed("The weights of masked keys are tiny, but not 0.")
 
     @check("masking", points=0.125)
-    def test_mask_and_fourth(self, submission, draw):
+    def test_mask_and_fourth(self, submission: Submission, draw: Draw) -> None:
         """What is masked out takes no part."""
         given, mask = (*inputs(draw, B, H), self.fourth(draw)), draw.mask(B, H, T, S)
         attention = self.unmasked(submission, draw)
@@ -175,7 +179,7 @@ class ScoredChecks:
         self.both(attention(*given, mask), given, mask, " with a mask")
 
     @check("masking", points=0.125)
-    def test_nothing_to_attend_to(self, submission, draw):
+    def test_nothing_to_attend_to(self, submission: Submission, draw: Draw) -> None:
         """A query that may attend to nothing gets weights 0 and output 0, not NaN."""
         attention = self.finding(submission, draw)
         given, row = (*inputs(draw, B, H), self.fourth(draw)), draw.integer(0, T - 1)
@@ -189,13 +193,13 @@ class ScoredChecks:
             close(output[:, :, row], torch.zeros(B, H, DV), "what a query that sees nothing gets as output")
 
     @check("gradients", points=0.125)
-    def test_gradients(self, submission, draw):
+    def test_gradients(self, submission: Submission, draw: Draw) -> None:
         """The output and the weights pass the right gradients back to query, key and value."""
         self.right_gradients(submission, draw, None, self.mild())
         self.right_gradients(submission, draw, draw.mask(B, H, T, S), self.mild())
 
     @check("gradients", points=0.125)
-    def test_gradients_with_nothing_to_attend_to(self, submission, draw):
+    def test_gradients_with_nothing_to_attend_to(self, submission: Submission, draw: Draw) -> None:
         """With a query that may attend to nothing, all gradients are still finite and right."""
         with gate():
             self.right_gradients(submission, draw, None, self.mild())
@@ -203,7 +207,14 @@ class ScoredChecks:
         mask[:, :, draw.integer(0, T - 1)] = False
         self.right_gradients(submission, draw, mask, self.mild())
 
-    def right_gradients(self, submission, draw, mask, fourth, named=("query", "key", "value")):
+    def right_gradients(
+        self,
+        submission: Submission,
+        draw: Draw,
+        mask: torch.Tensor | None,
+        fourth: Any,
+        named: Sequence[str] = ("query", "key", "value"),
+    ) -> None:
         """Raises CheckFailed unless the gradients of random numbers times output and weights are the reference's.
 
         They are asked for `named` and, if it requires one, for the fourth argument.
@@ -218,7 +229,7 @@ class ScoredChecks:
             gradient(one, right, f"the {name}")
 
     @check("numerics", points=0.125)
-    def test_extreme_scores(self, submission, draw):
+    def test_extreme_scores(self, submission: Submission, draw: Draw) -> None:
         """Scores of ±10,000 give no NaN and no infinity, and the right weights."""
         attention = self.finding(submission, draw)
         cases = [(*extreme(draw), self.mild()), (*extreme(draw, negative=True), self.mild())]
@@ -229,7 +240,7 @@ class ScoredChecks:
             self.both(one, given, tolerance=HUGE_TOLERANCE)
 
     @check("numerics", points=0.125)
-    def test_dtypes(self, submission, draw):
+    def test_dtypes(self, submission: Submission, draw: Draw) -> None:
         """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
         attention, dtypes = (
             self.finding(submission, draw),
@@ -243,7 +254,7 @@ class ScoredChecks:
                 self.both(answer, each, one, dtype=dtype)
 
     @check("device", points=0.125)
-    def test_device(self, submission, draw):
+    def test_device(self, submission: Submission, draw: Draw) -> None:
         """Output and weights lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
         attention, given = self.finding(submission, draw), (*inputs(draw, B, H), self.mild())
         got = [attention.on("meta", *given, mask) for mask in (None, draw.mask(B, H, T, S))]
@@ -253,7 +264,7 @@ class ScoredChecks:
                 on_meta(weights, (B, H, T, S), "the weights")
 
     @check("shape", points=0.125)
-    def test_small_and_odd_inputs(self, submission, draw):
+    def test_small_and_odd_inputs(self, submission: Submission, draw: Draw) -> None:
         """One query, one key, a batch of one, no keys at all, and tensors that are not contiguous work as well."""
         attention = self.finding(submission, draw)
         one = draw.normal(1, 1, 1, D), draw.normal(1, 1, 1, D), draw.normal(1, 1, 1, DV), self.mild(1)
@@ -267,7 +278,7 @@ class ScoredChecks:
             self.both(each, given, what=f" for {what}")
 
     @check("mode", points=0.125, witnessed=True)
-    def test_again(self, submission, draw):
+    def test_again(self, submission: Submission, draw: Draw) -> None:
         """What is given stays as it was, and a second call with the same gives the same."""
         attention = self.finding(submission, draw)
         given, mask = (*inputs(draw, B, H), self.fourth(draw)), draw.mask(B, H, T, S)
@@ -282,7 +293,7 @@ class ScoredChecks:
                 close(tensor(other), tensor(one), "what the second call returns")
 
     @check("device", points=0)
-    def test_cuda(self, submission, draw):
+    def test_cuda(self, submission: Submission, draw: Draw) -> None:
         """On a GPU the values are the same, in float32 and in float16."""
         on_cuda(submission)
         for dtype in (torch.float32, torch.float16):

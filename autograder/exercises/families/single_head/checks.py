@@ -6,6 +6,7 @@ gets no points there, while a wrong scale does not cost the points for, say, the
 
 import copy
 import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from ....checks import steps
 from ....checks.api import (
     HUGE,
     HUGE_TOLERANCE,
+    Draw,
     GateFailed,
     check,
     close,
@@ -25,7 +27,8 @@ from ....checks.api import (
     unchanged,
 )
 from ....checks.gates import easy_case
-from ....checks.proxies import StudentError
+from ....checks.proxies import Proxy, StudentError, Submission
+from ....checks.steps import Weights
 from ...reference import qkv
 from .. import digits, easy_cases
 
@@ -39,14 +42,14 @@ def output_of(value: Any) -> Any:
     return value[0] if isinstance(value, (tuple, list)) and len(value) == 2 else value
 
 
-def or_unbatched(test):
+def or_unbatched(test: Callable[..., None]) -> Callable[..., None]:
     """Decorate a check: if an error or an easy case ends it, it is tried once more with one sequence without a batch.
 
     What a batch gives has checks of its own.
     """
 
     @functools.wraps(test)
-    def tried(self, submission, draw):
+    def tried(self: Any, submission: Submission, draw: Draw) -> None:
         try:
             test(self, submission, draw)
         except (StudentError, GateFailed):
@@ -71,29 +74,36 @@ class SingleHeadChecks:
     d_in: int
     sizes_of_dtypes: tuple[int, int]
 
-    def build(self, submission, d_in, d_out, bias):
+    def build(self, submission: Submission, d_in: int, d_out: int, bias: bool) -> Proxy:
         raise NotImplementedError
 
-    def weights(self, draw, d_in=None, d_out=D_OUT, bias=False, dtype=torch.float32):
+    def weights(
+        self,
+        draw: Draw,
+        d_in: int | None = None,
+        d_out: int = D_OUT,
+        bias: bool = False,
+        dtype: torch.dtype = torch.float32,
+    ) -> Weights:
         """Different random weights for the three layers, and biases if wanted."""
         shapes: dict[str, tuple[int, ...]] = {f"{name}.weight": (d_out, d_in or self.d_in) for name in self.names}
         if bias:
             shapes.update({f"{name}.bias": (d_out,) for name in self.names})
         return draw.state(shapes, dtype)
 
-    def weights_of_extreme_scores(self, draw):
+    def weights_of_extreme_scores(self, draw: Draw) -> Weights:
         """Weights for inputs as wide as the output."""
         return self.weights(draw, D_OUT)
 
-    def tokens(self, draw, width=None, **how):
+    def tokens(self, draw: Draw, width: int | None = None, **how: Any) -> torch.Tensor:
         """The usual input, (n, d_in) or (b, n, d_in)."""
         return draw.normal(*self.leading, N, width or self.d_in, **how)
 
-    def twice(self, x):
+    def twice(self, x: torch.Tensor) -> torch.Tensor:
         """One sequence (n, d_in) as the usual input: a batch holds it twice, so seeing each other changes nothing."""
         return x.repeat(*self.leading, 1, 1)
 
-    def head(self, submission, state, dtype=None):
+    def head(self, submission: Submission, state: Weights, dtype: torch.dtype | None = None) -> Proxy:
         """A head with these weights loaded, built with biases only if there are any."""
         d_out, d_in = state[f"{self.names[1]}.weight"].shape
         module = self.build(submission, d_in, d_out, f"{self.names[1]}.bias" in state)
@@ -102,39 +112,39 @@ class SingleHeadChecks:
         self.load(module, state)
         return module
 
-    def load(self, module, state):
+    def load(self, module: Proxy, state: Weights) -> None:
         """Load weights. A layer after the attention that nobody asked for gets the identity, and so changes nothing:
         it costs the check of parameters alone."""
         identity = torch.eye(len(state[f"{self.names[1]}.weight"]))
         more = {f"{name}.weight": identity for name in ("unifyheads", "out_proj", "proj")}
         module.load(state | more, optional=more)
 
-    def right(self, x, state):
+    def right(self, x: torch.Tensor, state: Weights) -> torch.Tensor:
         """The right output."""
         return qkv.head(x, state, self.names)
 
-    def plain(self, submission):
+    def plain(self, submission: Submission) -> Proxy:
         """A head with identity projections."""
         return self.head(submission, {f"{name}.weight": torch.eye(D_OUT) for name in self.names})
 
-    def wrong_step(self, submission, draw):
+    def wrong_step(self, submission: Submission, draw: Draw) -> steps.Step | None:
         """The first step at which a head goes wrong, in small cases."""
         _, key, value = self.names
 
-        def case(state):
+        def case(state: Weights) -> steps.Case:
             x = draw.normal(*self.leading, 3, D_OUT)
             got = output_of(self.head(submission, state)(x))
             return steps.Case(got, self.right(x, state), qkv.project(x, state[f"{value}.weight"]))
 
         return steps.first_wrong_of_layers(case, lambda: self.weights(draw, D_OUT), f"{key}.weight")
 
-    def averages(self, submission, draw):
+    def averages(self, submission: Submission, draw: Draw) -> Proxy:
         """A head with identity projections, after its class has passed an easy case."""
         self.averaging(submission, draw)
         return self.plain(submission)
 
     @easy_case
-    def averaging(self, submission, draw):
+    def averaging(self, submission: Submission, draw: Draw) -> None:
         """Raises CheckFailed unless a head with identity projections passes an easy case.
 
         There each token gets the average of its own of two groups.
@@ -150,7 +160,7 @@ class SingleHeadChecks:
 
     @check("values", points=0.5)
     @or_unbatched
-    def test_weights_sum_to_one(self, submission, draw):
+    def test_weights_sum_to_one(self, submission: Submission, draw: Draw) -> None:
         """The weights of each query are a softmax over the keys, so they sum to 1: what all tokens pass on is kept."""
         self.averaging(submission, draw)
         state = self.weights(draw)
@@ -163,7 +173,7 @@ class SingleHeadChecks:
 
     @check("gradients", points=0.5)
     @or_unbatched
-    def test_gradient_of_input(self, submission, draw):
+    def test_gradient_of_input(self, submission: Submission, draw: Draw) -> None:
         """The gradient reaches the input by all three ways: through queries, keys and values."""
         state, x, upstream, expected = self.differentiated(draw)
         got = self.head(submission, state).gradients(x, upstream=upstream)
@@ -171,14 +181,14 @@ class SingleHeadChecks:
 
     @check("gradients", points=0.5)
     @or_unbatched
-    def test_gradients_of_weights(self, submission, draw):
+    def test_gradients_of_weights(self, submission: Submission, draw: Draw) -> None:
         """Each of the three matrices gets its right gradient, so that training can shape it."""
         state, x, upstream, expected = self.differentiated(draw)
         got = self.head(submission, state).gradients(x, upstream=upstream)
         for name, right in zip(self.names, expected[1:], strict=True):
             gradient(got.parameters.get(f"{name}.weight"), right, f"the weight of {name}")
 
-    def differentiated(self, draw):
+    def differentiated(self, draw: Draw) -> tuple[Weights, torch.Tensor, torch.Tensor, Sequence[torch.Tensor]]:
         """Weights, an input and an upstream gradient, and the right gradients of the input and of the weights."""
         state, x, upstream = self.weights(draw), self.tokens(draw, grad=True), self.tokens(draw, D_OUT)
         leaves = [x.detach().double().requires_grad_(), *(w.double().requires_grad_() for w in state.values())]
@@ -187,7 +197,7 @@ class SingleHeadChecks:
 
     @check("numerics", points=0.5)
     @or_unbatched
-    def test_extreme_scores(self, submission, draw):
+    def test_extreme_scores(self, submission: Submission, draw: Draw) -> None:
         """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all very
         negative."""
         self.averaging(submission, draw)
@@ -207,7 +217,7 @@ class SingleHeadChecks:
 
     @check("numerics", points=0.5)
     @or_unbatched
-    def test_dtypes(self, submission, draw):
+    def test_dtypes(self, submission: Submission, draw: Draw) -> None:
         """Any float dtype in, from bfloat16 to float64, the same out, as accurate as each of them allows."""
         (d_in, d_out), cases = self.sizes_of_dtypes, []
         for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
@@ -219,14 +229,14 @@ class SingleHeadChecks:
 
     @check("device", points=0.5)
     @or_unbatched
-    def test_device(self, submission, draw):
+    def test_device(self, submission: Submission, draw: Draw) -> None:
         """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
         module, x = self.averages(submission, draw), self.tokens(draw, D_OUT)
         on_meta(output_of(module.to(device="meta").on("meta", x)), x.shape)
 
     @check("mode", points=0.5, witnessed=True)
     @or_unbatched
-    def test_again(self, submission, draw):
+    def test_again(self, submission: Submission, draw: Draw) -> None:
         """The input stays as it was, and a second call depends on nothing but its own input and the weights."""
         module, larger = self.averages(submission, draw), [b + 1 for b in self.leading]
         x, other = self.tokens(draw, D_OUT), draw.normal(*larger, N + 2, D_OUT)
@@ -247,7 +257,7 @@ class SingleHeadChecks:
         close(relearned, afresh, "the output in eval mode, after a call with other weights,")
 
     @check("device", points=0)
-    def test_cuda(self, submission, draw):
+    def test_cuda(self, submission: Submission, draw: Draw) -> None:
         """On a GPU the output has the same values, in float32 and in float16."""
         on_cuda(submission)
         for dtype in (torch.float32, torch.float16):

@@ -8,13 +8,15 @@ from.
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
-from ....checks.api import CheckFailed, close, kind_of, number
-from ....checks.proxies import Submission
+from ....checks.api import CheckFailed, Draw, close, kind_of, number
+from ....checks.proxies import Proxy, Submission
+from ....checks.steps import Weights
 from ....sandbox.inside.wire import Generator
 from ...reference import language
 from ...reference.remembered import remembered
@@ -33,7 +35,7 @@ class Trainer:
     rates: Callable[[int, float], Sequence[float]]
     settings: dict[str, float] = field(default_factory=dict)
 
-    def function(self, submission: Submission):
+    def function(self, submission: Submission) -> Callable[..., Any]:
         """The submission's function, which takes the settings whenever it is sampled."""
         return functools.partial(submission.function(self.name).sample, **self.settings)
 
@@ -42,8 +44,16 @@ class Model:
     """A stub model in the sandbox, and its initial weights."""
 
     def __init__(
-        self, submission, draw, v=V, block_size=BLOCK, memory=MEMORY, width=WIDTH, n_hidden=HIDDEN, in_train=1.0
-    ):
+        self,
+        submission: Submission,
+        draw: Draw,
+        v: int = V,
+        block_size: int = BLOCK,
+        memory: int = MEMORY,
+        width: int = WIDTH,
+        n_hidden: int = HIDDEN,
+        in_train: float = 1.0,
+    ) -> None:
         sizes = {"vocab_size": v, "block_size": block_size, "memory": memory, "width": width, "n_hidden": n_hidden}
         shapes = {
             "embedding.weight": (v + 1, width),
@@ -55,43 +65,52 @@ class Model:
         self.memory, self.block_size, self.in_train = memory, block_size, in_train
         self.make(submission, draw, "Window", sizes, shapes)
 
-    def make(self, submission, draw, stub, sizes, shapes):
+    def make(
+        self,
+        submission: Submission,
+        draw: Draw,
+        stub: str,
+        sizes: Mapping[str, int],
+        shapes: dict[str, tuple[int, ...]],
+    ) -> None:
         """Build the stub and draw its weights."""
         self.drawn = functools.partial(draw.state, shapes, torch.float64)
         self.proxy = submission.stub(stub, **sizes, in_train=self.in_train).to(dtype=torch.float64)
         self.start_anew()
 
-    def start_anew(self):
+    def start_anew(self) -> None:
         """Draw new initial weights and load them."""
         self.state = self.drawn()
         self.reset()
 
-    def reset(self):
+    def reset(self) -> Proxy:
         """Load the initial weights again and switch to train mode."""
         self.proxy.load(self.state)
         return self.proxy.train()
 
-    def losses(self, data, state):
+    def losses(self, data: torch.Tensor, state: Weights) -> torch.Tensor:
         """The losses in train mode in all blocks of a text with these weights: (n - block_size, block_size)."""
         return losses_in_blocks(data, state, self.block_size, self.memory, self.in_train)
 
-    def loss(self, data, in_train=None):
+    def loss(self, data: torch.Tensor, in_train: float | None = None) -> torch.Tensor:
         """The mean of these losses with the initial weights, (1,); with another factor, what it would be."""
         factor = self.in_train if in_train is None else in_train
         return losses_in_blocks(data, self.state, self.block_size, self.memory, factor).mean()[None]
 
-    def tells(self, data):
+    def tells(self, data: torch.Tensor) -> bool:
         """Whether the loss of a text of one block is far from that with wrong targets and that of its last token."""
         return tells(data, self.state, self.block_size, self.memory, self.in_train)
 
-    def trained(self, data, rates, max_norm=math.inf):
+    def trained(
+        self, data: torch.Tensor, rates: Iterable[float], max_norm: float = math.inf
+    ) -> tuple[torch.Tensor, Weights]:
         """(the loss before each step, the weights after the last) for a text of one block, by AdamW's definition.
 
         `rates` are the learning rates of the steps; gradients longer than `max_norm` are clipped.
         """
         return trained(data, self.state, self.block_size, self.memory, self.in_train, list(rates), max_norm)
 
-    def slope(self, data):
+    def slope(self, data: torch.Tensor) -> float:
         """The length of all gradients together of the mean loss in all blocks of a text, with the initial weights."""
         state = {name: weight.detach().clone().requires_grad_() for name, weight in self.state.items()}
         loss = losses_in_blocks(data, state, self.block_size, self.memory, self.in_train).mean()
@@ -101,12 +120,12 @@ class Model:
 class TableModel(Model):
     """The stub `Table`, each of whose steps takes half as long."""
 
-    def __init__(self, submission, draw, in_train=1.0):
+    def __init__(self, submission: Submission, draw: Draw, in_train: float = 1.0) -> None:
         self.memory, self.block_size, self.in_train = 1, BLOCK, in_train
         self.make(submission, draw, "Table", {"vocab_size": V, "block_size": BLOCK}, {"rows.weight": (V, V)})
 
 
-def logits_of(inputs, state, memory):
+def logits_of(inputs: torch.Tensor, state: Weights, memory: int) -> torch.Tensor:
     """The logits in eval mode of the stub that has these weights."""
     if "rows.weight" in state:
         return language.table_logits(inputs, state)
@@ -114,14 +133,14 @@ def logits_of(inputs, state, memory):
 
 
 @remembered
-def losses_in_blocks(data, state, block_size, memory, in_train):
+def losses_in_blocks(data: torch.Tensor, state: Weights, block_size: int, memory: int, in_train: float) -> torch.Tensor:
     """See `Model.losses`."""
     inputs, targets = language.blocks(data, block_size)
     return language.losses(in_train * logits_of(inputs, state, memory), targets)
 
 
 @remembered
-def tells(data, state, block_size, memory, in_train):
+def tells(data: torch.Tensor, state: Weights, block_size: int, memory: int, in_train: float) -> bool:
     """See `Model.tells`."""
     inputs, targets = language.blocks(data, block_size)
     logits = in_train * logits_of(inputs, state, memory)
@@ -131,22 +150,30 @@ def tells(data, state, block_size, memory, in_train):
 
 
 @remembered
-def trained(data, state, block_size, memory, in_train, rates, max_norm):
+def trained(
+    data: torch.Tensor,
+    state: Weights,
+    block_size: int,
+    memory: int,
+    in_train: float,
+    rates: Sequence[float],
+    max_norm: float,
+) -> tuple[torch.Tensor, Weights]:
     """See `Model.trained`."""
     inputs, targets = language.blocks(data, block_size)
 
-    def mean(state):
+    def mean(state: Weights) -> torch.Tensor:
         return language.losses(in_train * logits_of(inputs, state, memory), targets).mean()
 
     losses, state = language.adamw(state, mean, rates, max_norm)
     return torch.tensor(losses, dtype=torch.float64), state
 
 
-def text_of(draw, n, v=V):
+def text_of(draw: Draw, n: int, v: int = V) -> torch.Tensor:
     return torch.randint(v, (n,), generator=draw.generator)
 
 
-def shortest(draw, block_size=BLOCK, v=V):
+def shortest(draw: Draw, block_size: int = BLOCK, v: int = V) -> torch.Tensor:
     """A text of one block in which neighbours differ, without the last two tokens of the vocabulary.
 
     With equal neighbours, targets that are not shifted would be right.
@@ -154,7 +181,7 @@ def shortest(draw, block_size=BLOCK, v=V):
     return (1 + text_of(draw, block_size + 1, v - 3)).cumsum(0) % (v - 2)
 
 
-def losses_of(submission, value, steps):
+def losses_of(submission: Submission, value: Any, steps: int) -> torch.Tensor:
     """The losses, (steps,), as float64. Raises CheckFailed unless they are that many numbers."""
     if not isinstance(value, (list, tuple)):
         submission.note(kind_of(value))
@@ -168,7 +195,7 @@ def losses_of(submission, value, steps):
     return torch.tensor(numbers, dtype=torch.float64)
 
 
-def losses_in(submission, value):
+def losses_in(submission: Submission, value: Any) -> torch.Tensor:
     """The losses that came, (n,), as float64, in whatever form; none if none came."""
     for part in (value, *(value if isinstance(value, (list, tuple)) else ())):
         if isinstance(part, torch.Tensor) and part.dim() == 1:
@@ -180,14 +207,16 @@ def losses_in(submission, value):
     return torch.zeros(0, dtype=torch.float64)
 
 
-def wanted(losses):
+def wanted(losses: torch.Tensor) -> torch.Tensor:
     """The losses. Raises CheckFailed if there are none."""
     if len(losses) == 0:
         raise CheckFailed("It should return the losses of all steps as a list: without them nothing can be said here.")
     return losses
 
 
-def same_losses(submission, got, right, what, tolerance=1e-6):
+def same_losses(
+    submission: Submission, got: torch.Tensor, right: torch.Tensor, what: str, tolerance: float = 1e-6
+) -> None:
     """Raises CheckFailed unless the losses are these."""
     submission.note(got)
     if len(got) != len(right):
@@ -198,14 +227,14 @@ def same_losses(submission, got, right, what, tolerance=1e-6):
         raise CheckFailed(f"The loss of step {step + 1} {what} should not be {got[step]:.5f}.")
 
 
-def same_weights(model, state, what, tolerance=1e-6):
+def same_weights(model: Model, state: Weights, what: str, tolerance: float = 1e-6) -> None:
     """Raises CheckFailed unless the model's weights are these."""
     got = model.proxy.parameters(telling=True)
     for name, right in state.items():
         close(got.get(name), right, f"{name} after {what}", tolerance=tolerance, dtype=torch.float64)
 
 
-def begun(submission, draw, trainer, steps):
+def begun(submission: Submission, draw: Draw, trainer: Trainer, steps: int) -> tuple[Model, torch.Tensor, torch.Tensor]:
     """(the model, its text, the losses that came), after so many steps that began rightly.
 
     The first loss is about right, or the weights move to where they should: so a loss that is not returned, or too
@@ -225,7 +254,7 @@ def begun(submission, draw, trainer, steps):
     return model, data, got
 
 
-def tried(submission, draw, trainer):
+def tried(submission: Submission, draw: Draw, trainer: Trainer) -> None:
     """Raises CheckFailed unless it is seen to train, however badly: losses alone do not show that.
 
     In 3 steps the loss falls by part of what it should, or the losses show that a copy of the model learns, or at least
@@ -241,13 +270,13 @@ def tried(submission, draw, trainer):
         raise CheckFailed("In 3 steps no weight changed much, and none has a gradient: nothing was learnt.")
 
 
-def left_behind(model):
+def left_behind(model: Model) -> None:
     """Observe whether a gradient was left, if no weight moved: was it cleared too soon, or never used?"""
     if all(torch.equal(weight, model.state[name]) for name, weight in weights_of(model).items()):
         model.proxy.method("out").method("bias").attribute("grad")
 
 
-def weights_of(model):
+def weights_of(model: Model) -> Weights:
     """The model's weights by name. Raises CheckFailed if one is no longer a tensor of its original shape."""
     got = model.proxy.parameters()
     for name, weight in model.state.items():
@@ -256,11 +285,11 @@ def weights_of(model):
     return {name: got[name].double() for name in model.state}
 
 
-def seed_of(draw):
+def seed_of(draw: Draw) -> int:
     return draw.integer(0, 2**30)
 
 
-def listed(submission, draw, trainer):
+def listed(submission: Submission, draw: Draw, trainer: Trainer) -> None:
     """Raises CheckFailed unless the losses of all steps come as a list of floats, the first as before any learning."""
     sample, model, data = trainer.function(submission), Model(submission, draw), shortest(draw)
     for steps in (1, 4):
@@ -274,7 +303,7 @@ def listed(submission, draw, trainer):
             raise CheckFailed(f"It should be a list of numbers of type float; there is {kind_of(wrong)}.")
 
 
-def in_train_mode(submission, draw, trainer):
+def in_train_mode(submission: Submission, draw: Draw, trainer: Trainer) -> None:
     """Raises CheckFailed unless the model is in train mode in every step, though it comes in eval mode."""
     sample, model, data = trainer.function(submission), Model(submission, draw, in_train=0.5), shortest(draw)
     while (model.loss(data) - model.loss(data, in_train=1.0)).abs() < 0.1 * model.loss(data):
@@ -284,7 +313,7 @@ def in_train_mode(submission, draw, trainer):
     same_losses(submission, got, model.loss(data).repeat(len(got)), "in train mode", tolerance=0.02)
 
 
-def new_batches_seen(submission, draw, trainer):
+def new_batches_seen(submission: Submission, draw: Draw, trainer: Trainer) -> None:
     """Raises CheckFailed unless each step shows the model a new batch of blocks, drawn by the generator (witnessed)."""
     sample, steps, v, size = trainer.function(submission), 5, 40, 3
     model = Model(submission, draw, v=v)
