@@ -13,7 +13,7 @@ from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
-from . import changing, colab, desk_cell, for_students, options, points, readme
+from . import changing, colab, desk_cell, diagrams, for_students, options, points, readme
 from .runs import NbgraderCourse
 
 
@@ -49,6 +49,7 @@ def build(
         for name in names:
             yield from changing.notes(known[name], course.assignments(root)[name])
             runs.build(name)
+            diagrams.store(runs, name, grader.parent)
             desk_cell.write(Path(root), name, runs.config)
             _note(root, (Path(root) / "release" / name).rglob("*"), made)
             yield course.assignments(root)[name]
