@@ -19,18 +19,23 @@ CELLS = {  # what each needs comes first
     "08": ("rope-picture",),
     "04": ("storyteller", "storyteller-read", "storyteller-yours"),
 }
-SLIDERS = {  # the id in the page -> labels: where it starts, one to the right, and at the end
-    "slider-scores-times": ("5", "10", "10,000"),
-    "slider-words-so-far": ("5", "6", "9"),
-    "slider-place-of-the-query": ("3", "4", "1000"),
+SLIDERS = {  # its cell -> its id in the page, and its labels: where it starts, one to the right, and at the end
+    "01-scale-slider": ("slider-scores-times", "5", "10", "10,000"),
+    "03-length-slider": ("slider-words-so-far", "5", "6", "9"),
+    "08-rope-picture": ("slider-place-of-the-query", "3", "4", "1000"),
 }
 VIEWS = {"JupyterLab": "lab/tree", "Notebook 7": "notebooks"}
-ALL_AT_ONCE = """
-  const content = window.jupyterapp.shell.currentWidget.content;
-  content.notebookConfig = {...content.notebookConfig, windowingMode: 'none'};
-  return content.widgets.length;
+MANY = "return window.jupyterapp.shell.currentWidget.content.widgets.length"
+GO_TO = """
+  const [number] = arguments, content = window.jupyterapp.shell.currentWidget.content;
+  content.activeCellIndex = number;
+  content.scrollToItem(number);
 """
-
+PICTURE = """
+  const cell = window.jupyterapp.shell.currentWidget.content.widgets[arguments[0]];
+  const picture = cell.node.querySelector('.jp-OutputArea img');
+  return picture && picture.naturalWidth > 500 ? picture.src : '';
+"""
 ACTIVE = "return window.jupyterapp.shell.currentWidget.content.activeCellIndex"
 
 
@@ -65,9 +70,15 @@ def window(tmp_path_factory):
 
 
 def show(window, url, view, name):
-    """Open a notebook, with all of its cells in the page; returns how many they are."""
+    """Open a notebook; returns how many cells it has."""
     opened(window, f"{url}{VIEWS[view]}/{name}.ipynb?reset&token={TOKEN}")  # no other notebook beside it
-    return window.execute_script(ALL_AT_ONCE)
+    return window.execute_script(MANY)
+
+
+def picture_of(window, number):
+    """What the picture in the output of a cell is, once it is drawn; cells far from the window are not in the page."""
+    window.execute_script(GO_TO, number)
+    return until(lambda: window.execute_script(PICTURE, number))
 
 
 def element(window, selector):
@@ -76,11 +87,14 @@ def element(window, selector):
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_sliders_and_the_table_of_heads_move_and_without_trust_the_still_pictures_stay(work, url, window, view):
+    ids = [cell["id"] for cell in load(work / f"{view}.ipynb")["cells"]]
     for number in range(show(window, url, view, view)):
         window.execute_async_script(RUN, number)
     still = {}
-    for key, labels in SLIDERS.items():
-        still[key] = _moves(window, f"#{key}", *labels)
+    for cell, (key, *labels) in SLIDERS.items():
+        window.execute_script(GO_TO, ids.index(cell))
+        still[ids.index(cell)] = _moves(window, f"#{key}", *labels)
+    window.execute_script(GO_TO, len(ids) - 1)
     _hovers(window, "#my-sentence")
 
     window.execute_async_script(SAVE)
@@ -88,11 +102,11 @@ def test_sliders_and_the_table_of_heads_move_and_without_trust_the_still_picture
     notebook["cells"][0]["source"] = "# somebody else's, so it is not trusted"
     (work / f"strange {view}.ipynb").write_text(json.dumps(notebook))
     show(window, url, view, f"strange {view}")
-    tables = until(lambda: window.find_elements("css selector", ".jp-OutputArea table"))
-    pictures = _pictures(window, len(SLIDERS))
-    assert [picture.get_attribute("src") for picture in pictures] == list(still.values())
+    assert {number: picture_of(window, number) for number in still} == still
+    window.execute_script(GO_TO, len(ids) - 1)
+    table = element(window, ".jp-OutputArea table")
+    assert "layer 3, head 4" in table.text and ".9" in table.text
     assert not window.find_elements("css selector", ".jp-OutputArea input, .jp-OutputArea script")
-    assert len(tables) == 1 and "layer 3, head 4" in tables[0].text and ".9" in tables[0].text
 
 
 def _moves(window, holder, start, one_more, end):
@@ -138,18 +152,6 @@ def _shown(window, table):
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_released_lesson_shows_its_diagrams_before_a_cell_is_run(url, window, view):
     show(window, url, view, "released")
-    stored = [
-        cell for cell in load(ROOT / "release" / NAMES["03"] / f"{NAMES['03']}.ipynb")["cells"] if cell.get("outputs")
-    ]
-    assert len(stored) > 1 and _pictures(window, len(stored))
-
-
-def _pictures(window, number):
-    """The pictures of all outputs: so many, and all of them are drawn."""
-    width = "return arguments[0].naturalWidth"
-
-    def pictures():
-        return window.find_elements("css selector", ".jp-OutputArea img")
-
-    until(lambda: [window.execute_script(width, one) > 500 for one in pictures()] == [True] * number)
-    return pictures()
+    cells = load(ROOT / "release" / NAMES["03"] / f"{NAMES['03']}.ipynb")["cells"]
+    stored = [number for number, cell in enumerate(cells) if cell.get("outputs")]
+    assert len(stored) > 1 and all(picture_of(window, number) for number in stored)
