@@ -24,32 +24,19 @@ if TYPE_CHECKING:
     from ..sandbox.parent import WarmParent
     from .runs import NbgraderCourse
 
+Pictures = dict[str, list[dict[str, Any]]]  # outputs of a notebook, by the ids of their cells
+
 TAG = "diagram"
 COLORS = 64  # of a stored picture: a third of the bytes, and no difference to the eye
 SECONDS = 60.0  # for one cell
 
 
-def store(runs: NbgraderCourse, name: str, parent: WarmParent) -> None:
-    """Store the pictures of an assignment in its notebooks in release/ and solutions/. Raises CourseError."""
-    drawn = pictures(parent, name, course.cells_in(Path(runs.root, "source", name, f"{name}.ipynb")))
-    if not drawn:
-        return
-    for folder in (runs.directory.release_directory, runs.directory.solution_directory):
-        path = Path(runs.root, folder, name, f"{name}.ipynb")
-        notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
-        for cell in notebook["cells"]:
-            cell_pictures = [nbformat.from_dict(picture) for picture in drawn.get(cell["id"], [])]
-            if cell_pictures:
-                cell["outputs"] = cell_pictures
-        nbformat.write(notebook, path)
+def pictures(parent: WarmParent, name: str, cells: Sequence[dict[str, Any]]) -> Pictures:
+    """What the diagrams of an assignment draw in a child of the sandbox; `cells` are those of its source notebook.
 
-
-def pictures(parent: WarmParent, name: str, cells: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """The pictures of an assignment's diagrams, by the ids of their cells, as outputs of a notebook.
-
-    `cells` are those of the source notebook. Raises CourseError, which names the cell, if one stops with an error.
+    Raises CourseError, which names the cell, if one stops with an error.
     """
-    drawn: dict[str, list[dict[str, Any]]] = {}
+    drawn: Pictures = {}
     if not any(map(_is_diagram, cells)):
         return drawn
     child = parent.fork()
@@ -68,6 +55,19 @@ def pictures(parent: WarmParent, name: str, cells: Sequence[dict[str, Any]]) -> 
     finally:
         child.kill()
     return drawn
+
+
+def store(runs: NbgraderCourse, name: str, drawn: Pictures) -> None:
+    """Store an assignment's `pictures` in its notebooks in release/ and solutions/."""
+    if not drawn:
+        return
+    for folder in (runs.directory.release_directory, runs.directory.solution_directory):
+        path = Path(runs.root, folder, name, f"{name}.ipynb")
+        notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
+        for cell in notebook["cells"]:
+            if outputs := drawn.get(cell["id"]):
+                cell["outputs"] = [nbformat.from_dict(output) for output in outputs]
+        nbformat.write(notebook, path)
 
 
 def _is_diagram(cell: dict[str, Any]) -> bool:

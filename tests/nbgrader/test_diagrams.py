@@ -35,6 +35,10 @@ def add(place, id, source, *tags):
     small_course.edit(place, lambda notebook: notebook["cells"].append({**about, "id": id, "source": source}))
 
 
+def source(place):
+    return load(place / "source" / NAME / f"{NAME}.ipynb")["cells"]
+
+
 def outputs_of(notebook, id):
     return next(cell["outputs"] for cell in notebook["cells"] if cell["id"] == id)
 
@@ -42,7 +46,7 @@ def outputs_of(notebook, id):
 def stored(place, grader, folder="release"):
     runs = NbgraderCourse(place)
     runs.build(NAME)
-    diagrams.store(runs, NAME, grader.parent)
+    diagrams.store(runs, NAME, diagrams.pictures(grader.parent, NAME, source(place)))
     return load(place / folder / NAME / f"{NAME}.ipynb")
 
 
@@ -65,8 +69,7 @@ def test_a_diagram_is_stored_and_no_other_output(place, grader, folder):
 
 def test_it_is_the_same_each_time_and_smaller_than_drawn(place, grader):
     add(place, "draws", LINE, "diagram")
-    cells = load(place / "source" / NAME / f"{NAME}.ipynb")["cells"]
-    first, second = (diagrams.pictures(grader.parent, NAME, cells) for _ in range(2))
+    first, second = (diagrams.pictures(grader.parent, NAME, source(place)) for _ in range(2))
     assert first == second and len(first["draws"][0]["data"]["image/png"]) < 5_000
 
 
@@ -83,16 +86,27 @@ def test_of_rich_output_the_picture_is_stored(place, grader):
     assert list(output["data"]) == ["image/png"]
 
 
-def test_a_diagram_that_needs_a_students_answer_is_refused(place, grader):
-    exercise = next(iter(course.exercises(place).values())).name
+def test_a_diagram_that_needs_a_students_answer_is_refused_before_anything_is_released(place, grader):
+    exercise = next(iter(course.exercises(place)))
     add(place, "draws", f"{exercise}\n{LINE}", "diagram")
-    with pytest.raises(CourseError, match=f"{NAME} cannot be drawn: the cell draws stops with NameError"):
-        stored(place, grader)
+    said = f"The diagrams of {NAME} cannot be drawn: the cell draws stops with NameError: name '{exercise}' is not"
+    with pytest.raises(CourseError, match=said):
+        diagrams.pictures(grader.parent, NAME, source(place))
+    code, out, err = small_course.autograder(place, "build")
+    assert code and said in err.replace("\n", " ") and not (place / "release").exists()
+
+
+def test_build_stores_what_a_diagram_draws(place):
+    add(place, "draws", LINE, "diagram")
+    code, _, err = small_course.autograder(place, "build")
+    assert not code, err
+    for folder in ("release", "solutions"):
+        (output,) = outputs_of(load(place / folder / NAME / f"{NAME}.ipynb"), "draws")
+        assert list(output["data"]) == ["image/png"]
 
 
 def test_nothing_is_started_where_no_cell_has_the_tag(place):
-    cells = load(place / "source" / NAME / f"{NAME}.ipynb")["cells"]
-    assert diagrams.pictures(None, NAME, cells) == {}
+    assert diagrams.pictures(None, NAME, source(place)) == {}
 
 
 def test_a_hand_in_is_the_same_with_stored_outputs_and_without(place, grader):
