@@ -34,7 +34,7 @@ def source_of(cell):
     return "".join(cell["source"])
 
 
-PICTURES = 230_000  # bytes of all stored pictures of a lesson, as they are in its notebook
+PICTURES = 120_000  # bytes of all stored pictures of a lesson, as they are in its notebook
 
 
 @pytest.fixture(scope="module")
