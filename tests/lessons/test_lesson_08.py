@@ -79,7 +79,7 @@ def test_the_hands_turn_and_the_score_stays(ran):
     assert ran.says("The angle between its two hands stays, and so does the score")
     query, key = (
         torch.tensor([[math.cos(angle) for angle in begins] + [math.sin(angle) for angle in begins]])
-        for begins in ran.values["BEGINS"].values()
+        for begins in ran.values["POINTS_AT"].values()
     )
     said = set()
     for place in (2, 3, 50, 1000):
