@@ -13,7 +13,7 @@ from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..sandbox import jail
 from ..sandbox.parent import WarmParent
-from . import changing, colab, desk_cell, for_students, options, points, readme
+from . import changing, colab, desk_cell, diagrams, for_students, options, points, readme
 from .runs import NbgraderCourse
 
 
@@ -46,9 +46,14 @@ def build(
             seed = Rounds(results, name).first()
             judge = functools.partial(grader.grade_trial, seed=seed)
             gate.require(course.assignments(root)[name], judge, wanted, results, seed)
+        drawn = {
+            name: diagrams.pictures(grader.parent, name, course.cells_in(course.assignments(root)[name].path))
+            for name in names
+        }
         for name in names:
             yield from changing.notes(known[name], course.assignments(root)[name])
             runs.build(name)
+            diagrams.store(runs, name, drawn[name])
             desk_cell.write(Path(root), name, runs.config)
             _note(root, (Path(root) / "release" / name).rglob("*"), made)
             yield course.assignments(root)[name]

@@ -4,23 +4,17 @@ VS Code and Colab cannot be run here; test_hand_in.py simulates the ways in whic
 """
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-import urllib.request
 
 import desk_browser
 import pytest
 from conftest import load
 from desk_browser import NAME, chromium, code_of, until
-from lab import EDIT, SAVE, hand_in, opened, output, run_all
+from lab import EDIT, SAVE, TOKEN, hand_in, opened, output, run_all, server
 from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 
 pytestmark = pytest.mark.skipif(not desk_browser.BROWSER, reason="needs chromium")
-
-TOKEN = "token-of-this-test"
 
 
 @pytest.fixture(scope="module")
@@ -41,24 +35,8 @@ def students(desk, tmp_path_factory):
     """(the folder in which a student works, the address of the Jupyter server there), and a home without a key."""
     scratch = tmp_path_factory.mktemp("student")
     work = shutil.copytree(desk.place / "release" / NAME, scratch / "work")
-    environment = {**os.environ, "HOME": str(scratch), "XDG_CONFIG_HOME": str(scratch / "config")}
-    for name in ("CONFIG_DIR", "DATA_DIR", "RUNTIME_DIR"):
-        environment[f"JUPYTER_{name}"] = str(scratch / name)
-    options = ["--ip=127.0.0.1", "--port=0", "--no-browser", "--allow-root", f"--IdentityProvider.token={TOKEN}"]
-    options += ["--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True"]
-    options += ["--LabApp.news_url=None"]
-    log = scratch / "server.log"
-    with open(log, "w") as file:
-        command = [sys.executable, "-m", "notebook", *options]
-        process = subprocess.Popen(command, cwd=work, env=environment, stdout=file, stderr=file)
-    try:
-        about = scratch / "RUNTIME_DIR" / f"jpserver-{process.pid}.json"
-        url = until(lambda: json.loads(about.read_text())["url"])
-        until(lambda: urllib.request.urlopen(f"{url}api").status == 200)
+    with server(work, scratch) as url:
         yield work, url
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 @pytest.fixture(scope="module")

@@ -1,20 +1,25 @@
 """What students get: up to date, clean, with the originals' defects, and without anything that they must not see."""
 
 import ast
+import base64
+import io
 import json
+import re
 import shutil
+from importlib import metadata
 
 import nbformat
 import pytest
 from conftest import ROOT, cell_of, load
 from nbclient import NotebookClient
+from PIL import Image
 
 from autograder import course
 from autograder.course import ORIGINAL, original_of
 from autograder.doctor import course as looks
 from autograder.errors import ChildGone, CourseError, Interrupted
 from autograder.mistakes.bank import bank
-from autograder.nbgrader import for_students
+from autograder.nbgrader import diagrams, for_students
 from autograder.nbgrader.releasing import MAY_RAISE
 from autograder.nbgrader.runs import NbgraderCourse
 
@@ -29,8 +34,11 @@ def source_of(cell):
     return "".join(cell["source"])
 
 
+PICTURES = 120_000  # bytes of all stored pictures of a lesson, as they are in its notebook
+
+
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def built(tmp_path_factory, grader):
     """A course built afresh from source/, elsewhere."""
     place = tmp_path_factory.mktemp("course")
     shutil.copytree(ROOT / "source", place / "source")
@@ -38,6 +46,7 @@ def built(tmp_path_factory):
     runs = NbgraderCourse(place)
     for name in ASSIGNMENTS:
         runs.build(name)
+        diagrams.store(runs, name, diagrams.pictures(grader.parent, name, notebook_of("source", name)["cells"]))
     for_students.release(place)
     return place
 
@@ -48,7 +57,29 @@ def test_it_is_up_to_date(built, folder, name):
     """`autograder build` would change nothing."""
     made = (built / folder / name / f"{name}.ipynb").read_text(encoding="utf-8")
     committed = (ROOT / folder / name / f"{name}.ipynb").read_text(encoding="utf-8")
-    assert made == committed, f"run `autograder build {name}` and commit {folder}/"
+    (made, drawn), (committed, stored) = map(without_pictures, (made, committed))
+    assert made == committed and len(drawn) == len(stored), f"run `autograder build {name}` and commit {folder}/"
+    if drew_them():
+        for picture, other in zip(drawn, stored, strict=True):
+            assert pixels(picture) == pixels(other), f"run `autograder build {name}` and commit {folder}/"
+
+
+PNG = re.compile(r'"(iVBORw0KGgo[^"]*)"')
+
+
+def without_pictures(text):
+    """A notebook without its pictures, whose bytes depend on the processor, and these."""
+    return PNG.sub('""', text), PNG.findall(text)
+
+
+def pixels(picture):
+    drawn = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
+    return drawn.size, drawn.tobytes()
+
+
+def drew_them():
+    """Whether the matplotlib of requirements.lock is installed, which drew what is stored: others draw otherwise."""
+    return f"matplotlib=={metadata.version('matplotlib')} " in (ROOT / "requirements.lock").read_text()
 
 
 def test_every_release_has_its_source():
@@ -76,6 +107,7 @@ def test_the_rules_for_assistants_are_released():
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 @pytest.mark.parametrize("folder", ["source", "release", "solutions"])
 def test_notebooks_are_clean(folder, name):
+    """The only outputs are pictures of diagrams, where students get them."""
     notebook = notebook_of(folder, name)
     nbformat.validate(nbformat.from_dict(notebook))
     assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
@@ -84,8 +116,17 @@ def test_notebooks_are_clean(folder, name):
     assert ids == [c["id"] for c in notebook_of("source", name)["cells"]], "ids are the source's"
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
-            assert cell["outputs"] == [] and cell["execution_count"] is None
+            if folder == "source" or diagrams.TAG not in cell["metadata"].get("tags", []):
+                assert cell["outputs"] == []
+            assert all(list(output["data"]) == ["image/png"] for output in cell["outputs"])
+            assert cell["execution_count"] is None
             ast.parse(source_of(cell))
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_each_lesson_has_diagrams_to_see_and_they_are_small(name):
+    _, pictures = without_pictures(json.dumps(notebook_of("release", name)))
+    assert pictures and sum(map(len, pictures)) < PICTURES
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)

@@ -3,6 +3,7 @@
 import math
 import re
 
+import matplotlib.pyplot as plt
 import numpy
 import pytest
 import torch
@@ -86,6 +87,22 @@ def test_variance_and_gradient(ran):
         assert unscaled == pytest.approx(d, rel=0.1) and scaled == pytest.approx(1, rel=0.1)
     assert gradient[0][0] / gradient[0][-1] > 10_000 and ran.says("more than ten thousand times smaller")
     assert max(gradient[1]) / min(gradient[1]) < 1.2
+
+
+def test_between_no_scores_and_huge_ones_weights_tell_words_apart_and_can_move(ran):
+    """The slider's ends, and its start."""
+    assert ran.says("At 0 all words weigh the same. At 10,000 one has everything, and on the right nothing is left")
+    scores = ran.values["sentence"] @ ran.values["sentence"][6]
+    shown = {}
+    for factor in (0, 5, 10_000):
+        figure = ran.values["at_factor"](factor)
+        shown[factor] = [torch.tensor([float(bar.get_width()) for bar in ax.patches]) for ax in figure.axes]
+        plt.close(figure)
+        moves = torch.autograd.functional.jacobian(lambda z: z.softmax(0), factor * scores).diagonal()
+        assert torch.allclose(shown[factor][1], moves, atol=1e-6)
+    assert torch.allclose(shown[0][0], torch.full((9,), 1 / 9))
+    assert shown[10_000][0].max() == 1 and shown[10_000][1].max() < 1e-6
+    assert shown[5][0].max() - shown[5][0].min() > 0.4 and shown[5][1].max() > 0.2
 
 
 def test_long_vectors_win(ran):

@@ -3,6 +3,7 @@
 import math
 import re
 
+import matplotlib.pyplot as plt
 import pytest
 import torch
 from lessons import run
@@ -33,6 +34,19 @@ def numbers(text):
 
 def test_the_loop_the_matrix_and_the_softmax_agree(ran):
     assert ran.printed["averages"].count("True") == 2
+
+
+def test_as_a_text_grows_all_rows_change_or_none(ran):
+    """The slider marks them, and its first panel holds what it says: the weights without a mask."""
+    assert ran.says("On the left all of them", "On the right none: **a row, once written, stays**")
+    for words in range(2, 10):
+        figure = ran.values["with_words"](words)
+        left, right = ([text.get_text() for text in ax.texts if text.get_text()[0] in "cna"] for ax in figure.axes)
+        plt.close(figure)
+        assert left == ["changed"] * (words - 1) + ["new"] and right == ["as before"] * (words - 1) + ["new"]
+    whole = ran.values["weights_of_first"](9, True)
+    assert torch.equal(whole, ran.values["filled_with_minus_infinity"]), "the third way"
+    assert torch.allclose(whole[:5, :5], ran.values["weights_of_first"](5, True))
 
 
 def test_the_table_of_noise(ran):

@@ -3,6 +3,7 @@
 import math
 import re
 
+import matplotlib.pyplot as plt
 import pytest
 import torch
 import torch.nn.functional as F
@@ -71,6 +72,25 @@ def test_turned_scores_know_the_distance_alone(ran):
         assert added.diagonal(i).std() > 0.05
     assert torch.allclose(ran.values["far"], turned, atol=1e-3)
     assert ran.says("a query at place 7 and a key at place 5 is that of the same two at places 107 and 105")
+
+
+def test_the_hands_turn_and_the_score_stays(ran):
+    """At each stop of the slider: the score that the picture says is that of apply_rope."""
+    assert ran.says("The angle between its two hands stays, and so does the score")
+    query, key = (
+        torch.tensor([[math.cos(angle) for angle in begins] + [math.sin(angle) for angle in begins]])
+        for begins in ran.values["POINTS_AT"].values()
+    )
+    said = set()
+    for place in (2, 3, 50, 1000):
+        figure = ran.values["at_place"](place)
+        title = figure.texts[0].get_text()
+        plt.close(figure)
+        assert f"query (blue) at place {place}, key (orange) at place {place - 2}" in title
+        turned = [ran.values["apply_rope"](x, torch.tensor([at])) for x, at in ((query, place), (key, place - 2))]
+        said.add(title.rpartition(" ")[2])
+        assert f"{(turned[0] @ turned[1].T).item():.2f}" in said
+    assert len(said) == 1
 
 
 def test_what_bfloat16_makes_of_places(ran):

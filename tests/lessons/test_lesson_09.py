@@ -347,15 +347,17 @@ def test_the_model_answer_counts_right(ran):
 
 def test_what_is_done_by_hand(ran):
     """The small examples before the exercises."""
-    assert ran.says("| at place 3 | 1 | 1 | 1 | 1 | 0 | | at place 4 | 1 | 1 | 1 | 1 | 1 |")
+    assert ran.says("holds 3 tokens, and 2 come. So t = 2 and s = 5. The new ones stand at places 3 and 4")
     cached = ran.values["cached_attention"](torch.zeros(1, 1, 2, 5), torch.zeros(1, 1, 5, 5), torch.eye(5)[None, None])
-    assert (cached[0, 0] > 0).int().tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
-    mask = ran.values["sliding_window_mask"](5, 3).int()
-    assert ran.says(" ".join("".join(map(str, row)) for row in mask.tolist()))
+    assert (cached[0, 0] > 0).tolist() == ran.values["sees"] == [[True] * 4 + [False], [True] * 5]
+    assert (
+        ran.says("A window of 3, with t = 5") and ran.values["sliding_window_mask"](5, 3).tolist() == ran.values["may"]
+    )
     assert ran.says("6 heads have those of 4, then 1/2 and 1/8")
     slopes = -ran.values["alibi_bias"](6, 2)[:, 1, 0]
     assert slopes.tolist() == pytest.approx([1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8])
-    assert ran.says("the keys get 1/4 each") and ran.says("Outputs of 4 and 8 make 7, and the lse is ln 4")
+    assert ran.says("the keys get 1/4 each") and ran.says("to 1 and to 3, and outputs of 4 and 8")
+    assert "sum 4, lse ln 4\\noutput 1/4 · 4 + 3/4 · 8 = 7" in ran.texts["merge-picture"]
     sizes, sink = (1, 1, 2, 1), torch.tensor([2.0]).log()
     shares = ran.values["sink_attention"](torch.zeros(1, 1, 1, 1), torch.zeros(sizes), torch.zeros(sizes), sink)[1]
     assert shares.flatten().tolist() == pytest.approx([1 / 4, 1 / 4])

@@ -141,7 +141,16 @@ def _step(lesson, name, cell):
         return ""
     no_network = unittest.mock.patch("urllib.request.urlopen", side_effect=OSError("tests have no network"))
     out, err = io.StringIO(), io.StringIO()
+    close = plt.close
+
+    def note(which=None):
+        """Close a figure that a cell has turned into a picture of its own, as a slider does."""
+        if isinstance(which, plt.Figure):
+            lesson.pictures.append(_picture(cell["id"], which))
+        close(which)
+
     with (
+        unittest.mock.patch.object(plt, "close", note),
         warnings.catch_warnings(record=True) as warned,
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
