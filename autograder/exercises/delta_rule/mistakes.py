@@ -184,15 +184,15 @@ mistake(
 )
 mistake(
     "whole-matrix",
-    "In `delta_rule_at_once` the products above the diagonal are part of the matrix, so later tokens count: keep what is"
-    " below it, `tril(-1)`.",
+    "In `delta_rule_at_once` the products above the diagonal are part of the matrix, so later tokens count: keep what"
+    " is below it, `tril(-1)`.",
     BELOW="",
     SOLVE="torch.linalg.solve(lower, shares * value)",
 )
 mistake(
     "taken-off-once",
-    "In `delta_rule_at_once` the values before are taken off, not what was written: that is one step of the solution, so"
-    " solve the equations.",
+    "In `delta_rule_at_once` the values before are taken off, not what was written: that is one step of the solution,"
+    " so solve the equations.",
     SOLVE="shares * value - before @ (shares * value)",
 )
 mistake(
