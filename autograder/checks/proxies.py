@@ -311,7 +311,10 @@ class Proxy:
         return self._call(args, kwargs, {"count": True}).value
 
     def watched(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it and note how large the largest tensor is that it makes, in `submission.last.largest` (witnessed)."""
+        """Call it and note how large the largest tensor is that it makes, in `submission.last.largest` (witnessed).
+
+        What it keeps for gradients is noted as well, in `submission.last.kept`.
+        """
         return self._call(args, kwargs, {"watch": True}).value
 
     def do(self, *args: Any, **kwargs: Any) -> None:
@@ -336,13 +339,17 @@ class Proxy:
             return error
         return None
 
-    def gradients(self, *args: Any, upstream: Any, device: str | None = None, **kwargs: Any) -> Gradients:
+    def gradients(
+        self, *args: Any, upstream: Any, device: str | None = None, witness: str | None = None, **kwargs: Any
+    ) -> Gradients:
         """Call it and backpropagate `upstream` (one tensor per output used, None for the others).
 
         Returns `Gradients(value, inputs, parameters)`: `inputs` has one tensor or None for every input with
-        `requires_grad`, in order; `parameters` has the same by name.
+        `requires_grad`, in order; `parameters` has the same by name. `witness` is "count" or "watch": what `counted` or
+        `watched` note of a call then includes the way back.
         """
-        made = self._call(args, kwargs, {"device": device} if device else {}, upstream)
+        options: wire.Message = {"device": device} if device else {}
+        made = self._call(args, kwargs, options | ({witness: True} if witness else {}), upstream)
         return Gradients(made.value, made.inputs, made.parameters)
 
     def method(self, name: str) -> Proxy:
