@@ -24,7 +24,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
-from ..families import digits
+from ..families import digits, easy_cases
 from ..reference import qkv
 from ..reference.gated import gated_attention as right
 
@@ -50,16 +50,40 @@ def build(submission, state, d=D, heads=H, dtype=None):
     return module.eval()
 
 
-@easy_case
 def attends(submission, draw):
+    """Raises CheckFailed unless a module attends, in easy cases."""
+    finds_its_like(submission, draw)
+    mixes_softly(submission, draw)
+
+
+def same_gate(state):
+    """These weights with a gate that is the same for all features, and made of the last feature alone."""
+    d = len(state["W_query.weight"])
+    state["W_gate.weight"] = torch.zeros(d, d)
+    state["W_gate.weight"][:, -1] = 1.0
+    return state
+
+
+@easy_case
+def mixes_softly(submission, draw):
+    """Raises CheckFailed unless the last token weighs all of mild scores by a softmax of these, with one head."""
+    x = torch.stack([easy_cases.mild_tokens(draw, 5, 6) for _ in range(2)])
+    x[:, :, -1] = 1.0
+    state = same_gate({f"{name}.weight": torch.eye(6) for name in LAYERS})
+    got = build(submission, state, 6, 1)(x)
+    shape(got, x.shape)
+    easy_cases.last_mixes_softly(got, x @ x.mT, x, "the weights of mild scores")
+
+
+@easy_case
+def finds_its_like(submission, draw):
     """Raises CheckFailed unless the last token finds its like, with one head and a gate that is the same throughout.
 
     Up to a factor: no scale changes that, nor whether a sigmoid or something else makes the gate.
     """
     x = 0.1 * draw.normal(2, 5, 6) + torch.eye(6)[torch.tensor([[0, 1, 2, 3, 1], [4, 0, 2, 4, 2]])]
     x[:, :, 5] = 1.0  # of which the gate is made
-    state = {f"{name}.weight": torch.eye(6) for name in LAYERS} | {"W_gate.weight": torch.zeros(6, 6)}
-    state["W_gate.weight"][:, 5] = 1.0
+    state = same_gate({f"{name}.weight": torch.eye(6) for name in LAYERS})
     state |= {
         "W_query.weight": 60 * torch.eye(6),
         "W_key.weight": 60 * torch.eye(6),

@@ -58,17 +58,18 @@ def writes_at_once(submission, draw):
 
 
 def finds(rule, draw):
-    """Raises CheckFailed unless the second of two equal tokens finds their value, however large, up to its factor.
+    """Raises CheckFailed unless each of two keys, which are at right angles, finds what was written under it twice.
 
-    Nothing that the exercise asks for in particular changes that: neither beta nor what is taken off before.
+    Up to a factor: nothing that the exercise asks for in particular changes that, neither beta nor what is taken off.
     """
-    key, value = torch.eye(4)[draw.integer(0, 3)], draw.normal(4)
-    given = [x.expand(1, 1, 2, 4).clone() for x in (2 * key, key, value)]
-    output = tensor(output_of(rule(*given, torch.full((1, 1, 2), 0.5))))
-    shape(output, (1, 1, 2, 4))
-    found = output[0, 0, 1].detach().double()
-    alike = torch.cosine_similarity(found, value.double(), dim=0)
-    if not (alike > 0.99 and found.norm() > 0.05 * value.norm()):
+    two, values = draw.integer(0, 2), draw.normal(2, 4)
+    key, value = torch.eye(4)[[two, two, two + 1, two + 1]], values[[0, 0, 1, 1]]
+    given = [x.expand(1, 1, 4, 4).clone() for x in (2 * key, key, value)]
+    output = tensor(output_of(rule(*given, torch.full((1, 1, 4), 0.5))))
+    shape(output, (1, 1, 4, 4))
+    found = output[0, 0, [1, 3]].detach().double()
+    alike = torch.cosine_similarity(found, values.double(), dim=-1)
+    if not ((alike > 0.99) & (found.norm(dim=-1) > 0.05 * values.double().norm(dim=-1))).all():
         raise CheckFailed("A value that is written twice under the same key is not what that key finds.")
 
 
