@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder.checks.proxies import Local, Submission
-from autograder.exercises.reference import cached, gated, linear, modern
+from autograder.exercises.reference import cached, gated, indexed, linear, modern
 
 
 @pytest.fixture
@@ -75,6 +75,25 @@ def test_a_gate_multiplies_what_torchs_attention_finds(normal):
     found = F.scaled_dot_product_attention(*parts, is_causal=True).transpose(1, 2).flatten(2)
     expected = ((x @ state["W_gate.weight"].T).sigmoid() * found) @ state["out_proj.weight"].T
     equal(gated.gated_attention(x, state, 3), expected)
+
+
+def test_the_best_of_those_before_are_picked(normal):
+    index = torch.tensor([[[9.0, 8, 7, 6], [1, 2, 9, 8], [3, 1, 2, 9], [1, 4, 2, 3]]])
+    expected = {
+        1: ["1000", "0100", "1000", "0100"],
+        2: ["1000", "1100", "1010", "0101"],
+        9: ["1000", "1100", "1110", "1111"],
+    }
+    for top_k, rows in expected.items():
+        assert ["".join(map(str, row)) for row in indexed.picked(index, top_k)[0].int().tolist()] == rows
+    query, key, value, scores = normal(2, 3, 6, 4), normal(2, 3, 6, 4), normal(2, 3, 6, 5), normal(2, 6, 6)
+    seen = torch.ones(6, 6, dtype=torch.bool).tril()
+    limit = scores.masked_fill(~seen, -torch.inf).topk(2, dim=-1).values[..., 1:]
+    mask = (seen & (scores >= limit))[:, None]
+    equal(
+        indexed.indexed_attention(query, key, value, scores, 2)[0],
+        F.scaled_dot_product_attention(query, key, value, attn_mask=mask),
+    )
 
 
 # --- what is noted of a way back --------------------------------------------------------------------

@@ -169,12 +169,37 @@ def test_tiles_above_the_diagonal_by_hand(ran):
     assert sum(first > start for start in range(4) for first in range(4)) == 6 and round(17 / 32, 2) == 0.53
 
 
+# --- few keys ---------------------------------------------------------------------------------------
+
+
+def test_two_keys_are_enough_if_they_are_the_right_ones(ran):
+    few = ran.values["few"]
+    assert ran.says("(98 and 93 %, then 100 and 99 %)")
+    for task, (one, two) in {"echo": (98, 100), "named": (93, 99)}.items():
+        assert 100 * few[task, "all weights"][0] == pytest.approx(one, abs=2)
+        assert 100 * few[task, "all weights"][1] == pytest.approx(two, abs=1)
+    assert ran.says("as soon as they reach three places back, with four of them")
+    assert few["echo", "newest"][1] < 0.2 and few["echo", "newest"][2] > 0.97
+    assert ran.says("which a window has only when it holds all 32")
+    assert few["named", "newest"][4] < 0.92 < few["named", "newest"][5]
+    for task in ("echo", "named"):
+        shares = few[task, "chance"]
+        assert shares == sorted(shares) and shares[-2] < 0.8
+
+
+def test_who_is_picked_by_hand(ran):
+    index = torch.tensor([0.2, 0.9, 0.1, 0.4, 0.8]).expand(1, 5, 5)
+    zeros = torch.zeros(1, 1, 5, 2)
+    _, weights = ran.values["indexed_attention"](zeros, zeros, zeros, index, 2)
+    assert ran.says("token 3 sees keys 1 and 3") and weights[0, 0, 3].tolist() == [0, 0.5, 0, 0.5, 0]
+
+
 # --- what every lesson promises -------------------------------------------------------------------
 
 
 def test_minutes_add_up(ran):
     rows = re.findall(r"^\| (?!exercise|-|\*\*)(.+?) \|.*\| (\d+) \|$", ran.texts["intro"], re.M)
-    assert sum(int(minutes) for _, minutes in rows) == 135
+    assert sum(int(minutes) for _, minutes in rows) == 155
     headings = [re.search(r"· (\d+) minutes ·", text) for text in ran.texts.values()]
     assert [found[1] for found in headings if found] == [minutes for _, minutes in rows]
 

@@ -10,12 +10,14 @@
 # delta_rule: mistake not-taken-off
 # GatedAttention: mistake gate-behind-the-projection
 # flash_attention: mistake no-share
+# indexed_attention: mistake later-keys-take-places
 
 # === farid: places the kept keys within the cache but not the new one, has no gate, and makes tiles that are hidden
 # EvictingCache: mistake new-key-at-its-place-in-the-text
 # delta_rule: mistake beta-on-the-value-alone
 # GatedAttention: mistake no-gate
 # flash_attention: mistake hidden-tiles-made
+# indexed_attention: mistake index-added
 
 # === greta: keeps one token too many, lets tokens read what comes later, and never shrinks what came before
 # EvictingCache: mistake one-too-many
