@@ -129,8 +129,8 @@ mistake(
 )
 mistake(
     "renormalised-afterwards",
-    "The weights are hidden after the softmax and divided by their sum, which is 0 where a hidden score is far above the"
-    " others: fill the scores with −∞ before it.",
+    "The weights are hidden after the softmax and divided by their sum, which is 0 where a hidden score is far above"
+    " the others: fill the scores with −∞ before it.",
     WEIGHTS="scores.masked_fill(~past, -torch.inf).softmax(dim=-1) * picked[:, None]\n"
     "    weights = weights / weights.sum(dim=-1, keepdim=True)",
 )
