@@ -194,12 +194,46 @@ def test_who_is_picked_by_hand(ran):
     assert ran.says("token 3 sees keys 1 and 3") and weights[0, 0, 3].tolist() == [0, 0.5, 0, 0.5, 0]
 
 
+# --- pages -----------------------------------------------------------------------------------------
+
+
+def test_pages_by_hand(ran):
+    cache, one = ran.values["PagedCache"](8, 4), torch.zeros(1, 1, 1)
+    cache.append("a", torch.zeros(1, 6, 1), torch.zeros(1, 6, 1))
+    used = [cache.used]
+    cache.fork("a", "b")
+    used.append(cache.used)
+    for text in ("b", "a"):
+        cache.append(text, one, one)
+        used.append(cache.used)
+    assert ran.says("still 2 blocks in use", "writes there: 3 in use", "and 3 stay in use") and used == [2, 2, 3, 3]
+
+
+def test_pages_are_written_once_and_shared(ran):
+    assert "the same eight texts: True" in ran.printed["paged-look"]
+    (joined, paged, times) = found(ran, "paged-look", r"([\d,]+) numbers joined, ([\d,]+) in pages: (\d+) times")[0]
+    each = 2 * 2 * 16  # keys and values of 2 heads, 16 wide
+    assert number(joined) == 8 * sum(range(201, 231)) * each
+    assert number(paged) == (200 + 8 * 30 + 8 * 16) * each
+    assert ran.says("**Written** is a 91st: each token once, and for each answer one copy") and int(times) == 91
+    assert (
+        ran.says("copy of the prompt's last block, which is half full", "the prompt's 12 full blocks")
+        and 200 == 12 * 16 + 8
+    )
+    (apart, held, blocks, share) = found(
+        ran, "paged-look", r"([\d,]+) numbers apart, ([\d,]+) in (\d+) blocks: (\S+) times"
+    )[0]
+    assert number(apart) == 8 * 230 * each and number(held) == int(blocks) * 16 * each
+    assert ran.says("**Held** is a third") and float(share) == pytest.approx(3, abs=0.2)
+    assert int(blocks) == 12 + 1 + 8 * 3 and 15 * 16 - 230 == 10 and ran.says("10 tokens' for each text here")
+
+
 # --- what every lesson promises -------------------------------------------------------------------
 
 
 def test_minutes_add_up(ran):
     rows = re.findall(r"^\| (?!exercise|-|\*\*)(.+?) \|.*\| (\d+) \|$", ran.texts["intro"], re.M)
-    assert sum(int(minutes) for _, minutes in rows) == 155
+    assert sum(int(minutes) for _, minutes in rows) == 200
     headings = [re.search(r"· (\d+) minutes ·", text) for text in ran.texts.values()]
     assert [found[1] for found in headings if found] == [minutes for _, minutes in rows]
 

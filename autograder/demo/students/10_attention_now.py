@@ -11,6 +11,7 @@
 # GatedAttention: mistake gate-behind-the-projection
 # flash_attention: mistake no-share
 # indexed_attention: mistake later-keys-take-places
+# PagedCache: mistake table-shared
 
 # === farid: places the kept keys within the cache but not the new one, has no gate, and makes tiles that are hidden
 # EvictingCache: mistake new-key-at-its-place-in-the-text
@@ -18,6 +19,7 @@
 # GatedAttention: mistake no-gate
 # flash_attention: mistake hidden-tiles-made
 # indexed_attention: mistake index-added
+# PagedCache: answer heap
 
 # === greta: keeps one token too many, lets tokens read what comes later, and never shrinks what came before
 # EvictingCache: mistake one-too-many

@@ -82,7 +82,7 @@ class Products(TorchDispatchMode):
 class Largest(TorchDispatchMode):
     """Notes how many numbers the largest tensor holds that an operation of a call makes.
 
-    A view takes no memory of its own, so it counts as what lies behind it.
+    A view takes no memory of its own, so it counts as what lies behind it. What writes into a tensor makes none.
     """
 
     def __init__(self) -> None:
@@ -94,6 +94,8 @@ class Largest(TorchDispatchMode):
     ) -> Any:
         results = func(*args, **(kwargs or {}))
         for result in tensors_in(results):
+            if any(result is one for one in args):
+                continue
             behind = result.untyped_storage().nbytes() // result.element_size()
             self.size = max(self.size, min(result.numel(), behind))
         return results
