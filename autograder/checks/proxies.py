@@ -441,6 +441,8 @@ class Proxy:
     def watched(self, *args: Any, **kwargs: Any) -> Any:
         """Call it and count the numbers of the largest tensor made, in `submission.last.largest` (witnessed).
 
+        What it keeps for gradients is noted as well, in `submission.last.kept`.
+
         >>> output, _ = submission.function("attend").watched(draw.normal(2, 3), draw.normal(3, 4))
         >>> submission.last.largest
         8
@@ -483,18 +485,22 @@ class Proxy:
             return error
         return None
 
-    def gradients(self, *args: Any, upstream: Any, device: str | None = None, **kwargs: Any) -> Gradients:
+    def gradients(
+        self, *args: Any, upstream: Any, device: str | None = None, witness: str | None = None, **kwargs: Any
+    ) -> Gradients:
         """Call it and backpropagate `upstream`, one tensor per output used and None for the others.
 
         Returns `Gradients(value, inputs, parameters)`: `inputs` has one tensor or None for every input with
-        `requires_grad`, in order; `parameters` has the same by name.
+        `requires_grad`, in order; `parameters` has the same by name. `witness` is "count" or "watch": what `counted` or
+        `watched` note of a call then includes the way back.
 
         >>> x = draw.normal(4, 3, grad=True)
         >>> got = submission.build("Scale", 3).gradients(x, upstream=torch.ones(4, 3))
         >>> got.inputs[0].shape, got.parameters["factor"].shape
         (torch.Size([4, 3]), torch.Size([3]))
         """
-        made = self._call(args, kwargs, {"device": device} if device else {}, upstream)
+        options: wire.Message = {"device": device} if device else {}
+        made = self._call(args, kwargs, options | ({witness: True} if witness else {}), upstream)
         return Gradients(made.value, made.inputs, made.parameters)
 
     def method(self, name: str) -> Proxy:

@@ -29,9 +29,9 @@ class Call:
 
     `changed`: whether an input tensor was changed in place; `replaced`: whether a module that was passed now has other
     parameter objects than before; `drew`: whether torch's own generator was used or seeded; `products`: the number of
-    products and softmaxes, if these were counted; `largest`: how many numbers the largest tensor had that it made, if
-    it was watched. If the call was differentiated, `inputs` holds a gradient or None for each input that requires one,
-    in order, and `parameters` holds those of a module by name.
+    products and softmaxes, if these were counted; `largest`: how many numbers the largest tensor had that it made, and
+    `kept`: how many it keeps for its gradients, if it was watched. If the call was differentiated, `inputs` holds a
+    gradient or None for each input that requires one, in order, and `parameters` holds those of a module by name.
     """
 
     value: Any
@@ -41,6 +41,7 @@ class Call:
     drew: bool
     products: int
     largest: int
+    kept: int = 0
     inputs: list[torch.Tensor | None] = field(default_factory=list)
     parameters: dict[str, torch.Tensor | None] = field(default_factory=dict)
 
@@ -178,6 +179,7 @@ def call(
         drew=_field(bool, reply, "drew"),
         products=_field(int, reply, "products"),
         largest=_field(int, reply, "largest"),
+        kept=_field(int, reply, "kept"),
     )
     if not differentiated:
         return made

@@ -1,4 +1,4 @@
-"""Attention of new tokens to all so far, by definition: what a cache holds, who sees whom, ALiBi.
+"""Attention of new tokens to those so far, by definition: what a cache holds or drops, who sees whom, ALiBi.
 
 Everything is computed in float64. `modern` has the same attention for a whole sequence at once.
 """
@@ -60,6 +60,34 @@ def attention_to_all(
     shared = torch.arange(num_heads) * keys.shape[1] // num_heads
     found = attention_of_the_last(queries, keys[:, shared], values[:, shared])  # (b, h, t, w)
     return qkv.project(torch.cat(found.unbind(1), dim=-1), state["out_proj.weight"])
+
+
+def kept(place: int, first: int, window: int) -> list[int]:
+    """The tokens that the one at this place of the text sees: the first ones, and the last `window` with itself."""
+    return [one for one in range(place + 1) if one < first or one > place - window]
+
+
+@remembered
+def evicting_attention(
+    x: torch.Tensor,
+    state: qkv.State,
+    num_heads: int,
+    num_kv_heads: int,
+    first: int,
+    window: int,
+    rope_base: float | None = None,
+) -> torch.Tensor:
+    """What each token of x (b, t, d_model) gets of the first tokens and the last ones: (b, t, d_model).
+
+    Those that it sees stand at the places 0, 1, 2, …, whatever lay between them in the text (Xiao et al. 2023,
+    section 3.2).
+    """
+    outputs = []
+    for place in range(x.shape[1]):
+        seen = x[:, kept(place, first, window)]
+        keys, values = keys_and_values(seen, state, num_kv_heads, rope_base)
+        outputs.append(attention_to_all(seen[:, -1:], state, num_heads, keys, values, rope_base))
+    return torch.cat(outputs, dim=1)
 
 
 def sliding_window(t: int, window: int) -> torch.Tensor:

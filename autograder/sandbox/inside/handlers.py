@@ -87,7 +87,7 @@ class Products(TorchDispatchMode):
 class Largest(TorchDispatchMode):
     """Notes how many numbers the largest tensor holds that an operation of a call makes.
 
-    A view takes no memory of its own, so it counts as what lies behind it.
+    A view takes no memory of its own, so it counts as what lies behind it. What writes into a tensor makes none.
     """
 
     def __init__(self) -> None:
@@ -99,9 +99,43 @@ class Largest(TorchDispatchMode):
     ) -> Any:
         results = func(*args, **(kwargs or {}))
         for result in tensors_in(results):
+            if any(result is one for one in args):
+                continue
             behind = result.untyped_storage().nbytes() // result.element_size()
             self.size = max(self.size, min(result.numel(), behind))
         return results
+
+
+class Kept:
+    """Notes the tensors that a call keeps for its gradients: what torch saves, and attributes of autograd functions."""
+
+    def __init__(self) -> None:
+        self.tensors: list[torch.Tensor] = []
+        self.hooks = torch.autograd.graph.saved_tensors_hooks(self._saved, lambda tensor: tensor)
+
+    def __enter__(self) -> Kept:
+        self.hooks.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.hooks.__exit__(*error)
+
+    def _saved(self, tensor: torch.Tensor) -> torch.Tensor:
+        self.tensors.append(tensor.detach())
+        return tensor
+
+    def size(self, outputs: list[torch.Tensor]) -> int:
+        """How many numbers are kept for the gradients of these outputs; attributes of an autograd function count."""
+        found, waiting, known = [], [output.grad_fn for output in outputs], set()
+        while waiting and len(known) < held.MOST_OBJECTS:
+            node = waiting.pop()
+            if node is None or id(node) in known:
+                continue
+            known.add(id(node))
+            attributes = getattr(node, "__dict__", None)
+            found += held.tensors_of(attributes) if attributes else []
+            waiting += [before for before, _ in node.next_functions]
+        return held.size_of(self.tensors + found)
 
 
 class RequestHandler:
@@ -360,10 +394,10 @@ class RequestHandler:
         """Call a module or a function; with "upstream", also differentiate what it returned.
 
         The reply holds the value, the devices of its tensors, the indices of input tensors that were changed in place,
-        the number of products, the size of the largest tensor that was made, whether a parameter of a module among the
-        arguments was replaced, and whether torch's own generator was used. With "upstream" (a tree like the output, or
-        like its first parts) it also holds the gradients of each input that requires one and, for a module, of each
-        parameter by name.
+        the number of products, the size of the largest tensor that was made, how many numbers are kept for gradients,
+        whether a parameter of a module among the arguments was replaced, and whether torch's own generator was used.
+        With "upstream" (a tree like the output, or like its first parts) it also holds the gradients of each input that
+        requires one and, for a module, of each parameter by name; what these take is counted in.
         """
         target = self.find(request["target"])
         args = wire.unpack(request["args"], tensors, layout=True, objects=self.objects)
@@ -375,14 +409,14 @@ class RequestHandler:
         before = [t.detach().clone() for t in given]
         modules = [m for m in (*args, *kwargs.values()) if isinstance(m, torch.nn.Module)]
         before_call = [dict(m.named_parameters()) for m in modules]
-        products, largest = Products(), Largest()
+        products, largest, kept = Products(), Largest(), Kept()
         if "seed" in request:
             seed(request["seed"])
         random = torch.default_generator.get_state()
         asked = products if request.get("count") else largest if request.get("watch") else contextlib.nullcontext()
         watch = OneDevice() if device == "meta" else asked
         _let_torch_make_its_masks()
-        with watch:
+        with watch, kept if request.get("watch") else contextlib.nullcontext():
             value = target(*args, **kwargs)
         try:
             returned = tensors_in(value)
@@ -391,8 +425,7 @@ class RequestHandler:
         reply = {
             "devices": sorted({t.device.type for t in returned}),
             "changed": [i for i, (a, b) in enumerate(zip(given, before, strict=True)) if not _same(a, b)],
-            "products": products.count,
-            "largest": largest.size,
+            "kept": kept.size(returned) if request.get("watch") else 0,
             "drew": not torch.equal(random, torch.default_generator.get_state()),
             "replaced": not all(
                 _same_objects(h, dict(m.named_parameters())) for m, h in zip(modules, before_call, strict=True)
@@ -400,7 +433,9 @@ class RequestHandler:
         }
         if "upstream" in request:
             upstream = wire.unpack(request["upstream"], tensors)
-            reply["gradients"] = self._gradients(target, value, upstream, given, device, out)
+            with asked:
+                reply["gradients"] = self._gradients(target, value, upstream, given, device, out)
+        reply |= {"products": products.count, "largest": largest.size}
         reply["value"] = wire.pack(value, out)
         return reply
 

@@ -1,0 +1,333 @@
+"""Checks of `PagedCache(num_blocks, block_size)`: `append`, `read`, `fork`, `free` and `used`.
+
+A check plays a row of calls on the student's cache and on `reference.pages`, and compares what is read. How many blocks
+are used has checks of its own, so that a slip in counting costs these alone.
+"""
+
+import torch
+
+from ...checks.api import (
+    CheckFailed,
+    check,
+    close,
+    kind_of,
+    number,
+    on_cuda,
+    on_meta,
+    pair,
+    refuses,
+    shape,
+    stayed_on_cuda,
+    unchanged,
+)
+from ...checks.gates import easy_case
+from ..reference.pages import Pages
+
+METHODS = ("append", "read", "fork", "free")  # what is asked of it, in place of `forward`
+NO_TENSORS = "It keeps tensors and gives them back."  # why it is not tried with tensors of random values
+
+H, D, DV = 2, 3, 4  # heads, width of a key, width of a value: all different
+
+
+class Played:
+    """A student's cache beside the reference, through the same calls."""
+
+    def __init__(self, submission, draw, num_blocks=8, block_size=4, dtype=torch.float32):
+        self.cache = submission.build("PagedCache", num_blocks, block_size)
+        self.right, self.draw, self.dtype = Pages(num_blocks, block_size), draw, dtype
+
+    def tokens(self, n):
+        """Keys and values of n tokens."""
+        return self.draw.normal(H, n, D, dtype=self.dtype), self.draw.normal(H, n, DV, dtype=self.dtype)
+
+    def append(self, text, n):
+        keys, values = self.tokens(n)
+        self.cache.method("append").do(text, keys, values)
+        self.right.append(text, keys, values)
+
+    def fork(self, text, new):
+        self.cache.method("fork").do(text, new)
+        self.right.fork(text, new)
+
+    def free(self, text):
+        self.cache.method("free").do(text)
+        self.right.free(text)
+
+    def read(self, *texts, **how):
+        """Raises CheckFailed unless these texts are read as they were written; all of them without names."""
+        names = texts or tuple(self.right.tokens)
+        got = [self.cache.method("read")(text) for text in names]
+        for text, one in zip(names, got, strict=True):
+            read = pair(one, "`(keys, values)`")
+            for what, part, expected in zip(("keys", "values"), read, self.right.read(text), strict=True):
+                shape(part, expected.shape, f"the {what} of a text of {expected.shape[1]} tokens")
+                close(part, expected.double(), f"the {what} of a text of {expected.shape[1]} tokens", **how)
+
+    def count(self, when):
+        """Raises CheckFailed unless as many blocks are used as should be."""
+        used = number(self.cache.attribute("used"))
+        if isinstance(used, bool) or not isinstance(used, (int, float)):
+            raise CheckFailed(f"`used` should be a number, but it is {kind_of(used)}.")
+        if used != self.right.used:
+            raise CheckFailed(f"{when} `used` is {used}, and {self.right.used} blocks are held by a text.")
+
+
+def keeps(submission, draw):
+    """Raises CheckFailed unless a small text is read as it was written, and a new cache knows nothing of another."""
+    reads_what_was_written(submission, draw)
+    new_caches_are_empty(submission, draw)
+
+
+@easy_case
+def reads_what_was_written(submission, draw):
+    """Raises CheckFailed unless a text that fits into one block is read as it was written."""
+    played = Played(submission, draw)
+    played.append("first", 3)
+    played.read("first")
+
+
+@easy_case
+def new_caches_are_empty(submission, draw):
+    """Raises CheckFailed unless two caches that are given a text of the same name keep it apart."""
+    for n in (2, 1):
+        played = Played(submission, draw)
+        played.append("same", n)
+        got = pair(played.cache.method("read")("same"), "`(keys, values)`")[0]
+        if not isinstance(got, torch.Tensor) or got.shape != (H, n, D):
+            raise CheckFailed("A new cache holds what went into another one: each has its own texts.")
+
+
+@check("values", points=1.25)
+def test_texts(submission, draw):
+    """Texts that come in parts, in turn, are read as if each had been joined by itself."""
+    keeps(submission, draw)
+    played = Played(submission, draw, 12)
+    for text, n in (("a", 3), ("b", 1), ("a", 1), ("b", 9), ("a", 1), ("c", 4), ("a", 6), ("c", 4), ("b", 2)):
+        played.append(text, n)
+    played.read()
+    small = Played(submission, draw, 9, 1)
+    for text in "abab":
+        small.append(text, 2)
+    small.read()
+
+
+@check("values", points=0.75)
+def test_blocks_in_use(submission, draw):
+    """`used` counts the blocks that are held: as few as hold each text, 0 at first."""
+    keeps(submission, draw)
+    played = Played(submission, draw, 12)
+    played.count("At first")
+    for text, n in (("a", 4), ("a", 1), ("b", 3), ("b", 1), ("a", 7), ("c", 1)):
+        played.append(text, n)
+        played.count(f"After {n} more tokens of one of {len(played.right.tokens)} texts")
+
+
+@check("values", points=0.5)
+def test_freeing(submission, draw):
+    """What a text held can be used again after it is freed, and other texts stay as they are."""
+    keeps(submission, draw)
+    played = Played(submission, draw, 6)
+    played.append("a", 9)
+    played.append("b", 10)
+    played.free("a")
+    for text, n in (("c", 5), ("b", 3)):
+        played.append(text, n)
+        played.read()
+    played.free("b")
+    played.append("a", 12)
+    played.read()
+
+
+@check("values", points=0.5)
+def test_forks(submission, draw):
+    """After `fork` both names read the same text, and freeing one leaves the other."""
+    keeps(submission, draw)
+    played = Played(submission, draw)
+    played.append("a", 10)
+    played.fork("a", "b")
+    played.fork("b", "c")
+    played.read()
+    played.free("a")
+    played.read()
+
+
+@check("values", points=1)
+def test_forks_go_apart(submission, draw):
+    """What one of two texts with a shared beginning appends is not seen by the other."""
+    keeps(submission, draw)
+    played = Played(submission, draw, 16)
+    played.append("a", 10)
+    played.fork("a", "b")
+    played.fork("a", "c")
+    for text, n in (("b", 1), ("a", 1), ("c", 3), ("b", 5), ("a", 2)):
+        played.append(text, n)
+        played.read()
+    played.free("b")
+    played.append("d", 9)
+    played.read()
+
+
+@check("values", points=0.75)
+def test_shared_blocks_count_once(submission, draw):
+    """A fork takes no block, writing into a shared one takes one, and freeing gives back what nobody else holds."""
+    keeps(submission, draw)
+    played = Played(submission, draw, 16)
+    played.append("a", 10)
+    for text in "bc":
+        played.fork("a", text)
+        played.count("After a fork")
+    for text, n in (("b", 1), ("c", 1), ("a", 1), ("a", 2)):
+        played.append(text, n)
+        played.count("After a text with a shared beginning went on")
+    for text in "abc":
+        played.free(text)
+        played.count("After one of several texts with a shared beginning was freed")
+
+
+@check("values", points=0.375)
+def test_full_blocks_are_not_copied(submission, draw):
+    """A shared last block that is full is not copied, and the last holder of a block writes into it."""
+    keeps(submission, draw)
+    full = Played(submission, draw, 4)
+    full.append("a", 8)
+    full.fork("a", "b")
+    full.append("a", 1)
+    full.append("b", 1)  # which leaves no block
+    full.read()
+    alone = Played(submission, draw, 2)
+    alone.append("a", 6)
+    alone.fork("a", "b")
+    alone.free("a")
+    alone.append("b", 2)
+    alone.read()
+
+
+@check("arguments", points=0.5)
+def test_no_block_left(submission, draw):
+    """Where no block is left, `append` raises a `RuntimeError`, and nothing has changed."""
+    keeps(submission, draw)
+    played = Played(submission, draw, 3)
+    played.append("a", 6)
+    played.fork("a", "b")
+    errors = [
+        played.cache.method("append").error(text, *played.tokens(n)) for text, n in (("a", 7), ("c", 5), ("b", 9))
+    ]
+    unknown = played.cache.method("read").error("c")
+    played.append("b", 1)
+    errors.append(played.cache.method("append").error("c", *played.tokens(1)))
+    played.append("a", 2)  # the last holder of the block
+    played.read()
+    full = Played(submission, draw, 2)
+    full.append("a", 6)
+    full.fork("a", "b")
+    errors.append(full.cache.method("append").error("b", *full.tokens(1)))  # no block for the copy
+    full.read()
+    for error in errors:
+        if error is None or error.type != "RuntimeError":
+            what = "was accepted" if error is None else f"ended in a {error.type}"
+            raise CheckFailed(
+                f"More tokens than the blocks that are left can hold should raise a RuntimeError: it {what}."
+            )
+    if unknown is None:
+        raise CheckFailed("A text whose first tokens were refused can be read: it should not have begun.")
+
+
+@check("arguments", points=0.25)
+def test_names(submission, draw):
+    """An unknown name is a `KeyError` in `read`, `fork` and `free`; a name that is taken a `ValueError` in `fork`."""
+    keeps(submission, draw)
+    played = Played(submission, draw)
+    played.append("a", 5)
+    played.append("b", 2)
+    method = played.cache.method
+    unknown = [method("read").error("x"), method("fork").error("x", "y"), method("free").refused("x")]
+    taken = {new: method("fork").error("a", new) for new in ("b", "a")}
+    played.free("b")
+    unknown.append(method("free").refused("b"))
+    played.read()
+    for error in unknown:
+        if error is None or error.type != "KeyError":
+            raise CheckFailed("A name that nobody has should raise a KeyError, in `read`, `fork` and `free`.")
+    for new, error in taken.items():
+        refuses(error, f"a fork of 'a' to the name {new!r}, which is taken,")
+
+
+@check("arguments", points=0.125)
+def test_sizes(submission, draw):
+    """`num_blocks` and `block_size` below 1 are refused with a `ValueError`."""
+    keeps(submission, draw)
+    wrong = ((0, 4), (4, 0), (-1, 2))
+    errors = [submission.function("PagedCache").refused(*sizes) for sizes in wrong]
+    for error, sizes in zip(errors, wrong, strict=True):
+        refuses(error, f"PagedCache{sizes}")
+
+
+@check("mode", points=0.25)
+def test_caches_are_apart(submission, draw):
+    """Two caches hold nothing of each other."""
+    keeps(submission, draw)
+    one, other = Played(submission, draw), Played(submission, draw, 3)
+    for played, n in ((one, 6), (other, 3), (one, 2), (other, 4)):
+        played.append("a", n)
+    one.read()
+    other.read()
+    other.free("a")
+    one.read()
+
+
+@check("numerics", points=0.125)
+def test_dtypes(submission, draw):
+    """float64, float32, float16 and bfloat16 are kept as they are."""
+    keeps(submission, draw)
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+        played = Played(submission, draw, dtype=dtype)
+        played.append("a", 6)
+        played.read("a", dtype=dtype)
+
+
+@check("device", points=0.125)
+def test_device(submission, draw):
+    """What is read is on the device of what was written (tried on `meta`)."""
+    keeps(submission, draw)
+    cache = submission.build("PagedCache", 4, 4)
+    for n in (5, 2):
+        cache.method("append").on("meta", "a", draw.normal(H, n, D), draw.normal(H, n, DV))
+    keys, values = pair(cache.method("read").on("meta", "a"), "`(keys, values)`")
+    on_meta(keys, (H, 7, D), "the keys")
+    on_meta(values, (H, 7, DV), "the values")
+
+
+@check("mode", points=0.5, witnessed=True)
+def test_the_pool_stays(submission, draw):
+    """After the first append nothing as large as the pool is made, and what was given stays as it was."""
+    keeps(submission, draw)
+    cache, blocks, size = submission.build("PagedCache", 64, 4), 64, 4
+    pool, largest = blocks * size * H * D, []
+    cache.method("append").do("a", draw.normal(H, 5, D), draw.normal(H, 5, DV))
+    cache.method("fork").do("a", "b")
+    for text, n in (("a", 1), ("b", 6), ("a", 3)):
+        cache.method("append").watched(text, draw.normal(H, n, D), draw.normal(H, n, DV))
+        unchanged(submission)
+        largest.append(submission.last.largest)
+    cache.method("read").watched("a")
+    largest.append(submission.last.largest)
+    submission.note([made >= pool for made in largest])
+    for made in largest:
+        if made >= pool:
+            raise CheckFailed(
+                f"A pool of {blocks} blocks of {size} tokens holds {pool} numbers as keys, and a tensor of {made} is"
+                " made for a few tokens: write into the pool, and read the blocks of one text alone."
+            )
+
+
+@check("device", points=0)
+def test_cuda(submission, draw):
+    """On a GPU what was written is read."""
+    on_cuda(submission)
+    cache, keys, values = submission.build("PagedCache", 4, 4), draw.normal(H, 6, D), draw.normal(H, 6, DV)
+    for part in (slice(0, 5), slice(5, 6)):
+        cache.method("append").on("cuda", "a", keys[:, part].clone(), values[:, part].clone())
+    got = pair(cache.method("read").on("cuda", "a"), "`(keys, values)`")
+    stayed_on_cuda(submission)
+    close(got[0], keys.double(), "the keys")
+    close(got[1], values.double(), "the values")

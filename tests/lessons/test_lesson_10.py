@@ -1,0 +1,242 @@
+"""Lesson 10: what it says of caches that forget, states, gates and tiles, held against what its cells compute."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from lessons import run
+
+
+@pytest.fixture(scope="module")
+def ran():
+    return run("10")
+
+
+def found(ran, cell, pattern):
+    """The groups of each match in what a cell printed; at least one."""
+    groups = re.findall(pattern, ran.printed[cell])
+    assert groups, f"{cell} printed no {pattern!r}: {ran.printed[cell]}"
+    return groups
+
+
+def number(text):
+    return float(text.replace(",", ""))
+
+
+# --- a cache that forgets -------------------------------------------------------------------------
+
+
+def test_kept_tokens_stand_where_it_is_said_they_do(ran):
+    """The example by hand: first = 1, window = 3, six tokens; and what comes after the seventh."""
+    cache = ran.values["EvictingCache"](1, 3)
+    for place in range(6):
+        one = torch.full((1, 1, 1, 2), float(place))
+        keys, _ = cache.extend(one, one)
+    assert ran.says("| token 3 | 3 | 1 |", "| token 5, the new one | 5 | 3 |") and keys[0, 0, :, 0].tolist() == [
+        0,
+        3,
+        4,
+        5,
+    ]
+    keys, _ = cache.extend(one + 1, one + 1)
+    assert ran.says("token 3 is dropped, and tokens 4, 5 and 6 stand at 1, 2 and 3")
+    assert keys[0, 0, :, 0].tolist() == [0, 4, 5, 6]
+
+
+def test_the_original_does_what_its_symptoms_say(ran):
+    from autograder import course
+
+    values = dict(ran.values)
+    exec(course.original_of(course.solution_of("EvictingCache").source), values)
+    torch.manual_seed(0)
+    x = torch.randn(1, 9, 12)
+    right, wrong = (
+        names["GroupedQueryAttention"](12, 2, 1, rope_base=base) for names in (ran.values, values) for base in [50.0]
+    )
+    wrong.load_state_dict(right.state_dict())
+    at_once = wrong(x[:, :6], values["EvictingCache"](1, 3))
+    assert ran.says("Two of them get NaN") and at_once.isnan().any(dim=2).sum() == 2
+    caches = ran.values["EvictingCache"](1, 3), values["EvictingCache"](1, 3)
+    apart = [(right(one, caches[0]) - wrong(one, caches[1])).abs().max() for one in x.split(1, dim=1)]
+    assert ran.says("Until the first token is dropped all is right") and max(apart[:4]) < 1e-5 < 1e-3 < min(apart[4:])
+    right.rope_base = wrong.rope_base = None
+    caches = ran.values["EvictingCache"](1, 3), values["EvictingCache"](1, 3)
+    assert ran.says("Without a `rope_base` the outputs are right, one token at a time")
+    assert all(torch.allclose(right(one, caches[0]), wrong(one, caches[1]), atol=1e-5) for one in x.split(1, dim=1))
+
+
+def test_a_prompt_is_not_forgotten(ran):
+    rows = found(ran, "evicting-look", r"(the .+?) +(\d+)% +(\d+)%")
+    window, in_the_text, in_the_cache = ([int(echo), int(named)] for _, echo, named in rows)
+    assert ran.says("make it *worse* than the window alone, in both tasks")
+    assert max(in_the_text[0] - window[0], in_the_text[1] - window[1]) < -5
+    assert window[0] > 95 and 70 < window[1] < 95
+    assert ran.says("the name is said 500 letters later") and min(in_the_cache) > 97
+
+
+# --- states ---------------------------------------------------------------------------------------
+
+
+def test_what_is_written_is_added(ran):
+    (difference,) = found(ran, "linear-look", r"largest difference (\S+)")
+    assert float(difference) < 1e-11
+    assert ran.says("The second *red* reads 7, the **sum**") and "[3.0, 5.0, 7.0]" in ran.printed["linear-look"]
+
+
+def test_the_delta_rule_by_hand(ran):
+    key, value = torch.tensor([[1.0, 0.0], [1.0, 0.0]])[None, None], torch.tensor([3.0, 4.0])[None, None, :, None]
+    for rule in (ran.values["delta_rule"], ran.values["delta_rule_at_once"]):
+        read = [rule(key, key, value, torch.full((1, 1, 2), beta))[0].flatten().tolist() for beta in (1.0, 0.5)]
+        assert ran.says("and *red* reads 4", "1.5, then 1.5 + ½ · 2.5 = 2.75") and read == [[3.0, 4.0], [1.5, 2.75]]
+
+
+def test_both_forms_agree_and_the_state_does_not_grow(ran):
+    (difference,) = found(ran, "delta-look", r"largest difference (\S+)")
+    assert float(difference) < 1e-11
+    (long, short) = found(ran, "delta-look", r"([\d,]+) in the state, ([\d,]+) in a cache")
+    assert long[0] == short[0] and number(long[1]) > number(short[1]) > 10 * number(long[0])
+
+
+def test_the_delta_rule_overwrites_and_the_others_do_not(ran):
+    share = ran.values["latest"]
+    assert (
+        ran.says("goes on doing so** at sixteen times the length, with a state of 16 × 16 numbers") and 512 == 16 * 32
+    )
+    assert min(share["delta rule"]) > 0.97
+    for kind in ("linear attention", "softmax attention"):
+        short, _, long = share[kind]
+        assert 0.5 < short < 0.85 and long < 0.3
+    assert ran.values["notebooks"]["delta rule"].key.out_features == 16
+
+
+def test_what_comes_last_is_asked(ran):
+    torch.manual_seed(0)
+    names, values, wanted = ran.values["draw_notes"](20, 40)
+    for row in range(20):
+        latest = {}
+        for name, value, answer in zip(names[row].tolist(), values[row].tolist(), wanted[row].tolist(), strict=True):
+            if value == 16:
+                assert answer == latest.get(name, -100)
+            else:
+                assert answer == -100
+                latest[name] = value
+
+
+# --- gates ----------------------------------------------------------------------------------------
+
+
+def test_who_has_nothing_to_find_looks_at_the_start(ran):
+    rows = found(ran, "gated-look", r"(a|no) start, (a|no) gate: +(\S+) +(\S+) +(\d+)%")
+    seen = {(start, gate): (float(asks), float(not_asks), int(first)) for start, gate, asks, not_asks, first in rows}
+    assert ran.says("put **all their weight on the first token**") and seen["a", "no"][2] > 97
+    assert ran.says("they report an average of secrets, and those that ask are worse for it, too")
+    assert seen["no", "no"][1] > 0.05 and seen["no", "no"][0] > 0.003
+    assert ran.says("With a gate both errors are gone") and max(seen["no", "a"][:2]) < 0.002
+    assert ran.says("uses the start as well where there is one") and 50 < seen["a", "a"][2] < 99
+
+
+def test_a_gate_of_a_half_gives_half(ran):
+    layer, x = ran.values["GatedAttention"](8, 2), torch.randn(1, 5, 8)
+    with torch.no_grad():
+        layer.W_gate.weight.zero_()
+    parts = (made(x).unflatten(2, (2, 4)).transpose(1, 2) for made in (layer.W_query, layer.W_key, layer.W_value))
+    heads = F.scaled_dot_product_attention(*parts, is_causal=True).transpose(1, 2).flatten(2)
+    assert ran.says("the output is half of what multi-head attention gives")
+    assert torch.allclose(layer(x), layer.out_proj(heads) / 2, atol=1e-6)
+
+
+# --- tiles, there and back ------------------------------------------------------------------------
+
+
+def test_what_is_kept_and_made(ran):
+    rows = found(ran, "flash-look", r"(\d+) +(plain|flash) +(\S+) MiB +([\d,]+) +([\d,]+)")
+    seen = {(int(t), name): tuple(map(number, numbers)) for t, name, *numbers in rows}
+    times = [seen[t, "plain"][0] / seen[t, "flash"][0] for t in (512, 1024, 2048)]
+    assert ran.says("half a MiB in place of 20, a 40th", "10, 20, 40")
+    assert times == pytest.approx([10, 20, 40], rel=0.05) and seen[2048, "plain"][0] == pytest.approx(20, abs=0.6)
+    assert seen[2048, "flash"][0] == pytest.approx(0.5, abs=0.02)
+    (_, forward, backward), (_, forward_flash, backward_flash) = seen[2048, "plain"], seen[2048, "flash"]
+    assert ran.says("make 53 % of the products", "$(n + 1) / 2n$ for $n = 16$") and forward_flash / forward == 17 / 32
+    assert ran.says("twice as many as forward") and backward == 2 * forward
+    assert ran.says("and of 53 % of the tiles: 66 %") and backward_flash / backward == pytest.approx(0.66, abs=0.005)
+    (difference,) = found(ran, "flash-look", r"largest difference of output and gradients (\S+)")
+    assert float(difference) < 1e-4
+
+
+def test_tiles_above_the_diagonal_by_hand(ran):
+    assert ran.says("There are 4 × 4 tiles, of which 6 lie above the diagonal", "leaves 10 of 16", "53 % for 16")
+    assert sum(first > start for start in range(4) for first in range(4)) == 6 and round(17 / 32, 2) == 0.53
+
+
+# --- few keys ---------------------------------------------------------------------------------------
+
+
+def test_two_keys_are_enough_if_they_are_the_right_ones(ran):
+    few = ran.values["few"]
+    assert ran.says("(98 and 93 %, then 100 and 99 %)")
+    for task, (one, two) in {"echo": (98, 100), "named": (93, 99)}.items():
+        assert 100 * few[task, "all weights"][0] == pytest.approx(one, abs=2)
+        assert 100 * few[task, "all weights"][1] == pytest.approx(two, abs=1)
+    assert ran.says("as soon as they reach three places back, with four of them")
+    assert few["echo", "newest"][1] < 0.2 and few["echo", "newest"][2] > 0.97
+    assert ran.says("which a window has only when it holds all 32")
+    assert few["named", "newest"][4] < 0.92 < few["named", "newest"][5]
+    for task in ("echo", "named"):
+        shares = few[task, "chance"]
+        assert shares == sorted(shares) and shares[-2] < 0.8
+
+
+def test_who_is_picked_by_hand(ran):
+    index = torch.tensor([0.2, 0.9, 0.1, 0.4, 0.8]).expand(1, 5, 5)
+    zeros = torch.zeros(1, 1, 5, 2)
+    _, weights = ran.values["indexed_attention"](zeros, zeros, zeros, index, 2)
+    assert ran.says("token 3 sees keys 1 and 3") and weights[0, 0, 3].tolist() == [0, 0.5, 0, 0.5, 0]
+
+
+# --- pages -----------------------------------------------------------------------------------------
+
+
+def test_pages_by_hand(ran):
+    cache, one = ran.values["PagedCache"](8, 4), torch.zeros(1, 1, 1)
+    cache.append("a", torch.zeros(1, 6, 1), torch.zeros(1, 6, 1))
+    used = [cache.used]
+    cache.fork("a", "b")
+    used.append(cache.used)
+    for text in ("b", "a"):
+        cache.append(text, one, one)
+        used.append(cache.used)
+    assert ran.says("still 2 blocks in use", "writes there: 3 in use", "and 3 stay in use") and used == [2, 2, 3, 3]
+
+
+def test_pages_are_written_once_and_shared(ran):
+    assert "the same eight texts: True" in ran.printed["paged-look"]
+    (joined, paged, times) = found(ran, "paged-look", r"([\d,]+) numbers joined, ([\d,]+) in pages: (\d+) times")[0]
+    each = 2 * 2 * 16  # keys and values of 2 heads, 16 wide
+    assert number(joined) == 8 * sum(range(201, 231)) * each
+    assert number(paged) == (200 + 8 * 30 + 8 * 16) * each
+    assert ran.says("**Written** is a 91st: each token once, and for each answer one copy") and int(times) == 91
+    assert (
+        ran.says("copy of the prompt's last block, which is half full", "the prompt's 12 full blocks")
+        and 200 == 12 * 16 + 8
+    )
+    (apart, held, blocks, share) = found(
+        ran, "paged-look", r"([\d,]+) numbers apart, ([\d,]+) in (\d+) blocks: (\S+) times"
+    )[0]
+    assert number(apart) == 8 * 230 * each and number(held) == int(blocks) * 16 * each
+    assert ran.says("**Held** is a third") and float(share) == pytest.approx(3, abs=0.2)
+    assert int(blocks) == 12 + 1 + 8 * 3 and 15 * 16 - 230 == 10 and ran.says("10 tokens' for each text here")
+
+
+# --- what every lesson promises -------------------------------------------------------------------
+
+
+def test_minutes_add_up(ran):
+    rows = re.findall(r"^\| (?!exercise|-|\*\*)(.+?) \|.*\| (\d+) \|$", ran.texts["intro"], re.M)
+    assert sum(int(minutes) for _, minutes in rows) == 200
+    headings = [re.search(r"· (\d+) minutes ·", text) for text in ran.texts.values()]
+    assert [found[1] for found in headings if found] == [minutes for _, minutes in rows]
+
+
+def test_pictures_can_be_read(ran):
+    assert ran.pictures and ran.hard_to_read() == []
