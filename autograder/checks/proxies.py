@@ -281,13 +281,19 @@ class Submission:
         return Proxy(self, name)
 
     def examine(self, name: str, candidate: Candidate) -> replies.Examined:
-        """Let the function `name` judge a candidate, whose answers come from this side. Raises StudentError."""
+        """Let the function `name` judge a candidate, whose answers come from this side. Raises StudentError.
+
+        >>> from autograder.checks.candidates import Candidate
+        >>> wrong = Candidate("softmax", lambda: {"softmax": torch.exp})
+        >>> submission.examine("sums_to_one", wrong).accepted
+        False
+        """
         self.settle()
         self.kept.append(True)
         message = Examination({"op": "examine", "target": name, "builds": candidate.builds, "before": []}, candidate)
         reply, answer = self.transport.ask(message, [])
         if not replies.succeeded(reply):
-            raise self.failed(replies.failure(reply))
+            raise self._failed(replies.failure(reply))
         made = replies.examined(reply, answer)
         self.transcript.add("examined", made.accepted)
         return made

@@ -37,6 +37,7 @@ GROUPS = {
     "Ask how it was done": "unchanged does_without Proxy.counted Proxy.watched",
     "Ask an easy case first": "gate easy_case",
     "Say which step of attention is wrong": "steps.Case steps.first_wrong steps.first_wrong_of_layers",
+    "Let a student's test judge an answer": "Submission.examine",
     "Write mistakes": """Bank Bank.mistake Bank.variant Bank.rewritten Bank.released Bank.share shared ALL BankError""",
 }
 NAMES = [name for names in GROUPS.values() for name in names.split()]

@@ -4,6 +4,8 @@
 right, and gradients by the output alone. Checks that are about neither start with `finds`, an easy case.
 """
 
+from typing import Any
+
 import torch
 
 from ...checks import source_text, steps
@@ -52,7 +54,7 @@ def right_lse(query, key, value, causal=False):
     return ((scores - largest).exp().sum(-1, keepdim=True).log() + largest).squeeze(-1)
 
 
-def output_of(value):
+def output_of(value: Any) -> Any:
     """The output; of a pair the first part, where the lse is not the point."""
     return value[0] if isinstance(value, (tuple, list)) and value else value
 

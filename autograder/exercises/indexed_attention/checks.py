@@ -4,6 +4,8 @@
 checks start with `attends`, an easy case in which all keys are picked; where picking is not the point they are, too.
 """
 
+from typing import Any
+
 import torch
 
 from ...checks.api import (
@@ -33,18 +35,19 @@ PARTS = ("query", "key", "value")
 
 def inputs(draw, t=T, b=B, h=H, d=D, dv=DV, dtype=torch.float32, grad=False):
     """Queries, keys, values and index scores, which are at least 0.1 apart in each row."""
-    given = [draw.normal(b, h, t, size, dtype=dtype, grad=grad) for size in (d, d, dv)]
+    query, key, value = (draw.normal(b, h, t, size, dtype=dtype, grad=grad) for size in (d, d, dv))
     order = torch.rand(b, t, t, generator=draw.generator).argsort(dim=2)
-    return [*given, (0.25 * (order - t // 2)).to(dtype)]
+    return query, key, value, (0.25 * (order - t // 2)).to(dtype)
 
 
-def output_of(value):
+def output_of(value: Any) -> Any:
     """The output; of a pair the first part, where the weights are not the point."""
     return value[0] if isinstance(value, (tuple, list)) and value else value
 
 
 def is_right(got, given, top_k, what="", **how):
-    close(output_of(got), indexed.indexed_attention(*given, top_k)[0], f"the output{what}", **how)
+    query, key, value, index = given
+    close(output_of(got), indexed.indexed_attention(query, key, value, index, top_k)[0], f"the output{what}", **how)
 
 
 @easy_case
