@@ -19,6 +19,7 @@ from autograder.checks.candidates import (
 )
 from autograder.checks.proxies import Examination, Local
 from autograder.checks.replay import RecordingTransport, RequestLog
+from autograder.checks.runner import checks_of
 from autograder.exercises.check_causal.checks import TestCheckCausal as CausalChecks
 from autograder.sandbox.inside import candidates as inside
 from autograder.sandbox.inside import wire
@@ -202,6 +203,16 @@ def test_first_weights_tell_nothing_of_the_seed_of_a_run():
         CausalChecks().outcomes.__wrapped__(CausalChecks(), judge, Draw(seed, "check_causal/x"))
         seen.append(sorted(judge.seen))
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("exercise", ["check_causal", "check_cross", "check_heads"])
+def test_right_classes_list_their_parameters_in_one_order(exercise):
+    """A test may copy weights by their order, and pass its visible check; no right answer may be refused for that."""
+    checks = next(one for name, one in vars(checks_of(exercise)).items() if name.startswith("TestCheck"))()
+    sizes = {"check_causal": (6, 4, 5, 0.0), "check_cross": (6, 7, 4), "check_heads": (6, 8, 5, 0.0, 2)}[exercise]
+    right = [one for key, one in checks._candidates().items() if key.startswith("right/")]
+    orders = {tuple(dict(one.make()[one.name](*sizes).named_parameters())) for one in right}
+    assert len(orders) == 1
 
 
 def test_modules_have_limits():
