@@ -42,7 +42,6 @@ class Candidate:
 
     name: str
     make: Callable[[], dict[str, Any]]
-    seed: int = 0
     builds: bool = False
 
     def interview(self) -> Interview:
@@ -85,8 +84,9 @@ class Interview:
         if max(sizes, default=0) > LARGEST_SIZE:
             raise Refused(f"a candidate is built with whole numbers up to {LARGEST_SIZE}")
         handle = len(self.built)
+        # Not the seed of the run: the first weights give away what they are drawn from.
         message = {"op": "build", "name": self.candidate.name, "handle": handle}
-        made = self._asked({**message, **_packed(asked, []), "seed": self.candidate.seed + self.questions}, [])
+        made = self._asked({**message, **_packed(asked, []), "seed": self.questions}, [])
         if isinstance(made, replies.Failure):
             return _error(made)
         state = replies.parameters(*self.local.ask({"op": "state", "target": handle}, []), {})
@@ -106,7 +106,7 @@ class Interview:
         self.work += work(values, width)
         if self.work > MOST_WORK_IN_ALL:
             raise Refused("all that this candidate was asked for is too much: call it less often, or with less")
-        message = {"op": "call", "target": target, "seed": self.candidate.seed + self.questions, "before": before}
+        message = {"op": "call", "target": target, "seed": self.questions, "before": before}
         made = self._asked({**message, **_packed(asked, sent)}, sent)
         if isinstance(made, replies.Failure):
             return _error(made)

@@ -1,8 +1,11 @@
 """Candidates answer what they may be asked, within limits, and nothing else comes out of them."""
 
+import copy
+
 import pytest
 import torch
 
+from autograder.checks.api import Draw
 from autograder.checks.candidates import (
     LARGEST_NUMBER,
     LARGEST_SIZE,
@@ -16,9 +19,12 @@ from autograder.checks.candidates import (
 )
 from autograder.checks.proxies import Examination, Local
 from autograder.checks.replay import RecordingTransport, RequestLog
+from autograder.checks.runner import checks_of
+from autograder.exercises.check_causal.checks import TestCheckCausal as CausalChecks
 from autograder.sandbox.inside import candidates as inside
 from autograder.sandbox.inside import wire
 from autograder.sandbox.inside.candidates import ERRORS
+from autograder.sandbox.replies import Examined
 
 SECRET = "the secret of the code"
 
@@ -170,6 +176,45 @@ def test_a_module_has_a_mode():
     assert torch.equal(layer.eval()(x), layer(x))
 
 
+def test_a_module_can_be_copied_and_asked_apart():
+    layer, x = built(layers(), 3, 2), torch.randn(4, 3)
+    other = copy.deepcopy(layer)
+    with torch.no_grad():
+        other.W_query.weight.zero_()
+    assert torch.allclose(other(x), other.W_query.bias.expand(4, 2)) and torch.allclose(layer(x), layer.W_query(x))
+
+
+class Judge:
+    """A submission that builds a layer with each candidate, and keeps its first weights."""
+
+    def __init__(self):
+        self.seen = []
+
+    def examine(self, name, candidate):
+        self.seen.append(built(candidate.interview(), 6, 4, 5, 0.0).W_query.weight.sum().item())
+        return Examined(True, None)
+
+
+def test_first_weights_tell_nothing_of_the_seed_of_a_run():
+    """A generator's seed can be computed from what it draws; all inputs and the order follow from that of the run."""
+    seen = []
+    for seed in (1, 2):
+        judge = Judge()
+        CausalChecks().outcomes.__wrapped__(CausalChecks(), judge, Draw(seed, "check_causal/x"))
+        seen.append(sorted(judge.seen))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("exercise", ["check_causal", "check_cross", "check_heads"])
+def test_right_classes_list_their_parameters_in_one_order(exercise):
+    """A test may copy weights by their order, and pass its visible check; no right answer may be refused for that."""
+    checks = next(one for name, one in vars(checks_of(exercise)).items() if name.startswith("TestCheck"))()
+    sizes = {"check_causal": (6, 4, 5, 0.0), "check_cross": (6, 7, 4), "check_heads": (6, 8, 5, 0.0, 2)}[exercise]
+    right = [one for key, one in checks._candidates().items() if key.startswith("right/")]
+    orders = {tuple(dict(one.make()[one.name](*sizes).named_parameters())) for one in right}
+    assert len(orders) == 1
+
+
 def test_modules_have_limits():
     asked = layers()
     with pytest.raises(inside.LimitReached, match="up to 64"):
@@ -206,6 +251,27 @@ def test_what_is_no_number_is_not_sent():
         with pytest.raises(TypeError, match="a candidate takes tensors, numbers"):
             asked(value)
     assert repr(asked) == "<a candidate>"
+
+
+@pytest.mark.parametrize(
+    "value", [torch.ones(2, dtype=torch.complex64), torch.ones(2, device="meta"), torch.ones(1).expand(2**25), 2**64]
+)
+def test_a_value_that_cannot_be_sent_is_refused_here(value):
+    """Else the question would be none, and the end of the process that asks it."""
+    asked = inside.Candidate(inside.Interview(lambda message, sent: pytest.fail("it was sent")), False)
+    for args, named in (((value,), {}), ((), {"query": value})):
+        with pytest.raises(TypeError, match="a candidate can't be given"):
+            asked(*args, **named)
+    layer = built(layers(), 3, 2)
+    layer.scale.data = torch.ones((), dtype=torch.complex64)
+    with pytest.raises(TypeError, match="a candidate can't be given"):
+        layer(torch.ones(1, 3))
+
+
+def test_an_argument_has_a_name_that_can_be_sent():
+    asked = inside.Candidate(inside.Interview(lambda message, sent: pytest.fail("it was sent")), False)
+    with pytest.raises(TypeError, match="a candidate can't be given"):
+        asked(**{"\udcff": 1})
 
 
 def test_nothing_is_asked_when_the_test_has_returned():

@@ -51,6 +51,14 @@ def test_costly_mistakes_do_not_pass(runs, exercise):
     assert found >= needed, f"these pass the visible check of {exercise}: {missed}"
 
 
+@pytest.mark.parametrize("exercise", ["check_attention", "check_causal", "check_cross", "check_heads"])
+def test_a_test_that_forgives_next_to_nothing_near_0_does_not_pass(exercise):
+    """Right answers differ there by more than `allclose` allows by default, so that it would refuse some of them."""
+    of = bank(exercise)
+    assert visible.objection(exercise, of.around, of.right) is None
+    assert "in another style" in str(visible.objection(exercise, of.around, of.right.replace(", atol=1e-4", "")))
+
+
 class InFloat32(ast.NodeTransformer):
     """Takes the roots of numbers as beginners do, `torch.sqrt(torch.tensor(d))`, with the few digits of float32."""
 

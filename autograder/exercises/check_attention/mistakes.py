@@ -125,7 +125,8 @@ mistake(
 
 mistake(
     "equal-to-the-bit",
-    "It asks for equality to the last digit, and right answers round in different ways: use `torch.allclose`.",
+    "It asks for equality to the last digit, and right answers round in different ways: use `torch.allclose`, with an"
+    " `atol` of 1e-5 or so for numbers near 0.",
     OUTPUT='assert torch.equal(output, expected), "torch\'s own function differs"',
 )
 mistake(

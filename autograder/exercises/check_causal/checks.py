@@ -9,7 +9,7 @@ NO_TENSORS = "It returns nothing."
 
 class TestCheckCausal(ExaminationChecks):
     name, judged, builds = "check_causal", "CausalAttention", True
-    styles = ("annotated", "finfo", "building_block", "loops", "sdpa", "step_by_step")
+    styles = ("annotated", "building_block", "loops", "sdpa", "step_by_step")
     ideas = {
         "scale": Idea(
             "the scores have the wrong scale",

@@ -60,6 +60,8 @@ class Interview:
         sent: wire.Tensors = []
         packed = {**message, "args": wire.pack(args, sent), "kwargs": wire.pack(kwargs, sent)}
         packed["state"] = wire.pack({name: weights.detach() for name, weights in (state or {}).items()}, sent)
+        if unsent := _unsent(packed):
+            raise TypeError(f"a candidate can't be given {unsent}")
         with self.lock:
             if self.closed:
                 raise LimitReached("the function that got this candidate has returned")
@@ -74,6 +76,9 @@ class Interview:
         """Answer no more questions."""
         with self.lock:
             self.closed = True
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Interview:
+        return self  # a copy of a module asks the same candidate
 
 
 class Candidate:
@@ -110,6 +115,17 @@ class Built(nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         message = {"op": "call", "handle": self._handle, "training": self.training}
         return self._interview.question(message, args, kwargs, dict(self.named_parameters()))
+
+
+def _unsent(packed: wire.Message) -> str:
+    """What of the arguments and parameters of a question is lost on the way; "" if nothing is."""
+    nodes = list(packed["args"]["tuple"])
+    for part in ("kwargs", "state"):
+        if "dict" not in packed[part]:
+            return "an argument with half characters in its name"
+        nodes += [node for _, node in packed[part]["dict"]]
+    lost = [node.get("opaque") or "a tensor on `meta`" for node in nodes if "opaque" in node or "meta" in node]
+    return lost[0] if lost else ""
 
 
 def _put(module: nn.Module, name: str, parameters: dict[str, torch.Tensor]) -> None:

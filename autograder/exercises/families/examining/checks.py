@@ -42,7 +42,7 @@ class ExaminationChecks:
     @easy_case
     def outcomes(self, submission: Submission, draw: Draw) -> dict[str, bool]:
         """Whether each wrong candidate is accepted, by its id; no right one may be refused."""
-        candidates = self._candidates(draw)
+        candidates = self._candidates()
         order = torch.randperm(len(candidates), generator=draw.generator).tolist()
         keys = list(candidates)
         made = {keys[place]: submission.examine(self.name, candidates[keys[place]]) for place in order}
@@ -51,7 +51,7 @@ class ExaminationChecks:
             raise CheckFailed(_refusal(refused, len(self.styles) + 1))
         return {key: one.accepted for key, one in made.items()}
 
-    def _candidates(self, draw: Draw) -> dict[str, Candidate]:
+    def _candidates(self) -> dict[str, Candidate]:
         """All of them, by what they are, which stays here."""
         of = bank(self.judged)
         assert isinstance(of, Bank)
@@ -63,7 +63,7 @@ class ExaminationChecks:
         for idea in self.ideas.values():
             sources |= {id: (of[id].beside, of[id].source) for id in idea.ids}
         return {
-            key: Candidate(self.judged, functools.partial(namespace_of, name, *texts), draw.seed, self.builds)
+            key: Candidate(self.judged, functools.partial(namespace_of, name, *texts), self.builds)
             for key, texts in sources.items()
         }
 
