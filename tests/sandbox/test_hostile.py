@@ -68,7 +68,8 @@ def test_an_attack_gets_what_it_deserves_and_harms_nobody(attack, hostile_grader
     asked = [outcomes.pop(expect["exercise"])] if expect["exercise"] else outcomes.values()
     problems += [p for outcome in asked for p in attacks.met(outcome, expect)]
     others = expect.get("others", "any")
-    for outcome in outcomes.values() if others == "full" else ():
+    keep = outcomes if others == "full" else others if isinstance(others, list) else ()
+    for outcome in (outcomes[name] for name in keep):
         if outcome.score != outcome.max_score:
             problems.append(f"{outcome.exercise} lost points: {outcome.message or outcome.checks}")
     problems += [f"{words!r} is not seen" for words in expect.get("seen", []) if world.fill(words) not in text]
