@@ -148,7 +148,8 @@ def nothing(scores, dim):
 
 WEIGHTS = [the_mean, the_mean_so_far, by_distance, by_chance, by_key, by_query, the_first, the_last, its_own, the_best]
 WEIGHTS += [the_best_alike, nearly_the_best, falling_off, the_scores, the_scores_above_0, nothing]
-WITHOUT_ATTENTION = {"softmax", "generate", "load_from_torch", "top_p"}  # which use torch's softmax, or name it
+EXAMINING = [exercise for exercise in EXERCISES if exercise.startswith("check_")]  # tests of others' answers
+WITHOUT_ATTENTION = {"softmax", "generate", "load_from_torch", "top_p", *EXAMINING}  # which use torch's, or name it
 # In the check of dropout all scores of what is seen are the same, and the others negative; in that of extreme scores a
 # softmax is next to the best alone.
 LEFT_BY_WEIGHTS = {
@@ -221,7 +222,7 @@ def test_other_weights_get_nothing(graders, exercise, weigh):
 
 
 def test_all_exercises_in_attention_are_tried_with_other_weights():
-    assert len(WEIGHING) == 28
+    assert len(WEIGHING) == 31
     query, key = torch.randn(2, 3, 4)
     namespace = runpy.run_path(str(WEIGHING["attention"]))
     with instead_of_softmax(the_mean):
@@ -398,6 +399,40 @@ def means_so_far(query, key, value, block_size, causal=False):
     return value.cumsum(-2) / places if causal else value.mean(-2, keepdim=True) + 0 * query[..., :1]
 
 
+def nothing_written(query, key, value, beta):
+    return torch.zeros_like(value), value.new_zeros(*key.shape[:2], key.shape[3], value.shape[3])
+
+
+class EmptyPages:
+    """It knows how long texts are, and nothing of what is in them."""
+
+    used = 0
+
+    def __init__(self, num_blocks, block_size):
+        self.texts = {}
+
+    def append(self, text, keys, values):
+        before = self.texts.get(text)
+        self.texts[text] = (
+            [torch.cat([old, 0 * new], 1) for old, new in zip(before, (keys, values), strict=True)]
+            if before
+            else [0 * keys, 0 * values]
+        )
+
+    def read(self, text):
+        return tuple(self.texts[text])
+
+    def fork(self, text, new):
+        self.texts[new] = self.texts[text]
+
+    def free(self, text):
+        del self.texts[text]
+
+
+def refusing(candidate):
+    raise AssertionError("none is right")
+
+
 WITHOUT_TRAINING = [
     lambda model, data, steps, *args, **kwargs: [0.0] * steps,
     lambda model, data, steps, *args, **kwargs: [math.log(5)] * steps,
@@ -481,6 +516,16 @@ LAZY = {
         picking(lambda logits, idx: idx[:, -1:]),
         picking(lambda logits, idx: idx[:, -1:] * 0),
     ],
+    "delta_rule": [
+        nothing_written,
+        lambda query, key, value, beta: (value.clone(), nothing_written(query, key, value, beta)[1]),
+    ],
+    "flash_attention": [
+        lambda query, *others, **how: (means_so_far(query, *others, **how), query.sum(-1)),
+        lambda query, *others, **how: (query, query.sum(-1)),
+    ],
+    "PagedCache": [EmptyPages],
+    **{exercise: [lambda candidate: None, lambda candidate: False, refusing] for exercise in EXAMINING},
     "train": WITHOUT_TRAINING,
     "train_by_recipe": WITHOUT_TRAINING,
 }
@@ -492,6 +537,7 @@ LEFT_BY_LAZY = {
     "sliding_window_mask": 1.0,  # the future is hidden, in booleans: these checks' own
     "top_p": 0.5,  # what stays is as it was: that check's own
     "get_batch": 1.5,  # rows are blocks with their targets, whichever they are: that check's own
+    "delta_rule": 2.875,  # the form at once stays right; the easy case asks for what was written last
     "train": 1.0,  # the first loss is right, in a list: that check's own; the model sees batches: also its own
     "train_by_recipe": 0.75,  # the same
 }
