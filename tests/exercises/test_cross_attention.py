@@ -40,9 +40,10 @@ def test_the_release_gets_nothing_and_hears_why(grader):
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_right_answers_pass_in_the_sandbox(grader, exercise):
-    for style in ("plain", "sdpa"):
-        result = grader.grade_file(HONEST / exercise / "answers" / f"{style}.py", exercise).verdict.exercises[0]
-        assert result.score == result.max_score, (style, [c.message for c in result.checks if not c.passed])
+    styles = sorted((HONEST / exercise / "answers").glob("*.py"), key=lambda path: path.stem not in ("plain", "sdpa"))
+    for path in styles[:2]:
+        result = grader.grade_file(path, exercise).verdict.exercises[0]
+        assert result.score == result.max_score, (path.stem, [c.message for c in result.checks if not c.passed])
 
 
 def test_a_wrong_attention_is_said_first(grader, demo_student):
