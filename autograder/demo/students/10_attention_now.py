@@ -32,3 +32,4 @@
 # delta_rule: answer householder
 
 # === lena: handed in the notebook as it was released
+# EvictingCache: untouched, partial chunks-taken sizes-not-refused
