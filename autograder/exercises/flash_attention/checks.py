@@ -30,19 +30,10 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ..families import easy_cases
 from ..reference import heads, qkv
+from ..tiled_attention.checks import DV, B, D, H, S, T, inputs, right
 
-B, H, T, S, D, DV = 2, 3, 5, 7, 16, 6  # all different; the root of 16 is exact in any dtype, and not its half
 NAME = "flash_attention"
 PARTS = ("query", "key", "value")
-
-
-def inputs(draw, t=T, s=S, d=D, dv=DV, b=B, h=H, **how):
-    """Queries, keys and values."""
-    return [draw.normal(b, h, *size, **how) for size in [(t, d), (s, d), (s, dv)]]
-
-
-def right(query, key, value, causal=False):
-    return qkv.attention(query, key, value, mask=heads.causal(query.shape[-2]) if causal else None)[0]
 
 
 def right_lse(query, key, value, causal=False):
