@@ -322,9 +322,12 @@ class _Seen:
             for one in some:
                 verdict = verdicts.get(one.id)
                 slim = replace(one, told=None, assignment=assignment.name, name="")
-                seen = self.students.setdefault(_student(one), _Student(e.name for e in assignment.exercises))
+                student = _student(one)
+                if student not in self.students:
+                    self.students[student] = _Student(exercise.name for exercise in assignment.exercises)
+                seen = self.students[student]
                 if not seen.add(slim, verdict and names(verdict), one.told or (), is_same_answer):
-                    late.add(_student(one))
+                    late.add(student)
         moments = {one.id: max(moment.timestamp() for moment in (one.arrived, one.ended) if moment) for one in attempts}
         self.since = max([self.since, *(moment - OVERLAP for moment in moments.values())])
         self.recent |= {one.id: (moments[one.id], _when(one)) for one in attempts}

@@ -180,11 +180,10 @@ def _watch(control: socket.socket, pid: int, work: str, most: Most) -> str:
 def _resident(pid: int) -> int:
     """The bytes of memory that are a process's own; 0 if it has ended."""
     try:
-        with open(f"/proc/{pid}/statm") as file:
-            _, resident, shared, *_ = map(int, file.read().split())
+        _, resident, shared = _memory_of(pid)
     except (OSError, ValueError):
         return 0
-    return (resident - shared) * resource.getpagesize()
+    return resident - shared
 
 
 def _free(folder: str) -> int:
@@ -217,8 +216,13 @@ def _holds_more(folder: str, most: int) -> bool:
 
 def _address_space() -> int:
     """The bytes of address space that this process has taken."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
+    return _memory_of("self")[0]
+
+
+def _memory_of(pid: int | str) -> list[int]:
+    """The bytes of a process's address space, of what of it is in memory, and of what of that is shared."""
+    with open(f"/proc/{pid}/statm") as file:
+        return [int(pages) * resource.getpagesize() for pages in file.read().split()[:3]]
 
 
 def _processes_of_this_user() -> int:
