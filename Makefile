@@ -1,4 +1,4 @@
-# The commands of the README: `make demo`, `make test`, `make quick`. Each does all of its set-up.
+# The commands of the README: `make demo`, `make test`, `make everything`, `make quick`. Each does all of its set-up.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,7 +9,7 @@ STAMP := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE :=
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/npm/node_modules/.bin:$(PATH)
 
-.PHONY: setup demo test quick lowest costs build storyteller author-page matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
+.PHONY: setup demo test everything quick lowest costs build storyteller author-page matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -17,8 +17,13 @@ demo: setup
 # one worker more than processors, since tests wait for other processes, too; tests/support/spreading.py says what stays
 # together and what comes first
 WORKERS = $$(($$(nproc) + 1))
+# without the tests that have passed, where nothing that they depend on has changed: tests/support/unchanged.py
 test: setup
-	$(BIN)/python -m pytest -n $(WORKERS) --durations=20
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=20 --changed
+
+# all tests, and notes what passed in tests/unchanged.json: commit it
+everything: setup
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=20 --record
 
 # the same, with the CPU seconds of each file and of the dearest tests; or FILES="tests/test_check.py …"
 costs: setup
@@ -152,9 +157,9 @@ $(STAMP): $(filter-out lowest.lock,$(wildcard *.lock)) pyproject.toml
 # what apt is asked for where it is missing: bubblewrap, without which grading refuses to start, and for the tests a
 # PostgreSQL server, a browser and JupyterHub's proxy, without which some are skipped; they start their own server, so
 # Debian's package shall not make one. The proxy is npm's, and goes into the environment.
-test costs lowest postgresql: SERVER = postgresql
-test costs lowest pictures: BROWSER = chromium chromium-driver
-test costs lowest: PROXY = configurable-http-proxy
+test everything costs lowest postgresql: SERVER = postgresql
+test everything costs lowest pictures: BROWSER = chromium chromium-driver
+test everything costs lowest: PROXY = configurable-http-proxy
 .PHONY: packages
 packages:
 	@root=$$([ "$$(id -u)" = 0 ] || echo sudo -n); missing=; \

@@ -21,8 +21,17 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
+def pytest_addoption(parser):
+    import unchanged
+
+    unchanged.add_options(parser)
+
+
 def pytest_configure(config):
     """Compile what only sandboxes import, which may write nothing."""
+    import unchanged
+
+    unchanged.configure(config)
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(ROOT / "autograder" / "sandbox" / "inside", quiet=2)
 

@@ -4,12 +4,8 @@ The tests of a file share sandboxes and courses. Those of `tests/exercises` that
 and its runs, and there are thousands of them: each exercise goes to whichever worker is free.
 """
 
-import re
-
-from conftest import ROOT
+from unchanged import exercise_of
 from xdist.scheduler import LoadScopeScheduling
-
-EXERCISES = {path.parent.name for path in (ROOT / "autograder" / "exercises").glob("*/checks.py")}
 
 # the files with the most CPU seconds, as `make costs` shows them, and those that have long to wait: they begin first
 DEAREST = (
@@ -34,8 +30,7 @@ def scope_of(nodeid):
     """The tests of a scope run one after another on one worker: those of an exercise, else those of a file."""
     file, _, test = nodeid.partition("::")
     if file.startswith("tests/exercises/"):
-        words = re.split(r"[-/\[\]]", test)
-        about = next((word for word in words if word in EXERCISES), "")
+        about = exercise_of(test)
         return f"tests/exercises: {about}" if about else file
     return file
 

@@ -1,0 +1,283 @@
+"""What `make test` need not run again: tests that have passed, where nothing that they depend on has changed since.
+
+Half of the suite's time goes into tests that depend on few files: each mistake of each exercise, and what lessons say.
+`--record`, as in `make everything`, runs all tests and notes in unchanged.json which *scopes* passed, each with a
+digest of all that it depends on; `--changed`, as in `make test`, leaves out the scopes whose digest is still the same,
+and says how many tests these are. A scope is a file of tests, or what such a file has about one exercise.
+
+Tests of processes, servers, browsers, sandboxes and clocks are in no scope: they run each time.
+"""
+
+import ast
+import functools
+import hashlib
+import json
+import platform
+import re
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+RECORD = ROOT / "tests" / "unchanged.json"
+KIT = ROOT / "autograder"
+EXERCISES = {path.parent.name for path in (KIT / "exercises").glob("*/checks.py")}
+# where what a test imports is looked for, as `pythonpath` in pyproject.toml says
+PLACES = (ROOT, ROOT / "tests", ROOT / "tests" / "support")
+COVERED = re.compile(
+    r"tests/(exercises/test_(?!release)|mistakes/test_|lessons/test_(lesson_|all_)|grading/test_styles)\w*\.py"
+)
+BY_EXERCISE = re.compile(r"tests/(exercises/|grading/test_styles)")
+
+
+def scope_of(nodeid: str) -> str | None:
+    """`tests/exercises/test_x.py: Head`, or the file alone; None for a test that runs each time."""
+    file, _, test = nodeid.partition("::")
+    if not COVERED.fullmatch(file):
+        return None
+    about = exercise_of(test) if BY_EXERCISE.match(file) else ""
+    return f"{file}: {about}" if about else file
+
+
+def exercise_of(test: str) -> str:
+    """The exercise that a test's parameters name first, or ""."""
+    return next((word for word in re.split(r"[-/\[\]]", test) if word in EXERCISES), "")
+
+
+# --- what a scope depends on ------------------------------------------------------------------------
+
+
+def digest(scope: str) -> str:
+    """Of the files that a scope depends on, and of the versions of what computes."""
+    found = hashlib.sha256(json.dumps(_versions()).encode())
+    for path in sorted(depends_on(scope)):
+        found.update(f"{path.relative_to(ROOT)} {_content(path)}\n".encode())
+    return found.hexdigest()[:16]
+
+
+def depends_on(scope: str) -> set[Path]:
+    """The files that decide how the tests of a scope end."""
+    file, _, exercise = scope.partition(": ")
+    files = _reached(ROOT / file, *_of_fixtures(ROOT / file)) | {ROOT / "tests" / "conftest.py"}
+    files.add(ROOT / "nbgrader_config.py")
+    if KIT / "sandbox" / "parent.py" in files:  # which starts what it does not import
+        files |= set((KIT / "sandbox").rglob("*.py"))
+    lesson = re.search(r"test_lesson_(\d\d)", file)
+    if lesson:
+        return files | set(_notebooks(lesson[1])) | set((ROOT / "storyteller").rglob("*.py"))
+    if exercise:
+        return files | _of_exercise(exercise) | set(_notebooks(_lesson_of(exercise)))
+    everything = (path for name in EXERCISES for path in _of_exercise(name))
+    return files | {
+        *everything,
+        *_notebooks(""),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "tests" / "strangers").rglob("*.*"),
+    }
+
+
+def _notebooks(number: str) -> list[Path]:
+    """The notebooks of the lesson of that number, or of all."""
+    return [path for made in ("source", "release", "solutions") for path in (ROOT / made).glob(f"{number}*/*.ipynb")]
+
+
+@functools.cache
+def _lesson_of(exercise: str) -> str:
+    from autograder import course
+
+    return next(name for name, one in course.assignments(ROOT).items() if exercise in {e.name for e in one.exercises})
+
+
+@functools.cache
+def _of_exercise(name: str) -> frozenset[Path]:
+    """All in an exercise's folder and in those of the exercises that its modules name, and what these import."""
+    found, waiting = set(), {name}
+    files: set[Path] = set()
+    while waiting := waiting - found:
+        found |= waiting
+        folders = [KIT / "exercises" / other for other in waiting]
+        modules = [path for folder in folders for path in folder.glob("*.py")]
+        files |= {path for folder in folders for path in folder.rglob("*.*") if "__pycache__" not in path.parts}
+        files |= _reached(*modules)
+        waiting = {node.value for path in modules for node in ast.walk(_tree(path)) if _names_an_exercise(node)}
+    return frozenset(files)
+
+
+def _names_an_exercise(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in EXERCISES
+
+
+@functools.cache
+def _of_fixtures(file: Path) -> tuple[Path, ...]:
+    """The files that conftest.py imports for the fixtures which a file of tests asks for by name."""
+    asked = {node.arg for node in ast.walk(_tree(file)) if isinstance(node, ast.arg)}
+    conftest = ROOT / "tests" / "conftest.py"
+    makes = {node.name: node for node in _tree(conftest).body if isinstance(node, ast.FunctionDef)}
+    waiting, seen = asked & makes.keys(), set()
+    while waiting := waiting - seen:
+        seen |= waiting
+        waiting = {
+            node.arg for name in waiting for node in ast.walk(makes[name]) if isinstance(node, ast.arg)
+        } & makes.keys()
+    return tuple(path for name in seen for path in _imported(makes[name], conftest))
+
+
+def _reached(*start: Path) -> set[Path]:
+    """These files, and those of the repository that they import, directly or not, wherever in the file."""
+    found, waiting = set(), set(start)
+    while waiting := waiting - found:
+        found |= waiting
+        waiting = {other for path in waiting if path.name != "conftest.py" for other in _imports_of(path)}
+    return found
+
+
+@functools.cache
+def _imports_of(path: Path) -> frozenset[Path]:
+    return frozenset(_imported(_tree(path), path))
+
+
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _imported(tree: ast.AST, path: Path):
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join([*above, *filter(None, [node.module])])
+            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for name in names:
+            yield from _files_of(name)
+
+
+@functools.cache
+def _files_of(name: str) -> tuple[Path, ...]:
+    """The file of a module of the repository, and those of the packages that it lies in."""
+    parts = name.split(".")
+    for place in PLACES:
+        packages = [place.joinpath(*parts[:n], "__init__.py") for n in range(1, len(parts) + 1)]
+        files = [path for path in [*packages, place.joinpath(*parts).with_suffix(".py")] if path.is_file()]
+        if files:
+            return tuple(files)
+    return ()
+
+
+@functools.cache
+def _content(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@functools.cache
+def _versions() -> list[str]:
+    packages = [f"{name} {metadata.version(name)}" for name in ("torch", "numpy", "pytest")]
+    return [*platform.python_version_tuple()[:2], platform.system(), platform.machine(), *packages]
+
+
+# --- the record -------------------------------------------------------------------------------------
+
+
+def read() -> dict[str, dict]:
+    return json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
+
+
+def write(noted: dict[str, dict]) -> None:
+    """One line a scope, in order."""
+    lines = (f"{json.dumps(scope)}: {json.dumps(noted[scope])}" for scope in sorted(noted))
+    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def unchanged() -> set[str]:
+    """The scopes that passed as they are now."""
+    return {scope for scope, noted in read().items() if _is_there(scope) and digest(scope) == noted["digest"]}
+
+
+def _is_there(scope: str) -> bool:
+    file, _, exercise = scope.partition(": ")
+    return (ROOT / file).is_file() and (not exercise or exercise in EXERCISES)
+
+
+# --- in pytest --------------------------------------------------------------------------------------
+
+
+def add_options(parser) -> None:
+    group = parser.getgroup("unchanged")
+    group.addoption(
+        "--changed", action="store_true", help="leave out tests that passed if nothing they need has changed"
+    )
+    group.addoption("--record", action="store_true", help="note which tests passed, in tests/unchanged.json")
+
+
+@dataclass
+class Plugin:
+    """In the process that starts the workers, and in each worker: they agree on what is left out."""
+
+    left_out: set[str]
+    ids: set[str] = field(default_factory=set)
+    passed: set[str] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node):
+        node.workerinput["unchanged"] = sorted(self.left_out)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config, items):
+        left = [item for item in items if scope_of(item.nodeid) in self.left_out]
+        if left:
+            config.hook.pytest_deselected(items=left)
+            items[:] = [item for item in items if scope_of(item.nodeid) not in self.left_out]
+
+    def pytest_collection_finish(self, session):
+        self.ids |= {item.nodeid for item in session.items}
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node, ids):
+        self.ids |= set(ids)
+
+    def pytest_runtest_logreport(self, report):
+        if report.outcome != "passed":
+            self.failed.add(report.nodeid)
+        elif report.when == "call":
+            self.passed.add(report.nodeid)
+
+    def pytest_sessionfinish(self, session):
+        config = session.config
+        if hasattr(config, "workerinput") or not config.getoption("record"):
+            return
+        whole = not config.getoption("keyword") and not any("::" in argument for argument in config.args)
+        if whole:
+            self.note()
+
+    def note(self):
+        """Record the scopes all of whose tests passed, and take out those of which one did not."""
+        scopes = {}
+        for id in self.ids:
+            scopes.setdefault(scope_of(id), set()).add(id)
+        scopes.pop(None, None)
+        good = {scope: ids for scope, ids in scopes.items() if ids <= self.passed - self.failed}
+        noted = {scope: was for scope, was in read().items() if _is_there(scope) and scope not in scopes}
+        write(noted | {scope: {"digest": digest(scope), "tests": len(ids)} for scope, ids in good.items()})
+
+    def pytest_terminal_summary(self, terminalreporter):
+        if self.left_out:
+            tests = sum(noted["tests"] for scope, noted in read().items() if scope in self.left_out)
+            terminalreporter.write_line(
+                f"{tests:,} tests were not run: they have passed, and nothing that they depend on has changed since"
+                " (tests/unchanged.json). `make everything` runs them, too."
+            )
+
+
+def configure(config) -> None:
+    if hasattr(config, "workerinput"):
+        left_out = set(config.workerinput.get("unchanged", ()))
+    else:
+        left_out = unchanged() if config.getoption("changed") else set()
+    config.pluginmanager.register(Plugin(left_out))

@@ -1,0 +1,187 @@
+"""`make test` leaves out what passed before, and nothing else."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import unchanged
+from conftest import ROOT
+
+ONE = "tests/exercises/test_exercises.py: causal_mask"
+
+
+@pytest.mark.parametrize(
+    "nodeid, scope",
+    [
+        (
+            "tests/exercises/test_exercises.py::test_a_mistake[1-Head-no-scale]",
+            "tests/exercises/test_exercises.py: Head",
+        ),
+        ("tests/grading/test_styles.py::test_right[Head-loops]", "tests/grading/test_styles.py: Head"),
+        ("tests/exercises/test_reference.py::test_x", "tests/exercises/test_reference.py"),
+        ("tests/lessons/test_lesson_07.py::test_x[1]", "tests/lessons/test_lesson_07.py"),
+        ("tests/exercises/test_release.py::test_x[01_self_attention]", None),
+        ("tests/lessons/test_touched.py::test_x", None),
+        ("tests/sandbox/test_hostile.py::test_x[Head]", None),
+    ],
+)
+def test_tests_of_processes_and_browsers_run_each_time(nodeid, scope):
+    assert unchanged.scope_of(nodeid) == scope
+
+
+@pytest.mark.parametrize(
+    "changed, matters",
+    [
+        ("autograder/exercises/causal_mask/checks.py", True),
+        ("autograder/exercises/causal_mask/answers/tril.py", True),
+        ("autograder/exercises/families/easy_cases.py", True),
+        ("autograder/exercises/reference/causal.py", True),
+        ("autograder/mistakes/diagnosis.py", True),
+        ("autograder/checks/api.py", True),
+        ("autograder/sandbox/inside/wire.py", True),
+        ("source/03_causal_attention/03_causal_attention.ipynb", True),
+        ("nbgrader_config.py", True),
+        ("tests/conftest.py", True),
+        ("tests/exercises/test_exercises.py", True),
+        ("tests/support/pretended_gpu.py", True),
+        ("autograder/exercises/Head/mistakes.py", False),
+        ("autograder/desk/app.py", False),
+        ("autograder/grading/grader.py", False),
+        ("source/07_language_model/07_language_model.ipynb", False),
+    ],
+)
+def test_a_change_of_what_a_scope_depends_on_runs_it_again(monkeypatch, changed, matters):
+    assert (ROOT / changed).is_file()
+    before, content = unchanged.digest(ONE), unchanged._content
+    monkeypatch.setattr(unchanged, "_content", lambda path: "other" if path == ROOT / changed else content(path))
+    assert (unchanged.digest(ONE) != before) is matters
+
+
+def test_other_versions_run_it_again(monkeypatch):
+    before, versions = unchanged.digest(ONE), unchanged._versions()
+    monkeypatch.setattr(unchanged, "_versions", lambda: [*versions, "torch 9.9"])
+    assert unchanged.digest(ONE) != before
+
+
+def test_what_runs_in_a_sandbox_belongs_to_what_starts_one():
+    inside = ROOT / "autograder" / "sandbox" / "inside" / "shell.py"
+    assert inside in unchanged.depends_on("tests/grading/test_styles.py: causal_mask")
+    assert inside not in unchanged.depends_on(ONE)
+
+
+def test_what_an_exercise_names_belongs_to_it():
+    """`check_attention` tries answers to `attention`, which it imports nowhere."""
+    files = unchanged.depends_on("tests/exercises/test_visible_checks.py: check_attention")
+    assert ROOT / "autograder" / "exercises" / "attention" / "answers" / "einsum.py" in files
+
+
+@pytest.mark.parametrize(
+    "scope, only",
+    [
+        ("tests/exercises/test_exercises.py: causal_mask", "causal_mask] or causal_mask- or causal_mask/"),
+        ("tests/exercises/test_visible_checks.py: check_attention", "check_attention]"),
+        ("tests/grading/test_styles.py: causal_mask", "causal_mask-"),
+        ("tests/lessons/test_lesson_02.py", ""),
+    ],
+)
+def test_a_scope_uses_no_other_file(tmp_path, scope, only):
+    """What ran or was opened while its tests ran is among what its digest is made of."""
+    used = tmp_path / "used"
+    places = os.pathsep.join(str(ROOT / "tests" / place) for place in ("", "support"))
+    file, _, exercise = scope.partition(": ")
+    command = [sys.executable, "-m", "pytest", "-p", "opened", "-p", "no:cacheprovider", "-n", "0", file, "-k", only]
+    ended = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "PYTHONPATH": places, "OPENED": str(used)}, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stdout
+    about_the_run = {"opened.py", "unchanged.py", "spreading.py"}
+    paths = [ROOT / line for line in used.read_text(encoding="utf-8").splitlines()]
+    assert len(paths) > 5
+    left = {path for path in paths if path.name not in about_the_run} - unchanged.depends_on(scope)
+    if exercise:  # the list of lessons is read to find the exercise's own
+        left = {path for path in left if path.parent.parent != ROOT / "source"}
+    assert left == set()
+
+
+class Item:
+    def __init__(self, nodeid):
+        self.nodeid = nodeid
+
+
+class Hook:
+    def pytest_deselected(self, items):
+        self.left = [item.nodeid for item in items]
+
+
+class Config:
+    def __init__(self):
+        self.hook = Hook()
+
+
+HEAD = "tests/exercises/test_exercises.py::test_x[Head-{}]"
+MASK = "tests/exercises/test_exercises.py::test_x[causal_mask-{}]"
+
+
+def test_whole_scopes_are_left_out():
+    config, items = Config(), [Item(HEAD.format(1)), Item(MASK.format(1)), Item("tests/test_x.py::test_y")]
+    unchanged.Plugin({ONE}).pytest_collection_modifyitems(config, items)
+    assert config.hook.left == [MASK.format(1)]
+    assert [item.nodeid for item in items] == [HEAD.format(1), "tests/test_x.py::test_y"]
+
+
+class Report:
+    def __init__(self, nodeid, when="call", outcome="passed"):
+        self.nodeid, self.when, self.outcome = nodeid, when, outcome
+
+
+@pytest.fixture
+def recorded(monkeypatch, tmp_path):
+    monkeypatch.setattr(unchanged, "RECORD", tmp_path / "unchanged.json")
+    return unchanged
+
+
+@pytest.mark.parametrize("outcome", ["failed", "skipped", None])
+def test_a_scope_is_noted_where_all_of_its_tests_passed(recorded, outcome):
+    plugin = recorded.Plugin(set())
+    plugin.ids = {HEAD.format(1), HEAD.format(2), MASK.format(1), "tests/test_x.py::test_y"}
+    for nodeid in (HEAD.format(1), MASK.format(1), "tests/test_x.py::test_y"):
+        plugin.pytest_runtest_logreport(Report(nodeid))
+    if outcome:  # or it never came: its worker died
+        plugin.pytest_runtest_logreport(Report(HEAD.format(2), "call", outcome))
+    plugin.note()
+    assert recorded.read() == {ONE: {"digest": recorded.digest(ONE), "tests": 1}}
+    assert recorded.unchanged() == {ONE}
+
+
+def test_a_scope_that_fails_later_is_noted_no_more(recorded):
+    recorded.write({ONE: {"digest": recorded.digest(ONE), "tests": 1}})
+    plugin = recorded.Plugin(set())
+    plugin.ids = {MASK.format(1)}
+    plugin.pytest_runtest_logreport(Report(MASK.format(1)))
+    plugin.pytest_runtest_logreport(Report(MASK.format(1), "teardown", "failed"))
+    plugin.note()
+    assert recorded.read() == {}
+
+
+def test_what_is_not_run_keeps_its_note_and_what_is_gone_has_none(recorded):
+    noted = {"digest": "0", "tests": 1}
+    recorded.write({ONE: noted, "tests/exercises/test_exercises.py: Gone": noted, "tests/mistakes/test_gone.py": noted})
+    recorded.Plugin(set()).note()
+    assert recorded.read() == {ONE: noted}
+    assert recorded.unchanged() == set()
+
+
+@pytest.mark.parametrize("narrowed", [["--keyword", "causal_mask"], ["::"]])
+def test_a_run_of_some_tests_notes_nothing(recorded, narrowed):
+    class Session:
+        class config:
+            args = [argument for argument in narrowed if argument == "::"]
+
+            def getoption(name):
+                return {"record": True, "keyword": "x" if "--keyword" in narrowed else ""}[name]
+
+    plugin = recorded.Plugin(set())
+    plugin.ids = plugin.passed = {MASK.format(1)}
+    plugin.pytest_sessionfinish(Session)
+    assert recorded.read() == {}
