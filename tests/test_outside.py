@@ -16,7 +16,11 @@ PYTHONS = [kind.split(" :: ")[-1] for kind in PROJECT["classifiers"] if "Python 
 TEMPLATE = (ROOT / "autograder" / "templates" / "containers" / "workflow.yml").read_text(encoding="utf-8")
 WORKFLOWS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml")}
 JOBS = {f"{name}/{job}": body for name, text in WORKFLOWS.items() for job, body in yaml.safe_load(text)["jobs"].items()}
-MADE = {"quick/quick": "quick", "nightly/test": "everything", "nightly/lowest": "lowest"}  # job: the target of the Makefile
+MADE = {
+    "quick/quick": "quick",
+    "nightly/test": "everything",
+    "nightly/lowest": "lowest",
+}  # job: the target of the Makefile
 STEPS = [(job, step["name"]) for job, body in JOBS.items() for step in body["steps"] if "run" in step]
 
 
