@@ -402,3 +402,24 @@ def test_the_table_of_heads_can_be_read_where_no_script_runs(ran):
     still = page.partition("<script>")[0]
     assert still.count("<tr>") == 1 + 12 and still.count("<td") == 12 * len(words) and 'tabindex="0"' in still
     assert "layer 3, head 4" in still and "(start)" in still and "<s>" not in still
+
+
+def test_three_heads_of_gpt2_do_what_is_said_of_them(ran):
+    """Their weights are stored in whole percent: each row sums to 1 but for that, and none looks ahead."""
+    copies, before, next_last_time = ran.values["gpt2_heads"].values()
+    words = ran.values["SENTENCE"]
+    first, second = (at for at, word in enumerate(words) if word == "dog")
+    for weights in (copies, before, next_last_time):
+        assert (weights.triu(1) == 0).all()
+        assert (weights.sum(1) - 1).abs().max() < 0.005 * len(words)
+    assert copies[second, first] == torch.tensor(0.55)
+    assert (before.diagonal(-1) > 0.99).all()
+    assert words[first + 1] == "on" and next_last_time[second, first + 1] == torch.tensor(0.85)
+    sink = next_last_time[:, 0]
+    assert (sink > 0.5).sum() == len(words) - 1 and sink[second] < 0.2
+    for said in (
+        "the second *dog* gives the first 0.55",
+        "whatever it is: 1.00",
+        "the second *dog* gives 0.85 to *on*",
+    ):
+        assert ran.says(said)
