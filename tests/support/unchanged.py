@@ -27,7 +27,7 @@ EXERCISES = {path.parent.name for path in (KIT / "exercises").glob("*/checks.py"
 # where what a test imports is looked for, as `pythonpath` in pyproject.toml says
 PLACES = (ROOT, ROOT / "tests", ROOT / "tests" / "support")
 COVERED = re.compile(
-    r"tests/(exercises/test_(?!release)|mistakes/test_|lessons/test_(lesson_|all_)|grading/test_styles)\w*\.py"
+    r"tests/(exercises/test_(?!release)|checks/test_|mistakes/test_|lessons/test_(lesson_|all_)|grading/test_styles)\w*\.py"
 )
 BY_EXERCISE = re.compile(r"tests/(exercises/|grading/test_styles)")
 
