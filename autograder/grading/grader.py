@@ -25,6 +25,7 @@ from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import RestoredCell, restore
 from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
 from . import trials
+from .lending import lend
 from .seeds import new_seed
 from .store import course_version
 from .watchdog import Endless
@@ -152,8 +153,9 @@ class Grader:
         if not alone:
             self._learn_what_pays(seed)
         deadline, attempts = Deadline(self.parent.limits.submission), []
+        running = lend(cells, course.assignments().get(assignment))
         for _ in range(ATTEMPTS):
-            workspace = Workspace(self.parent, cells, deadline, prefetches=not alone)
+            workspace = Workspace(self.parent, running, deadline, prefetches=not alone)
             results = self._grade_workspace(workspace, wanted, candidates, seed, known, tell)
             verdict = Verdict(path, results, seed, assignment, sandbox=self.parent.level)
             attempts.append(Graded(verdict, cells, workspace.outputs, dict(workspace.spent), workspace.stopped))

@@ -123,7 +123,7 @@ class Workspace:
                 self._request(child, {"op": "bind", "name": cell.exercise}, seconds=limits.call)
             elif cell.runs and index not in self.left_out:
                 seconds = max(0.1, min(limits.cell, limits.notebook - self.of_cells))
-                message = {"op": "cell", "source": cell.source, "name": self._name(index)}
+                message = {"op": "cell", "source": cell.code, "name": self._name(index)}
                 try:
                     reply, _ = self._request(child, message, seconds=seconds)
                 finally:
@@ -309,7 +309,7 @@ class Workspace:
                 if isinstance(error, Stopped):
                     return error.status, f"`{name}` is not defined: {error}."
                 return "error", f"`{name}` is not defined, since its code stopped with {error.what()}"
-        near = near_name(name, [cell.source for cell in self.cells if cell.runs])
+        near = near_name(name, [cell.code for cell in self.cells if cell.runs])
         slip = f" `{near}` is, but the name must be exactly `{name}`." if near else ""
         return "missing", f"`{name}` is not defined.{slip}"
 
@@ -350,14 +350,14 @@ class Workspace:
         names: set[str] = set()
         for cell in self.cells:
             if cell.runs and _defines(cell, name):
-                names |= names_in(cell.source)
+                names |= names_in(cell.code)
         return names
 
     def source(self, name: str) -> Source:
         """The source of the cells that run, among them those that define `name` and what it calls."""
         ran = [i for i, cell in enumerate(self.cells) if cell.runs and i not in self.left_out]
         graded = next((i for i, cell in enumerate(self.cells) if cell.exercise == name), len(self.cells))
-        return Source(name, tuple(self.cells[i].source for i in ran), sum(i < graded for i in ran))
+        return Source(name, tuple(self.cells[i].code for i in ran), sum(i < graded for i in ran))
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         """Serve a proxy's request. Raises Stopped, which ends the exercise, if the child is lost or time is up."""
@@ -474,4 +474,4 @@ def _plain(name: str) -> str:
 
 
 def _defines(cell: RestoredCell, name: str) -> bool:
-    return re.search(rf"^[ \t]*(class|def)[ \t]+{name}\b", cell.source, re.MULTILINE) is not None
+    return re.search(rf"^[ \t]*(class|def)[ \t]+{name}\b", cell.code, re.MULTILINE) is not None

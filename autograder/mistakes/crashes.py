@@ -356,7 +356,7 @@ def _not_defined(text: Text, code: str, name: str) -> Crash | None:
         return Crash("without-self", f"This line uses `{name}`, and what the module keeps is `self.{name}`.", code)
     if name in text.names or name not in code:  # it may stand in a cell that stopped, or nowhere
         return None
-    return Crash("not-defined", f"This line uses `{name}`, and nothing that was handed in defines it.", code)
+    return Crash("not-defined", f"This line uses `{name}`, and no cell that runs here defines it.", code)
 
 
 def _lacking(text: Text, code: str, owner: str, name: str) -> Crash | None:

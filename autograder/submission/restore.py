@@ -13,7 +13,10 @@ ADDED = "This cell was missing from the submission and was put back."
 
 @dataclass
 class RestoredCell:
-    """A cell of a restored submission. `known` is the course's cell behind it, or None for a cell of the student's."""
+    """A cell of a restored submission. `known` is the course's cell behind it, or None for a cell of the student's.
+
+    `lent` is what a `lesson` runs for those answers that use it, see `grading/lending.py`.
+    """
 
     cell_type: str
     source: str
@@ -22,6 +25,7 @@ class RestoredCell:
     added: bool = False
     lesson: bool = False
     copy_of: str | None = None  # in a duplicate cell: the grade id that it claims too
+    lent: str = ""
     number: int = 0  # among the code cells of what was handed in, from 1, as JupyterLab counts them; 0 if unknown
 
     @property
@@ -31,8 +35,14 @@ class RestoredCell:
 
     @property
     def runs(self) -> bool:
-        """Whether its code runs in the sandbox: the student's code and the setup do, tests and lessons do not."""
-        return self.cell_type == "code" and not self.lesson and not (self.known is not None and self.known.grade)
+        """Whether code of it runs in the sandbox: the student's code and the setup do, tests and lessons do not."""
+        shows = self.lesson and not self.lent
+        return self.cell_type == "code" and not shows and not (self.known is not None and self.known.grade)
+
+    @property
+    def code(self) -> str:
+        """What of it runs."""
+        return self.lent if self.lesson else self.source
 
 
 def restore(
