@@ -94,8 +94,8 @@ def _stopped(name: str, cell: str, said: str) -> CourseError:
 def _as_stored(png: str, alt: str) -> dict[str, Any]:
     """The output that shows a picture, made smaller: on white, in a few colours, and without a program's name.
 
-    `alt` says what is seen, to whoever can't see it: nbconvert writes it into a page, and where no picture is shown,
-    such as in a terminal, it is what there is.
+    `alt` says what is seen, to whoever can't see it: nbconvert's classic template writes it into a page, and where no
+    picture is shown, such as in a terminal, it is what there is.
     """
     from PIL import Image  # matplotlib needs it, so it is there
 
