@@ -2,7 +2,8 @@
 
 A cell with the tag `diagram` draws, or prepares what another one draws, without anything that a student writes. Only
 these cells, and those that nbgrader locks, such as a lesson's first, are run for it: in the sandbox, in order. GitHub
-and a Jupyter that does not trust a notebook show the pictures, since they are PNG.
+and a Jupyter that does not trust a notebook show the pictures, since they are PNG. What a cell's metadata call `alt` is
+stored with its picture.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def pictures(parent: WarmParent, name: str, cells: Sequence[dict[str, Any]]) -> 
                 raise _stopped(name, cell["id"], f"{error['type']}: {error['message']}")
             if _is_diagram(cell):
                 shown = [output.get("data", {}).get("image/png") for output in clean_outputs(reply["outputs"])]
-                drawn[cell["id"]] = [_as_stored(picture) for picture in shown if picture]
+                drawn[cell["id"]] = [
+                    _as_stored(picture, cell["metadata"].get("alt", "")) for picture in shown if picture
+                ]
     finally:
         child.kill()
     return drawn
@@ -88,8 +91,12 @@ def _stopped(name: str, cell: str, said: str) -> CourseError:
     )
 
 
-def _as_stored(png: str) -> dict[str, Any]:
-    """The output that shows a picture, made smaller: on white, in a few colours, and without a program's name."""
+def _as_stored(png: str, alt: str) -> dict[str, Any]:
+    """The output that shows a picture, made smaller: on white, in a few colours, and without a program's name.
+
+    `alt` says what is seen, to whoever can't see it: nbconvert's classic template writes it into a page, and where no
+    picture is shown, such as in a terminal, it is what there is.
+    """
     from PIL import Image  # matplotlib needs it, so it is there
 
     picture = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGBA")
@@ -98,4 +105,7 @@ def _as_stored(png: str) -> dict[str, Any]:
     small = io.BytesIO()
     sheet.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
     data = {"image/png": base64.b64encode(small.getvalue()).decode()}
-    return {"output_type": "display_data", "data": data, "metadata": {}}
+    if not alt:
+        return {"output_type": "display_data", "data": data, "metadata": {}}
+    data["text/plain"] = alt
+    return {"output_type": "display_data", "data": data, "metadata": {"image/png": {"alt": alt}}}

@@ -7,7 +7,7 @@ import re
 import pytest
 import torch
 from conftest import ROOT, load
-from lessons import run_all
+from lessons import run, run_all
 
 from autograder import course
 
@@ -50,6 +50,18 @@ def test_an_exercise_comes_soon_and_the_minutes_add_up(number):
     assert sum(minutes) == total
     headings = [re.match(r".*?^\*\*\d+ points? · (\d+) minutes", text, re.DOTALL | re.MULTILINE) for text in texts]
     assert [int(found[1]) for found in headings if found] == minutes
+
+
+VISIBLE = {"01": 2200, "02": 1850, "03": 2400, "04": 2950, "05": 2200, "06": 2600, "07": 3900, "08": 3650, "09": 4500}
+
+
+@pytest.mark.parametrize("number", VISIBLE)
+def test_a_lesson_shows_no_more_words_than_it_may(number):
+    """As students get it. What a lesson adds beyond that, it folds, or takes from elsewhere."""
+    (name,) = [name for name in NAMES if name.startswith(number)]
+    cells = load(ROOT / "release" / name / f"{name}.ipynb")["cells"]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    assert sum(len(without_folds(text).split()) for text in texts) <= VISIBLE[number]
 
 
 def named(numbers):
@@ -243,6 +255,17 @@ def test_who_reads_the_number_of_a_notebook_reads_what_it_is(name):
     before, found, after = texts(name)["credits"].partition(HAVE_NO_NAMES)
     assert not re.search(r"(?<![,.\d])00[0-4]\b", before)
     assert not found or re.match(r"00[0-4] \w+ \w+", after)
+
+
+@pytest.mark.parametrize("name", NAMES[:9])
+def test_each_picture_is_told_in_words_too(name):
+    """Of a solved lesson: `alt`, in the metadata of a cell, is what a page of nbconvert has for who sees no picture."""
+    cells = {cell["id"]: cell for cell in load(ROOT / "source" / name / f"{name}.ipynb")["cells"]}
+    drawn = {picture.cell for picture in run(name[:2]).pictures}
+    alts = {id: alt for id, cell in cells.items() if (alt := cell["metadata"].get("alt"))}
+    assert drawn <= alts.keys() and all(20 < len(alt) < 300 for alt in alts.values())
+    code = [id for id in alts if not re.search(r"plt|sketch|show_|draw|Slider", "".join(cells[id]["source"]))]
+    assert code == [], "a cell that draws nothing needs no words for it"
 
 
 @pytest.mark.parametrize("name", NAMES)

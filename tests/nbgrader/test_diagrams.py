@@ -7,7 +7,9 @@ from io import BytesIO
 import nbformat
 import pytest
 import small_course
+from bs4 import BeautifulSoup
 from conftest import load
+from nbconvert import HTMLExporter
 from PIL import Image
 
 from autograder import course
@@ -65,6 +67,18 @@ def test_a_diagram_is_stored_and_no_other_output(place, grader, folder):
     others = [cell for cell in notebook["cells"] if cell["cell_type"] == "code" and cell["id"] != "draws"]
     assert [cell["outputs"] for cell in others] == [[]] * len(others)
     assert all(cell["execution_count"] is None for cell in notebook["cells"] if cell["cell_type"] == "code")
+
+
+def test_what_a_picture_shows_is_stored_in_words_too(place, grader):
+    add(place, "draws", LINE, "diagram")
+    alt = 'A line from 1 to 3, <b> and "so on"'
+    small_course.edit(place, lambda notebook: notebook["cells"][-1]["metadata"].update(alt=alt))
+    notebook = stored(place, grader)
+    nbformat.validate(nbformat.from_dict(notebook))
+    (output,) = outputs_of(notebook, "draws")
+    assert output["metadata"] == {"image/png": {"alt": alt}} and "".join(output["data"]["text/plain"]) == alt
+    page, _ = HTMLExporter(template_name="classic").from_filename(place / "release" / NAME / f"{NAME}.ipynb")
+    assert BeautifulSoup(page, "html.parser").img["alt"] == alt
 
 
 def test_it_is_the_same_each_time_and_smaller_than_drawn(place, grader):
