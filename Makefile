@@ -64,7 +64,7 @@ quick: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -n $$(nproc) $(QUICK) $(addprefix --deselect=,$(DEAR))
-	$(BIN)/python -m pytest tests/exercises/test_exercises.py -k "$(ONE)] or $(ONE)- or $(ONE)/"
+	$(BIN)/python -m pytest tests/exercises -k "$(ONE)] or $(ONE)- or $(ONE)/"
 
 setup: $(STAMP) packages
 

@@ -227,6 +227,10 @@ def by_pattern(pattern: str) -> Reader:
     return owner
 
 
+# By system, in the order in which `system_of` tries them: `mail` takes any name. Gradescope's names are in a file.
+READERS: Mapping[str, Reader] = {"moodle": moodle, "canvas": canvas, "mail": mail}
+
+
 # --- owners ---------------------------------------------------------------------------------------
 
 
@@ -235,7 +239,7 @@ def system_of(download: Download) -> str:
     if _metadata_in(download):
         return "gradescope"
     names = [download.full_name(entry) for entry in download.entries(_top(download)) if entry not in download.messages]
-    for name in ("moodle", "canvas"):
+    for name in READERS:
         reader = _reader(name, names)
         if sum(reader(entry) is not None for entry in names) * 2 >= max(1, len(names)):
             return name
@@ -247,7 +251,7 @@ def _reader(system: str, names: list[str], wanted: str = "") -> Reader:
     if system == "canvas":
         named = any(canvas(name) and not canvas_anonymous(name) for name in names)
         return (lambda name: canvas(name, wanted)) if named else lambda name: canvas_anonymous(name) or canvas(name)
-    return moodle if system == "moodle" else mail
+    return READERS[system]
 
 
 def hand_ins(
@@ -259,7 +263,7 @@ def hand_ins(
     """
     if pattern is None and system == "gradescope":
         return _from_gradescope(download)
-    any_reader = by_pattern(pattern) if pattern else {"moodle": moodle, "canvas": canvas, "mail": mail}[system]
+    any_reader = by_pattern(pattern) if pattern else READERS[system]
     entries = download.entries(_top(download, any_reader if pattern or (insists and any_reader is not mail) else None))
     reader = any_reader if pattern else _reader(system, [download.full_name(entry) for entry in entries], wanted)
     found: dict[Owner, HandIn] = {}

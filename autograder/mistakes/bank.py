@@ -37,7 +37,7 @@ class BankError(CourseError):
 
     >>> Bank("causal_mask").mistake("ones", "…", {"torch.zeros": "torch.ones"})
     Traceback (most recent call last):
-    BankError: causal_mask: ones: 'torch.zeros' stands 0 times in the answer, and should once
+    BankError: causal_mask: ones: 'torch.zeros' occurs 0 times in the solution, and must occur exactly once
     """
 
 
@@ -284,14 +284,16 @@ class Bank(Mapping[str, Mistake]):
     def _once(self, text: str, what: str) -> None:
         many = self.right.count(text)
         if many != 1:
-            raise BankError(f"{self.exercise}: {what} stands {many} times in the answer, and should once: {text!r}")
+            raise BankError(f"{self.exercise}: {what} occurs {many} times in the solution, and must once: {text!r}")
 
 
 def edited(text: str, edits: Mapping[str, str], what: str) -> str:
     """The text with each key of `edits` replaced by its value. Raises BankError unless each key occurs exactly once."""
     for old in edits:
         if text.count(old) != 1:
-            raise BankError(f"{what}: {old!r} stands {text.count(old)} times in the answer, and should once")
+            many = text.count(old)
+            longer = ": give a longer piece" if many else ""
+            raise BankError(f"{what}: {old!r} occurs {many} times in the solution, and must occur exactly once{longer}")
     pieces = sorted((text.index(old), old, new) for old, new in edits.items())
     made, end = [], 0
     for start, old, new in pieces:

@@ -28,11 +28,16 @@ def uncompiled(monkeypatch):
     monkeypatch.setattr(torch, "compile", unavailable.uncompiled)
 
 
-def points(graders, exercise, namespace):
-    """What an answer gets."""
+def gets_at_most(graders, exercise, namespace, left, what, advice):
+    """Asserts that an answer gets no more than `left` points; `what` it is and the `advice` are for the message."""
     run = graders.run(exercise, Local(namespace), 0)
     assert run.stopped is None
-    return sum(check.points for check in run.checks if check.passed)
+    passed = [check for check in run.checks if check.passed and check.points]
+    got = sum(check.points for check in passed)
+    assert got <= left, (
+        f"{exercise} gives {got:g} points, and should give {left:g} at most, for {what}. It passes"
+        f" {', '.join(check.name for check in passed)}: {advice}"
+    )
 
 
 # --- weights that are no softmax of scores --------------------------------------------------------
@@ -218,11 +223,18 @@ WEIGHING = weighing_with_torchs_softmax()
 def test_other_weights_get_nothing(graders, exercise, weigh):
     namespace = runpy.run_path(str(WEIGHING[exercise]))
     with instead_of_softmax(weigh):
-        assert points(graders, exercise, namespace) <= LEFT_BY_WEIGHTS.get((exercise, weigh), 0)
+        gets_at_most(
+            graders,
+            exercise,
+            namespace,
+            LEFT_BY_WEIGHTS.get((exercise, weigh), 0),
+            f"attention whose softmax is `{weigh.__name__}`",
+            "begin these checks with an `easy_case` that such weights fail",
+        )
 
 
 def test_all_exercises_in_attention_are_tried_with_other_weights():
-    assert len(WEIGHING) == 31
+    assert len(WEIGHING) >= 31
     query, key = torch.randn(2, 3, 4)
     namespace = runpy.run_path(str(WEIGHING["attention"]))
     with instead_of_softmax(the_mean):
@@ -293,7 +305,15 @@ def test_other_outputs_get_nothing(graders, exercise, output):
     called = getattr(checks, "STANDS_FOR", exercise)  # which returns the tensors
     wrong = returning(namespace[called], OUTPUTS[output], getattr(checks, "METHODS", ()))
     left = LEFT_BY_OUTPUTS.get((exercise, output), 0)
-    assert points(graders, exercise, {**namespace, called: wrong}) <= left
+    gets_at_most(
+        graders,
+        exercise,
+        {**namespace, called: wrong},
+        left,
+        f"an answer that returns {output} in place of each tensor",
+        "draw inputs for which that is wrong. A result of one dimension is left as it is, so draw inputs with a batch."
+        " If the exercise never returns more dimensions, set `NO_TENSORS` in its checks.py",
+    )
 
 
 # --- exercises that are not in attention ----------------------------------------------------------
@@ -545,7 +565,14 @@ LEFT_BY_LAZY = {
 
 @pytest.mark.parametrize("exercise, number", [(exercise, i) for exercise in LAZY for i in range(len(LAZY[exercise]))])
 def test_lazy_answers_get_little(graders, exercise, number):
-    assert points(graders, exercise, a_lazy(exercise, number)) <= LEFT_BY_LAZY.get(exercise, 0)
+    gets_at_most(
+        graders,
+        exercise,
+        a_lazy(exercise, number),
+        LEFT_BY_LAZY.get(exercise, 0),
+        f"LAZY[{exercise!r}][{number}]",
+        "begin these checks with an `easy_case` that it fails",
+    )
 
 
 def a_lazy(exercise, number):
@@ -569,5 +596,12 @@ def test_no_lazy_answer_gets_more_by_prices_than_by_checks(graders, diagnosticia
     assert left(diagnostician.diagnose(run)) <= share
 
 
-def test_all_exercises_are_tried():
-    assert set(EXERCISES) == set(WEIGHING) | set(LAZY)
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_an_exercise_is_tried(exercise):
+    assert exercise in {*WEIGHING, *LAZY, *OF_TENSORS}, (
+        f"{exercise} returns no tensors that a test could replace: add answers that compute little to LAZY, above"
+    )
+
+
+def test_what_a_test_here_names_is_an_exercise():
+    assert {*LAZY, *LEFT_BY_LAZY} <= set(EXERCISES)

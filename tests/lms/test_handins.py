@@ -12,7 +12,7 @@ from conftest import ASSIGNMENT, ROOT
 from autograder import course
 from autograder.errors import UsageError
 from autograder.grading.store import Store
-from autograder.intake import layouts, messages, tables, worksheet
+from autograder.intake import layouts, messages, systems, tables, worksheet
 from autograder.intake.people import Roster, Student
 from autograder.intake.unpacking import Refused
 from autograder.lms import handins
@@ -148,6 +148,12 @@ def test_every_layout_belongs_to_its_student(tmp_path, system, files):
 )
 def test_every_layout_of_several_is_recognised(tmp_path, system, files):
     assert collect(tmp_path, files)[3] == system
+
+
+def test_every_system_has_a_reader():
+    """Gradescope's hand-ins are read by its metadata, not by their names; mail, which takes any name, comes last."""
+    assert {*layouts.READERS, "gradescope"} == set(systems.SYSTEMS), "add it to READERS in intake/layouts.py"
+    assert list(layouts.READERS)[-1] == "mail"
 
 
 def test_without_a_roster_ids_are_made_from_names(tmp_path):

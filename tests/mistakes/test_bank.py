@@ -39,10 +39,21 @@ def test_a_mistake_that_does_not_fit_is_refused(roots, says, edits):
             lambda bank: bank.share({"a": shared("It is.", ROOT="k")}, "b"),
             "b, which is none of its mistakes of that family",
         ),
-        (lambda bank: bank.share({"a": shared("It is.", ROTO="k")}), "'ROTO' stands 0 times"),
+        (lambda bank: bank.share({"a": shared("It is.", ROTO="k")}), "'ROTO' occurs 0 times in the solution"),
+        (
+            lambda bank: bank.mistake("wrong", "Take a root.", {"k": "c"}),
+            "and must occur exactly once: give a longer piece",
+        ),
         (lambda bank: bank.mistake("wrong", "Take a root.", ROOT="{ROTO}"), "{ROTO}, none of its places and words"),
     ],
-    ids=["a place", "a variant of nothing", "a mistake of a family", "a place in a family", "a name in a text"],
+    ids=[
+        "a place",
+        "a variant of nothing",
+        "a mistake of a family",
+        "a place in a family",
+        "a piece that is there twice",
+        "a name in a text",
+    ],
 )
 def test_a_misspelt_name_is_an_error_that_names_the_exercise(roots, make, says):
     with pytest.raises(BankError) as refused:
