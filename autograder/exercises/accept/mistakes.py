@@ -10,7 +10,7 @@ BANK = Bank(
         "RATIO": "target[token] / draft[token]",
         "MORE": "(target - draft).clamp(min=0)",
         "REMAINDER": "more / more.sum()",
-        "RETURN": "return kept, more / more.sum()",
+        "RETURN": "return kept, remainder",
     },
     seen_on_a_gpu="remainder-is-the-target",
 )
@@ -52,6 +52,11 @@ mistake(
     "likeliest-alone-kept",
     "A token is kept only if the target likes it best: that is greedy. Compare the chance with target/draft.",
     KEPT="bool(token == target.argmax())",
+)
+variant(
+    "likeliest-alone-kept",
+    KEPT="bool(token == target.argmax())",
+    REMAINDER="(target == target.max()).to(target.dtype)",
 )
 mistake(
     "more-than-half-kept",
@@ -200,12 +205,12 @@ mistake(
 mistake(
     "no-remainder-when-kept",
     "No remainder comes back where the token is kept: return it in both cases.",
-    RETURN="return (True, None) if kept else (False, {REMAINDER})",
+    RETURN="return (True, None) if kept else (False, remainder)",
 )
 mistake(
     "target-beside-the-kept",
     "Where the token is kept, the target comes back in the place of the remainder: return the remainder in both cases.",
-    RETURN="return (True, target.clone()) if kept else (False, {REMAINDER})",
+    RETURN="return (True, target.clone()) if kept else (False, remainder)",
 )
 mistake(
     "kept-alone",
@@ -215,12 +220,12 @@ mistake(
 mistake(
     "remainder-alone",
     "Only a distribution is returned: return the pair (kept, remainder).",
-    RETURN="return {REMAINDER}",
+    RETURN="return remainder",
 )
 mistake(
     "pair-exchanged",
     "The pair is returned the wrong way round: (kept, remainder).",
-    RETURN="return {REMAINDER}, kept",
+    RETURN="return remainder, kept",
 )
 mistake(
     "probability-for-kept",
@@ -231,7 +236,7 @@ variant("probability-for-kept", KEPT="float(min(1.0, {RATIO}))")
 mistake(
     "token-for-kept",
     "A token is returned in the place of `kept`: return True or False.",
-    RETURN="return (token if kept else int(more.argmax())), {REMAINDER}",
+    RETURN="return (token if kept else int(more.argmax())), remainder",
 )
 mistake(
     "kept-for-each-token",

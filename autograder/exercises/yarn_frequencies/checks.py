@@ -6,8 +6,9 @@ orders apart. All start with `stretches`, an easy case in which the slowest pair
 
 import torch
 
-from ...checks.api import CheckFailed, check, close, name_of, refuses, shape, tensor
+from ...checks.api import CheckFailed, check, close, kind_of, name_of, refuses, shape, tensor
 from ...checks.gates import easy_case
+from ..families.refusals import ended
 from ..reference import bands
 
 NO_DEVICE = "It takes plain numbers."  # why no check is made on a GPU
@@ -17,9 +18,15 @@ FINE = 1e-5  # what float32 leaves of a power, relative to each frequency
 
 
 def found(submission, case):
-    """What comes for the arguments `case`: a tensor of head_dim/2 numbers, all above 0."""
-    got = tensor(submission.function(NAME)(*case), "what comes back")
-    shape(got, (case[0] // 2,), "what comes back")
+    """What comes for the arguments `case`: a tensor of head_dim/2 numbers, all above 0.
+
+    The transcript gets them relative to RoPE's own frequencies: as they are, only the fastest pairs would tell one
+    mistake from another, and float32 and float64 are both right.
+    """
+    got = submission.function(NAME).sample(*case)
+    submission.note(tuple(got.shape) if isinstance(got, torch.Tensor) else kind_of(got))
+    shape(tensor(got, "what comes back"), (case[0] // 2,), "what comes back")
+    submission.note((got.double() / bands.plain(*case[:2])).float())
     if not (got > 0).all():
         raise CheckFailed("All frequencies should be above 0.")
     return got
@@ -100,6 +107,7 @@ def test_digits(submission, draw):
     stretches(submission, draw)
     case = trained(draw)
     got = found(submission, case)
+    submission.note(got.dtype in (torch.float16, torch.bfloat16))
     if got.dtype not in (torch.float32, torch.float64):
         raise CheckFailed(f"The dtype should be float32 or float64, but it is {name_of(got.dtype)}.")
     right_for(submission, [case], "fast pairs", lambda turned, slow, fast: turned >= 1.02 * fast, FINE)
@@ -110,4 +118,4 @@ def test_odd_width(submission, draw):
     """An odd `head_dim` is refused with a `ValueError`."""
     stretches(submission, draw)
     odd = 2 * draw.integer(2, 20) + 1
-    refuses(submission.function(NAME).error(odd, *trained(draw)[1:]), f"a head_dim of {odd}")
+    refuses(ended(submission, submission.function(NAME), odd, *trained(draw)[1:]), f"a head_dim of {odd}")

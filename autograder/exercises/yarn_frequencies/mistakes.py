@@ -195,8 +195,11 @@ variant(
         lambda low, high: (1 - (torch.arange(head_dim // 2) - low) / max(high - low, 0.001)).clamp(0, 1).double()
     )(
         *(
-            rounded(head_dim * math.log(original_length / (2 * math.pi * end)) / (2 * math.log(base)))
-            for rounded, end in ((math.floor, fast), (math.ceil, slow))
+            cut(rounded(head_dim * math.log(original_length / (2 * math.pi * end)) / (2 * math.log(base))))
+            for cut, rounded, end in (
+                (lambda pair: max(pair, 0), math.floor, fast),
+                (lambda pair: min(pair, head_dim - 1), math.ceil, slow),
+            )
         )
     )""",
 )
