@@ -5,7 +5,10 @@ import re
 import pytest
 import torch
 import torch.nn.functional as F
+from conftest import ROOT, load
 from lessons import run
+
+from autograder import course
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +48,6 @@ def test_kept_tokens_stand_where_it_is_said_they_do(ran):
 
 
 def test_the_original_does_what_its_symptoms_say(ran):
-    from autograder import course
-
     values = dict(ran.values)
     exec(course.original_of(course.solution_of("EvictingCache").source), values)
     torch.manual_seed(0)
@@ -298,6 +299,14 @@ def test_minutes_add_up(ran):
     assert sum(int(minutes) for _, minutes in rows) == 240
     headings = [re.search(r"· (\d+) minutes ·", text) for text in ran.texts.values()]
     assert [found[1] for found in headings if found] == [minutes for _, minutes in rows]
+
+
+def test_who_does_not_see_a_diagram_can_read_what_it_shows():
+    (name,) = [name for name in course.assignments(ROOT) if name.startswith("10")]
+    for folder in ("source", "release", "solutions"):
+        cells = load(ROOT / folder / name / f"{name}.ipynb")["cells"]
+        drawn = [cell for cell in cells if "diagram" in cell["metadata"].get("tags", [])]
+        assert len(drawn) >= 5 and all(len(cell["metadata"].get("alt", "")) > 100 for cell in drawn)
 
 
 def test_pictures_can_be_read(ran):
