@@ -380,11 +380,14 @@ def _handle(message: wire.Message) -> int | None:
 def told(failure: replies.Failure) -> tuple[str, str | list[str]]:
     """The parts of an error that distinguish one mistake from another: its type, and part of its message.
 
-    For a ValueError, which everybody words differently and may subclass, these are the numbers. For other errors it is
-    the message without the name of the function that got wrong arguments.
+    For a ValueError, which everybody words differently and may subclass, these are the numbers. Of another error that
+    the submission raises by itself it is the type alone: its wording is everybody's own, too. For those of Python and
+    torch it is the message without the name of the function that got wrong arguments.
     """
     if failure.value_error:
         return "ValueError", re.findall(r"\d+", failure.message)
+    if failure.where is not None and failure.where.code.lstrip().startswith("raise "):
+        return failure.type, ""
     return failure.type, re.sub(r"^[\w.<>]+\(\) ", "", failure.message)
 
 

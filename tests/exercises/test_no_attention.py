@@ -419,6 +419,11 @@ def means_so_far(query, key, value, block_size, causal=False):
     return value.cumsum(-2) / places if causal else value.mean(-2, keepdim=True) + 0 * query[..., :1]
 
 
+def rotary(head_dim, base):
+    """RoPE's own frequencies, (head_dim/2,)."""
+    return base ** (-torch.arange(0, head_dim, 2) / head_dim)
+
+
 def nothing_written(query, key, value, beta):
     return torch.zeros_like(value), value.new_zeros(*key.shape[:2], key.shape[3], value.shape[3])
 
@@ -545,6 +550,16 @@ LAZY = {
         lambda query, *others, **how: (query, query.sum(-1)),
     ],
     "PagedCache": [EmptyPages],
+    "accept": [
+        lambda target, draft, token, chance: (True, target.clone()),
+        lambda target, draft, token, chance: (chance < 0.5, draft.clone()),
+        lambda target, draft, token, chance: (bool(target[token] >= draft[token]), target.clone()),
+    ],
+    "yarn_frequencies": [
+        lambda head_dim, base, *others: rotary(head_dim, base),
+        lambda head_dim, base, factor, *others: rotary(head_dim, base) / factor,
+        lambda head_dim, base, factor, *others: rotary(head_dim, base * factor),
+    ],
     **{exercise: [lambda candidate: None, lambda candidate: False, refusing] for exercise in EXAMINING},
     "train": WITHOUT_TRAINING,
     "train_by_recipe": WITHOUT_TRAINING,
@@ -557,6 +572,7 @@ LEFT_BY_LAZY = {
     "sliding_window_mask": 1.0,  # the future is hidden, in booleans: these checks' own
     "top_p": 0.5,  # what stays is as it was: that check's own
     "get_batch": 1.5,  # rows are blocks with their targets, whichever they are: that check's own
+    "yarn_frequencies": 0.875,  # slow pairs are divided, and nothing by a factor of 1: these checks' own
     "delta_rule": 2.875,  # the form at once stays right; the easy case asks for what was written last
     "train": 1.0,  # the first loss is right, in a list: that check's own; the model sees batches: also its own
     "train_by_recipe": 0.75,  # the same

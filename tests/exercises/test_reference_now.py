@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder.checks.proxies import Local, Submission
-from autograder.exercises.reference import cached, gated, indexed, linear, modern
+from autograder.exercises.reference import bands, cached, drafts, gated, indexed, linear, modern
 
 
 @pytest.fixture
@@ -139,3 +139,38 @@ def test_the_way_back_is_watched_and_counted_too():
     forward = submission.last.products
     hoarded.gradients(x, upstream=torch.ones(2, 5), witness="count")
     assert submission.last.products > forward > 0
+
+
+# --- drafts, and longer texts ----------------------------------------------------------------------
+
+
+def test_what_is_kept_and_what_is_left_make_the_target(normal):
+    for v in (2, 3, 9):
+        target, draft = normal(2, v).softmax(1)
+        kept = torch.stack([draft[x] * min(1.0, drafts.ratio(target, draft, x)) for x in range(v)])
+        equal(kept + (1 - kept.sum()) * drafts.remainder(target, draft), target)
+
+
+@pytest.mark.parametrize(
+    "head_dim, base, factor, length", [(64, 1e4, 8.0, 4096), (96, 5e5, 4.0, 8192), (8, 1e4, 4.0, 1000)]
+)
+def test_bands_are_those_of_the_paper(head_dim, base, factor, length):
+    """By wavelengths, as the paper writes it: r = L / λ, with λ = 2π b^(2d/|D|)."""
+    wavelengths = 2 * torch.pi * base ** (2 * torch.arange(head_dim // 2).double() / head_dim)
+    kept = ((length / wavelengths - 1) / (32 - 1)).clamp(0, 1)
+    equal(
+        bands.yarn_frequencies(head_dim, base, factor, length),
+        2 * torch.pi / wavelengths * (kept + (1 - kept) / factor),
+    )
+
+
+def test_bands_meet():
+    """A pair of exactly so many turns gets the same from either side."""
+    turned = bands.turns(32, 1e4, 2000)
+    for end in (turned[11], turned[4]):
+        for one in (end.item() * (1 - 1e-12), end.item() * (1 + 1e-12)):
+            slow, fast = (one, float(turned[1])) if end < turned[6] else (float(turned[14]), one)
+            got = bands.yarn_frequencies(32, 1e4, 8.0, 2000, slow, fast)
+            right = bands.plain(32, 1e4) / (8 if end < turned[6] else 1)
+            at = 11 if end < turned[6] else 4
+            assert got[at].item() == pytest.approx(right[at].item(), rel=1e-9)

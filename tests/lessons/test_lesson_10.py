@@ -5,7 +5,10 @@ import re
 import pytest
 import torch
 import torch.nn.functional as F
+from conftest import ROOT, load
 from lessons import run
+
+from autograder import course
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +48,6 @@ def test_kept_tokens_stand_where_it_is_said_they_do(ran):
 
 
 def test_the_original_does_what_its_symptoms_say(ran):
-    from autograder import course
-
     values = dict(ran.values)
     exec(course.original_of(course.solution_of("EvictingCache").source), values)
     torch.manual_seed(0)
@@ -228,14 +229,84 @@ def test_pages_are_written_once_and_shared(ran):
     assert int(blocks) == 12 + 1 + 8 * 3 and 15 * 16 - 230 == 10 and ran.says("10 tokens' for each text here")
 
 
+# --- drafts ----------------------------------------------------------------------------------------
+
+
+def test_what_comes_out_by_hand(ran):
+    target, draft = torch.tensor([0.5, 0.25, 0.25]), torch.tensor([0.25, 0.5, 0.25])
+    _, remainder = ran.values["accept"](target, draft, 1, 0.6)
+    assert ran.says("The remainder is (¼, 0, 0) / ¼ = (1, 0, 0)") and remainder.tolist() == [1, 0, 0]
+    kept = draft * (target / draft).clamp(max=1)
+    assert ran.says("¼ by the draft and ½ · ½ · 1 by the remainder, which is ½", "Token 1 comes with ½ · ½ = ¼")
+    assert (kept + (1 - kept.sum()) * remainder).equal(target) and kept.tolist() == [0.25, 0.25, 0.25]
+
+
+def test_what_comes_out_is_the_targets_and_not_with_a_shortcut(ran):
+    rows = found(ran, "accept-look", r"(target's|out|shortcut)\D+((?: +[\d.]+){4})")
+    seen = {name: [float(number) for number in numbers.split()] for name, numbers in rows}
+    assert ran.says("to the last digit") and seen["out"] == seen["target's"] == [0.5, 0.0625, 0.1875, 0.25]
+    assert ran.says("the first token comes with 0.375 in place of ½") and seen["shortcut"][0] == 0.375
+
+
+def test_a_pass_brings_what_the_series_says(ran):
+    for ahead, (letters, share) in ran.values["drafted"].items():
+        assert share == pytest.approx(0.8, abs=0.02)
+        assert letters == pytest.approx(sum(share**i for i in range(ahead + 1)), rel=0.03)
+    assert ran.says("that is 3.36 for $\\alpha$ = 0.8 and $k$ = 4, and 3.3 are measured")
+    assert round(sum(0.8**i for i in range(5)), 2) == 3.36
+    assert ran.values["drafted"][4][0] == pytest.approx(3.3, abs=0.1)
+
+
+# --- longer texts ----------------------------------------------------------------------------------
+
+
+def test_bands_by_hand(ran):
+    (table,) = [text for text in ran.texts.values() if "| pair | $\\theta_i$ |" in text]
+    rows = re.findall(r"^\| (\d) \| (\S+) \| (\S+) \| (\S+) \| (\S+) \|$", table, re.M)
+    assert len(rows) == 4
+    for (pair, theta, turns, stays, new), got in zip(
+        rows, ran.values["yarn_frequencies"](8, 10000.0, 4.0, 1000).tolist(), strict=True
+    ):
+        expected = 10000 ** (-2 * int(pair) / 8)
+        r = 1000 * expected / (2 * torch.pi)
+        right = [expected, r, min(1, max(0, (r - 1) / 31)), got]
+        assert [float(x) for x in (theta, turns, stays, new)] == pytest.approx(right, rel=0.005)
+
+
+def test_turns_are_counted_rightly(ran):
+    turns = [32 * 10000 ** (-2 * i / 8) / (2 * torch.pi) for i in range(4)]
+    assert ran.says("make 5.1, 0.51, 0.05 and 0.005 turns") and turns == pytest.approx(
+        [5.1, 0.51, 0.051, 0.0051], rel=0.01
+    )
+    assert 4096 / (2 * torch.pi) > 600 and ran.says("turn round hundreds of times")
+
+
+def test_bands_read_on_and_the_others_do_not(ran):
+    further = ran.values["further"]
+    for task in ("echo", "named"):
+        trained, divided, bands = (further[task, name] for name in ("as trained", "all divided", "in bands"))
+        assert trained[1] < 0.5 and max(trained[2:]) < 0.3 and max(divided[1:]) < 0.3
+        assert bands[1] > 0.97 and bands[3] == pytest.approx(5 / 6, abs=0.06)
+    assert ran.says("still in five of six cases", "guess at four times (one letter of 12 is 8 %)")
+    assert max(further["echo", "as trained"][2:] + further["echo", "all divided"][1:]) < 0.12
+
+
 # --- what every lesson promises -------------------------------------------------------------------
 
 
 def test_minutes_add_up(ran):
     rows = re.findall(r"^\| (?!exercise|-|\*\*)(.+?) \|.*\| (\d+) \|$", ran.texts["intro"], re.M)
-    assert sum(int(minutes) for _, minutes in rows) == 200
+    assert sum(int(minutes) for _, minutes in rows) == 240
     headings = [re.search(r"· (\d+) minutes ·", text) for text in ran.texts.values()]
     assert [found[1] for found in headings if found] == [minutes for _, minutes in rows]
+
+
+def test_who_does_not_see_a_diagram_can_read_what_it_shows():
+    (name,) = [name for name in course.assignments(ROOT) if name.startswith("10")]
+    for folder in ("source", "release", "solutions"):
+        cells = load(ROOT / folder / name / f"{name}.ipynb")["cells"]
+        drawn = [cell for cell in cells if "diagram" in cell["metadata"].get("tags", [])]
+        assert len(drawn) >= 5 and all(len(cell["metadata"].get("alt", "")) > 100 for cell in drawn)
 
 
 def test_pictures_can_be_read(ran):

@@ -26,6 +26,7 @@ from ...checks.gates import easy_case
 from ...checks.proxies import StudentError
 from ..families import digits, easy_cases
 from ..families.many_heads.checks import first_of
+from ..families.refusals import ended
 from ..KVCache.checks import BASE, KV, B, D, H, T, W, build, right, tokens_from, weights
 from ..reference import cached, modern, qkv
 
@@ -199,7 +200,10 @@ def test_chunks(submission, draw):
     state, x = weights(draw), draw.normal(B, 8, D)
     module, cache, full = build(submission, state), new_cache(submission), new_cache(submission)
     before = read(module, x[:, :5], cache, (5,)) + read(module, x[:, :7], full, (6, 1))
-    errors = [module.error(x[:, 5:7], cache), module.error(x[:, 5:8], full), module.error(x, new_cache(submission))]
+    errors = [
+        ended(submission, module, part, room)
+        for part, room in ((x[:, 5:7], cache), (x[:, 5:8], full), (x, new_cache(submission)))
+    ]
     after = first_of(module(x[:, 5:6], cache)), first_of(module(x[:, 7:], full))
     expected = cached.evicting_attention(x, state, H, KV, FIRST, WINDOW)
     for got, part in zip(before, (slice(0, 5), slice(0, 6), slice(6, 7)), strict=True):

@@ -72,6 +72,22 @@ mistake(
     ROTATE_KEYS="pass",
 )
 mistake(
+    "placed-when-it-comes",
+    "Keys are rotated once, for the place within the cache at which they come in, and keep it when something before"
+    " them is dropped: cache them unrotated, and rotate all that is kept in each call.",
+    GIVEN="""start = 0 if cache is None or cache.keys is None else min(
+            cache.keys.shape[2], cache.first + cache.window - 1
+        )
+        if self.rope_base is not None:
+            places = torch.arange(start, start + t, device=x.device)
+            queries = apply_rope(queries, places, self.rope_base)
+            keys = apply_rope(keys, places, self.rope_base)
+        {GIVEN}""",
+    PLACES="pass",
+    ROTATE_QUERIES="pass",
+    ROTATE_KEYS="pass",
+)
+mistake(
     "new-token-at-its-place-in-the-text",
     "The kept keys are placed within the cache, but queries stand at their places in the text: the new tokens are the"
     " last places within the cache, for queries as for keys.",

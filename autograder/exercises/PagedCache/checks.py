@@ -21,6 +21,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ..families.refusals import ended
 from ..reference.pages import Pages
 
 METHODS = ("append", "read", "fork", "free")  # what is asked of it, in place of `forward`
@@ -209,18 +210,17 @@ def test_no_block_left(submission, draw):
     played = Played(submission, draw, 3)
     played.append("a", 6)
     played.fork("a", "b")
-    errors = [
-        played.cache.method("append").error(text, *played.tokens(n)) for text, n in (("a", 7), ("c", 5), ("b", 9))
-    ]
-    unknown = played.cache.method("read").error("c")
+    append = played.cache.method("append")
+    errors = [ended(submission, append, text, *played.tokens(n)) for text, n in (("a", 7), ("c", 5), ("b", 9))]
+    unknown = ended(submission, played.cache.method("read"), "c")
     played.append("b", 1)
-    errors.append(played.cache.method("append").error("c", *played.tokens(1)))
+    errors.append(ended(submission, append, "c", *played.tokens(1)))
     played.append("a", 2)  # the last holder of the block
     played.read()
     full = Played(submission, draw, 2)
     full.append("a", 6)
     full.fork("a", "b")
-    errors.append(full.cache.method("append").error("b", *full.tokens(1)))  # no block for the copy
+    errors.append(ended(submission, full.cache.method("append"), "b", *full.tokens(1)))  # no block for the copy
     full.read()
     for error in errors:
         if error is None or error.type != "RuntimeError":
@@ -240,10 +240,12 @@ def test_names(submission, draw):
     played.append("a", 5)
     played.append("b", 2)
     method = played.cache.method
-    unknown = [method("read").error("x"), method("fork").error("x", "y"), method("free").refused("x")]
-    taken = {new: method("fork").error("a", new) for new in ("b", "a")}
+    unknown = [
+        ended(submission, method(name), *given) for name, *given in (("read", "x"), ("fork", "x", "y"), ("free", "x"))
+    ]
+    taken = {new: ended(submission, method("fork"), "a", new) for new in ("b", "a")}
     played.free("b")
-    unknown.append(method("free").refused("b"))
+    unknown.append(ended(submission, method("free"), "b"))
     played.read()
     for error in unknown:
         if error is None or error.type != "KeyError":

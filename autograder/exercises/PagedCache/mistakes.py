@@ -3,6 +3,9 @@
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 
+TAKEN_FIRST = "block = self.empty.pop()"
+READING = "table, length = self.tables[text], self.lengths[text]"
+
 BANK = Bank(
     "PagedCache",
     places={
@@ -160,6 +163,11 @@ mistake(
     USED="return sum(self.holders)",
 )
 mistake(
+    "used-is-a-method",
+    "`used` is a method, so reading it gives no number: make it a `@property`.",
+    {"@property\n    def used": "def used"},
+)
+mistake(
     "used-counts-tokens",
     "`used` counts tokens: it counts blocks.",
     USED="return sum(self.lengths.values())",
@@ -193,6 +201,11 @@ mistake(
     "An append that is refused has taken blocks already: count first, then take.",
     LACKING="if new + copied > len(self.empty):\n            self.empty.clear()",
 )
+variant(
+    "blocks-taken-before-the-error",
+    {TAKEN_FIRST: f"if not self.empty:\n            raise RuntimeError('no block is left')\n        {TAKEN_FIRST}"},
+    LACKING="if False:",
+)
 mistake(
     "refused-text-begun",
     "A refused append leaves an empty text behind: nothing should have changed.",
@@ -219,6 +232,22 @@ mistake(
     {
         "{FORGET}": "for block in self.tables.pop(text, []):",
         "        del self.lengths[text]\n": "        self.lengths.pop(text, None)\n",
+    },
+)
+mistake(
+    "unknown-names-read",
+    "Reading an unknown name gives something: raise a `KeyError`.",
+    {READING: f"if text not in self.tables:\n            return None\n        {READING}"},
+)
+mistake(
+    "unknown-names-in-another-error",
+    "An unknown name ends in another error than a `KeyError`.",
+    {
+        READING: f"self.known(text)\n        {READING}",
+        "if new in self.tables:": "self.known(text)\n        if new in self.tables:",
+        "{FORGET}": "self.known(text)\n        {FORGET}",
+        "def take(self):": "def known(self, text):\n        if text not in self.tables:\n"
+        "            raise ValueError(text)\n\n    def take(self):",
     },
 )
 mistake(
@@ -277,3 +306,18 @@ mistake(
     "What was given is changed in place, though whoever called still needs it as it was.",
     WRITE="{WRITE}\n            keys[:, i] *= 1.01",
 )
+
+# --- other orders -----------------------------------------------------------------------------------
+
+# Which of the empty blocks is taken is free, and decides what a mistake overwrites: here the last one that was given
+# back, elsewhere the lowest or the one that has been empty for the longest time.
+for order in ("self.empty.pop(self.empty.index(min(self.empty)))", "self.empty.pop(0)"):
+    variant(
+        "shared-blocks-given-back",
+        {TAKEN_FIRST: f"block = {order}"},
+        ONE_LESS="self.holders[block] = 0\n",
+        NOBODY="if block not in self.empty:",
+    )
+    variant("shared-blocks-given-back", {TAKEN_FIRST: f"block = {order}"}, NOBODY="if block not in self.empty:")
+    variant("holders-not-counted", {TAKEN_FIRST: f"block = {order}"}, HOLD="")
+    variant("old-block-not-let-go", {TAKEN_FIRST: f"block = {order}"}, LET_GO="pass")

@@ -27,6 +27,16 @@ def refusals(
     return errors
 
 
+def ended(submission: Submission, called: Proxy, *given: Any) -> StudentError | None:
+    """The error in which a call ends that should end in one; None without.
+
+    Everybody words it differently, with these numbers or with those. So the transcript gets its type alone.
+    """
+    error, kind = _ended(submission, called, given)
+    submission.note(kind)
+    return error
+
+
 def _ended(submission: Submission, module: Proxy, given: tuple[Any, ...]) -> tuple[StudentError | None, str]:
     """The error that a call ends in, and its kind, which is empty if there was none. The transcript stays as it was."""
     submission.settle()

@@ -1,0 +1,28 @@
+# wrong: the state comes out as (dv, d) in both
+# expect: state-transposed, state-transposed-at-once
+import torch
+
+
+def delta_rule(query, key, value, beta):
+    b, h, t, d = key.shape
+    state = torch.zeros(b, h, d, value.shape[-1], dtype=key.dtype, device=key.device)
+    out = []
+    for i in range(t):
+        k, v, q = key[:, :, i], value[:, :, i], query[:, :, i]
+        old = torch.einsum("bhd,bhde->bhe", k, state)
+        new = beta[:, :, i, None] * (v - old)
+        state = state + torch.einsum("bhd,bhe->bhde", k, new)
+        out.append(torch.einsum("bhd,bhde->bhe", q, state))
+    return torch.stack(out, dim=2), state.transpose(2, 3)
+
+
+def delta_rule_at_once(query, key, value, beta):
+    dtype = query.dtype
+    if dtype in (torch.float16, torch.bfloat16):
+        query, key, value, beta = query.float(), key.float(), value.float(), beta.float()
+    t = key.shape[2]
+    A = torch.tril(beta.unsqueeze(-1) * (key @ key.mT), diagonal=-1) + torch.eye(t, dtype=key.dtype, device=key.device)
+    u = torch.linalg.solve_triangular(A, beta.unsqueeze(-1) * value, upper=False)
+    output = torch.tril(query @ key.mT) @ u
+    state = key.mT @ u
+    return output.to(dtype), state.mT.to(dtype)
