@@ -157,8 +157,9 @@ def test_the_delta_rule_overwrites_and_the_others_do_not(ran):
     share = ran.values["latest"]
     assert ran.says("at sixteen times the length, with a state of 16 × 16 numbers") and 512 == 16 * 32
     assert min(share["delta rule"]) > 0.99
-    for kind, short in (("linear attention", (0.65, 0.72)), ("softmax attention", (0.6, 0.7))):
-        assert short[0] < share[kind][0] < short[1] and 0.19 < share[kind][2] < 0.23
+    assert ran.says("100 % in all three lengths", "63 to 70 % are right", "(62 to 70 %, and 20 to 21 %)")
+    for kind in ("linear attention", "softmax attention"):
+        assert 0.61 < share[kind][0] < 0.71 and 0.19 < share[kind][2] < 0.22
     assert ran.values["notebooks"]["delta rule"].key.out_features == 16
 
 
@@ -166,7 +167,7 @@ def test_the_delta_rule_overwrites_and_the_others_do_not(ran):
 def test_the_delta_rule_overwrites_from_other_beginnings(ran, seed, stuck):
     """Also where it is stuck, as long as queries and keys are made of the whole note."""
     model = ran.values["learn_notes"]("delta rule", seed=seed)
-    assert ran.says("from ten seeds (0 to 9)") and ran.values["latest_right"](model, 512) > 0.99
+    assert ran.says("from seven seeds (0 to 6)") and ran.values["latest_right"](model, 512) > 0.99
     values, text = dict(ran.values), ran.texts["notes-learn"].split("\ntry:")[0]
     whole = text.replace("made(name)", "made(x)")
     assert whole != text and ran.says(f"stuck at {stuck} %" if seed == 2 else f"from seed {seed} at {stuck} %")
