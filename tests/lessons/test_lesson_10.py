@@ -163,16 +163,15 @@ def test_the_delta_rule_overwrites_and_the_others_do_not(ran):
     assert ran.values["notebooks"]["delta rule"].key.out_features == 16
 
 
-@pytest.mark.parametrize(("seed", "stuck"), [(2, 71), (6, 42)])
-def test_the_delta_rule_overwrites_from_other_beginnings(ran, seed, stuck):
+def test_the_delta_rule_overwrites_from_another_beginning(ran):
     """Also where it is stuck, as long as queries and keys are made of the whole note."""
-    model = ran.values["learn_notes"]("delta rule", seed=seed)
-    assert ran.says("from seven seeds (0 to 6)") and ran.values["latest_right"](model, 512) > 0.99
+    learn, right = ran.values["learn_notes"], ran.values["latest_right"]
+    assert ran.says("from seven seeds (0 to 6)") and right(learn("delta rule", seed=6), 512) > 0.99
     values, text = dict(ran.values), ran.texts["notes-learn"].split("\ntry:")[0]
     whole = text.replace("made(name)", "made(x)")
-    assert whole != text and ran.says(f"stuck at {stuck} %" if seed == 2 else f"from seed {seed} at {stuck} %")
+    assert whole != text and ran.says("From seed 6 it is stuck at 42 % in texts of 512")
     exec(whole, values)
-    assert 100 * values["latest_right"](values["learn_notes"]("delta rule", seed=seed), 512) < stuck + 15
+    assert 0.3 < values["latest_right"](values["learn_notes"]("delta rule", seed=6), 512) < 0.6
 
 
 def test_all_notes_of_a_name_have_the_same_key(ran):
@@ -214,14 +213,16 @@ def test_who_has_nothing_to_find_looks_at_the_start(ran):
     assert ran.says("uses the start as well where there is one") and 50 < seen["a", "a"][2] < 99
 
 
-def test_the_value_of_the_start_is_small_and_always_the_same(ran):
+def test_the_value_of_the_start_is_short_and_always_the_same(ran):
     torch.manual_seed(1)
     asker = ran.values["learn_to_ask"](False, True)
     with torch.no_grad():
         values = asker.layer.W_value(asker.tokens(ran.values["draw_secrets"](500, True)[0]))
     start, others = values[:, 0], values[:, 1:].flatten(0, 1)
-    assert ran.says("whose value is small and always the same") and torch.equal(start, start[:1].expand_as(start))
-    assert start[0].norm() < others.norm(dim=1).mean() / 3
+    assert ran.says("whose value is always the same, and less than half as long") and torch.equal(
+        start, start[:1].expand_as(start)
+    )
+    assert start[0].norm() < others.norm(dim=1).mean() / 2
 
 
 def test_a_gate_of_a_half_gives_half(ran):
@@ -246,7 +247,7 @@ def test_what_is_kept_and_made(ran):
     assert seen[2048, "flash"][0] == pytest.approx(0.5, abs=0.02)
     (_, forward, backward), (_, forward_flash, backward_flash) = seen[2048, "plain"], seen[2048, "flash"]
     assert ran.says("make 53 % of the products", "$(n + 1) / 2n$ for $n = 16$") and forward_flash / forward == 17 / 32
-    assert ran.says("twice as many as forward") and backward == 2 * forward
+    assert ran.says("makes four matrix products per tile where forward makes two") and backward == 2 * forward
     assert ran.says("and of 53 % of the tiles: 66 %") and backward_flash / backward == pytest.approx(0.66, abs=0.005)
     assert ran.says("**In all** you make fewer, 62 %")
     assert (forward_flash + backward_flash) / (forward + backward) == pytest.approx(0.62, abs=0.005)
