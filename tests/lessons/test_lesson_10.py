@@ -1,6 +1,10 @@
 """Lesson 10: what it says of caches that forget, states, gates and tiles, held against what its cells compute."""
 
+import contextlib
+import io
+import json
 import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -25,6 +29,55 @@ def found(ran, cell, pattern):
 
 def number(text):
     return float(text.replace(",", ""))
+
+
+# --- the models, and what is kept -----------------------------------------------------------------
+
+
+def test_the_table_of_models_names_the_exercises_that_models_have(ran):
+    rows = re.findall(r"^\| \[.*\| (.*) \|$", ran.texts["now"], re.M)
+    named = set("".join(re.findall(r"exercises? ([\d, and]+)", " ".join(rows)))) - set(", and")
+    assert len(rows) == 11 and named == {"2", "3", "5"}
+    assert ran.says("Exercise 1 is from serving (2023); windows are its everyday form", "exercise 6 how a server")
+    assert ran.says("Exercise 4 is how attention is trained without keeping its scores")
+
+
+def test_the_picture_of_what_is_kept_has_one_square_for_each_number(ran, monkeypatch):
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import Rectangle
+
+    shown = []
+    monkeypatch.setattr(plt, "show", lambda: shown.append(plt.gcf()))
+    exec(ran.texts["now-picture"], dict(ran.values))
+    squares = [patch for patch in shown[0].axes[0].patches if isinstance(patch, Rectangle)]
+    assert len({(round(square.get_width(), 6), round(square.get_height(), 6)) for square in squares}) == 1
+    colours = {kind: 0 for kind in ("key", "value", "plain", "score")}
+    for square in squares:
+        red, green, blue, _ = (round(255 * part) for part in square.get_facecolor())
+        (kind,) = [kind for kind in colours if ran.values["COLORS"][kind] == f"#{red:02X}{green:02X}{blue:02X}"]
+        colours[kind] += 1
+    d = dv = 4  # and one square of each of three kinds in the legend
+    assert colours == {
+        "key": d * (24 + 10) + 1,
+        "value": dv * (24 + 10) + 1,
+        "plain": (d + dv) * 14,
+        "score": d * dv + 1,
+    }
+    plt.close("all")
+
+
+def test_a_configuration_is_read_rightly(ran):
+    windows, latent, hybrid = map(json.loads, re.findall(r"^\{[^}]*\}", ran.texts["summary"], re.M))
+    assert windows["layer_types"][:2] == ["sliding_attention", "full_attention"]
+    assert ran.says("every second layer has a window of 128") and windows["sliding_window"] == 128
+    assert ran.says("one latent vector of 512 numbers per token", "an indexer of 64 heads, which picks 2,048 tokens")
+    assert (latent["kv_lora_rank"], latent["index_n_heads"], latent["index_topk"]) == (512, 64, 2048)
+    assert ran.says("64 heads of 128 that share one key per token", "128 heads of 192")
+    assert latent["index_head_dim"] == 128
+    assert ran.says("make a third of the products") and 3 * 64 * 128 == 128 * 192
+    assert ran.says("three of four layers keep a state") and hybrid["layer_types"].count("linear_attention") == 3
+    assert ran.says("an indexer of 4 heads scores groups of 4 tokens")
+    assert hybrid["indexer_n_heads"] == hybrid["indexer_compress_ratio"] == 4
 
 
 # --- a cache that forgets -------------------------------------------------------------------------
@@ -57,7 +110,8 @@ def test_the_original_does_what_its_symptoms_say(ran):
     )
     wrong.load_state_dict(right.state_dict())
     at_once = wrong(x[:, :6], values["EvictingCache"](1, 3))
-    assert ran.says("Two of them get NaN") and at_once.isnan().any(dim=2).sum() == 2
+    assert ran.says("The outputs of tokens 0 and 1 are NaN", "the triangle leaves the first two nothing")
+    assert at_once.isnan().any(dim=2).flatten().tolist() == [True, True, False, False, False, False]
     caches = ran.values["EvictingCache"](1, 3), values["EvictingCache"](1, 3)
     apart = [(right(one, caches[0]) - wrong(one, caches[1])).abs().max() for one in x.split(1, dim=1)]
     assert ran.says("Until the first token is dropped all is right") and max(apart[:4]) < 1e-5 < 1e-3 < min(apart[4:])
@@ -94,21 +148,44 @@ def test_the_delta_rule_by_hand(ran):
 
 def test_both_forms_agree_and_the_state_does_not_grow(ran):
     (difference,) = found(ran, "delta-look", r"largest difference (\S+)")
-    assert float(difference) < 1e-11
+    assert ran.says("about 1e-14, 1e-8 or 1e-2?", "holds more numbers") and 1e-15 < float(difference) < 1e-12
+    assert ran.says("as large after 200 tokens as after 150, while the cache has grown")
     (long, short) = found(ran, "delta-look", r"([\d,]+) in the state, ([\d,]+) in a cache")
     assert long[0] == short[0] and number(long[1]) > number(short[1]) > 10 * number(long[0])
 
 
 def test_the_delta_rule_overwrites_and_the_others_do_not(ran):
     share = ran.values["latest"]
-    assert (
-        ran.says("goes on doing so** at sixteen times the length, with a state of 16 × 16 numbers") and 512 == 16 * 32
-    )
-    assert min(share["delta rule"]) > 0.97
+    assert ran.says("at sixteen times the length, with a state of 16 × 16 numbers") and 512 == 16 * 32
+    assert min(share["delta rule"]) > 0.99
+    assert ran.says("100 % in all three lengths", "63 to 70 % are right", "(62 to 70 %, and 20 to 21 %)")
     for kind in ("linear attention", "softmax attention"):
-        short, _, long = share[kind]
-        assert 0.5 < short < 0.85 and long < 0.3
+        assert 0.61 < share[kind][0] < 0.71 and 0.19 < share[kind][2] < 0.22
     assert ran.values["notebooks"]["delta rule"].key.out_features == 16
+
+
+def test_the_delta_rule_overwrites_from_another_beginning(ran):
+    """Also where it is stuck, as long as queries and keys are made of the whole note."""
+    learn, right = ran.values["learn_notes"], ran.values["latest_right"]
+    assert ran.says("from seven seeds (0 to 6)") and right(learn("delta rule", seed=6), 512) > 0.99
+    values, text = dict(ran.values), ran.texts["notes-learn"].split("\ntry:")[0]
+    whole = text.replace("made(name)", "made(x)")
+    assert whole != text and ran.says("From seed 6 it is stuck at 42 % in texts of 512")
+    exec(whole, values)
+    assert 0.3 < values["latest_right"](values["learn_notes"]("delta rule", seed=6), 512) < 0.6
+
+
+def test_all_notes_of_a_name_have_the_same_key(ran):
+    seen = []
+    for model in ran.values["notebooks"].values():
+        hook = model.key.register_forward_hook(lambda layer, given, made: seen.append(made))
+        names = torch.tensor([[3, 5, 3]])
+        for values in ([[1, 2, 7]], [[4, 4, 16]]):
+            model(names, torch.tensor(values))
+        hook.remove()
+    assert ran.says("All notes of a name have the same key") and len(seen) == 6
+    for one, other in zip(seen[::2], seen[1::2], strict=True):
+        assert torch.equal(one, other) and torch.equal(one[0, 0], one[0, 2]) and not torch.equal(one[0, 0], one[0, 1])
 
 
 def test_what_comes_last_is_asked(ran):
@@ -137,6 +214,18 @@ def test_who_has_nothing_to_find_looks_at_the_start(ran):
     assert ran.says("uses the start as well where there is one") and 50 < seen["a", "a"][2] < 99
 
 
+def test_the_value_of_the_start_is_short_and_always_the_same(ran):
+    torch.manual_seed(1)
+    asker = ran.values["learn_to_ask"](False, True)
+    with torch.no_grad():
+        values = asker.layer.W_value(asker.tokens(ran.values["draw_secrets"](500, True)[0]))
+    start, others = values[:, 0], values[:, 1:].flatten(0, 1)
+    assert ran.says("whose value is always the same, and less than half as long") and torch.equal(
+        start, start[:1].expand_as(start)
+    )
+    assert start[0].norm() < others.norm(dim=1).mean() / 2
+
+
 def test_a_gate_of_a_half_gives_half(ran):
     layer, x = ran.values["GatedAttention"](8, 2), torch.randn(1, 5, 8)
     with torch.no_grad():
@@ -159,10 +248,25 @@ def test_what_is_kept_and_made(ran):
     assert seen[2048, "flash"][0] == pytest.approx(0.5, abs=0.02)
     (_, forward, backward), (_, forward_flash, backward_flash) = seen[2048, "plain"], seen[2048, "flash"]
     assert ran.says("make 53 % of the products", "$(n + 1) / 2n$ for $n = 16$") and forward_flash / forward == 17 / 32
-    assert ran.says("twice as many as forward") and backward == 2 * forward
+    assert ran.says("makes four matrix products per tile where forward makes two") and backward == 2 * forward
     assert ran.says("and of 53 % of the tiles: 66 %") and backward_flash / backward == pytest.approx(0.66, abs=0.005)
+    assert ran.says("**In all** you make fewer, 62 %")
+    assert (forward_flash + backward_flash) / (forward + backward) == pytest.approx(0.62, abs=0.005)
     (difference,) = found(ran, "flash-look", r"largest difference of output and gradients (\S+)")
     assert float(difference) < 1e-4
+
+
+def test_without_hidden_tiles_there_are_more_products(ran):
+    flash = ran.values["there_and_back"](lambda *qkv: ran.values["flash_attention"](*qkv, 128)[0], 512)
+    plain = ran.values["there_and_back"](ran.values["plain_attention"], 512)
+    assert ran.says("it would be 7 products per tile against 6: more")
+    assert sum(flash[1:3]) * 6 == sum(plain[1:3]) * 7
+
+
+def test_the_lse_may_stay_float32(ran):
+    half = [torch.randn(1, 1, 4, 4, dtype=torch.bfloat16) for _ in range(3)]
+    output, lse = ran.values["flash_attention"](*half, 2)
+    assert ran.says("the lse may stay float32") and (output.dtype, lse.dtype) == (torch.bfloat16, torch.float32)
 
 
 def test_tiles_above_the_diagonal_by_hand(ran):
@@ -226,7 +330,22 @@ def test_pages_are_written_once_and_shared(ran):
     )[0]
     assert number(apart) == 8 * 230 * each and number(held) == int(blocks) * 16 * each
     assert ran.says("**Held** is a third") and float(share) == pytest.approx(3, abs=0.2)
-    assert int(blocks) == 12 + 1 + 8 * 3 and 15 * 16 - 230 == 10 and ran.says("10 tokens' for each text here")
+    assert int(blocks) == 12 + 1 + 8 * 3 and 15 * 16 - 230 == 10 and ran.says("room for 10 tokens in each answer")
+    assert ran.says("and for 8 in the prompt's own last block") and 13 * 16 - 200 == 8
+
+
+@pytest.mark.parametrize(
+    ("answer", "times"), [("flat_pool", 91), ("heap", 91), ("dict_of_blocks", 91), ("block_objects", 51)]
+)
+def test_however_pages_are_written_it_is_counted(ran, answer, times):
+    """By index, by blocks, by `copy_`; the last one joins keys and values first, which counts as well."""
+    answers = Path(course.folder_of("PagedCache")) / "answers"
+    values, out = dict(ran.values), io.StringIO()
+    exec((answers / f"{answer}.py").read_text(encoding="utf-8"), values)
+    with contextlib.redirect_stdout(out):
+        exec(ran.texts["paged-look"], values)
+    assert f"in pages: {times} times as many" in out.getvalue()
+    assert times == 91 or ran.says("joins keys and values before it writes them", f"a {times}st")
 
 
 # --- drafts ----------------------------------------------------------------------------------------
@@ -296,7 +415,7 @@ def test_bands_read_on_and_the_others_do_not(ran):
 
 def test_minutes_add_up(ran):
     rows = re.findall(r"^\| (?!exercise|-|\*\*)(.+?) \|.*\| (\d+) \|$", ran.texts["intro"], re.M)
-    assert sum(int(minutes) for _, minutes in rows) == 240
+    assert sum(int(minutes) for _, minutes in rows) == 270
     headings = [re.search(r"· (\d+) minutes ·", text) for text in ran.texts.values()]
     assert [found[1] for found in headings if found] == [minutes for _, minutes in rows]
 
