@@ -13,7 +13,7 @@ from autograder.mistakes.bank import bank
 SLIPS = {
     "AlternatingCoAttention": ("step-3-on-weighted-words", "summaries-added", "weighted-mean"),
     "CausalAttention": ("keys-as-values", "mask-after-softmax", "not-divided", "softmax-over-queries"),
-    "EncoderHead": ("mask-left-in", "softmax-over-everything"),
+    "EncoderHead": ("not-divided", "softmax-over-everything"),
     "GroupedQueryAttention": ("first-head-for-all", "heads-reversed", "keys-as-values", "mask-inverted"),
     "Head": ("keys-as-values", "scale-after-softmax", "weights-transposed"),
     "MultiHeadCrossAttention": ("heads-averaged", "one-sum-for-all-rows", "values-from-queries"),
@@ -46,6 +46,15 @@ def test_any_matrix_may_follow(case):
     for weighed in (mixed(scores, x), mixed(scores, x, dim=-2), mixed(scores / 3.3, x)):
         easy_cases.mixes_somehow(weighed @ matrix.double(), 2 * scores, x)
         easy_cases.mixes_somehow(weighed[..., :1] @ matrix[:1].double(), 2 * scores, x)
+
+
+def test_another_mask_may_be_there_only_where_one_should_be(case):
+    x, scores, matrix = case
+    weighed = mixed(scores.masked_fill(torch.ones(5, 5).triu(1) == 1, -torch.inf), x) @ matrix.double()
+    easy_cases.mixes_somehow(weighed, 2 * scores, x, causal=True)
+    easy_cases.mixes_somehow(mixed(scores, x) @ matrix.double(), 2 * scores, x, causal=True)
+    with pytest.raises(CheckFailed):
+        easy_cases.mixes_somehow(weighed, 2 * scores, x)
 
 
 def test_weights_may_lack_their_sum(case):

@@ -147,9 +147,10 @@ def mixes_somehow(value: Any, scores: torch.Tensor, tokens: torch.Tensor, causal
 
     They should be mixed by a softmax of `scores` (m, t, s). The matrix is fitted, so that it does not matter what is
     wrong with values, heads and projections, as long as each head weighs tokens by these scores. There have to be many
-    more queries than features, or it would fit other things as well. Any scale is accepted, a softmax over either
-    dimension, and any mask by position, before the softmax or after it. The first and the last query, to which such a
-    mask may leave nothing, are not compared.
+    more queries than features, or it would fit other things as well. Any scale is accepted, and so are weights that are
+    not divided by their sum, a softmax over the other dimension, and, if it should be `causal`, another mask by
+    position, before the softmax or after it. The first and the last query, to which such a mask may leave nothing, are
+    not compared.
     """
     width = value.shape[-1] if isinstance(value, torch.Tensor) and value.dim() else 1
     shape(value, (*scores.shape[:2], width))
@@ -201,9 +202,9 @@ def _bases_but_for_a_slip(scores: torch.Tensor, tokens: torch.Tensor, causal: bo
     """Those of tokens mixed by weights with a single slip, for the most likely scales."""
     scores = scores * USUAL_SCALES[:, None, None, None]
     whole = torch.ones(scores.shape[-2:], dtype=torch.bool)
-    masks = [whole, whole.tril(-1), whole.tril(), whole.tril(1), whole.triu(), whole.triu(1)]
+    masks = [whole, *(whole.tril(k) for k in (-1, 0, 1)), whole.triu(), whole.triu(1)] if causal else [whole]
     found = [_softmax(scores.masked_fill(~mask, -torch.inf), way) for mask in masks for way in (-1, -2)]
-    found.append(_softmax(scores) * whole.tril())
+    found += [_softmax(scores) * whole.tril()] if causal else []
     return _orthonormal(torch.cat(found) @ tokens)
 
 
