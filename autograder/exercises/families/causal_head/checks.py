@@ -197,8 +197,9 @@ class SingleCausalHeadChecks:
 
     def weighs_by_scores(self, submission: Submission, draw: Draw, **options: Any) -> None:
         """Raises CheckFailed unless a head mixes tokens by a softmax of their scores, whatever it makes of these."""
+        query, key, _ = (f"{name}.weight" for name in self.names)
         state, x = self.weights(draw), easy_cases.many_kinds(draw, N, self.d_in)
-        easy_cases.find_alike(state, D_OUT, *(f"{name}.weight" for name in self.names[:2]))
+        easy_cases.find_alike(state, D_OUT, query, key)
         got = self.get(self.head(submission, state, **options), x)
         easy_cases.mixes_somehow(got, easy_cases.scores_of(x), x, causal=True)
 
