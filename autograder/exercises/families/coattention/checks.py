@@ -4,10 +4,10 @@ An exercise subclasses `TwoMapChecks`; its `layout` names the module's layers an
 
 Such a module is built with (d, k) and takes v (b, n, d) and q (b, t, d), and masks of both if there are any, to
 `(v_hat, q_hat, a_v, a_q)`. Checks that are not about the values of the whole formula start with `pooling`, an easy
-case. Code that does not attend gets no points there, while a missing tanh does not cost the points for, say, the device
-or masks: what masks hide is compared with what is cut off. Nor does another order of the outputs, see `arranged`, or
-that a module stops without masks, see `called`: these have their price in the checks of the summaries and of each
-side's weights, the order in that of equal sizes as well.
+case. Code that does not attend gets no points there, while a missing tanh or a wrong summary does not cost the points
+for, say, the device or masks: what masks hide is compared with what is cut off. Nor does another order of the outputs,
+see `arranged`, or that a module stops without masks, see `called`: these have their price in the checks of the
+summaries and of each side's weights, the order in that of equal sizes as well.
 """
 
 import contextlib
