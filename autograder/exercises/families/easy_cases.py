@@ -6,15 +6,20 @@ the same without a scale or with a different one. The mean of all tokens, weight
 scores without a softmax give something else.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 
-from ...checks.api import CheckFailed, Draw
+from ...checks.api import CheckFailed, Draw, shape
+from ...checks.proxies import StudentError
 from ..reference.remembered import remembered
 
 SURE = 60.0  # an unscaled score that leaves no weight to scores of 0, even divided by a width of 6; its exp is finite
 TIE = 5e-7  # separates equal scores: a softmax does not show it, but it makes the best key unique
 SCALES = torch.logspace(-1, 0.35, 75, dtype=torch.float64)  # from 1/10 to 2.2, in steps of 4%
 USUAL_SCALES = torch.arange(1, 17, dtype=torch.float64) ** -0.5
+MANY = 24  # sequences from which a read-out is fitted: the last half of them are of two kinds of tokens
 NEAR = 0.05  # how far apart the tokens of a group lie: their scores are nearly equal, whatever the scale
 
 
@@ -114,6 +119,93 @@ def last_mixes_softly(got: torch.Tensor, scores: torch.Tensor, values: torch.Ten
     weights = got[..., -1:, :].detach().double() @ torch.linalg.pinv(values.double())
     if not is_softmax(weights, scores[..., -1:, :]):
         raise CheckFailed(f"{what[:1].upper()}{what[1:]} are not those that a softmax of the scores gives.")
+
+
+def many_kinds(draw: Draw, n: int, d: int) -> torch.Tensor:
+    """Tokens (MANY, n, d): sequences whose first features are `mild`, then such where they are ±1, both in each."""
+    x = draw.normal(MANY, n, d)
+    signs = torch.tensor([1.0, -1.0]).repeat(n)[:n]
+    x[..., 0] = torch.stack(
+        [mild(draw, n) for _ in range(MANY // 2)] + [shuffled(draw, signs) for _ in range(MANY - MANY // 2)]
+    )
+    return x
+
+
+def either(strict: Callable[[], None], wide: Callable[[], None]) -> None:
+    """Try a strict easy case, and if it is wrong, a wide one. Raises what the strict one failed with if both fail."""
+    try:
+        strict()
+    except CheckFailed as failure:
+        try:
+            wide()
+        except (CheckFailed, StudentError):
+            raise failure from None
+
+
+def mixes_somehow(value: Any, scores: torch.Tensor, tokens: torch.Tensor, causal: bool = False) -> None:
+    """Raises CheckFailed unless some matrix makes `value` (m, t, dv) of mixed `tokens` (m, s, d).
+
+    They should be mixed by a softmax of `scores` (m, t, s). The matrix is fitted, so that it does not matter what is
+    wrong with values, heads and projections, as long as each head weighs tokens by these scores. There have to be many
+    more queries than features, or it would fit other things as well. Any scale is accepted, and so are weights that are
+    not divided by their sum, a softmax over the other dimension, and, if it should be `causal`, another mask by
+    position, before the softmax or after it. The first and the last query, to which such a mask may leave nothing, are
+    not compared.
+    """
+    width = value.shape[-1] if isinstance(value, torch.Tensor) and value.dim() else 1
+    shape(value, (*scores.shape[:2], width))
+    got, given = value[:, 1:-1].detach().double().flatten(0, 1), (scores.double(), tokens.detach().double(), causal)
+    sums, usual = (torch.ones(1, 1, 1), *_sums(*given)), _usual_bases(*given)
+    if got.abs().max() > TIE and (
+        any(_is_made_of(got / factor, usual) for factor in sums)
+        or any(_is_made_of(got, bases(*given)) for bases in (_bases, _bases_but_for_a_slip))
+    ):
+        return
+    raise CheckFailed("The output is not made of averages that a softmax of the scores would weigh.")
+
+
+def _is_made_of(got: torch.Tensor, bases: torch.Tensor) -> bool:
+    """Whether one of the bases (ways, q, d) spans what came, (q, dv) or (ways, q, dv)."""
+    left = (got - bases @ (bases.mT @ got)).abs().amax((-1, -2))
+    return bool((left <= 0.02 * got.abs().amax((-1, -2))).any())
+
+
+def _orthonormal(mixed: torch.Tensor) -> torch.Tensor:
+    """An orthonormal basis (ways, m (t - 2), d) of what a matrix can make of mixed tokens (ways, m, t, d)."""
+    return torch.linalg.qr(mixed[..., 1:-1, :].flatten(1, 2)).Q
+
+
+@remembered
+def _usual_bases(scores: torch.Tensor, tokens: torch.Tensor, causal: bool) -> torch.Tensor:
+    """Those of tokens mixed by right weights, for the most likely scales."""
+    return _orthonormal(_weights(scores * USUAL_SCALES[:, None, None, None], causal) @ tokens)
+
+
+def _sums(scores: torch.Tensor, tokens: torch.Tensor, causal: bool) -> torch.Tensor:
+    """What weights sum to that are not divided by their sum, or by that of all queries: (3, ways, q, 1)."""
+    scores = scores * USUAL_SCALES[:, None, None, None]
+    past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    seen = scores.masked_fill(~past, -torch.inf) if causal else scores
+    undivided, whole = seen.exp().sum(-1), seen.exp().sum((-1, -2))[..., None]
+    sums = torch.stack([undivided, undivided / seen.amax(-1).exp(), undivided / whole])
+    return sums[..., 1:-1].flatten(-2).unsqueeze(-1)
+
+
+@remembered
+def _bases(scores: torch.Tensor, tokens: torch.Tensor, causal: bool) -> torch.Tensor:
+    """Those for any scale."""
+    return _orthonormal(_weights(scores * SCALES[:, None, None, None], causal) @ tokens)
+
+
+@remembered
+def _bases_but_for_a_slip(scores: torch.Tensor, tokens: torch.Tensor, causal: bool) -> torch.Tensor:
+    """Those of tokens mixed by weights with a single slip, for the most likely scales."""
+    scores = scores * USUAL_SCALES[:, None, None, None]
+    whole = torch.ones(scores.shape[-2:], dtype=torch.bool)
+    masks = [whole, *(whole.tril(k) for k in (-1, 0, 1)), whole.triu(), whole.triu(1)] if causal else [whole]
+    found = [_softmax(scores.masked_fill(~mask, -torch.inf), way) for mask in masks for way in (-1, -2)]
+    found += [_softmax(scores) * whole.tril()] if causal else []
+    return _orthonormal(torch.cat(found) @ tokens)
 
 
 @remembered

@@ -188,10 +188,23 @@ class SingleCausalHeadChecks:
 
     @easy_case
     def looks(self, submission: Submission, draw: Draw, **options: Any) -> None:
-        """Raises CheckFailed unless a head passes an easy case that any mask allows.
+        """Raises CheckFailed unless a head passes an easy case that any mask allows, be it only up to a matrix that
+        follows: values that are wrong do not cost the points for, say, the device."""
+        easy_cases.either(
+            lambda: self.finds_another(submission, draw, **options),
+            lambda: self.weighs_by_scores(submission, draw, **options),
+        )
 
-        In that case a token has to find another one.
-        """
+    def weighs_by_scores(self, submission: Submission, draw: Draw, **options: Any) -> None:
+        """Raises CheckFailed unless a head mixes tokens by a softmax of their scores, whatever it makes of these."""
+        query, key, _ = (f"{name}.weight" for name in self.names)
+        state, x = self.weights(draw), easy_cases.many_kinds(draw, N, self.d_in)
+        easy_cases.find_alike(state, D_OUT, query, key)
+        got = self.get(self.head(submission, state, **options), x)
+        easy_cases.mixes_somehow(got, easy_cases.scores_of(x), x, causal=True)
+
+    def finds_another(self, submission: Submission, draw: Draw, **options: Any) -> None:
+        """Raises CheckFailed unless a token finds the other one that its query fits."""
         query, key, value = (f"{name}.weight" for name in self.names)
         easy, (x, found) = self.weights(draw), easy_cases.halves(draw, self.d_in)
         easy_cases.find_halves(easy, query, key)

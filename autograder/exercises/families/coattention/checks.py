@@ -4,10 +4,10 @@ An exercise subclasses `TwoMapChecks`; its `layout` names the module's layers an
 
 Such a module is built with (d, k) and takes v (b, n, d) and q (b, t, d), and masks of both if there are any, to
 `(v_hat, q_hat, a_v, a_q)`. Checks that are not about the values of the whole formula start with `pooling`, an easy
-case. Code that does not attend gets no points there, while a missing tanh does not cost the points for, say, the device
-or masks: what masks hide is compared with what is cut off. Nor does another order of the outputs, see `arranged`, or
-that a module stops without masks, see `called`: these have their price in the checks of the summaries and of each
-side's weights, the order in that of equal sizes as well.
+case. Code that does not attend gets no points there, while a missing tanh or a wrong summary does not cost the points
+for, say, the device or masks: what masks hide is compared with what is cut off. Nor does another order of the outputs,
+see `arranged`, or that a module stops without masks, see `called`: these have their price in the checks of the
+summaries and of each side's weights, the order in that of equal sizes as well.
 """
 
 import contextlib
@@ -365,11 +365,11 @@ class TwoMapChecks:
         return order_of(called(module, v, q), v, q), sizes
 
     def pools(self, submission: Submission, draw: Draw, sizes: Sizes) -> None:
-        """Raises CheckFailed unless a module prefers tokens by their content and gives equal tokens equal weights.
+        """Raises CheckFailed unless a module prefers tokens of a side by their content, and equal ones alike.
 
         The first feature decides which tokens are preferred. By how much is not checked, since that depends on every
-        step of the formula. In the first pair of the batch this feature is nearly 0, so summaries are means. The other
-        features of v and q do not overlap.
+        step of the formula; nor is what the weights sum to, and what is made of them. In the first pair of the batch
+        this feature is nearly 0. The other features of v and q do not overlap.
         """
         layout = self.layout
         (v, q), state = pair_of_inputs(draw, sizes), {name: torch.zeros(z) for name, z in layout.shapes(sizes).items()}
@@ -389,20 +389,22 @@ class TwoMapChecks:
             state[f"{name}.weight"] += 3 / sizes.k
         module = layout.module(submission, state)
         got = arranged(called(module, v, q), v, q)
-        for name, size in shapes_of(sizes).items():
-            shape(got[name], size, f"`{name}`")
-        for summary, weights, x, which in zip(OUTPUTS[:2], OUTPUTS[2:], (v, q), preferred, strict=True):
-            close(got[weights].sum(1), torch.ones(sizes.b), f"the sum of `{weights}`")
-            close(
-                got[weights][0],
-                torch.full_like(which, 1 / len(which), dtype=torch.float64),
-                f"`{weights}` for logits of 0",
-            )
-            close(got[summary][0], x[0].double().mean(0), f"`{summary}` for logits of 0")
-            if not got[weights][1, which].min() > 1.02 * got[weights][1, ~which].max():
-                raise CheckFailed(
-                    f"`{weights}` does not prefer the tokens whose logits are larger than those of others."
-                )
+        wrong = []
+        for weights, which in zip(OUTPUTS[2:], preferred, strict=True):
+            try:
+                shape(got[weights], shapes_of(sizes)[weights], f"`{weights}`")
+                self.prefers(got[weights], which, weights)
+            except CheckFailed as found:
+                wrong.append(found)
+        if len(wrong) == len(preferred):
+            raise wrong[0]
+
+    def prefers(self, weights: torch.Tensor, which: torch.Tensor, name: str) -> None:
+        """Raises CheckFailed unless `weights` (2, s) are alike at first, then larger for the tokens in `which` (s,)."""
+        shares = weights.detach().double() / weights.detach().double().sum(1, keepdim=True)
+        close(shares[0], torch.full_like(which, 1 / len(which), dtype=torch.float64), f"`{name}` for logits of 0")
+        if not shares[1, which].min() > 1.02 * shares[1, ~which].max():
+            raise CheckFailed(f"`{name}` does not prefer the tokens whose logits are larger than those of others.")
 
     def judge(
         self,

@@ -167,10 +167,26 @@ class CrossChecks:
 
     @easy_case
     def looks_up(self, submission: Submission, draw: Draw) -> None:
-        """Raises CheckFailed unless a module passes an easy case.
+        """Raises CheckFailed unless a module passes an easy case, be it only up to a matrix that follows.
 
-        There each query has to find one of two kinds of tokens, or both. The first query is not looked at, so neither a
-        wrong scale nor a causal mask costs the points for, say, the device.
+        Heads in another order, and values that are wrong, do not cost the points for, say, the device.
+        """
+        easy_cases.either(lambda: self.finds_kinds(submission, draw), lambda: self.weighs_by_scores(submission, draw))
+
+    def weighs_by_scores(self, submission: Submission, draw: Draw) -> None:
+        """Raises CheckFailed unless a module mixes tokens by a softmax of their scores, whatever it makes of these."""
+        layout, sizes = self.layout, self.layout.plain_sizes
+        x, context = (easy_cases.many_kinds(draw, n, d) for n, d in ((5, sizes.d_in), (7, sizes.d_context)))
+        state = checks.plain(draw, sizes)
+        easy_cases.find_alike(state, sizes.width)
+        got = output_of(layout.module(submission, state, sizes), x, context)
+        easy_cases.mixes_somehow(got, easy_cases.scores_of(x, context), context)
+
+    def finds_kinds(self, submission: Submission, draw: Draw) -> None:
+        """Raises CheckFailed unless each query finds one of two kinds of tokens, or both.
+
+        The first query is not looked at, so neither a wrong scale nor a causal mask costs the points for, say, the
+        device.
         """
         layout, sizes = self.layout, self.layout.plain_sizes
         state = checks.plain(draw, sizes)

@@ -306,10 +306,18 @@ class HeadChecks:
 
     @easy_case
     def averaging(self, submission: Submission, draw: Draw) -> None:
-        """Raises CheckFailed unless a module passes an easy case.
+        """Raises CheckFailed unless a module passes an easy case, be it only up to a matrix that follows.
 
-        There each token gets the average of all tokens or of those of its kind. For a causal module only the last
-        token, which sees all, is looked at: masks have their own checks.
+        Heads in another order, and values that are wrong, do not cost the points for, say, the device.
+        """
+        easy_cases.either(
+            lambda: self.averages_kinds(submission, draw), lambda: self.weighs_by_scores(submission, draw)
+        )
+
+    def averages_kinds(self, submission: Submission, draw: Draw) -> None:
+        """Raises CheckFailed unless each token gets the average of all tokens or of those of its kind.
+
+        For a causal module only the last token, which sees all, is looked at: masks have their own checks.
         """
         layout, sizes = self.layout, self.layout.plain_sizes
         state, x = plain(draw, sizes), easy_cases.kinds(draw, sizes.n, sizes.d_in)
@@ -323,6 +331,14 @@ class HeadChecks:
         scores, alone = easy_cases.scores_of(x[:3]), layout.right(x[:3].reshape(-1, 1, sizes.d_in), state, sizes)
         alone = alone.reshape(3, sizes.n, -1)  # the output for each token alone
         easy_cases.mixes(got[:3], scores, alone, "the output of mild scores", rows)
+
+    def weighs_by_scores(self, submission: Submission, draw: Draw) -> None:
+        """Raises CheckFailed unless a module mixes tokens by a softmax of their scores, whatever it makes of these."""
+        layout, sizes = self.layout, self.layout.plain_sizes
+        state, x = plain(draw, sizes), easy_cases.many_kinds(draw, sizes.n, sizes.d_in)
+        easy_cases.find_alike(state, sizes.width)
+        got = self.output(self.module(submission, state, sizes), x)
+        easy_cases.mixes_somehow(got, easy_cases.scores_of(x), x, layout.is_causal)
 
     @check("values", points=0.5)
     def test_output(self, submission: Submission, draw: Draw) -> None:
