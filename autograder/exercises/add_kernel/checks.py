@@ -1,6 +1,7 @@
 """Checks of `add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK)`: program i adds the numbers of block i, up to n.
 
-What is read is the interpreter's word, in the student's process; all else is judged by the memory that the kernel leaves.
+What is read is the interpreter's word, in the student's process. All else is judged by the memory that the kernel
+leaves.
 """
 
 import torch

@@ -106,12 +106,16 @@ mistake(
 
 mistake(
     "x-twice",
-    "x is added to itself: one of the two loads should read from `y_ptr`.",
+    "`x` is added to itself: one of the two loads should read from `y_ptr`.",
     Y="tl.load(x_ptr + places, mask=inside)",
 )
-mistake("difference", "y is subtracted: the sum is asked for.", STORE="tl.store(out_ptr + places, x - y, mask=inside)")
 mistake(
-    "product", "x and y are multiplied: the sum is asked for.", STORE="tl.store(out_ptr + places, x * y, mask=inside)"
+    "difference", "`y` is subtracted: the sum is asked for.", STORE="tl.store(out_ptr + places, x - y, mask=inside)"
+)
+mistake(
+    "product",
+    "`x` and `y` are multiplied: the sum is asked for.",
+    STORE="tl.store(out_ptr + places, x * y, mask=inside)",
 )
 mistake(
     "written-to-x",
@@ -131,7 +135,7 @@ mistake(
 )
 mistake(
     "read-twice",
-    "x is read twice: what was loaded once can be used again.",
+    "`x` is read twice: what was loaded once can be used again.",
     STORE="tl.store(out_ptr + places, tl.load(x_ptr + places, mask=inside) + y, mask=inside)",
 )
 mistake(

@@ -1,8 +1,8 @@
 """Checks of `flash_kernel(q_ptr, k_ptr, v_ptr, out_ptr, lse_ptr, t, scale, CAUSAL, D, BLOCK_M, BLOCK_N)`.
 
-Program (i, h) makes block i of the queries of head h: (heads, t, D) three times give (heads, t, D) and the lse (heads, t).
-Blocks of queries and keys are asked for after a single one was right. What is read is the interpreter's word, in the
-student's process; all else is judged by the memory that the kernel leaves.
+Program (i, h) makes block i of the queries of head h: (heads, t, D) three times give (heads, t, D) and the lse,
+(heads, t). Blocks of queries and keys are asked for after a single one was right. What is read is the interpreter's
+word, in the student's process; all else is judged by the memory that the kernel leaves.
 """
 
 import torch
@@ -34,7 +34,7 @@ def inputs(draw, heads, t, d=D, dtype=torch.float32):
 
 
 def launched(submission, given, causal, block_m, block_n, scale=None, programs=None):
-    """The launch for q, k and v; as many programs for each head as there are blocks of queries, unless said otherwise."""
+    """The launch for q, k and v; a program for each block of queries of each head, unless said otherwise."""
     heads, t, d = given[0].shape
     scale = d**-0.5 if scale is None else scale
     out, lse = untouched(heads, t, d, dtype=given[0].dtype), untouched(heads, t)
@@ -81,7 +81,7 @@ def causal_tiles(submission, draw):
 
 @check("values", points=0.5)
 def test_one_tile(submission, draw):
-    """It is a Triton kernel, and in one tile it is attention: a softmax of the scores times `scale`, times the values."""
+    """It is a Triton kernel, and one tile is attention: a softmax of the scores times `scale`, times the values."""
     one_tile(submission, draw)
     equal(submission, inputs(draw, 1, 8), False, 8, 8)
     equal(submission, inputs(draw, 1, 4, d=8), False, 4, 4, scale=0.3)

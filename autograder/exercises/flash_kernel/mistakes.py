@@ -144,7 +144,8 @@ mistake(
 )
 mistake(
     "diagonal-by-number",
-    "The mask is put on the tile that begins where the queries do: where BLOCK_M and BLOCK_N differ, several tiles lie on the diagonal, or one that begins before them.",
+    "The mask is put on the tile that begins where the queries do: where BLOCK_M and BLOCK_N differ, several tiles"
+    " lie on the diagonal, or one that begins before them.",
     PAST="seen = seen & ((columns[None, :] <= rows[:, None]) | (start != first))",
 )
 mistake(
@@ -207,22 +208,26 @@ mistake(
 )
 mistake(
     "largest-of-the-tile",
-    "The largest score is that of the tile alone: where an earlier one was larger, the factor overflows. Take the larger of both.",
+    "The largest score is that of the tile alone: where an earlier one was larger, the factor overflows. Take the"
+    " larger of both.",
     LARGER="tl.max(scores, axis=1)",
 )
 mistake(
     "output-not-rescaled",
-    "When a new largest score comes, what was found so far is not scaled down to it: multiply it by exp(old largest - new largest), as the sum is.",
+    "When a new largest score comes, what was found so far is not scaled down to it: multiply it by exp(old largest -"
+    " new largest), as the sum is.",
     FOUND='found = found + tl.dot(new, v, input_precision="ieee")',
 )
 mistake(
     "sum-not-rescaled",
-    "When a new largest score comes, the sum so far is not scaled down to it: multiply it by exp(old largest - new largest), as the output is.",
+    "When a new largest score comes, the sum so far is not scaled down to it: multiply it by exp(old largest - new"
+    " largest), as the output is.",
     TOTAL="total = total + tl.sum(new, axis=1)",
 )
 mistake(
     "nothing-rescaled",
-    "When a new largest score comes, neither the sum nor the output is scaled down to it: multiply both by exp(old largest - new largest).",
+    "When a new largest score comes, neither the sum nor the output is scaled down to it: multiply both by exp(old"
+    " largest - new largest).",
     OLD="old = tl.full((BLOCK_M,), 1.0, tl.float32)",
 )
 mistake(

@@ -1,8 +1,8 @@
 """Checks of `softmax_kernel(x_ptr, out_ptr, columns, x_stride, out_stride, BLOCK)`: program i makes row i.
 
-Rows lie `x_stride` numbers apart, and `out_stride` where they go. BLOCK, a power of two, is at least `columns`. What lies
-between two rows is NaN here. What is read is the interpreter's word, in the student's process; all else is judged by the
-memory that the kernel leaves.
+Rows lie `x_stride` numbers apart, and `out_stride` where they go. BLOCK, a power of two, is at least `columns`. What
+lies between two rows is NaN here. What is read is the interpreter's word, in the student's process; all else is judged
+by the memory that the kernel leaves.
 """
 
 import torch
@@ -97,7 +97,7 @@ def test_each_program(submission, draw):
 
 @check("numerics", points=1)
 def test_extreme_scores(submission, draw):
-    """±10,000 gives no NaN and no infinity, also where all of a row is very negative; −∞ beside other numbers gets 0."""
+    """±10,000 gives no NaN and no infinity, also in rows of very negative numbers; −∞ beside others gets 0."""
     one_row(submission, draw)
     x = draw.normal(3, 8)
     x[0] *= HUGE / x[0].abs().max()

@@ -1,4 +1,4 @@
-"""What goes wrong in `softmax_kernel(x_ptr, out_ptr, columns, x_stride, out_stride, BLOCK)`, as edits of our own answer."""
+"""What goes wrong in `softmax_kernel(…)`, as edits of our own answer."""
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
@@ -134,7 +134,7 @@ mistake(
 )
 mistake(
     "two-passes",
-    "x is read twice: the row is in registers after the first load, so use it again.",
+    "`x` is read twice: the row is in registers after the first load, so use it again.",
     NEW='tl.exp(tl.load(x_ptr + row * x_stride + places, mask=inside, other=-float("inf")).to(tl.float32) - largest)',
 )
 mistake(

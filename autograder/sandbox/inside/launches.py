@@ -1,8 +1,8 @@
 """Launches a Triton kernel by Triton's interpreter, and notes which numbers it reads and writes.
 
-The tensors of a launch lie in one piece of memory, with much room around each of them, filled with NaN. So each access is
-one to a tensor, or it is outside of all, and then it is refused before it happens. Whoever changes the interpreter in the
-student's process can hide accesses: what is noted here is witnessed, and what the kernel wrote is not.
+The tensors of a launch lie in one piece of memory, with much room around each of them, filled with NaN. So each access
+is one to a tensor, or it is outside of all, and then it is refused before it happens. Student code can change the
+interpreter, which runs in its process, and hide accesses: what is noted here is only witnessed.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Memory:
         if not -ROOM < outside[0] < held + ROOM:
             return f"Your kernel {verb} memory far from anything that it was given, the nearest is `{name}`"
         return (
-            f"Your kernel {verb} number {outside[0]} of `{name}`, which holds {held}, from 0 to {held - 1}: mask what is"
-            " outside"
+            f"Your kernel {verb} number {outside[0]} of `{name}`, which holds {held}, from 0 to {held - 1}: mask what"
+            " is outside"
         )
 
 
