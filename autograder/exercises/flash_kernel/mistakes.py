@@ -1,7 +1,7 @@
 """What goes wrong in `flash_kernel(…)`, as edits of our own answer.
 
-Three shipped: tiles on the diagonal found by their number, where BLOCK_M < BLOCK_N (triton-lang/triton#8853); an lse to
-the base 2 (ROCm/aotriton#108); and tails that are not masked.
+Two shipped: a mask that is left away on tiles which reach over the diagonal where BLOCK_M < BLOCK_N
+(triton-lang/triton#8853), and an lse to the base 2 (ROCm/aotriton#108).
 """
 
 from ...mistakes.bank import Bank
@@ -147,6 +147,12 @@ mistake(
     "The mask is put on the tile that begins where the queries do: where BLOCK_M and BLOCK_N differ, several tiles"
     " lie on the diagonal, or one that begins before them.",
     PAST="seen = seen & ((columns[None, :] <= rows[:, None]) | (start != first))",
+)
+mistake(
+    "mask-begins-too-late",
+    "Tiles up to the beginning of the block of queries, rounded up, go without a mask: where BLOCK_M < BLOCK_N, the last of"
+    " them reaches over the diagonal.",
+    PAST="seen = seen & ((columns[None, :] <= rows[:, None]) | (start < tl.cdiv(first, BLOCK_N) * BLOCK_N))",
 )
 mistake(
     "one-ahead",

@@ -113,11 +113,6 @@ mistake(
 )
 mistake("never-divided", "The exponentials are not divided by their sum.", RESULT="new")
 mistake(
-    "divided-by-the-largest",
-    "The exponentials are divided by the largest of them: divide by their sum.",
-    SUM="tl.max(new, axis=0)",
-)
-mistake(
     "divided-by-the-number",
     "The exponentials are divided by the number of columns: divide by their sum.",
     SUM="columns",
