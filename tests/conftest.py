@@ -36,7 +36,9 @@ def pytest_collection_modifyitems(items):
     problems = left_out()
     for item in items if problems else ():
         tried = re.split(r"[^A-Za-z0-9_]", item.nodeid.partition("[")[2])
-        of_attacks = [getattr(p, "expect", {}) for p in getattr(item, "callspec", item).__dict__.get("params", {}).values()]
+        of_attacks = [
+            getattr(p, "expect", {}) for p in getattr(item, "callspec", item).__dict__.get("params", {}).values()
+        ]
         tried += [expect.get("exercise") for expect in of_attacks]
         if problem := next((problems[name] for name in tried if name in problems), None):
             item.add_marker(pytest.mark.skip(reason=problem))

@@ -34,7 +34,9 @@ def test_places_by_hand(ran):
 
 
 def test_idle_places(ran):
-    rows = {int(block): list(map(number, rest)) for block, *rest in found(ran, "add-look", r"(\d+) +" * 4 + r"(\S+) +(\S+)")}
+    rows = {
+        int(block): list(map(number, rest)) for block, *rest in found(ran, "add-look", r"(\d+) +" * 4 + r"(\S+) +(\S+)")
+    }
     assert ran.says("two programs have 2,048 places, and 948 are idle. With 64 it is 52")
     assert rows[1024][:3] == [2, 2048, 948] and rows[64][2] == 52
     assert ran.says("2,200 numbers, two for each sum") and {tuple(row[3:]) for row in rows.values()} == {(2200, 1100)}
@@ -54,7 +56,9 @@ def test_five_steps_move_four_times_as_much(ran):
 def test_tiles_by_hand(ran):
     assert ran.says("Tiles that are loaded: 1 + 1 + 2 = 4 of 6")
     q, out, lse = torch.randn(1, 12, 16), torch.zeros(1, 12, 16), torch.zeros(1, 12)
-    reads, _ = ran.values["watch"](ran.values["flash_kernel"], (3, 1), q, q.clone(), q.clone(), out, lse, 12, 0.25, True, 16, 4, 8)
+    reads, _ = ran.values["watch"](
+        ran.values["flash_kernel"], (3, 1), q, q.clone(), q.clone(), out, lse, 12, 0.25, True, 16, 4, 8
+    )
     assert reads[1][0, ::8, 0].sum() == 4
     counted = found(ran, "flash-look", r"(\d+) of (\d+) tiles")
     assert counted == [("10", "16"), ("6", "8"), ("6", "8")]

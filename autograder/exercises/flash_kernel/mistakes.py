@@ -150,8 +150,8 @@ mistake(
 )
 mistake(
     "mask-begins-too-late",
-    "Tiles up to the beginning of the block of queries, rounded up, go without a mask: where BLOCK_M < BLOCK_N, the last of"
-    " them reaches over the diagonal.",
+    "Tiles up to the first query of the block, rounded up, go without a mask: where BLOCK_M < BLOCK_N, the last of them"
+    " reaches over the diagonal.",
     PAST="seen = seen & ((columns[None, :] <= rows[:, None]) | (start < tl.cdiv(first, BLOCK_N) * BLOCK_N))",
 )
 mistake(

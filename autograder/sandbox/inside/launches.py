@@ -121,12 +121,27 @@ class Watched:
 def watching(memory: Memory) -> Iterator[None]:
     """Let the interpreter access no memory but this."""
     interpreter: Any = sys.modules["triton.runtime.interpreter"]
-    real = interpreter._interpreter
-    interpreter._interpreter = Watched(real, memory)
+    real, patch = interpreter._interpreter, interpreter._patch_lang
+    interpreter._interpreter, interpreter._patch_lang = Watched(real, memory), _once(patch)
     try:
         yield
     finally:
-        interpreter._interpreter = real
+        interpreter._interpreter, interpreter._patch_lang = real, patch
+
+
+def _once(patch: Any) -> Any:
+    """Triton's patch of its language for a function, once for each module: made at each `tl.sum`, it takes a third of a
+    launch's time.
+    """
+    patched = set()
+
+    def patch_once(function: Any) -> Any:
+        module = id(function.__globals__)
+        if module not in patched:
+            patched.add(module)
+            return patch(function)
+
+    return patch_once
 
 
 def launch(kernel: Any, grid: tuple[int, ...], args: Sequence[Any]) -> Memory:
