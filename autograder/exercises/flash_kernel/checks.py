@@ -18,8 +18,9 @@ NO_DEVICE = kernels.NO_DEVICE
 D = 4
 
 
-def right(q, k, v, scale, causal):
-    """The output (heads, t, D) and the lse (heads, t), in float64."""
+def right(given, scale, causal):
+    """The output (heads, t, D) and the lse (heads, t) for q, k and v, in float64."""
+    q, k, v = given
     scores = (q.double().unsqueeze(2) * k.double().unsqueeze(1)).sum(3) * scale
     if causal:
         scores = scores.masked_fill(~masks.causal(q.shape[1]), -torch.inf)
@@ -49,7 +50,7 @@ def equal(submission, given, causal, block_m, block_n, scale=None, lse=False, to
     """Raises CheckFailed unless the output is right, or, if that is asked, the lse."""
     got = launched(submission, given, causal, block_m, block_n, scale)
     scale = given[0].shape[2] ** -0.5 if scale is None else scale
-    output, right_lse = right(*given, scale, causal)
+    output, right_lse = right(given, scale, causal)
     where = f" for t = {given[0].shape[1]}, BLOCK_M = {block_m}, BLOCK_N = {block_n}"
     if lse:
         close(got.tensors[4], right_lse, f"the lse{where}", tolerance=tolerance)
@@ -135,7 +136,7 @@ def test_each_program(submission, draw):
     several_tiles(submission, draw)
     given = inputs(draw, 2, 8)
     got = launched(submission, given, False, 4, 4, programs=1)
-    output, _ = right(*given, D**-0.5, False)
+    output, _ = right(given, D**-0.5, False)
     close(got.tensors[3][:, :4], output[:, :4], "the output of the first block")
     if not ((got.tensors[3][:, 4:] == LEFT).all() and (got.tensors[4][:, 4:] == LEFT).all()):
         raise CheckFailed("With one of two programs for each head it writes more than the first block of queries.")
@@ -151,7 +152,7 @@ def test_extreme_scores(submission, draw):
     low[0].mul_(HUGE * D**0.5 / (low[0] @ low[1].mT).abs().max().item())
     for given in ((q, k, v), low):
         got = equal(submission, given, False, 4, 4, tolerance=HUGE_TOLERANCE)
-        close(got.tensors[4], right(*given, D**-0.5, False)[1], "the lse")
+        close(got.tensors[4], right(given, D**-0.5, False)[1], "the lse")
 
 
 @check("numerics", points=0.25)
@@ -160,7 +161,7 @@ def test_half_precision(submission, draw):
     several_tiles(submission, draw)
     given = inputs(draw, 1, 8, dtype=torch.float16)
     got = equal(submission, given, False, 4, 4)
-    close(got.tensors[4], right(*given, D**-0.5, False)[1], "the lse for float16", tolerance=5e-3)
+    close(got.tensors[4], right(given, D**-0.5, False)[1], "the lse for float16", tolerance=5e-3)
 
 
 @check("masking", points=0.75)
@@ -171,7 +172,7 @@ def test_tiles_above_the_diagonal(submission, draw):
         q, k, v = inputs(draw, heads, t)
         k[:, seen:], v[:, seen:] = torch.nan, torch.nan
         got = launched(submission, (q, k, v), True, block_m, block_n).tensors
-        output, _ = right(q[:, :seen], k[:, :seen], v[:, :seen], D**-0.5, True)
+        output, _ = right([x[:, :seen] for x in (q, k, v)], D**-0.5, True)
         where = f"BLOCK_M = {block_m}, BLOCK_N = {block_n}"
         if got[3][:, :seen].isnan().any():
             raise CheckFailed(
