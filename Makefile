@@ -9,7 +9,7 @@ STAMP := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE :=
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/npm/node_modules/.bin:$(PATH)
 
-.PHONY: setup demo test everything quick lowest costs build storyteller author-page matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
+.PHONY: setup kernels demo test everything quick lowest costs build storyteller author-page matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -18,15 +18,15 @@ demo: setup
 # together and what comes first
 WORKERS = $$(($$(nproc) + 1))
 # without the tests that have passed, where nothing that they depend on has changed: tests/support/unchanged.py
-test: setup
+test: setup kernels
 	$(BIN)/python -m pytest -n $(WORKERS) --durations=20 --changed
 
 # all tests, and notes what passed in tests/unchanged.json: commit it
-everything: setup
+everything: setup kernels
 	$(BIN)/python -m pytest -n $(WORKERS) --durations=20 --record
 
 # the same, with the CPU seconds of each file and of the dearest tests; or FILES="tests/test_check.py …"
-costs: setup
+costs: setup kernels
 	PYTHONPATH=tests/support $(BIN)/python -m pytest -p costs -n $(WORKERS) $(FILES)
 
 # everything with the lowest versions that pyproject.toml promises, in an environment of its own (Python 3.11)
@@ -68,7 +68,7 @@ quick: setup
 
 setup: $(STAMP) packages
 
-build: setup
+build: setup kernels
 	$(BIN)/autograder build
 
 # trains the storyteller of lessons 04, 08 and 09 (some six minutes of one core), measures it, and puts it into the
@@ -84,28 +84,28 @@ author-page: setup
 	PYTHONPATH=tests:tests/support $(BIN)/python tests/support/author_page.py
 
 # which check catches which mistake, as reports/matrix.md: of all exercises (some minutes), or of EXERCISE=name
-matrix: $(STAMP)
+matrix: $(STAMP) kernels
 	$(BIN)/python -m autograder.mistakes.matrix $(EXERCISE)
 
 # right answers with one edit each, as reports/mutants.md: SAMPLE of each exercise, or of EXERCISE=name (all: hours)
 SAMPLE := 20
-mutants: setup
+mutants: setup kernels
 	$(BIN)/python benchmarks/mutants.py $(EXERCISE) --sample $(SAMPLE)
 
 # runs the attacks; how each ended, as reports/attacks.md, and the short tables of docs/security.md
-hostile: setup
+hostile: setup kernels
 	PYTHONPATH=tests $(BIN)/python tests/support/security.py
 
 # where there is a GPU: the checks on it, in the sandbox and in all styles, and the attacks with its driver in reach
-gpu: setup
+gpu: setup kernels
 	HOSTILE_DEVICE=cuda $(BIN)/python -m pytest tests/sandbox/test_gpu.py tests/sandbox/test_hostile.py -rs
 
 # every mistake rejected and named on other inputs, too
-seeds: setup
+seeds: setup kernels
 	SEEDS=2,3,4 $(BIN)/python -m pytest tests/exercises/test_exercises.py -k rejected_and_named
 
 # every kind of odd value that an answer may give, at all times, under all checks (an hour)
-odd: setup
+odd: setup kernels
 	ODD=1000 $(BIN)/python -m pytest tests/exercises/test_odd_answers.py
 
 # ten thousand mangled notebooks, frames and answers of each kind, new ones at every run
@@ -140,7 +140,7 @@ LOCKED := -m pip install --quiet --no-deps --only-binary :all: --require-hashes
 CPU_TORCH := $(LOCKED) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) --requirement torch-cpu.lock
 
 # made again when the pinned packages change; an environment that broke half-way has no stamp and is made again too
-$(STAMP): $(filter-out lowest.lock,$(wildcard *.lock)) pyproject.toml
+$(STAMP): $(filter-out lowest.lock kernels.lock,$(wildcard *.lock)) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
 	  echo "Python 3.11, 3.12 or 3.13 is needed, and $(PYTHON) is none of them: name one, as in make demo PYTHON=python3.12" >&2; \
 	  exit 1; }
@@ -153,6 +153,15 @@ $(STAMP): $(filter-out lowest.lock,$(wildcard *.lock)) pyproject.toml
 	  $(BIN)/python $(LOCKED) --requirement torch-cuda.lock; })
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $(STAMP)
+
+# Triton, which lesson 11 needs and nothing else: 200 MB to download, 700 MB of disk. Without it that lesson is left out, and
+# each command says so. `make lowest` has the one that its torch brings.
+KERNELS := $(VENV)/.kernels
+kernels: $(KERNELS)
+$(KERNELS): kernels.lock $(STAMP)
+	@echo "Adding Triton to $(VENV), once, for lesson 11 ..."
+	$(BIN)/python $(LOCKED) --requirement kernels.lock
+	touch $@
 
 # what apt is asked for where it is missing: bubblewrap, without which grading refuses to start, and for the tests a
 # PostgreSQL server, a browser and JupyterHub's proxy, without which some are skipped; they start their own server, so

@@ -7,6 +7,7 @@ This module only reads JSON and imports nothing heavy.
 import functools
 import hashlib
 import importlib
+import importlib.util
 import json
 import os
 import re
@@ -79,6 +80,7 @@ class Assignment:
 
     `lesson_ids` and `lesson_texts` belong to the code cells that only demonstrate something. `bases` are the names that
     students carry over from earlier assignments, in solution cells without points. `outline` is the whole notebook.
+    `needs` are the modules, besides what the kit installs, without which it is left out; its metadata lists them.
     """
 
     name: str
@@ -89,6 +91,18 @@ class Assignment:
     lesson_texts: frozenset[str]
     bases: tuple[str, ...] = ()
     outline: tuple[Part, ...] = ()
+    needs: tuple[str, ...] = ()
+
+    @property
+    def lacks(self) -> str | None:
+        """A sentence about a module that this assignment needs and that is not installed here, or None."""
+        for module in self.needs:
+            if importlib.util.find_spec(module) is None:
+                return (
+                    f"{self.name} needs the package {module}, which is not installed here: `pip install {module}`. All"
+                    " else does without."
+                )
+        return None
 
     @property
     def points(self) -> float:
@@ -132,6 +146,13 @@ def own_exercises(course: Path | None = None) -> Path:
 def assignments(course: str | Path | None = None) -> dict[str, Assignment]:
     """All assignments by name, in order."""
     return _assignments(Path(course or root()))
+
+
+def complete(course: str | Path | None = None) -> tuple[list[Assignment], list[str]]:
+    """The assignments for which all is installed, in order, and a sentence about each other one."""
+    every = list(assignments(course).values())
+    lacking = [(one, one.lacks) for one in every]
+    return [one for one, problem in lacking if not problem], [problem for _, problem in lacking if problem]
 
 
 def exercises(course: str | Path | None = None) -> dict[str, Exercise]:
@@ -335,4 +356,5 @@ def parse(notebook: Mapping[str, Any], path: str | Path) -> Assignment:
     defined = {n for c in cells if c.solution for n in defined_in(c.source)}
     bases = tuple(sorted(defined - {e.name for e in found}))
     lessons = frozenset(lesson_ids), frozenset(lesson_texts)
-    return Assignment(name, Path(path), tuple(found), tuple(cells), *lessons, bases, tuple(outline))
+    needs = tuple(map(str, notebook.get("metadata", {}).get("needs", ())))
+    return Assignment(name, Path(path), tuple(found), tuple(cells), *lessons, bases, tuple(outline), needs)

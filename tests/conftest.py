@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -16,6 +17,7 @@ ASSIGNMENT = "02_queries_keys_values"
 # nbgrader starts alembic by name
 os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
 os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["TRITON_INTERPRET"] = "1"  # before anything imports Triton, as the kit has it
 # what is compiled is kept, or each of some hundred processes would compile the kit again
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -41,6 +43,21 @@ def pytest_collection_modifyitems(items):
     from spreading import order_of
 
     items.sort(key=lambda item: order_of(item.nodeid))
+    problems = left_out()
+    for item in items if problems else ():
+        tried = re.split(r"[^A-Za-z0-9_]", item.nodeid.partition("[")[2])
+        given = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        tried += [one.expect.get("exercise") for one in given if hasattr(one, "expect")]
+        if problem := next((problems[name] for name in tried if name in problems), None):
+            item.add_marker(pytest.mark.skip(reason=problem))
+
+
+def left_out():
+    """The assignments for which a module is missing here, and their exercises: {name: a sentence}."""
+    from autograder import course
+
+    lacking = [one for one in course.assignments(ROOT).values() if one.lacks]
+    return {name: one.lacks for one in lacking for name in (one.name, *(e.name for e in one.exercises))}
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -167,6 +167,7 @@ class Local:
         if self.text is not None:
             return Source(name, (self.text,), 1)
         code = self.bench.find(name)
+        code = getattr(code, "fn", code)  # that of a kernel
         file = Path(inspect.getfile(code)).read_text(encoding="utf-8")
         return Source(code.__name__, (file, dedent(inspect.getsource(code))), 2)
 
@@ -457,6 +458,24 @@ class Proxy:
         8
         """
         return self._call(args, kwargs, {"watch": True}).value
+
+    def launch(self, grid: Sequence[int], *args: Any) -> replies.Launched:
+        """Launch it, a Triton kernel, on copies of the tensors among `args`. Raises StudentError.
+
+        Returns these copies as the kernel left them, in `tensors`, and how often it read and wrote each of their
+        numbers, in `reads` and `writes` (witnessed). An access outside of the tensors is an error.
+
+        >>> add = submission.function("add_kernel")
+        >>> add.launch((1,), torch.ones(3))
+        Traceback (most recent call last):
+        StudentError: Unusable: `add_kernel` is not defined
+        """
+        pack = self.submission._pack
+        message = {"op": "launch", "target": self.target, "grid": pack(list(grid)), "args": pack(list(args))}
+        reply, tensors = self.submission._ask(message)
+        made = replies.launched(reply, tensors, [one for one in args if isinstance(one, torch.Tensor)])
+        self.submission.transcript.add("launched", made.tensors)
+        return made
 
     def do(self, *args: Any, **kwargs: Any) -> None:
         """Call it for its effect on the modules passed to it, ignoring what it returns. Raises StudentError.

@@ -8,7 +8,7 @@ call can do so, which is why such a check carries few points.
 import ast
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 # Limits on what is parsed of a submission. For dotted names and f-strings, Python's parser takes time and memory that
@@ -35,6 +35,17 @@ TORCHS_SOFTMAX = {
     *TORCHS_ATTENTION,
 }
 BY_NAME = ("getattr", "attrgetter", "methodcaller")
+# What a Triton kernel may read besides its own variables: see `outside_triton`.
+KNOWN_TO_TRITON = {"range", "min", "max", "abs", "float", "int", "bool", "len", "tuple", "print", "sum", "zip"}
+MODULES = re.compile(r"triton|triton\.language|triton\.language\.math|math")
+OF_TRITON = re.compile(
+    r"triton\.(cdiv|next_power_of_2|jit)|triton\.language\.(math\.|extra\.[\w.]+\.)?[a-z]\w*|math\.\w+"
+)
+INNER = {"core", "semantic", "standard", "handle", "fn", "run", "rewrite", "rewriter", "builder"}
+IN_NO_KERNEL = (
+    *(ast.Import, ast.ImportFrom, ast.Try, ast.TryStar, ast.With, ast.ClassDef, ast.AsyncFunctionDef, ast.Await),
+    *(ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal, ast.Delete, ast.AsyncFor, ast.AsyncWith),
+)
 
 
 @dataclass(frozen=True)
@@ -98,6 +109,82 @@ def reaches(source: Source, names: Collection[str]) -> list[str]:
             elif isinstance(part, ast.Call) and _last_name(part.func) in BY_NAME:
                 found |= {a.value for a in part.args if isinstance(a, ast.Constant) and a.value in names}
     return sorted(found)
+
+
+def outside_triton(source: Source) -> list[str]:
+    """What a kernel, or a function that it calls, uses that Triton's compiler does not know: sorted, as written.
+
+    It knows `triton.language`, numbers, some of Python's own functions, and other kernels; not modules such as torch,
+    imports, private attributes, nor `try` and `with`. Raises NoDefinition.
+    """
+    known: dict[str, ast.AST] = {}
+    for cell in _within(source.cells):
+        known.update(_defined(tree_of(cell)))
+    found, seen, waiting = set(), set(), [source.name]
+    if source.name not in known:
+        raise NoDefinition(source.name)
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        node = known.get(name)
+        if isinstance(node, ast.FunctionDef) and "jit" not in map(_last_name, map(_called, node.decorator_list)):
+            found.add(f"{name} without @triton.jit")
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            if not MODULES.fullmatch(_imported_as(node, name)):
+                found.add(name)
+        elif node is None:
+            if name not in KNOWN_TO_TRITON:
+                found.add(name)
+        else:
+            waiting += _read_by_kernel(node, known, found)
+    return sorted(one[:MAX_NAME] for one in found)
+
+
+def _read_by_kernel(node: ast.AST, known: Mapping[str, ast.AST], found: set[str]) -> list[str]:
+    """The names of outside that a part of a kernel reads; what else no kernel has, is added to `found`."""
+    own, read = _bound_in(node), []
+    # decorators and annotations are Python's; defaults are looked at
+    inside = [*node.body, *node.args.defaults] if isinstance(node, ast.FunctionDef) else [node]
+    if isinstance(node, ast.ClassDef | ast.AsyncFunctionDef):
+        found.add(getattr(node, "name", "class"))
+        return read
+    for part in (part for root in inside for part in ast.walk(root)):
+        if isinstance(part, IN_NO_KERNEL):
+            found.add(type(part).__name__.lower())
+        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in own:
+            read.append(part.id)
+        elif isinstance(part, ast.Attribute):
+            path, base = _dotted(part), _dotted(part).split(".")[0]
+            module = known.get(base) if base not in own else None
+            if isinstance(module, ast.Import | ast.ImportFrom):
+                path = ".".join([_imported_as(module, base), *path.split(".")[1:]])
+                if not (OF_TRITON.fullmatch(path) or MODULES.fullmatch(path)):
+                    found.add(_dotted(part))
+            if part.attr.startswith("_") or part.attr in INNER:
+                found.add(part.attr)
+    return read
+
+
+def _called(node: ast.expr) -> ast.expr:
+    """What a call calls; what is no call, itself."""
+    return node.func if isinstance(node, ast.Call) else node
+
+
+def _dotted(node: ast.expr) -> str:
+    """`a.b.c` of an attribute of attributes of a name; what is no name is a question mark."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
+
+
+def _imported_as(node: ast.Import | ast.ImportFrom, name: str) -> str:
+    """The whole name of what an import binds to `name`; an `import a.b` binds `a`."""
+    alias = next(alias for alias in node.names if _bound(alias) == name)
+    if isinstance(node, ast.ImportFrom):
+        return f"{'.' * node.level}{node.module or ''}.{alias.name}"
+    return alias.name if alias.asname else name
 
 
 def definition(source: Source) -> str:

@@ -26,7 +26,11 @@ def run(options: Namespace) -> int:
     from ..nbgrader.building import build
     from ..nbgrader.runs import NbgraderCourse
 
-    wanted = [course.find_assignment(name) for name in options.assignments] or list(course.assignments().values())
+    wanted = [course.find_assignment(name) for name in options.assignments]
+    if not wanted:
+        wanted, left_out = course.complete()
+        for problem in left_out:
+            print(f"autograder: left out: {problem}", file=sys.stderr)
     root = course.root()
     runs = NbgraderCourse(root)
     runs.gradebook().close()  # raises now if it cannot be used

@@ -57,7 +57,8 @@ def run(
     to the folder's LOG, and with `verbose` to the screen as well. Raises CourseError for an unknown assignment.
     """
     root, folder = course.root(), Path(folder)
-    names = {course.find_assignment(name).name for name in wanted or course.assignments()}
+    every, left_out = course.complete()
+    names = {course.find_assignment(name).name for name in wanted} or {assignment.name for assignment in every}
     if unknown := sorted(name for name in names if not (CLASS / f"{name}.py").is_file()):
         raise UsageError(f"The demo's made-up class handed in nothing for {', '.join(unknown)}.")
     make_folder(root, folder)
@@ -65,6 +66,8 @@ def run(
     with _working_in(folder), Ticker(sys.stdout) as ticker:
         some = f"{len(names)} assignment{'s' if len(names) > 1 else ''}"
         ticker.say(f"A course of its own in {folder}: {some} and a made-up class.")
+        for problem in left_out if not wanted else ():
+            ticker.say(f"Left out: {problem}")
         with ticker.doing("starting torch and nbgrader"):
             from ..nbgrader.building import build
             from ..nbgrader.runs import NbgraderCourse

@@ -236,6 +236,8 @@ def _graded(assignments):
     except CourseError as error:
         yield Finding(False, str(error))
         return
+    yield from [Finding(None, f"not tried: {a.lacks}") for a in assignments if a.lacks]
+    assignments = [a for a in assignments if not a.lacks]
     with grader:
         yield from _all_or_each(
             assignments,

@@ -23,12 +23,19 @@ def require(
     `seed`, which should be those of the students. `wanted` maps exercises to the points that the configuration gives
     them.
     """
+    require_modules(assignment)
     require_cells(assignment)
     wanted = {e.name: wanted[e.name] for e in assignment.exercises if e.name in wanted}
     if not results.has_passed(assignment.name, wanted, seed):
         require_files(assignment)
         refuse(faults.of_grading(assignment, judge, wanted))
         results.put_passed(assignment.name, wanted, seed)
+
+
+def require_modules(assignment: Assignment) -> None:
+    """Raises CourseError if a module is not installed that the assignment needs."""
+    if problem := assignment.lacks:
+        raise CourseError(problem)
 
 
 def require_cells(assignment: Assignment, cells: Sequence[Mapping[str, Any]] | None = None) -> None:

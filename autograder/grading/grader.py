@@ -24,7 +24,7 @@ from ..submission import read
 from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import RestoredCell, restore
 from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
-from . import trials
+from . import gate, trials
 from .lending import lend
 from .seeds import new_seed
 from .store import course_version
@@ -244,7 +244,11 @@ class Grader:
             if wanted is None:
                 kinds = workspace.kinds([e.name for e in candidates])
                 wanted = [e for e in candidates if kinds[e.name] != "missing"]
-            wanted = wanted or list(candidates)  # the submission defines none, so all of them are missing
+            known_here = course.assignments()
+            # if the submission defines none, all of them are missing
+            wanted = wanted or [e for e in candidates if not known_here[e.assignment].lacks]
+            for name in {e.assignment for e in wanted}:
+                gate.require_modules(known_here[name])
             shaky: list[Shaky] = []
             outcomes = []
             for exercise in wanted:

@@ -10,7 +10,7 @@ import types
 import warnings
 
 from .. import course
-from .bank import Mistake
+from .bank import Mistake, show_text
 
 
 def objection(exercise: str, *answer: str) -> Exception | None:
@@ -31,6 +31,7 @@ def objection(exercise: str, *answer: str) -> Exception | None:
             torch.manual_seed(0)
             try:
                 for text in answer:
+                    show_text(text, f"<{exercise}>")
                     exec(compile(text, f"<{exercise}>", "exec"), namespace)
                 exec(_check(exercise), namespace)
             except Exception as error:

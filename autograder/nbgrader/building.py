@@ -33,6 +33,7 @@ def build(
     known = {name: _known(runs, name) for name in names}
     with Grader(WarmParent(level=jail.own_level())) as grader:
         for name in names:
+            gate.require_modules(course.assignments(root)[name])
             path = course.assignments(root)[name].path
             for_students.require_publishable(path)
             gate.require_cells(course.assignments(root)[name])

@@ -51,10 +51,14 @@ def _table(root: Path) -> str:
 
 
 def packages(root: Path) -> list[str]:
-    """The packages that the released notebooks import, with the versions that the kit itself works with."""
+    """The packages that the released notebooks import, with the versions that the kit itself works with.
+
+    What an assignment needs beyond that is left out: it says so itself, and may not be to be had everywhere.
+    """
     notebooks = (root / "release" / name / f"{name}.ipynb" for name in course.assignments(root))
     modules = {module for path in notebooks if path.is_file() for module in _imported(path)}
     modules.discard(hand_in_cell.FILE.removesuffix(".py"))  # comes with them
+    modules -= {module for assignment in course.assignments(root).values() for module in assignment.needs}
     providers = metadata.packages_distributions()
     named = {re.sub("[-_.]+", "-", providers.get(module, [module])[0]).lower() for module in modules}
     ranges = (line.partition(";")[0].strip() for line in metadata.requires(KIT) or ())

@@ -71,6 +71,18 @@ class Held:
 
 
 @dataclass(frozen=True)
+class Launched:
+    """The tensors that a kernel was launched with, as it left them, and how often it read and wrote each number.
+
+    `reads` and `writes` are witnessed: int32 tensors of the shapes of `tensors`.
+    """
+
+    tensors: list[torch.Tensor]
+    reads: list[torch.Tensor]
+    writes: list[torch.Tensor]
+
+
+@dataclass(frozen=True)
 class Place:
     """A line of the submission's code."""
 
@@ -266,6 +278,19 @@ def held(reply: wire.Message, tensors: wire.Tensors) -> Held:
     if size < 0 or not is_row or len(numbers) > MOST_NUMBERS or (numbers.diff() <= 0).any():
         raise wire.WireError("what an object holds is not described by numbers")
     return Held(size, numbers)
+
+
+def launched(reply: wire.Message, tensors: wire.Tensors, given: Sequence[torch.Tensor]) -> Launched:
+    """What a kernel did with the tensors `given`. Raises WireError."""
+    parts = [wire.unpack(reply.get(name), tensors) for name in ("value", "reads", "writes")]
+    for place, found in enumerate(parts):
+        if not isinstance(found, list) or len(found) != len(given):
+            raise wire.WireError("what a kernel left is not one tensor for each that it was given")
+        for one, before in zip(found, given, strict=True):
+            dtype = torch.int32 if place else before.dtype
+            if not (_is_tensor(one, before.shape) and one.dtype == dtype and one.device.type == "cpu"):
+                raise wire.WireError("what a kernel left has another shape or dtype than what it was given")
+    return Launched(*parts)
 
 
 def devices(reply: wire.Message) -> list[str]:

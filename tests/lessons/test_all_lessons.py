@@ -72,7 +72,19 @@ def without_folds(text):
     return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
 
 
-LEVELS = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10")  # lessons with levels, symptoms and predictions
+LEVELS = (
+    "01",
+    "02",
+    "03",
+    "04",
+    "05",
+    "06",
+    "07",
+    "08",
+    "09",
+    "10",
+    "11",
+)  # lessons with levels, symptoms and predictions
 
 
 @pytest.mark.parametrize("name", named(LEVELS))
@@ -152,6 +164,7 @@ RECALLED = {
     "08": ([92, "92"], [(22, 22), "22 x 22"], [36, "36", torch.tensor(36)], 91, (16, 6), 64),
     "09": ([1, "1", 1.0], [54, "54", torch.tensor(54.0)], [16, "16", 4**2], 2, 3.99, 4),
     "10": ([6, "6", 6.0], [8, "8", torch.tensor(8)], [4, "4", 36 / 9], 5, 16, 9),
+    "11": ([21, "21", 21.0], [0.69, "0.69", torch.tensor(0.6931)], [1, "1", "1.0"], 15, 0, 0),
 }
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from conftest import ROOT, load
 
 from autograder import course
+from autograder.mistakes.bank import show_text
 from autograder.sandbox.inside import no_dynamo
 
 NAMES = {name[:2]: name for name in sorted(course.assignments(ROOT))}
@@ -158,6 +159,7 @@ def _step(lesson, name, cell):
     ):
         warnings.simplefilter("always", UserWarning)
         try:
+            show_text(text, f"{name}/{cell['id']}")
             exec(compile(text, f"{name}/{cell['id']}", "exec"), lesson.values)
         finally:
             lesson.printed[cell["id"]] = _without_bars(out.getvalue())

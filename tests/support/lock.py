@@ -4,6 +4,7 @@
     requirements-dev.lock   what the desk and the tests need beyond that
     lowest.lock             for Python 3.11, the lowest versions that pyproject.toml promises, with the same test tools
     torch-cuda.lock         PyPI's torch, of the version in torch-cpu.lock, and NVIDIA's libraries, which it needs
+    kernels.lock            Triton for lesson 11, of the version that this torch needs on a GPU
 
 Each has the hashes of all files of a version, for each Python from 3.11 on. torch-cpu.lock is kept by hand: its files
 are in PyTorch's index. To take newer versions, remove a file, or lines of it, first.
@@ -32,7 +33,7 @@ def write(name: str, *arguments: str, without: set[str]) -> set[str]:
 
 
 def main() -> None:
-    """Write the three files, each without what those before it have."""
+    """Write the files, each without what those before it have."""
     torch = re.findall(r"^torch==[\d.]+", (ROOT / "torch-cpu.lock").read_text(encoding="utf-8"), re.MULTILINE)
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as constraint:
         print(*torch, file=constraint, flush=True)
@@ -40,6 +41,7 @@ def main() -> None:
         everything = write("requirements.lock", *options, without=set())
         for_cuda = {name for name in everything if name.startswith(("nvidia-", "cuda-"))} | {"torch", "triton"}
         write("torch-cuda.lock", *options, without=everything - for_cuda)
+        write("kernels.lock", *options, "--extra", "kernels", without=everything - {"triton"})
         write("requirements.lock", *options, without=for_cuda)
         write("requirements-dev.lock", *options, *FOR_TESTS, without=everything)
     write("lowest.lock", *EXTRAS, *FOR_TESTS, *LOWEST, without=set())

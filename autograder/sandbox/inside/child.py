@@ -18,7 +18,7 @@ import torch.optim
 import torch.testing  # noqa: F401
 import tqdm.auto  # noqa: F401
 
-from . import no_dynamo, unavailable, wire
+from . import launches, no_dynamo, unavailable, wire
 from . import shell as shells
 from .handlers import RequestHandler, place_in
 
@@ -83,6 +83,7 @@ def serve(sock: socket.socket) -> None:
     sys.argv = ["notebook"]  # for argparse; a notebook should not see the parent's arguments
     sys.path.insert(0, "")  # as in a notebook, which may import modules that it has written
     os.environ["MPLCONFIGDIR"] = os.getcwd()
+    launches.interpret()
     shell = _shell
     names: set[str] = set()
     level = False

@@ -16,7 +16,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
-from . import candidates, held, wire
+from . import candidates, held, launches, wire
 from .stubs import STUBS, TokensRefused
 
 if TYPE_CHECKING:
@@ -35,7 +35,13 @@ class Unusable(Exception):
     """The submission's object cannot be used as requested; the message is a sentence without its full stop."""
 
 
-BY_KIT = (MixedDevices, TokensRefused, Unusable, wire.WireError)  # raised by the kit, not by the submission's code
+BY_KIT = (
+    MixedDevices,
+    TokensRefused,
+    Unusable,
+    launches.OutOfBounds,
+    wire.WireError,
+)  # raised by the kit, not by the submission's code
 
 
 class OneDevice(TorchDispatchMode):
@@ -146,11 +152,11 @@ class RequestHandler:
 
     `ask` asks the other side a question in the middle of a request, and returns its answer: only `examine` has any.
 
-    Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `examine`, `attribute`,
-    `state`, `load`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`, `remember`, `restore`. Their
-    "target" is a name, the number of an object that was built (the "handle" in that request), or `[target, name]` for
-    an attribute or method. The list "before" holds requests to serve first; their replies are not needed. `all` holds
-    several "requests", see `_handle_all`.
+    Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `launch`, `examine`,
+    `attribute`, `state`, `load`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`, `remember`,
+    `restore`. Their "target" is a name, the number of an object that was built (the "handle" in that request), or
+    `[target, name]` for an attribute or method. The list "before" holds requests to serve first; their replies are not
+    needed. `all` holds several "requests", see `_handle_all`.
 
     A reply is `{"ok": True, ...}`, or `{"ok": False, "error": …}` if there was an exception, see `describe`; "failed"
     is then the index of the failed request in "before", or None.
@@ -438,6 +444,26 @@ class RequestHandler:
         reply |= {"products": products.count, "largest": largest.size}
         reply["value"] = wire.pack(value, out)
         return reply
+
+    def op_launch(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
+        """Launch a Triton kernel on a "grid", with copies of the tensors among "args".
+
+        The reply holds these copies as the kernel left them, and how often it read and wrote each of their numbers.
+        """
+        args = wire.unpack(request["args"], tensors, objects=self.objects)
+        kernel, grid = self.find(request["target"]), tuple(wire.unpack(request["grid"], tensors))
+        try:
+            memory = launches.launch(kernel, grid, args)
+        except launches.NoKernel:
+            name = request["target"]
+            raise Unusable(f"`{name}` is no Triton kernel: the line above its `def` should be `@triton.jit`") from None
+        shapes = [one.shape for one in memory.tensors]
+        counts = (memory.reads, memory.writes)
+        reads, writes = ([torch.from_numpy(n).view(s) for n, s in zip(of, shapes, strict=True)] for of in counts)
+        return {
+            name: wire.pack(of, out)
+            for name, of in zip(("value", "reads", "writes"), (memory.tensors, reads, writes), strict=True)
+        }
 
     def op_examine(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         """Call a function with a candidate, which it judges: whether it returned, and the error if it raised one.

@@ -1,0 +1,117 @@
+"""Checks of `add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK)`: program i adds the numbers of block i, up to n.
+
+What is read is the interpreter's word, in the student's process. All else is judged by the memory that the kernel
+leaves.
+"""
+
+import torch
+
+from ...checks.api import CheckFailed, check, close
+from ...checks.gates import easy_case
+from ..families import kernels
+from ..families.kernels import LEFT, blocks, untouched
+
+NAME = "add_kernel"
+NO_DEVICE = kernels.NO_DEVICE
+
+
+def launched(submission, x, y, n=None, block=4, programs=None, dtype=torch.float32):
+    """The memory after a launch, and what was accessed; as many programs as there are blocks, unless said otherwise."""
+    n = len(x) if n is None else n
+    grid = (blocks(n, block) if programs is None else programs,)
+    got = submission.function(NAME).launch(grid, x, y, untouched(len(x), dtype=dtype), n, block)
+    kernels.same_but(got.tensors, (x, y), ("x_ptr", "y_ptr"))
+    return got
+
+
+def summed(submission, x, y, what="", **how):
+    """Raises CheckFailed unless the sums are right."""
+    close(launched(submission, x, y, **how).tensors[2], x + y, f"the sum{what}")
+
+
+@easy_case
+def adds_one_block(submission, draw):
+    """Raises CheckFailed unless it is a kernel, and adds four numbers in one block."""
+    kernels.is_kernel(submission, NAME)
+    summed(submission, draw.normal(4), draw.normal(4), " of one block")
+
+
+@check("values", points=0.5)
+def test_one_block(submission, draw):
+    """It is a Triton kernel, and adds two vectors that fit into one block."""
+    adds_one_block(submission, draw)
+    for block in (1, 8, 32):
+        summed(submission, draw.normal(block), draw.normal(block), f" of one block of {block}", block=block)
+
+
+@check("values", points=1)
+def test_several_blocks(submission, draw):
+    """Several programs add one block each, for blocks of any power of two."""
+    adds_one_block(submission, draw)
+    for n, block in ((8, 4), (32, 8), (6, 1), (48, 16), (64, 2)):
+        x, y = draw.normal(n), draw.normal(n)
+        summed(submission, x, y, f" of {n} numbers in blocks of {block}", block=block)
+
+
+@check("values", points=0.5)
+def test_each_program(submission, draw):
+    """Program i adds block i and nothing else: where fewer programs run, the later blocks stay as they were."""
+    adds_one_block(submission, draw)
+    for n, block, programs in ((20, 4, 2), (24, 8, 1), (15, 2, 5)):
+        x, y, end = draw.normal(n), draw.normal(n), block * programs
+        got = launched(submission, x, y, block=block, programs=programs).tensors[2]
+        close(got[:end], (x + y)[:end], f"the sum of the first {programs} of {blocks(n, block)} blocks")
+        if not (got[end:] == LEFT).all():
+            raise CheckFailed(f"With {programs} of {blocks(n, block)} programs it writes more than {programs} blocks.")
+
+
+@check("masking", points=1)
+def test_tail(submission, draw):
+    """Where BLOCK does not divide n, the last program adds what is left, and accesses nothing behind the end."""
+    adds_one_block(submission, draw)
+    for n, block in ((11, 4), (3, 8), (17, 16), (1, 2)):
+        x, y = draw.normal(n), draw.normal(n)
+        summed(submission, x, y, f" of {n} numbers in blocks of {block}", block=block)
+
+
+@check("masking", points=0.5)
+def test_what_is_behind(submission, draw):
+    """Numbers that lie behind the n-th, in memory that belongs to others, stay as they are."""
+    adds_one_block(submission, draw)
+    for n, block in ((11, 4), (5, 8), (8, 4)):
+        x, y = draw.normal(24), draw.normal(24)
+        got = launched(submission, x, y, n, block).tensors[2]
+        close(got[:n], (x + y)[:n], f"the sum of {n} numbers in blocks of {block}")
+        if not (got[n:] == LEFT).all():
+            raise CheckFailed(
+                f"For n = {n} in blocks of {block} it writes behind the n-th number: mask the store, too."
+            )
+
+
+@check("numerics", points=0.25)
+def test_dtypes(submission, draw):
+    """float64, float16 and whole numbers are added as they are."""
+    adds_one_block(submission, draw)
+    for dtype in (torch.float64, torch.float16):
+        x, y = draw.normal(8, dtype=dtype), draw.normal(8, dtype=dtype)
+        close(launched(submission, x, y, dtype=dtype).tensors[2], x.double() + y.double(), dtype=dtype)
+    x, y = (torch.tensor([draw.integer(2**24, 2**30) for _ in range(8)], dtype=torch.int32) for _ in range(2))
+    if not torch.equal(launched(submission, x, y, dtype=torch.int32).tensors[2], x + y):
+        raise CheckFailed("Whole numbers of nine digits are not added exactly: load and store them as they are.")
+
+
+@check("mode", points=0.25, witnessed=True)
+def test_accesses(submission, draw):
+    """Each number is read once and written once, and none behind the n-th."""
+    adds_one_block(submission, draw)
+    for n, block in ((12, 4), (11, 4)):
+        x, y = draw.normal(24), draw.normal(24)
+        got = launched(submission, x, y, n, block)
+        allowed = (torch.arange(24) < n).int()
+        within = [bool((counts <= allowed).all()) for counts in (*got.reads[:2], got.writes[2])]
+        submission.note(*within)
+        for name, counts in zip(("x_ptr", "y_ptr"), got.reads, strict=False):
+            kernels.most(
+                counts, allowed, f"For n = {n}, the numbers of `{name}` up to n are to be read once, others never."
+            )
+        kernels.most(got.writes[2], allowed, f"For n = {n}, the numbers of `out_ptr` up to n are to be written once.")

@@ -1,0 +1,146 @@
+"""What goes wrong in `add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK)`, as edits of our own answer."""
+
+from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
+
+BANK = Bank(
+    "add_kernel",
+    places={
+        "FIRST": "tl.program_id(0) * BLOCK",
+        "PLACES": "tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)",
+        "INSIDE": "places < n",
+        "X": "tl.load(x_ptr + places, mask=inside)",
+        "Y": "tl.load(y_ptr + places, mask=inside)",
+        "STORE": "tl.store(out_ptr + places, x + y, mask=inside)",
+    },
+)
+mistake, variant = BANK.mistake, BANK.variant
+
+# --- which places ---------------------------------------------------------------------------------
+
+mistake(
+    "first-block-by-all",
+    "Every program works on the first block: program i begins at place i · BLOCK.",
+    FIRST="0",
+)
+mistake(
+    "blocks-overlap",
+    "Program i begins at place i, so that blocks overlap: it begins at i · BLOCK.",
+    FIRST="tl.program_id(0)",
+)
+mistake(
+    "one-block-too-far",
+    "The blocks begin one block too late: the first program has the number 0.",
+    FIRST="(tl.program_id(0) + 1) * BLOCK",
+)
+mistake(
+    "first-place-alone",
+    "Each program adds the first number of its block alone: `tl.arange(0, BLOCK)` has the places of all of them.",
+    PLACES="tl.program_id(0) * BLOCK + tl.arange(0, 1)",
+)
+mistake(
+    "block-of-four",
+    "A block has 4 numbers whatever BLOCK says: use the argument.",
+    PLACES="tl.program_id(0) * 4 + tl.arange(0, 4)",
+)
+mistake(
+    "everything-in-each-program",
+    "Each program adds all n numbers: program i adds block i, and the others do the rest.",
+    PLACES="tl.arange(0, BLOCK)",
+    INSIDE="""places < n
+    for start in range(BLOCK, n, BLOCK):
+        later = start + tl.arange(0, BLOCK)
+        both = tl.load(x_ptr + later, mask=later < n) + tl.load(y_ptr + later, mask=later < n)
+        tl.store(out_ptr + later, both, mask=later < n)""",
+)
+
+# --- masks ----------------------------------------------------------------------------------------
+
+mistake(
+    "no-mask",
+    "There is no mask, so the last program reads and writes behind the end: what is there belongs to others.",
+    X="tl.load(x_ptr + places)",
+    Y="tl.load(y_ptr + places)",
+    STORE="tl.store(out_ptr + places, x + y)",
+)
+mistake(
+    "loads-not-masked",
+    "The store has a mask and the loads have none, so the last program reads behind the end.",
+    X="tl.load(x_ptr + places)",
+    Y="tl.load(y_ptr + places)",
+)
+variant("loads-not-masked", X="tl.load(x_ptr + places)")
+variant("loads-not-masked", Y="tl.load(y_ptr + places)")
+mistake(
+    "store-not-masked",
+    "The loads have a mask and the store has none, so the last program writes behind the end.",
+    STORE="tl.store(out_ptr + places, x + y)",
+)
+mistake(
+    "one-too-many",
+    "The mask lets one place too many through: the last one is n - 1.",
+    INSIDE="places <= n",
+)
+mistake(
+    "one-too-few",
+    "The mask leaves the last number out: places up to n - 1 are inside.",
+    INSIDE="places < n - 1",
+)
+mistake(
+    "mask-within-the-block",
+    "The mask compares places within the block with n: it is the place in the whole vector that counts.",
+    INSIDE="tl.arange(0, BLOCK) < n",
+)
+mistake(
+    "mask-by-the-block",
+    "The mask compares places with BLOCK, so that all blocks but the first are left out: compare with n.",
+    INSIDE="places < BLOCK",
+)
+mistake(
+    "last-block-left-out",
+    "A block that is not full is left out: the last program adds what is left.",
+    INSIDE="tl.program_id(0) * BLOCK + BLOCK + 0 * places <= n",
+)
+
+# --- sums -----------------------------------------------------------------------------------------
+
+mistake(
+    "x-twice",
+    "`x` is added to itself: one of the two loads should read from `y_ptr`.",
+    Y="tl.load(x_ptr + places, mask=inside)",
+)
+mistake(
+    "difference", "`y` is subtracted: the sum is asked for.", STORE="tl.store(out_ptr + places, x - y, mask=inside)"
+)
+mistake(
+    "product",
+    "`x` and `y` are multiplied: the sum is asked for.",
+    STORE="tl.store(out_ptr + places, x * y, mask=inside)",
+)
+mistake(
+    "written-to-x",
+    "The sum is written to `x_ptr`, where the input lies: write it to `out_ptr`.",
+    STORE="tl.store(x_ptr + places, x + y, mask=inside)",
+)
+mistake(
+    "added-to-what-was-there",
+    "The sum is added to what was in `out_ptr`: nobody has set that to 0.",
+    STORE="tl.store(out_ptr + places, x + y + tl.load(out_ptr + places, mask=inside), mask=inside)",
+)
+mistake(
+    "through-float32",
+    "Numbers are turned into float32, so float64 and large whole numbers lose digits: add them as they are.",
+    X="tl.load(x_ptr + places, mask=inside).to(tl.float32)",
+    Y="tl.load(y_ptr + places, mask=inside).to(tl.float32)",
+)
+mistake(
+    "read-twice",
+    "`x` is read twice: what was loaded once can be used again.",
+    STORE="tl.store(out_ptr + places, tl.load(x_ptr + places, mask=inside) + y, mask=inside)",
+)
+mistake(
+    "not-triton",
+    "It uses what Triton's compiler does not know, such as torch or a module: a kernel has `tl` and numbers.",
+    price=ALL,
+    INSIDE="places < n\n    torch.is_tensor(n)",
+)

@@ -1,0 +1,11 @@
+import torch
+import triton
+import triton.language as tl
+
+exec("""
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = places < n
+    tl.store(out_ptr + places, tl.load(x_ptr + places, inside) + tl.load(y_ptr + places, inside), inside)
+""")
