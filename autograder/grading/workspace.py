@@ -363,6 +363,8 @@ class Workspace:
         """Serve a proxy's request. Raises Stopped, which ends the exercise, if the child is lost or time is up."""
         if isinstance(message, Examination):
             return self._examine(message, tensors)
+        if message["op"] == "afresh":
+            return self._start_afresh()
         reply, answer = self._ask(message, tensors)
         if not self._has_room_for(answer):
             raise Stopped("killed", f"its answers take more than {MAX_ANSWERS // 2**20} MiB in all")
@@ -389,6 +391,15 @@ class Workspace:
             self._give_up()
             raise
         return reply, answer
+
+    def _start_afresh(self) -> Answer:
+        """Run the cells again in a fresh child, to which nothing goes from the one before. Raises Stopped."""
+        self._lose()
+        try:
+            self.run()
+        except ChildGone as problem:
+            raise Stopped(problem.status, str(problem)) from None
+        return {"ok": True}, []
 
     def _give_up(self) -> None:
         """Lose a child that cannot be asked any more, if it is not lost already."""
