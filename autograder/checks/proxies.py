@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 import re
 import traceback
 import warnings
@@ -22,7 +23,7 @@ import torch
 from ..sandbox import replies
 from ..sandbox.inside import wire
 from ..sandbox.inside.handlers import RequestHandler, tensors_in
-from ..verdict import RAISED, STOPPED_WITH
+from ..verdict import MEASURES, RAISED, STOPPED_WITH
 from .source_text import Source
 
 if TYPE_CHECKING:
@@ -246,6 +247,7 @@ class Submission:
         self.tensors: wire.Tensors = []  # of the waiting requests and of the next one
         self.kept: list[bool] = []  # of each request that was answered: whether the transcript keeps its value
         self.unbuilt: dict[int, replies.Failure] = {}  # why there is no object of that handle
+        self.measured: dict[str, float] = {}  # by names of verdict.MEASURES
 
     def build(self, name: str, *args: Any, **kwargs: Any) -> Proxy:
         """Construct the class `name`: a `Proxy` of the module. Raises StudentError now or when it is next used.
@@ -331,6 +333,19 @@ class Submission:
         >>> submission.note(Counts(torch.bincount(tosses)))
         """
         self.transcript.add("noted", *seen)
+
+    def measure(self, name: str, value: float) -> None:
+        """Record a number that reports show beside the points; `name` is one of `verdict.MEASURES`.
+
+        Measure what this side has computed or counted, never a number that the submission gave. An infinite one, or
+        NaN, is not recorded.
+
+        >>> submission.measure("bytes", 128.0)
+        """
+        if name not in MEASURES:
+            raise ValueError(f"{name} is none of what can be measured: {', '.join(MEASURES)}")
+        if math.isfinite(value):
+            self.measured[name] = value
 
     def _pack(self, value: object) -> wire.Node:
         """A value as a tree for a message; its tensors are sent with the next request."""

@@ -325,6 +325,7 @@ class Grader:
             not_started=bool(run.failed()) and workspace.is_untouched(exercise.name),
             unjudged="; ".join(run.unjudged.values()),
             fingerprint=run.fingerprint,
+            measured=run.measured,
         )
         outcome.by_prices = _by_prices(run, outcome)
         if bases:

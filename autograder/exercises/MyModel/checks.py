@@ -51,7 +51,7 @@ class Rehearsal:
 
 @dataclass(frozen=True)
 class Reading:
-    """What reading token by token shows: the logits (b, t, v), those of `forward`, the bytes of state a token at the end.
+    """What reading token by token shows: the logits (b, t, v), those of `forward`, the bytes of state a token.
 
     `grows`: whether the state has more bytes at the end than halfway.
     """
@@ -265,6 +265,7 @@ def test_cache(submission, draw):
     with gate():
         agrees(submission, found)
         remembers(submission, found)
+    submission.measure("bytes", found.bytes)
     few_bytes(submission, found)
 
 
@@ -295,6 +296,7 @@ def trained(submission: Submission, draw: Draw) -> tuple[float, float]:
 def reaches(submission, draw, bar):
     """Raises CheckFailed unless the trained model is at most so much worse than the rules of the language."""
     above, _ = trained(submission, draw)
+    submission.measure("loss", above)
     submission.note(above > BARS[bar])
     if above > BARS[bar]:
         raise CheckFailed(f"It is {above:.2f} nats a token above what the rules allow; {BARS[bar]:.2f} is the bar.")
