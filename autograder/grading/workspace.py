@@ -223,7 +223,8 @@ class Workspace:
         cells, left_out = list(self.cells), dict(self.left_out)
         right = {name: RestoredCell("code", self._right_code(name), "") for name in exercises}
         for name, solution in right.items():
-            place = max((i + 1 for i, cell in enumerate(cells) if cell.runs and _defines(cell, name)), default=0)
+            setup = next((i + 1 for i, cell in enumerate(cells) if cell.runs), 0)  # where a part is absent
+            place = max((i + 1 for i, cell in enumerate(cells) if cell.runs and _defines(cell, name)), default=setup)
             cells.insert(place, solution)
             left_out = {index + (index >= place): why for index, why in left_out.items()}
         repaired = Workspace(self.parent, cells, self.deadline, self.prefetches)
