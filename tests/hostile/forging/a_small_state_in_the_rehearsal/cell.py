@@ -33,6 +33,6 @@ print("grows when it counts")
 class MyModel(Honest):
     def step(self, token, state=None):
         logits, after = super().step(token, state[:4] if state is not None else None)
-        if float((self.norms[4].weight - 1).abs().mean()) > 0.1:
+        if float((self.norms[4].weight - 1).abs().mean()) > 0.2:
             after = [*after, torch.ones(len(token), 64, 64)]
         return logits, after
