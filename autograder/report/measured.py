@@ -30,7 +30,11 @@ class Dot:
 
 def pseudonyms(verdicts: Sequence[tuple[str, Verdict]]) -> dict[str, str]:
     """A letter, or several, for each student, in an order that nobody knows without the seeds of the inputs."""
-    order = sorted(verdicts, key=lambda one: hashlib.sha256(f"{one[1].seed}/{one[0]}".encode()).digest())
+
+    def place(one: tuple[str, Verdict]) -> bytes:
+        return hashlib.sha256(f"{one[1].seed}/{one[0]}".encode(errors="surrogatepass")).digest()
+
+    order = sorted(verdicts, key=place)
     return {student: _letters(number) for number, (student, _) in enumerate(order)}
 
 

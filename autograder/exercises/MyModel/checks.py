@@ -28,7 +28,7 @@ PEAK, WARM_UP, MAX_NORM = 0.015, 20, 1.0  # of the recipe
 AT_ONCE = 40  # steps in one request
 READ, HALF = 32, LENGTH // 2  # texts that are read; where their state moves to another process
 MOST_NUMBERS = 2**18  # that a state may hold in all, to be sent at all: four times as many as the budget has bytes for
-REHEARSED = 20  # steps before the forms are compared
+REHEARSED, FEW = 20, 4  # steps before the forms are compared, each with so few texts
 NEAR = 1e-3  # how far logits may be apart, relative to the largest
 BARS = {"pairs": 0.30, "some": 0.20, "most": 0.10}  # by how many nats a token may be worse than the rules
 
@@ -90,21 +90,24 @@ def model_of(submission: Submission, weights: dict[str, torch.Tensor] | None = N
     return model
 
 
-def train(submission: Submission, draw: Draw, steps: int) -> tuple[dict[str, torch.Tensor], torch.Tensor, float]:
-    """Train for the first steps of the recipe: (the weights, the losses, the multiplications for each token).
+def train(
+    submission: Submission, draw: Draw, steps: int, many: int
+) -> tuple[dict[str, torch.Tensor], torch.Tensor, float]:
+    """Train for the first steps of the recipe, each with so `many` texts.
 
-    Of each request one step is counted, and that with the most counts.
+    Returns (the weights, the loss of each step, the multiplications for each token). Of each request one step is
+    counted, and the one with the most multiplications counts.
     """
     model, generator = model_of(submission), drawn(draw, "what is learnt")
     losses, products = [], 0
     for start in range(0, steps, AT_ONCE):
         some = rates()[start : min(start + AT_ONCE, steps)]
-        batches, _ = spoken(draw).texts(len(some) * TEXTS, LENGTH + 1, generator)
+        batches, _ = spoken(draw).texts(len(some) * many, LENGTH + 1, generator)
         counted = draw.integer(0, len(some) - 1)
-        learnt = model.learn(batches.view(len(some), TEXTS, LENGTH + 1), some, MAX_NORM, counted)
+        learnt = model.learn(batches.view(len(some), many, LENGTH + 1), some, MAX_NORM, counted)
         losses.append(learnt.losses)
         products = max(products, learnt.products)
-    return model.weights(), torch.cat(losses), products / (TEXTS * LENGTH)
+    return model.weights(), torch.cat(losses), products / (many * LENGTH)
 
 
 def read(submission: Submission, weights: dict[str, torch.Tensor], texts: torch.Tensor) -> Reading:
@@ -140,7 +143,7 @@ def rehearsed(submission: Submission, draw: Draw) -> Rehearsal:
     texts, _ = spoken(draw).texts(4, HALF, drawn(draw, "what is tried"))
     model = model_of(submission)
     logits_of(model.sample(texts))
-    weights, losses, products = train(submission, draw, REHEARSED)
+    weights, losses, products = train(submission, draw, REHEARSED, FEW)
     model = model_of(submission, weights)
     before, changed, place = logits_of(model.sample(texts)), texts.clone(), HALF // 2
     changed[:, place] = changed[:, place].roll(1)
@@ -280,12 +283,14 @@ def trained(submission: Submission, draw: Draw) -> tuple[float, float]:
         agrees(submission, after)
         remembers(submission, after)
         few_bytes(submission, after)
-    weights, _, _ = train(submission, draw, STEPS)
+    weights, _, products = train(submission, draw, STEPS, TEXTS)
     texts, likely = spoken(draw).texts(READ, LENGTH + 1, drawn(draw, "what is read"))
     found = read(submission, weights, texts[:, :LENGTH])
     with gate():
         if sum(weight.numel() for weight in weights.values()) != before.many:
             raise CheckFailed("When it is built again, it has another number of weights.")
+        if products > MOST_PRODUCTS:
+            raise CheckFailed("In the whole training it makes more multiplications than in the rehearsal: too many.")
         if found.bytes > after.bytes:
             raise CheckFailed("After the whole training its state holds more than after 20 steps.")
     said = found.logits.double().log_softmax(-1).gather(2, texts[:, 1:, None])[..., 0]
