@@ -60,7 +60,19 @@ def without_folds(text):
     return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
 
 
-LEVELS = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10")  # lessons with levels, symptoms and predictions
+LEVELS = (
+    "01",
+    "02",
+    "03",
+    "04",
+    "05",
+    "06",
+    "07",
+    "08",
+    "09",
+    "10",
+    "12",
+)  # lessons with levels, symptoms and predictions
 
 
 @pytest.mark.parametrize("name", named(LEVELS))
