@@ -20,6 +20,8 @@ FULL, PROCESS, UNSAFE = LEVELS = ("full", "process", "unsafe")  # of the sandbox
 STATUSES = ("graded", "missing", "error", "timeout", "killed", "rejected")
 STOPPED = ("timeout", "killed")  # the statuses that a busy machine may have caused
 CATEGORIES = ("shape", "values", "masking", "gradients", "numerics", "device", "mode", "arguments")  # in this order
+# what checks may measure of an answer, beside its points, with its unit
+MEASURES = {"loss": "nats a token above the rules", "bytes": "bytes of state a token"}
 NOT_RECORDED = -1.0  # in place of points
 # how the reasons of failed checks begin, by which `report` words what several checks have in common
 NOT_TRIED = "Not tried, since an easier case is wrong already: "
@@ -137,6 +139,7 @@ class Outcome:
     fingerprint: str = ""  # of a wrong answer that has no name, by which to find its like: mistakes/fingerprint.py
     by_checks: float = NOT_RECORDED
     by_prices: float = 0.0
+    measured: dict[str, float] = field(default_factory=dict)  # by names of MEASURES; what was not measured is not in it
 
     def __post_init__(self) -> None:
         self.message = printable(self.message)
@@ -218,10 +221,17 @@ def _exercise(data: object) -> Outcome:
         checks=[typed(Check, c) for c in _list(data.get("checks"))],
         diagnosis=[typed(Diagnosis, d) for d in _list(data.get("diagnosis"))],
         skipped=[vars(typed(Skipped, s)) for s in _list(data.get("skipped", []))],
+        measured=_measured(data.get("measured", {})),
     )
     if outcome.status not in STATUSES:
         raise VerdictError("it has an unknown status")
     return outcome
+
+
+def _measured(data: object) -> dict[str, float]:
+    if not isinstance(data, dict) or not all(name in MEASURES and _is_a(float, one) for name, one in data.items()):
+        raise VerdictError("what was measured is no number with a known name")
+    return data
 
 
 @dataclass

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 import re
 import traceback
 import warnings
@@ -22,7 +23,7 @@ import torch
 from ..sandbox import replies
 from ..sandbox.inside import wire
 from ..sandbox.inside.handlers import RequestHandler, tensors_in
-from ..verdict import RAISED, STOPPED_WITH
+from ..verdict import MEASURES, RAISED, STOPPED_WITH
 from .source_text import Source
 
 if TYPE_CHECKING:
@@ -133,11 +134,17 @@ class StudentError(Exception):
 
 
 class Local:
-    """Trusted code in this process, behind the same interface as a sandboxed child. `text` is its source."""
+    """Trusted code in this process, behind the same interface as a sandboxed child. `text` is its source.
 
-    def __init__(self, namespace: dict[str, Any], text: str | None = None) -> None:
+    `again` runs it once more, where a check asks for a fresh process; without it, only what was built is forgotten.
+    """
+
+    def __init__(
+        self, namespace: dict[str, Any], text: str | None = None, again: Callable[[], dict[str, Any]] | None = None
+    ) -> None:
         self.bench = RequestHandler(namespace, self._place_of)
         self.text = text
+        self.again = again
 
     def _place_of(self, error: BaseException) -> dict[str, Any] | None:
         """The line of `text` that an error came from; None if it came from elsewhere."""
@@ -149,6 +156,9 @@ class Local:
         return {"file": "the answer", "line": number, "code": lines[number - 1]}
 
     def ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
+        if message["op"] == "afresh":
+            self.bench = RequestHandler(self.again() if self.again else self.bench.namespace, self._place_of)
+            return {"ok": True}, []
         with warnings.catch_warnings():  # a mistake's code may warn; a student's warnings are not seen either
             warnings.simplefilter("ignore")
             if isinstance(message, Examination):
@@ -238,6 +248,7 @@ class Submission:
         self.tensors: wire.Tensors = []  # of the waiting requests and of the next one
         self.kept: list[bool] = []  # of each request that was answered: whether the transcript keeps its value
         self.unbuilt: dict[int, replies.Failure] = {}  # why there is no object of that handle
+        self.measured: dict[str, float] = {}  # by names of verdict.MEASURES
 
     def build(self, name: str, *args: Any, **kwargs: Any) -> Proxy:
         """Construct the class `name`: a `Proxy` of the module. Raises StudentError now or when it is next used.
@@ -324,6 +335,19 @@ class Submission:
         """
         self.transcript.add("noted", *seen)
 
+    def measure(self, name: str, value: float) -> None:
+        """Record a number that reports show beside the points; `name` is one of `verdict.MEASURES`.
+
+        Measure what this side has computed or counted, never a number that the submission gave. An infinite one, or
+        NaN, is not recorded.
+
+        >>> submission.measure("bytes", 128.0)
+        """
+        if name not in MEASURES:
+            raise ValueError(f"{name} is none of what can be measured: {', '.join(MEASURES)}")
+        if math.isfinite(value):
+            self.measured[name] = value
+
     def _pack(self, value: object) -> wire.Node:
         """A value as a tree for a message; its tensors are sent with the next request."""
         return wire.pack(value, self.tensors)
@@ -342,6 +366,17 @@ class Submission:
         """
         if self.waiting:
             self._ask({"op": "nothing"})
+
+    def afresh(self) -> None:
+        """Start the submission again in a fresh process: what was built is gone, and so is all that it has seen.
+
+        >>> scale = submission.build("Scale", 3)
+        >>> submission.afresh()
+        >>> submission.build("Scale", 2)(torch.ones(2))
+        tensor([1., 1.])
+        """
+        self.settle()
+        self.transport.ask({"op": "afresh", "before": []}, [])
 
     def _ask(self, message: wire.Message, keep: bool = True) -> Answer:
         """Send all waiting requests and this one; return its reply and the reply's tensors. Raises StudentError.
@@ -581,11 +616,20 @@ class Proxy:
         >>> submission.build("Scale", 2).parameters()
         {'factor': tensor([1., 1.])}
         """
+        parameters = self.weights()
+        seen = parameters if telling else {name: list(p.shape) for name, p in parameters.items()}
+        self.submission.transcript.add("parameters", seen)
+        return parameters
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """The parameters by name, where right answers have different ones, so that they are not recorded.
+
+        >>> submission.build("Scale", 2).weights()
+        {'factor': tensor([1., 1.])}
+        """
         reply, tensors = self.submission._ask({"op": "state", "target": self.target})
         parameters = replies.parameters(reply, tensors, self.named)
         self._need_numbers(parameters)
-        seen = parameters if telling else {name: list(p.shape) for name, p in parameters.items()}
-        self.submission.transcript.add("parameters", seen)
         return parameters
 
     def frozen(self) -> set[str]:
@@ -655,6 +699,55 @@ class Proxy:
         """
         reply, tensors = self.submission._ask({"op": "held", "target": self.target}, keep=False)
         return replies.held(reply, tensors)
+
+    def learn(self, batches: torch.Tensor, rates: Sequence[float], max_norm: float, counted: int = 0) -> replies.Learnt:
+        """Train the model for some more steps of AdamW, each with one of `batches` (steps, b, t + 1) and its rate.
+
+        Its `forward` takes tokens (b, t) and gives logits (b, t, vocabulary). Gradients are clipped to `max_norm`. The
+        losses are witnessed, and the multiplications, those of the step `counted`. Raises StudentError, WireError.
+
+        >>> model = submission.build("Table", 3)
+        >>> model.learn(torch.tensor([[[0, 1, 2]]] * 4), [0.1] * 4, max_norm=1.0).losses.shape
+        torch.Size([4])
+        """
+        request = {"op": "learn", "target": self.target, "batches": self.submission._pack(batches)}
+        request |= {"rates": list(rates), "max_norm": max_norm, "counted": counted}
+        reply, tensors = self.submission._ask(request, keep=False)
+        return replies.learnt(reply, tensors, len(batches))
+
+    def read(self, token: torch.Tensor) -> torch.Tensor:
+        """Let the model's `step` read the next token of each text, (b,): the logits for what follows, (b, vocabulary).
+
+        Its state stays where it is until the next token. Raises StudentError, WireError.
+
+        >>> submission.build("Table", 3).read(torch.tensor([2, 0])).shape
+        torch.Size([2, 3])
+        """
+        packed = self.submission._pack(token)
+        reply, tensors = self.submission._ask({"op": "read", "target": self.target, "token": packed}, keep=False)
+        return replies.logits(reply, tensors, len(token))
+
+    def memory(self, most: int) -> list[torch.Tensor] | None:
+        """The state that the model's `step` returned last; None if it holds more than `most` numbers.
+
+        >>> model = submission.build("Table", 3)
+        >>> seen = model.read(torch.tensor([2, 0]))
+        >>> model.memory(most=100)
+        [tensor([2, 0])]
+        """
+        reply, tensors = self.submission._ask({"op": "memory", "target": self.target, "most": most}, keep=False)
+        return replies.memory(reply, tensors, most)
+
+    def resume(self, state: Sequence[torch.Tensor]) -> None:
+        """Let the model go on reading with this state.
+
+        >>> model = submission.build("Table", 3)
+        >>> model.resume([torch.tensor([1, 1])])
+        >>> model.memory(most=100)
+        [tensor([1, 1])]
+        """
+        packed = self.submission._pack(list(state))
+        self.submission._tell({"op": "resume", "target": self.target, "state": packed})
 
     def to(self, device: str | None = None, dtype: torch.dtype | None = None) -> Proxy:
         """Move the module to a device or a dtype; it returns the proxy.

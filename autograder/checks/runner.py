@@ -59,6 +59,7 @@ class ExerciseRun:
     errors: dict[str, Failure] = field(default_factory=dict)  # of the submission's code, by the check that it ended
     places: dict[str, Place] = field(default_factory=dict)  # where in the submission's code an error ended a check
     unjudged: dict[str, str] = field(default_factory=dict)  # by check: the error of its own, for the instructor
+    measured: dict[str, float] = field(default_factory=dict)  # what checks measured of it
     fingerprint: str = ""  # of an answer that no known mistake explains, see mistakes/fingerprint.py
     stopped: Stopped | None = None
 
@@ -164,11 +165,15 @@ class Graders:
         """Run a check, with the answers fetched ahead or request by request: its outcome (`judge`) and transcript."""
         if prefetched:
             transcript = Transcript()
-            outcome = check.call(Submission(prefetched, transcript, gates), run.seed)
+            submission = Submission(prefetched, transcript, gates)
+            outcome = check.call(submission, run.seed)
             if not isinstance(outcome, NotPrefetched):
+                run.measured |= submission.measured
                 return self._judged(check, outcome, run), transcript
         asked, transcript = RecordingTransport(run.transport), Transcript()
-        outcome = check.call(Submission(asked, transcript, gates), run.seed)
+        submission = Submission(asked, transcript, gates)
+        outcome = check.call(submission, run.seed)
+        run.measured |= submission.measured
         if gates.learn and (outcome is None or isinstance(outcome, pytest.skip.Exception)):
             gates.learn(check.name, asked)
         return self._judged(check, outcome, run), transcript

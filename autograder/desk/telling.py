@@ -59,7 +59,8 @@ def limited(outcome: Outcome, level: str, withheld: Collection[str] = ()) -> Out
     message = _message(outcome, level)
     if may_tell(level, PLACE) and not message and not diagnosis:
         message = place_of(outcome)
-    return replace(outcome, checks=[], skipped=[], diagnosis=diagnosis, message=message, fingerprint="", unjudged="")
+    told = replace(outcome, checks=[], skipped=[], diagnosis=diagnosis, message=message, fingerprint="", unjudged="")
+    return replace(told, measured={})  # code could choose such a number by what it saw of the inputs
 
 
 def _message(outcome: Outcome, level: str) -> str:

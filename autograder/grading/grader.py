@@ -47,6 +47,11 @@ TWICE = (
     " into it, or delete the unwritten cell."
 )
 
+NOT_BROUGHT = (
+    "Your notebook does not bring {} of earlier ones. The points are what it gets with the course's own in their place."
+    " Run the cell with `bring`, or write them there, and hand in again: then you read what is wrong, if anything is."
+)
+
 log = logging.getLogger(__name__)
 
 
@@ -67,12 +72,16 @@ class Program:
 
 @dataclass(frozen=True)
 class Shaky:
-    """A graded exercise that depends on wrong ones, its `bases`: its mistakes are named once all is graded."""
+    """A graded exercise that depends on wrong ones, its `bases`: its mistakes are named once all is graded.
+
+    If they are `absent`, parts of earlier notebooks that this one does not bring, it is graded again with the course's.
+    """
 
     exercise: str
     outcome: Outcome
     run: ExerciseRun
     bases: list[str]
+    absent: bool = False
 
 
 class Grader:
@@ -258,6 +267,10 @@ class Grader:
                     tell(outcomes[-1])
             for one in shaky:  # last, since the child then sees solutions, and what it is graded on must not
                 with workspace.clock(f"the checks of `{one.exercise}`"):
+                    if one.absent:
+                        self._safely(workspace, functools.partial(self._lent, workspace, one))
+                        tell(one.outcome)
+                        continue
                     one.outcome.diagnosis = self._safely(workspace, functools.partial(self._blamed, workspace, one))
                     one.outcome.by_prices = _by_prices(one.run, one.outcome)
                     one.outcome.fingerprint = one.run.fingerprint
@@ -288,7 +301,7 @@ class Grader:
         def without(status: str, message: str) -> Outcome:
             return without_grade(exercise.name, exercise.points, status, message)
 
-        bases: list[str] = []
+        bases, absent = list[str](), list[str]()
         try:
             workspace.begin_exercise()
             kind = workspace.kinds([exercise.name])[exercise.name]
@@ -306,6 +319,8 @@ class Grader:
             if run.failed() and (earlier := workspace.shadowed(exercise.name)):
                 diagnosis = [Diagnosis("defined-twice", TWICE.format(exercise.name, earlier))]
             if diagnosis is None and (not run.rejected() or workspace.is_stub(exercise.name)):
+                diagnosis = []
+            if diagnosis is None and (absent := self._absent_bases(workspace, run)):
                 diagnosis = []
             if diagnosis is None:
                 bases = self._safely(workspace, lambda: self._shaky_bases(workspace, exercise, seed))
@@ -331,10 +346,11 @@ class Grader:
             not_started=bool(run.failed()) and workspace.is_untouched(exercise.name),
             unjudged="; ".join(run.unjudged.values()),
             fingerprint=run.fingerprint,
+            measured=run.measured,
         )
         outcome.by_prices = _by_prices(run, outcome)
-        if bases:
-            shaky.append(Shaky(exercise.name, outcome, run, bases))
+        if bases or absent:
+            shaky.append(Shaky(exercise.name, outcome, run, bases or absent, bool(absent)))
         return outcome
 
     def _safely(self, workspace: Workspace, find: Callable[[], list[T]]) -> list[T]:
@@ -376,6 +392,35 @@ class Grader:
         workspace.begin_diagnosis()
         named = self.diagnostician.diagnose(run)
         return found + [replace(one, price=0.0) if free else one for one in named]
+
+    def _lent(self, workspace: Workspace, one: Shaky) -> list[bool]:
+        """Grade an exercise with the course's own answers to those earlier ones that the notebook does not bring.
+
+        Its process can read these, so nothing of what it does there is kept but which checks pass.
+        """
+        listed = ", ".join(f"`{base}`" for base in one.bases)
+        one.outcome.diagnosis = [Diagnosis("stands-on-earlier-parts", NOT_BROUGHT.format(listed), price=0.0)]
+        defined = {base: course.defined_in(course.solution_of(base).source) - {base} for base in one.bases}
+        needed = [base for base in one.bases if not any(base in names for names in defined.values())]
+        workspace.begin_exercise()  # where no solution to this one can have been seen
+        with workspace.with_right(needed, one.exercise) as lent:
+            run = self.graders.run(one.exercise, lent, one.run.seed)
+        checks = [replace(check, message=check.sentence, reason="") for check in run.checks]
+        checks, score = scaled(checks, one.outcome.max_score)
+        if not run.stopped and score > one.outcome.by_checks:
+            one.outcome.checks, one.outcome.score, one.outcome.by_checks = checks, score, score
+        one.outcome.measured = {}
+        return [True]
+
+    def _absent_bases(self, workspace: Workspace, run: ExerciseRun) -> list[str]:
+        """The exercises of earlier notebooks that this one needs and does not bring, if their lack ended a check."""
+        assignment = course.assignments()[course.exercises()[run.exercise].assignment]
+        carried = [base for base in assignment.bases if base in course.exercises()]
+        said = [failure.message for failure in run.errors.values() if failure.type == "NameError"]
+        if not any(f"'{base}'" in message for base in carried for message in said):
+            return []
+        kinds = workspace.kinds(carried)
+        return [base for base in carried if kinds[base] == "missing"]
 
     def _asked_ahead(self, workspace: Workspace, run: ExerciseRun) -> list[bool]:
         """Fetch the replies that decide whether its bases' mistakes explain a run, before a solution can be seen."""

@@ -223,7 +223,8 @@ class Workspace:
         cells, left_out = list(self.cells), dict(self.left_out)
         right = {name: RestoredCell("code", self._right_code(name), "") for name in exercises}
         for name, solution in right.items():
-            place = max((i + 1 for i, cell in enumerate(cells) if cell.runs and _defines(cell, name)), default=0)
+            setup = next((i + 1 for i, cell in enumerate(cells) if cell.runs), 0)  # where a part is absent
+            place = max((i + 1 for i, cell in enumerate(cells) if cell.runs and _defines(cell, name)), default=setup)
             cells.insert(place, solution)
             left_out = {index + (index >= place): why for index, why in left_out.items()}
         repaired = Workspace(self.parent, cells, self.deadline, self.prefetches)
@@ -363,6 +364,8 @@ class Workspace:
         """Serve a proxy's request. Raises Stopped, which ends the exercise, if the child is lost or time is up."""
         if isinstance(message, Examination):
             return self._examine(message, tensors)
+        if message["op"] == "afresh":
+            return self._start_afresh()
         reply, answer = self._ask(message, tensors)
         if not self._has_room_for(answer):
             raise Stopped("killed", f"its answers take more than {MAX_ANSWERS // 2**20} MiB in all")
@@ -389,6 +392,15 @@ class Workspace:
             self._give_up()
             raise
         return reply, answer
+
+    def _start_afresh(self) -> Answer:
+        """Run the cells again in a fresh child, to which nothing goes from the one before. Raises Stopped."""
+        self._lose()
+        try:
+            self.run()
+        except ChildGone as problem:
+            raise Stopped(problem.status, str(problem)) from None
+        return {"ok": True}, []
 
     def _give_up(self) -> None:
         """Lose a child that cannot be asked any more, if it is not lost already."""

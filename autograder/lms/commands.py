@@ -123,7 +123,7 @@ def export(
             print(f"{_shown(root, folder / system)}/STUDENT/results.json: {many} students")
             continue
         if system == "csv":
-            _save(root, folder / "grades.csv", exports.nbgrader_table(runs, assignment, students).encode())
+            _save(root, folder / "grades.csv", exports.nbgrader_table(runs, assignment, students, results).encode())
             continue
         if system == "moodle":
             filled = exports.moodle_filled(grades, settings, sheet, column) if sheet else None

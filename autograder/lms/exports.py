@@ -143,12 +143,21 @@ class Settings:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def nbgrader_table(runs: NbgraderCourse, assignment: Assignment, roster: Roster) -> str:
-    """nbgrader's own table, for one assignment."""
+def nbgrader_table(runs: NbgraderCourse, assignment: Assignment, roster: Roster, results: Store) -> str:
+    """nbgrader's own table, for one assignment; behind it a column for each number that was measured of answers."""
     with runs.gradebook() as gradebook:
         about = gradebook.find_assignment(assignment.name)
         rows = [exporting.row(gradebook, about, gradebook.find_student(s.id)) for s in roster]
-    return "".join(map(exporting.line, (exporting.COLUMNS, *rows)))
+    found = [measured_of(results.latest_of(assignment.name, s.id)[0]) for s in roster]
+    columns = sorted({column for one in found for column in one})
+    rows = [(*row, *(one.get(column) for column in columns)) for row, one in zip(rows, found, strict=True)]
+    return "".join(map(exporting.line, ((*exporting.COLUMNS, *columns), *rows)))
+
+
+def measured_of(verdict: Verdict | None) -> dict[str, float]:
+    """What was measured of a student's answers, by the names of columns: "MyModel loss"."""
+    outcomes = verdict.exercises if verdict else []
+    return {f"{one.exercise} {name}": round(value, 4) for one in outcomes for name, value in one.measured.items()}
 
 
 def moodle_table(all_grades: Sequence[Grade], settings: Settings) -> tuple[str, list[str]]:

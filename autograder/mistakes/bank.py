@@ -76,7 +76,7 @@ class Mistake:
         """The same, behind the interface of a submission."""
         from ..checks.proxies import Local
 
-        return Local(self.namespace(), self.source)
+        return Local(self.namespace(), self.source, self.namespace)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,11 @@ class Hypothesis:
 
     def local(self) -> Local:
         """An answer with these mistakes, behind the interface of a submission."""
-        return Local(banks.namespace_of(self.name, self.beside, self.source), self.source)
+
+        def made() -> dict[str, Any]:
+            return banks.namespace_of(self.name, self.beside, self.source)
+
+        return Local(made(), self.source, made)
 
 
 def right(bank: Bank) -> Hypothesis:

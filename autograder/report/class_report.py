@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Template
+from markupsafe import Markup
 
 from .. import course
 from ..grading import store
@@ -23,7 +24,7 @@ from ..groups.grouping import Group, Grouping
 from ..groups.names import NO_NAMES, is_unnamed
 from ..submission.read import StrPath
 from ..verdict import FULL, LEVELS, Check, Outcome, Verdict
-from . import standing
+from . import measured, outcome_text, standing
 from .outcome_text import NOT_STARTED, STATUS, points
 from .pages import environment
 from .standing import Mark, Member, Roster
@@ -47,10 +48,16 @@ def write(
     roster: Roster | None = None,
     examples: Examples = lambda group: (),
 ) -> Path:
-    """Write reports/<assignment>.html from pairs of a student and a verdict; returns its path."""
+    """Write reports/<assignment>.html from pairs of a student and a verdict; returns its path.
+
+    The picture of an exercise of which something is measured is also in a file of its own, to be shown to the class.
+    """
     path = Path(root) / "reports" / f"{assignment.name}.html"
-    store.write(path, render(assignment, verdicts, roster, examples))
-    path.chmod(0o644)
+    page, pictures = _made(assignment, verdicts, roster, examples)
+    texts = {path: page} | {path.with_name(f"{assignment.name}-{name}.svg"): svg for name, svg in pictures.items()}
+    for place, text in texts.items():
+        store.write(place, text)
+        place.chmod(0o644)
     return path
 
 
@@ -61,6 +68,13 @@ def render(
     examples: Examples = lambda group: (),
 ) -> str:
     """The report as HTML text. Without a `roster`, it is made as if nobody had graded anything by hand."""
+    return _made(assignment, verdicts, roster, examples)[0]
+
+
+def _made(
+    assignment: course.Assignment, verdicts: Iterable[tuple[str, Verdict]], roster: Roster | None, examples: Examples
+) -> tuple[str, dict[str, Markup]]:
+    """(the report, the pictures by exercise)."""
     if roster is None:
         verdicts = list(verdicts)
         roster = standing.of_verdicts(assignment, verdicts)
@@ -79,16 +93,21 @@ def render(
         for tally in exercises:
             tally.add(person, verdict.exercise(tally.name), verdict.score)
     nameless = [Nameless(group, people, examples(group) if n < SHOWN else ()) for n, group in enumerate(groups.all())]
+    graded = list(latest.items())
+    names = measured.pseudonyms(graded)
+    dots = {e.name: measured.dots(e.name, graded, names) for e in assignment.exercises}
+    pictures = {name: measured.picture(name, found) for name, found in dots.items() if found}
     in_group = {(s, one.group.exercise): one for one in nameless for s in one.group.students}
     rows = [
-        student_row(p, latest.get(p.member.student), assignment, roster, mistakes, in_group) for p in people.values()
+        student_row(p, latest.get(p.member.student), assignment, roster, mistakes, in_group, names)
+        for p in people.values()
     ]
-    return _template().render(
+    page = _template().render(
         title=assignment.name,
         headline=headline.summary(),
         teach=teach(mistakes, nameless),
         taught=TAUGHT,
-        exercises=[tally.summary(mistakes) for tally in exercises],
+        exercises=[tally.summary(mistakes) | {"picture": pictures.get(tally.name)} for tally in exercises],
         names=[e.name for e in assignment.exercises],
         by_hand=roster.by_hand,
         nameless=nameless[:SHOWN],
@@ -98,6 +117,7 @@ def render(
         named=NAMED,
         enough=ENOUGH,
     )
+    return page, pictures
 
 
 @functools.lru_cache(maxsize=1)
@@ -392,6 +412,7 @@ def student_row(
     roster: Roster,
     mistakes: Mistakes,
     in_group: dict[tuple[str, str], Nameless],
+    pseudonyms: dict[str, str],
 ) -> dict[str, Any]:
     """A student's row in the table."""
     one = person.member
@@ -402,6 +423,8 @@ def student_row(
         outcome = verdict.exercise(exercise.name) if verdict else None
         group = in_group.get((one.student, exercise.name))
         cells.append(exercise_cell(outcome, one.mark(exercise.grade_id), mistakes, group))
+        if outcome and outcome.measured:
+            cells[-1]["notes"].append(f"{pseudonyms[one.student]}: {outcome_text.measured(outcome)}")
     return {
         "person": person,
         "handed_in": one.standing is not None,

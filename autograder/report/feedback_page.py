@@ -20,7 +20,7 @@ from .. import course
 from ..mistakes.places import PREFIX
 from ..verdict import CATEGORIES, Check, Outcome, Verdict
 from . import lesson as lessons
-from .outcome_text import NOT_STARTED, by_checks_alone, code_spans, failures, name_of, points, said_of
+from .outcome_text import NOT_STARTED, by_checks_alone, code_spans, failures, measured, name_of, points, said_of
 from .pages import environment
 from .standing import GradedNotebook, Mark, duration
 
@@ -241,7 +241,7 @@ def _add_outcome(part: Part, outcome: Outcome) -> None:
     if outcome.not_started:
         return
     part.mistakes = [(said_of(named, outcome), named.line) for named in outcome.diagnosis]
-    part.notes += filter(None, [by_checks_alone(outcome)])
+    part.notes += filter(None, [by_checks_alone(outcome), outcome.measured and f"measured: {measured(outcome)}"])
     part.reason = outcome.message
     failed = failures(outcome.checks)
     if len(failed) == 1 and failed[0].heading and len(failed[0].checks) == len(outcome.checks):

@@ -10,7 +10,19 @@ from html import escape
 from typing import TYPE_CHECKING, Protocol
 
 from .. import course
-from ..verdict import CATEGORIES, FULL, NOT_TRIED, RAISED, STOPPED_WITH, Check, Diagnosis, Outcome, Verdict, printable
+from ..verdict import (
+    CATEGORIES,
+    FULL,
+    MEASURES,
+    NOT_TRIED,
+    RAISED,
+    STOPPED_WITH,
+    Check,
+    Diagnosis,
+    Outcome,
+    Verdict,
+    printable,
+)
 
 if TYPE_CHECKING:
     from .standing import Mark, Standing
@@ -45,6 +57,11 @@ def by_checks_alone(outcome: Outcome) -> str:
     return f"the checks alone give {points(round(outcome.by_checks, 2))}" if outcome.is_priced else ""
 
 
+def measured(outcome: Outcome) -> str:
+    """What was measured, with its units: "128 bytes of state a token, 0.0297 nats a token above the rules"."""
+    return ", ".join(f"{points(float(f'{value:.3g}'))} {MEASURES[name]}" for name, value in outcome.measured.items())
+
+
 def as_text(outcome: Outcome) -> str:
     """The outcome as lines of plain text: the score, the named mistakes, what went wrong, then what is right."""
     heading = f"{outcome.exercise or 'submission'}: {points(outcome.score)} of {points(outcome.max_score)} points"
@@ -53,6 +70,8 @@ def as_text(outcome: Outcome) -> str:
     lines = [", ".join(filter(None, [heading, by_checks_alone(outcome)]))]
     if outcome.message:
         lines.append(f"  {STATUS[outcome.status]}: {outcome.message}")
+    if outcome.measured:
+        lines.append(f"  Measured: {measured(outcome)}")
     for named in outcome.diagnosis:
         lines.append(f"  What went wrong: {said_of(named, outcome)}")
         lines += [f"    in your line: {named.line}"] if named.line else []
@@ -83,6 +102,8 @@ def as_html(outcome: Outcome) -> str:
         return parts[0]
     if outcome.message:
         parts.append(f"<div><strong>It {STATUS[outcome.status]}.</strong> {code_spans(outcome.message)}</div>")
+    if outcome.measured:
+        parts.append(f"<div>Measured: {escape(measured(outcome))}</div>")
     for named in outcome.diagnosis:
         line = f"<br>In your line: <code>{escape(named.line)}</code>" if named.line else ""
         parts.append(f"<div><strong>What went wrong:</strong> {code_spans(said_of(named, outcome))}{line}</div>")

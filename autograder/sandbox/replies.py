@@ -83,6 +83,14 @@ class Launched:
 
 
 @dataclass(frozen=True)
+class Learnt:
+    """What training gave: the loss before each step, (steps,) in float64, and the multiplications of one of them."""
+
+    losses: torch.Tensor
+    products: int
+
+
+@dataclass(frozen=True)
 class Place:
     """A line of the submission's code."""
 
@@ -291,6 +299,37 @@ def launched(reply: wire.Message, tensors: wire.Tensors, given: Sequence[torch.T
             if not (_is_tensor(one, before.shape) and one.dtype == dtype and one.device.type == "cpu"):
                 raise wire.WireError("what a kernel left has another shape or dtype than what it was given")
     return Launched(*parts)
+
+
+def learnt(reply: wire.Message, tensors: wire.Tensors, steps: int) -> Learnt:
+    """What training for so many steps gave. Raises WireError."""
+    losses, products = wire.unpack(reply.get("losses"), tensors), _field(int, reply, "products")
+    if not _is_tensor(losses, torch.Size([steps])) or losses.dtype != torch.float64 or products < 0:
+        raise wire.WireError("the losses of training are not one number for each step")
+    return Learnt(losses, products)
+
+
+def logits(reply: wire.Message, tensors: wire.Tensors, texts: int) -> torch.Tensor:
+    """The logits for the next token of so many texts, (texts, vocabulary). Raises WireError."""
+    found = wire.unpack(reply.get("value"), tensors)
+    if not _is_tensor(found) or found.dim() != 2 or len(found) != texts or found.device.type != "cpu":
+        raise wire.WireError("the logits are not one row for each text")
+    return found
+
+
+def memory(reply: wire.Message, tensors: wire.Tensors, most: int) -> list[torch.Tensor] | None:
+    """The state of a model that reads: tensors that hold `most` numbers at most, none of them empty.
+
+    None if it has more. Raises WireError.
+    """
+    found, many = wire.unpack(reply.get("value"), tensors), _field(int, reply, "numbers")
+    if many > most:
+        return None
+    if not isinstance(found, list) or not all(_is_tensor(part) and part.device.type == "cpu" for part in found):
+        raise wire.WireError("a state is not a list of tensors")
+    if any(part.numel() == 0 for part in found) or sum(part.numel() for part in found) != many:
+        raise wire.WireError("a tensor of the state is empty, or not there")
+    return found
 
 
 def devices(reply: wire.Message) -> list[str]:

@@ -235,3 +235,37 @@ def test_no_line_of_a_solution_is_told_as_the_student_s_own(grader, inverted, tm
     assert outcome.diagnosis[0].id == "stands-on-causal_mask"
     written = "\n".join("".join(cell["source"]) for cell in inverted["cells"])
     assert all(one.line in written for one in outcome.diagnosis), outcome.diagnosis
+
+
+@pytest.fixture
+def without_parts():
+    """Lesson 09 with its first exercise solved, whose parts of lesson 08 were never brought."""
+    name = "09_long_texts"
+    notebook = load(ROOT / "release" / name / f"{name}.ipynb")
+    right = load(ROOT / "solutions" / name / f"{name}.ipynb")
+    cell_of(notebook, "KVCache-solution")["source"] = cell_of(right, "KVCache-solution")["source"]
+    return notebook
+
+
+def test_parts_that_a_notebook_does_not_bring_are_lent_and_it_is_said(grader, without_parts, tmp_path):
+    path = hand_in(without_parts, tmp_path, "09_long_texts.ipynb")
+    outcome = grader.grade_file(path, "KVCache").verdict.exercise("KVCache")
+    (said,) = outcome.diagnosis
+    assert outcome.full and outcome.by_checks == outcome.score and said.id == "stands-on-earlier-parts"
+    assert said.message.startswith("Your notebook does not bring `RMSNorm`, `apply_rope` of earlier ones.")
+
+
+def test_of_what_happens_beside_a_lent_part_nothing_is_said(grader, without_parts, tmp_path):
+    """It can read the course's own: so only which checks pass is kept, and no word of what it says."""
+    cell = cell_of(without_parts, "KVCache-solution")
+    spy = '        if cache is not None and "apply_rope" in globals():\n'
+    spy += "            raise ValueError(apply_rope.__doc__)\n"
+    source = "".join(cell["source"])
+    before = "        b, t, _ = x.shape\n"
+    assert source.count(before) == 1
+    cell["source"] = source.replace(before, before + spy)
+    path = hand_in(without_parts, tmp_path, "09_long_texts.ipynb")
+    verdict = grader.grade_file(path, "KVCache").verdict
+    outcome = verdict.exercise("KVCache")
+    assert 0 < outcome.score < outcome.max_score
+    assert "Turn each pair" not in verdict.to_json()

@@ -84,6 +84,7 @@ LEVELS = (
     "09",
     "10",
     "11",
+    "12",
 )  # lessons with levels, symptoms and predictions
 
 

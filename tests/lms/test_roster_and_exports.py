@@ -8,6 +8,7 @@ import shutil
 import zipfile
 from dataclasses import replace
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 from conftest import ASSIGNMENT, ROOT
@@ -409,3 +410,20 @@ def test_the_instructor_alone_learns_of_a_mistake_of_the_checks():
     *seen, told = results_json.gradescope(Verdict("", [outcome], 1, sandbox="process"))["tests"]
     assert told["visibility"] == "hidden" and "KeyError" in told["output"] and told["max_score"] == 0.0
     assert "KeyError" not in json.dumps(seen)
+
+
+def test_the_table_has_a_column_for_what_was_measured_and_leaves_it_empty_where_nothing_was(monkeypatch):
+    measured = {"ada": {"loss": 0.01234567, "bytes": 128.0}, "bela": {"bytes": 64.0}, "carl": None}
+    verdicts = {
+        who: found and Verdict("", [Outcome("MyModel", 10.0, 10.0, "graded", measured=found)], seed=1)
+        for who, found in measured.items()
+    }
+    results = SimpleNamespace(latest_of=lambda name, student: (verdicts[student], None))
+
+    book = MagicMock()
+    monkeypatch.setattr(exports.exporting, "row", lambda book, about, student: exports.exporting.COLUMNS)
+    students = [SimpleNamespace(id=who) for who in measured]
+    text = exports.nbgrader_table(SimpleNamespace(gradebook=book), SimpleNamespace(name="12"), students, results)
+    header, *rows = csv.reader(io.StringIO(text))
+    assert header[-2:] == ["MyModel bytes", "MyModel loss"]
+    assert [one[-2:] for one in rows] == [["128.0", "0.0123"], ["64.0", ""], ["", ""]]

@@ -396,3 +396,44 @@ def test_students_come_before_the_exercises_and_the_checks_are_folded():
     assert page.index('id="students-title"') < page.index('id="exercise-title-1"')
     shown = re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL)
     assert 'class="checks"' in page and 'class="checks"' not in shown
+
+
+def measured_answers(*numbers):
+    """A verdict for each student, with what was measured."""
+    found = []
+    for student, measured in numbers:
+        outcome = graded("model", ["a"])
+        outcome.measured = measured
+        found.append((student, verdict(outcome)))
+    return found
+
+
+def test_what_was_measured_is_drawn_one_dot_a_student_without_names(tmp_path):
+    answers = measured_answers(
+        ("ada", {"loss": 0.02, "bytes": 128.0}), ("bela", {"loss": 0.05, "bytes": 32.0}), ("carl", {"bytes": 64.0})
+    )
+    path = class_report.write(tmp_path, assignment(model=1), answers)
+    picture = (tmp_path / "reports" / "09_made_up-model.svg").read_text()
+    assert picture.count("<circle") == 2 and not re.search("ada|bela|carl", picture)
+    page = path.read_text()
+    assert page.count("<circle") == 2
+    words = Page(page).words
+    assert {"0.02 nats", "0.05 nats", "64 bytes"} <= set(re.findall(r"[\d.]+ (?:nats|bytes)", words))
+    assert (
+        sorted(set(re.findall(r"\b([A-C]): [\d.]+ (?:nats|bytes)", words))) == ["A", "B", "C"]
+        and "09_made_up-model.svg" in page
+    )
+
+
+def test_where_nothing_was_measured_there_is_no_picture(tmp_path):
+    path = class_report.write(tmp_path, assignment(model=1), measured_answers(("ada", {}), ("bela", {"bytes": 1.0})))
+    assert "<svg" not in path.read_text() and list(path.parent.iterdir()) == [path]
+
+
+def test_a_single_dot_and_extreme_numbers_are_drawn_within_the_picture():
+    from autograder.report import measured
+
+    for numbers in ([(0.0, 0.0)], [(1e9, 1e-9), (1.0, 50.0)]):
+        drawn = measured.picture("model", [measured.Dot("A", size, loss) for size, loss in numbers])
+        for x, y in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', drawn):
+            assert 0 <= float(x) <= measured.WIDTH and 0 <= float(y) <= measured.HEIGHT

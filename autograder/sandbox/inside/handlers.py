@@ -18,6 +18,7 @@ from torch.utils._pytree import tree_leaves
 
 from . import candidates, held, launches, wire
 from .stubs import STUBS, TokensRefused
+from .training import Learner, NoAnswer, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +38,7 @@ class Unusable(Exception):
 
 BY_KIT = (
     MixedDevices,
+    NoAnswer,
     TokensRefused,
     Unusable,
     launches.OutOfBounds,
@@ -154,9 +156,9 @@ class RequestHandler:
 
     Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `launch`, `examine`,
     `attribute`, `state`, `load`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`, `remember`,
-    `restore`. Their "target" is a name, the number of an object that was built (the "handle" in that request), or
-    `[target, name]` for an attribute or method. The list "before" holds requests to serve first; their replies are not
-    needed. `all` holds several "requests", see `_handle_all`.
+    `restore`, `learn`, `read`, `memory`, `resume`. Their "target" is a name, the number of an object that was built (the
+    "handle" in that request), or `[target, name]` for an attribute or method. The list "before" holds requests to serve
+    first; their replies are not needed. `all` holds several "requests", see `_handle_all`.
 
     A reply is `{"ok": True, ...}`, or `{"ok": False, "error": …}` if there was an exception, see `describe`; "failed"
     is then the index of the failed request in "before", or None.
@@ -173,6 +175,8 @@ class RequestHandler:
         self.namespace = namespace
         self.bound: dict[str, Any] = {}
         self.objects: dict[int, Any] = {}
+        self.learners: dict[int, Learner] = {}  # by the numbers of their models, as readers are
+        self.readers: dict[int, Reader] = {}
         self.remembered: tuple[dict[str, Any], dict[str, Any]] = {}, {}
         self.locate = locate or (lambda error: None)
         self.explain = explain or (lambda error: None)
@@ -383,6 +387,36 @@ class RequestHandler:
         except held.TooManyObjects as error:
             raise Unusable(str(error).capitalize()) from None
         return {"size": held.size_of(found), "numbers": wire.pack(held.numbers_in(found), out)}
+
+    def op_learn(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
+        """Train a model for some more steps, each with a batch and a rate; the multiplications of one are counted."""
+        number = request["target"]
+        if number not in self.learners:
+            self.learners[number] = Learner(self._module(number), request["max_norm"])
+        batches = wire.unpack(request["batches"], tensors)
+        losses, products = self.learners[number].steps(batches, request["rates"], request["counted"])
+        return {"losses": wire.pack(torch.tensor(losses, dtype=torch.float64), out), "products": products}
+
+    def op_read(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
+        """Let a model read the next token of some texts: the logits for what follows. Its state stays here."""
+        logits = self._reader(request["target"]).read(wire.unpack(request["token"], tensors))
+        return {"value": wire.pack(logits, out)}
+
+    def op_memory(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
+        """The state of a model that reads; without its tensors if they hold more numbers than are asked for."""
+        state = self._reader(request["target"]).state or []
+        many = sum(part.numel() for part in state)
+        sent = state if many <= request["most"] else []
+        return {"numbers": many, "value": wire.pack([part.detach().clone() for part in sent], out)}
+
+    def op_resume(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
+        """Let a model go on reading with a state that it, or another process, had before."""
+        state = wire.unpack(request["state"], tensors)
+        self.readers[request["target"]] = Reader(self._module(request["target"]), state)
+        return {}
+
+    def _reader(self, number: int) -> Reader:
+        return self.readers.setdefault(number, Reader(self._module(number)))
 
     def op_attribute(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
         return {"value": wire.pack(self.find(request["target"]), out)}

@@ -1,0 +1,325 @@
+"""Checks of `MyModel(vocab_size)`: `forward(idx)` (b, t) -> logits (b, t, v), and `step(token, state)`, token by token.
+
+A language is drawn for each run (reference/badges.py), so nothing that was learnt before can be of use. The model is
+trained by the recipe of lesson 07 in one process. Its parameters go to another one, which reads texts token by token;
+halfway through, its state goes on to a third. So what it knows of the language is in its parameters, what it knows of a
+text is in its state, and how much that is can be counted here: none of it has to be believed. It cannot see what comes
+later, which has not been sent yet. A rehearsal of a few steps shows whether the forms agree, before the whole training.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from ...checks.api import CheckFailed, Draw, check, gate
+from ...checks.gates import easy_case
+from ...checks.proxies import Proxy, Submission
+from ..reference import badges, language
+
+NO_DEVICE = "It is trained where the course is graded, on the CPU."  # why no check is made on a GPU
+NO_TENSORS = "It gives a model."  # why it is not tried with tensors of random values
+METHODS = ("step",)
+
+STEPS, TEXTS, LENGTH = 240, 16, 64  # the budget: so many steps, each with so many texts of so many tokens
+MOST_WEIGHTS, MOST_BYTES = 30_000, 256  # numbers that are learnt; bytes of state for each token of a text
+MOST_PRODUCTS = 250_000  # multiplications for each token of training, there and back
+PEAK, WARM_UP, MAX_NORM = 0.015, 20, 1.0  # of the recipe
+AT_ONCE = 40  # steps in one request
+READ, HALF = 32, LENGTH // 2  # texts that are read; where their state moves to another process
+MOST_NUMBERS = 2**18  # that a state may hold in all, to be sent at all: four times as many as the budget has bytes for
+REHEARSED, FEW = 20, 4  # steps before the forms are compared, each with so few texts
+NEAR = 1e-3  # how far logits may be apart, relative to the largest
+BARS = {"pairs": 0.30, "some": 0.20, "most": 0.10}  # by how many nats a token may be worse than the rules
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a short training shows: the weights after it, how `many` numbers they are, how far the loss `fell`.
+
+    `products`: the multiplications for each token; `early`: whether a token changes the logits of an earlier place;
+    `looks`: whether it changes those of the next.
+    """
+
+    weights: dict[str, torch.Tensor]
+    many: int
+    fell: float
+    products: float
+    early: bool
+    looks: bool
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What reading token by token shows: the logits (b, t, v), those of `forward`, the bytes of state a token.
+
+    `grows`: whether the state has more bytes at the end than halfway.
+    """
+
+    logits: torch.Tensor
+    at_once: torch.Tensor
+    bytes: float
+    grows: bool
+
+    def apart(self, start: int, end: int) -> float:
+        """How far the two forms are apart at these places, relative to the largest logit."""
+        one, other = self.logits[:, start:end].double(), self.at_once[:, start:end].double()
+        apart = (one - other).abs().max().item() / max(other.abs().max().item(), 1e-9)
+        return apart if math.isfinite(apart) else math.inf
+
+
+def rates() -> list[float]:
+    """The learning rate of each step: the recipe of lesson 07."""
+    return [language.learning_rate(step, STEPS, PEAK, WARM_UP) for step in range(STEPS)]
+
+
+def drawn(draw: Draw, what: str) -> torch.Generator:
+    """A generator of its own: from what a model was trained on, nothing can be computed of what it is to read."""
+    return Draw(draw.seed, f"{draw.exercise}/{what}").generator
+
+
+def spoken(draw: Draw) -> badges.Language:
+    return badges.Language(drawn(draw, "the language"))
+
+
+def model_of(submission: Submission, weights: dict[str, torch.Tensor] | None = None) -> Proxy:
+    """The model, with these weights."""
+    model = submission.build("MyModel", badges.SIZE)
+    if weights is not None:
+        model.load(weights)
+    return model
+
+
+def train(
+    submission: Submission, draw: Draw, steps: int, many: int
+) -> tuple[dict[str, torch.Tensor], torch.Tensor, float]:
+    """Train for the first steps of the recipe, each with so `many` texts.
+
+    Returns (the weights, the loss of each step, the multiplications for each token). Of each request one step is
+    counted, and the one with the most multiplications counts.
+    """
+    model, generator = model_of(submission), drawn(draw, "what is learnt")
+    losses, products = [], 0
+    for start in range(0, steps, AT_ONCE):
+        some = rates()[start : min(start + AT_ONCE, steps)]
+        batches, _ = spoken(draw).texts(len(some) * many, LENGTH + 1, generator)
+        counted = draw.integer(0, len(some) - 1)
+        learnt = model.learn(batches.view(len(some), many, LENGTH + 1), some, MAX_NORM, counted)
+        losses.append(learnt.losses)
+        products = max(products, learnt.products)
+    return model.weights(), torch.cat(losses), products / (many * LENGTH)
+
+
+def read(submission: Submission, weights: dict[str, torch.Tensor], texts: torch.Tensor) -> Reading:
+    """Read texts token by token, in a fresh process, and from HALF on in another one."""
+    parts, state, sizes = [], None, []
+    for half in texts.split(HALF, dim=1):
+        submission.afresh()
+        model = model_of(submission, weights)
+        if state is not None:
+            model.resume(state)
+        parts += [model.read(token) for token in half.unbind(1)]
+        state = model.memory(MOST_NUMBERS)
+        if state is None:
+            raise CheckFailed(f"For {len(texts)} texts its state holds more than {MOST_NUMBERS:,} numbers.")
+        sizes.append(sum(part.numel() * part.element_size() for part in state))
+    shapes = {part.shape[-1] for part in parts}
+    if shapes != {badges.SIZE}:
+        raise CheckFailed(f"`step` should give {badges.SIZE} logits for each text, not {sorted(shapes)}.")
+    at_once = torch.cat([logits_of(model(some)) for some in texts.split(8)])
+    return Reading(torch.stack(parts, dim=1), at_once, sizes[1] / texts.numel(), sizes[1] > sizes[0])
+
+
+def logits_of(value: object) -> torch.Tensor:
+    """A tensor of logits, (b, t, v). Raises CheckFailed."""
+    if not isinstance(value, torch.Tensor) or value.dim() != 3 or value.shape[-1] != badges.SIZE:
+        raise CheckFailed(f"`forward` should give {badges.SIZE} logits at each place: one tensor (b, t, vocab_size).")
+    return value
+
+
+@easy_case
+def rehearsed(submission: Submission, draw: Draw) -> Rehearsal:
+    """What 20 steps show of `forward`. Raises CheckFailed if it gives no logits."""
+    texts, _ = spoken(draw).texts(4, HALF, drawn(draw, "what is tried"))
+    model = model_of(submission)
+    logits_of(model.sample(texts))
+    weights, losses, products = train(submission, draw, REHEARSED, FEW)
+    model = model_of(submission, weights)
+    before, changed, place = logits_of(model.sample(texts)), texts.clone(), HALF // 2
+    changed[:, place] = changed[:, place].roll(1)
+    changed[:, place] = torch.where(changed[:, place] == texts[:, place], texts[:, 0], changed[:, place])
+    moved = (logits_of(model.sample(changed)) - before).abs().amax(dim=(0, 2)) / before.abs().max().clamp(min=1e-9)
+    early, looks = bool((moved[:place] > NEAR).any()), bool(moved[place + 1] > 1e-6)
+    fell = (losses[0] - losses[-5:].mean()).item()
+    many = sum(weight.numel() for weight in weights.values())
+    return Rehearsal(weights, many, fell, products, early, looks)
+
+
+@easy_case
+def stepped(submission: Submission, draw: Draw) -> Reading:
+    """What reading token by token shows after the rehearsal."""
+    texts, _ = spoken(draw).texts(8, LENGTH, drawn(draw, "what is stepped through"))
+    return read(submission, looking(submission, draw).weights, texts)
+
+
+def looking(submission: Submission, draw: Draw) -> Rehearsal:
+    """The rehearsal, if `forward` looks at what came before, and at nothing later."""
+    found = rehearsed(submission, draw)
+    submission.note(found.early, found.looks)
+    with gate():
+        no_later_token(found)
+    return found
+
+
+def no_later_token(found: Rehearsal) -> None:
+    if found.early:
+        raise CheckFailed("A later token changes the logits of an earlier place.")
+    if not found.looks:
+        raise CheckFailed("A token changes nothing in the logits of the next place: nothing of it is looked at.")
+
+
+def falls(submission: Submission, found: Rehearsal) -> None:
+    """Raises CheckFailed unless the loss has fallen."""
+    submission.note(found.fell > 0.3)
+    if not found.fell > 0.3:
+        raise CheckFailed("In 20 steps the loss hardly falls: does a gradient reach all weights, and no NaN?")
+
+
+def few_weights(submission: Submission, found: Rehearsal) -> None:
+    submission.note(found.many > MOST_WEIGHTS)
+    if found.many > MOST_WEIGHTS:
+        raise CheckFailed(f"It has {found.many:,} weights.")
+
+
+def few_products(submission: Submission, found: Rehearsal) -> None:
+    submission.note(found.products > MOST_PRODUCTS)
+    if found.products > MOST_PRODUCTS:
+        raise CheckFailed(f"It makes {found.products:,.0f} multiplications for each token.")
+
+
+def agrees(submission: Submission, found: Reading) -> None:
+    """Raises CheckFailed unless both forms give the same, as long as the process is the same."""
+    first, apart = found.apart(0, 1) > NEAR, found.apart(0, HALF)
+    submission.note(first, apart > NEAR, found.grows)
+    if apart > NEAR:
+        where = "at the first token already" if first else "not at the first token, but later"
+        raise CheckFailed(f"The logits are not those of `forward`, {where}: they differ by up to {apart:.0%}.")
+
+
+def remembers(submission: Submission, found: Reading) -> None:
+    """Raises CheckFailed unless both forms give the same in the new process, too."""
+    apart = found.apart(HALF, LENGTH)
+    submission.note(apart > NEAR)
+    if apart > NEAR:
+        raise CheckFailed(f"After {HALF} tokens, in a new process, the logits differ by up to {apart:.0%}.")
+
+
+def few_bytes(submission: Submission, found: Reading) -> None:
+    submission.note(found.bytes > MOST_BYTES)
+    if found.bytes > MOST_BYTES:
+        raise CheckFailed(f"It holds {found.bytes:,.0f} bytes for each token.")
+
+
+@check("shape", points=1)
+def test_forward(submission, draw):
+    """`forward` gives logits (b, t, vocab_size), can be trained, and in 20 steps the loss falls."""
+    falls(submission, looking(submission, draw))
+
+
+@check("masking", points=1)
+def test_causal(submission, draw):
+    """The logits of a place depend on what came until then, and on nothing later."""
+    found = rehearsed(submission, draw)
+    submission.note(found.early, found.looks)
+    no_later_token(found)
+
+
+@check("arguments", points=0.5)
+def test_weights(submission, draw):
+    """The model learns at most 30,000 numbers."""
+    few_weights(submission, looking(submission, draw))
+
+
+@check("mode", points=0.5, witnessed=True)
+def test_products(submission, draw):
+    """Training makes at most 250,000 multiplications for each token, there and back."""
+    few_products(submission, looking(submission, draw))
+
+
+@check("values", points=2)
+def test_step(submission, draw):
+    """Token by token, `step` gives the logits that `forward` gives all at once."""
+    agrees(submission, stepped(submission, draw))
+
+
+@check("values", points=1)
+def test_state(submission, draw):
+    """All that it remembers of a text is in its state: another process goes on with that, and with the weights."""
+    found = stepped(submission, draw)
+    with gate():
+        agrees(submission, found)
+    remembers(submission, found)
+
+
+@check("numerics", points=1)
+def test_cache(submission, draw):
+    """After 64 tokens its state holds at most 256 bytes for each of them."""
+    found = stepped(submission, draw)
+    with gate():
+        agrees(submission, found)
+        remembers(submission, found)
+    submission.measure("bytes", found.bytes)
+    few_bytes(submission, found)
+
+
+@easy_case
+def trained(submission: Submission, draw: Draw) -> tuple[float, float]:
+    """(by how many nats a token its loss is above that of the rules, bytes of state a token) after all steps."""
+    before, after = rehearsed(submission, draw), stepped(submission, draw)
+    with gate():
+        falls(submission, before)
+        few_weights(submission, before)
+        few_products(submission, before)
+        agrees(submission, after)
+        remembers(submission, after)
+        few_bytes(submission, after)
+    weights, _, products = train(submission, draw, STEPS, TEXTS)
+    texts, likely = spoken(draw).texts(READ, LENGTH + 1, drawn(draw, "what is read"))
+    found = read(submission, weights, texts[:, :LENGTH])
+    with gate():
+        if sum(weight.numel() for weight in weights.values()) != before.many:
+            raise CheckFailed("When it is built again, it has another number of weights.")
+        if products > MOST_PRODUCTS:
+            raise CheckFailed("In the whole training it makes more multiplications than in the rehearsal: too many.")
+        if found.bytes > after.bytes:
+            raise CheckFailed("After the whole training its state holds more than after 20 steps.")
+    said = found.logits.double().log_softmax(-1).gather(2, texts[:, 1:, None])[..., 0]
+    above = (likely[:, 1:] - said).mean().item()
+    return (above if math.isfinite(above) else math.inf), found.bytes
+
+
+def reaches(submission, draw, bar):
+    """Raises CheckFailed unless the trained model is at most so much worse than the rules of the language."""
+    above, _ = trained(submission, draw)
+    submission.measure("loss", above)
+    submission.note(above > BARS[bar])
+    if above > BARS[bar]:
+        raise CheckFailed(f"It is {above:.2f} nats a token above what the rules allow; {BARS[bar]:.2f} is the bar.")
+
+
+@check("values", points=1)
+def test_more_than_pairs(submission, draw):
+    """Trained by the recipe, it reads new texts better than any table of pairs: 0.30 nats above the rules at most."""
+    reaches(submission, draw, "pairs")
+
+
+@check("values", points=1)
+def test_recalls_some(submission, draw):
+    """It answers many questions about what was said before: 0.20 nats above the rules at most."""
+    reaches(submission, draw, "some")
+
+
+@check("values", points=1)
+def test_recalls_most(submission, draw):
+    """It answers nearly all of them: 0.10 nats above the rules at most."""
+    reaches(submission, draw, "most")

@@ -1,0 +1,127 @@
+"""What goes wrong in `MyModel(vocab_size)`, as edits of a right answer with heads that share keys."""
+
+from ...mistakes.bank import Bank
+from ...mistakes.prices import ALL
+
+OWN = "if state is None:\n            self.caches = [KVCache() for _ in self.attend]\n        caches = self.caches"
+
+BANK = Bank(
+    "MyModel",
+    answer="grouped",
+    places={
+        "SIZES": "d=32, layers=2",
+        "HIDDEN": "SwiGLU(d, 64)",
+        "HEADS": "GroupedQueryAttention(d, 4, 1)",
+        "PAST": "past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril(start)",
+        "HIDE": ".masked_fill(~past, -torch.inf)",
+        "THINK": "x = x + think(self.norms[2 * layer + 1](x))",
+        "FORWARD": "def forward(self, idx, caches=None):",
+        "LOGITS": "return self.logits(self.norms[-1](x))",
+        "CACHES": "caches = [KVCache() for _ in self.attend]",
+        "GIVEN": "if state is not None:",
+        "PUT": "cache.keys, cache.values = state[2 * layer : 2 * layer + 2]",
+        "ONE": "logits = self(token[:, None], caches)[:, -1]",
+        "LAST": "self.logits = nn.Linear(d, vocab_size, bias=False)",
+        "RETURNED": "return logits, [part for cache in caches for part in (cache.keys, cache.values)]",
+    },
+)
+mistake, variant = BANK.mistake, BANK.variant
+
+# --- forward ----------------------------------------------------------------------------------------
+
+mistake(
+    "not-causal",
+    "In `forward` a token sees those after it: hide them, or training is a copy of what comes.",
+    price=ALL,
+    HIDE="",
+)
+mistake(
+    "nothing-before",
+    "Each token sees itself alone, so no more than a table of pairs can be learnt: let it see those before it.",
+    price=ALL,
+    PAST="past = torch.eye(*scores.shape[-2:], dtype=torch.bool)",
+)
+mistake(
+    "probabilities-returned",
+    "`forward` returns probabilities: return the logits, `cross_entropy` takes the softmax itself.",
+    LOGITS="return self.logits(self.norms[-1](x)).softmax(dim=-1)",
+)
+mistake(
+    "no-gradient",
+    "`forward` runs without gradients, so nothing can be learnt: `torch.no_grad()` belongs to reading alone.",
+    price=ALL,
+    FORWARD="@torch.no_grad()\n    {FORWARD}",
+)
+mistake(
+    "last-place-alone",
+    "`forward` gives the logits of the last place alone: each place of a text has a next token to be learnt from.",
+    price=ALL,
+    LOGITS="return self.logits(self.norms[-1](x))[:, -1]",
+    ONE="logits = self(token[:, None], caches)",
+)
+
+# --- the budget -------------------------------------------------------------------------------------
+
+mistake(
+    "too-many-weights",
+    "The budget is 30,000 weights: a hidden layer or a width less will do.",
+    HIDDEN="SwiGLU(d, 128)",
+)
+mistake(
+    "too-many-bytes",
+    "Its state is larger than the budget: let heads share keys, keep a shorter vector, or a state of fixed size.",
+    HEADS="GroupedQueryAttention(d, 4, 4)",
+)
+mistake(
+    "too-many-products",
+    "Training takes more multiplications than the budget has: the same layers are gone through again and again.",
+    THINK="for _ in range(6):\n                x = x + think(self.norms[2 * layer + 1](x)) / 6",
+)
+mistake(
+    "window-of-16",
+    "It is trained well, and forgets: answers to what was said more than some tokens ago are guessed.",
+    PAST="past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril(start).triu(start - 15)",
+)
+
+# --- step -------------------------------------------------------------------------------------------
+
+mistake(
+    "state-not-used",
+    "`step` begins anew with each token: put what the state holds into the caches first.",
+    GIVEN="if False:",
+)
+mistake(
+    "first-key-alone",
+    "In `step` the new token sees the first one alone: it is the last of all that are cached, and sees all of them.",
+    PAST="past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()",
+)
+mistake(
+    "kept-in-an-attribute",
+    "What `step` remembers is in an attribute of the model or elsewhere outside, not in the state: return all of it.",
+    LAST="{LAST}\n        self.caches = [KVCache() for _ in self.attend]",
+    CACHES=OWN,
+    GIVEN="if False:",
+    RETURNED="return logits, [token]",
+)
+variant(
+    "kept-in-an-attribute",
+    CACHES=OWN,
+    GIVEN="if False:",
+    RETURNED="return logits, [token]",
+)
+mistake(
+    "state-not-returned",
+    "`step` returns the logits alone: return the pair (logits, state).",
+    RETURNED="return logits",
+)
+mistake(
+    "objects-in-the-state",
+    "The state holds objects such as a `KVCache`: it should be a list of their tensors.",
+    GIVEN="if state is not None:\n            caches = state\n        if False:",
+    RETURNED="return logits, caches",
+)
+mistake(
+    "logits-with-a-place",
+    "`step` returns logits (b, 1, vocab_size): they are for one token, so take that place off.",
+    ONE="logits = self(token[:, None], caches)",
+)

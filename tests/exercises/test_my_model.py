@@ -1,0 +1,171 @@
+"""The capstone's checks: what goes from process to process, and that nothing else does."""
+
+import json
+
+import pytest
+import torch
+from conftest import ROOT, load
+
+from autograder import course
+from autograder.checks.api import Draw
+from autograder.checks.proxies import Local, Submission
+from autograder.checks.replay import RecordingTransport, RequestLog
+from autograder.exercises.MyModel import checks
+from autograder.exercises.reference import badges
+from autograder.sandbox import replies
+from autograder.sandbox.inside import wire
+from autograder.verdict import MEASURES, Outcome, Verdict, VerdictError
+
+NAME = "12_your_model"
+
+
+def test_the_language_of_the_notebook_is_the_graders():
+    cells = {c["id"]: "".join(c["source"]) for c in load(ROOT / "source" / NAME / f"{NAME}.ipynb")["cells"]}
+    values = {}
+    exec(cells["setup"] + "\n" + cells["language"], values)
+    ours = badges.Language(torch.Generator().manual_seed(3))
+    theirs = values["Language"](3)
+    assert values["SIZE"] == badges.SIZE and torch.equal(theirs.numbers, ours.numbers)
+    for one, other in zip(theirs.texts(5, 64, 4), ours.texts(5, 64, torch.Generator().manual_seed(4)), strict=True):
+        assert torch.equal(one, other)
+    text = " ".join(cells.values())
+    for number in (checks.STEPS, checks.TEXTS, checks.LENGTH, checks.MOST_BYTES):
+        assert f" {number} " in text
+    for number in (checks.MOST_WEIGHTS, checks.MOST_PRODUCTS):
+        assert f"{number:,}" in text
+    assert all(f"{bar:.2f}" in cells["exercise"] for bar in checks.BARS.values())
+
+
+def test_how_likely_a_token_is_is_how_often_it_comes():
+    language = badges.Language(torch.Generator().manual_seed(0))
+    texts, likely = language.texts(4000, 24, torch.Generator().manual_seed(1))
+    numbers = language.numbers.argsort()[texts]
+    told = numbers[:, : badges.NAMES] % badges.COLOURS
+    questions = (numbers >= badges.QUESTION) & (numbers < badges.ANSWER)
+    for text, place in questions[:, :-1].nonzero().tolist()[:500]:
+        name = numbers[text, place] - badges.QUESTION
+        assert numbers[text, place + 1] == badges.ANSWER + told[text, name] and likely[text, place + 1] == 0
+    first = torch.bincount(numbers[:, badges.NAMES], minlength=badges.SIZE)
+    assert (first > 0).sum() == 2 * badges.CHOICES
+    assert first[first > 0].min() > 800 and likely[0, badges.NAMES].exp() == pytest.approx(0.25)
+
+
+def test_texts_to_be_read_have_other_seeds_than_those_that_are_learnt_from():
+    draw = Draw(1, "MyModel/x")
+    seeds = {
+        checks.drawn(draw, what).initial_seed()
+        for what in ("the language", "what is learnt", "what is tried", "what is stepped through", "what is read")
+    }
+    assert len(seeds) == 5
+
+
+def test_tokens_that_are_sent_one_by_one_are_never_sent_together():
+    class Model(torch.nn.Module):
+        def step(self, token, state):
+            return torch.zeros(len(token), 3), [token]
+
+    asked = RecordingTransport(Local({"Model": Model}))
+    submission = Submission(asked)
+    submission.build("Model").read(torch.tensor([1, 2]))
+    log = RequestLog()
+    log.keep("MyModel", 1, "test_step", asked)
+    assert not log.known
+    afresh = RecordingTransport(Local({"Model": Model}))
+    Submission(afresh).afresh()
+    log.keep("MyModel", 1, "test_step", afresh)
+    assert not log.known
+
+
+@pytest.mark.parametrize(
+    "state, numbers",
+    [
+        ([torch.zeros(0, 7)], 0),
+        ([torch.zeros(3)], 5),
+        ([torch.zeros(3), 4], 3),
+        ({"a": torch.zeros(3)}, 3),
+        ([torch.zeros(3, device="meta")], 3),
+        ("keys", 0),
+        (None, 0),
+    ],
+)
+def test_a_state_is_a_list_of_tensors_that_hold_something(state, numbers):
+    tensors = []
+    reply = {"ok": True, "numbers": numbers, "value": wire.pack(state, tensors)}
+    with pytest.raises(wire.WireError):
+        replies.memory(reply, tensors, most=100)
+
+
+def test_a_state_that_is_too_large_is_not_sent():
+    assert replies.memory({"ok": True, "numbers": 101, "value": wire.pack([], [])}, [], most=100) is None
+
+
+@pytest.mark.parametrize("losses", [torch.zeros(3), torch.zeros(2, dtype=torch.float64), [0.0] * 3, None])
+def test_training_answers_with_one_loss_for_each_step(losses):
+    tensors = []
+    reply = {"ok": True, "losses": wire.pack(losses, tensors), "products": 7}
+    with pytest.raises(wire.WireError):
+        replies.learnt(reply, tensors, 3)
+
+
+def test_what_was_measured_is_stored_and_nothing_else_is_taken_for_it():
+    outcome = Outcome("MyModel", 1.0, 1.0, "graded", measured={"loss": 0.5, "bytes": 128})
+    data = json.loads(Verdict("", [outcome], seed=1).to_json())
+    assert Verdict.from_dict(data).exercises[0].measured == {"loss": 0.5, "bytes": 128}
+    del data["exercises"][0]["measured"]
+    assert Verdict.from_dict(data).exercises[0].measured == {}  # an older record
+    for wrong in ({"loss": "0"}, {"speed": 1.0}, {"loss": float("nan")}, [1.0], {"loss": True}):
+        data["exercises"][0]["measured"] = wrong
+        with pytest.raises(VerdictError):
+            Verdict.from_dict(data)
+    submission = Submission(Local({}))
+    submission.measure("loss", float("inf"))
+    assert submission.measured == {} and set(MEASURES) == {"loss", "bytes"}
+    with pytest.raises(ValueError, match="none of what can be measured"):
+        submission.measure("speed", 1.0)
+
+
+def test_the_desk_tells_what_was_measured_only_where_it_tells_all():
+    from autograder.desk import settings, telling
+
+    outcome = Outcome("MyModel", 1.0, 1.0, "graded", measured={"loss": 0.5, "bytes": 128})
+    told = {level: telling.limited(outcome, level) for level in (settings.POINTS, settings.NAMES, settings.ALL)}
+    assert [found.measured for found in told.values()] == [{}, {}, {"loss": 0.5, "bytes": 128}]
+
+
+KEEPS = """
+KEPT = []
+
+
+class MyModel(nn.Module):
+    def __init__(self, vocab_size):
+        super().__init__()
+        self.rows = nn.Embedding(vocab_size, vocab_size)
+
+    def forward(self, idx):
+        return self.rows(idx) + self.rows(idx).cumsum(1)
+
+    def step(self, token, state=None):
+        if state is None:
+            KEPT.clear()
+        KEPT.append(self.rows(token))
+        return KEPT[-1] + sum(KEPT), [token]
+"""
+
+
+def test_what_is_kept_outside_of_the_state_is_lost_halfway(grader, tmp_path):
+    """In the sandbox, where the other process is another one."""
+    path = tmp_path / "answer.py"
+    path.write_text("import torch\nfrom torch import nn\n" + KEEPS)
+    outcome = grader.grade_file(path, "MyModel").verdict.exercise("MyModel")
+    passed = {check.name: check.passed for check in outcome.checks}
+    assert passed["test_step"] and passed["test_causal"] and not passed["test_state"] and not passed["test_cache"]
+    assert outcome.measured == {} and "kept-in-an-attribute" in {one.id for one in outcome.diagnosis}
+
+
+def test_parts_and_solution_of_the_capstone_are_not_in_its_release():
+    release = json.dumps(load(ROOT / "release" / NAME / f"{NAME}.ipynb"))
+    solution = course.answer_of(course.solution_of("MyModel").source)
+    for line in (line.strip() for line in solution.splitlines()):
+        assert (
+            len(line) < 40 or line.startswith(('"""', "def ", "class ", "#")) or json.dumps(line)[1:-1] not in release
+        )
