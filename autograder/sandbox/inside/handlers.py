@@ -156,9 +156,9 @@ class RequestHandler:
 
     Requests are dicts with an "op": `nothing`, `kind`, `build`, `torch_module`, `stub`, `call`, `launch`, `examine`,
     `attribute`, `state`, `load`, `freeze`, `mode`, `training`, `seen`, `held`, `move`, `devices`, `remember`,
-    `restore`, `learn`, `read`, `memory`, `resume`. Their "target" is a name, the number of an object that was built (the
-    "handle" in that request), or `[target, name]` for an attribute or method. The list "before" holds requests to serve
-    first; their replies are not needed. `all` holds several "requests", see `_handle_all`.
+    `restore`, `learn`, `read`, `memory`, `resume`. Their "target" is a name, the number of an object that was built
+    (the "handle" in that request), or `[target, name]` for an attribute or method. The list "before" holds requests to
+    serve first; their replies are not needed. `all` holds several "requests", see `_handle_all`.
 
     A reply is `{"ok": True, ...}`, or `{"ok": False, "error": …}` if there was an exception, see `describe`; "failed"
     is then the index of the failed request in "before", or None.
