@@ -241,7 +241,8 @@ def _add_outcome(part: Part, outcome: Outcome) -> None:
     if outcome.not_started:
         return
     part.mistakes = [(said_of(named, outcome), named.line) for named in outcome.diagnosis]
-    part.notes += filter(None, [by_checks_alone(outcome), outcome.measured and f"measured: {measured(outcome)}"])
+    found = f"measured: {measured(outcome)}" if outcome.measured else ""
+    part.notes += filter(None, [by_checks_alone(outcome), found])
     part.reason = outcome.message
     failed = failures(outcome.checks)
     if len(failed) == 1 and failed[0].heading and len(failed[0].checks) == len(outcome.checks):

@@ -126,13 +126,13 @@ def read(submission: Submission, weights: dict[str, torch.Tensor], texts: torch.
     shapes = {part.shape[-1] for part in parts}
     if shapes != {badges.SIZE}:
         raise CheckFailed(f"`step` should give {badges.SIZE} logits for each text, not {sorted(shapes)}.")
-    at_once = torch.cat([logits_of(model(some)) for some in texts.split(8)])
+    at_once = torch.cat([logits_of(model.sample(some), some) for some in texts.split(8)])
     return Reading(torch.stack(parts, dim=1), at_once, sizes[1] / texts.numel(), sizes[1] > sizes[0])
 
 
-def logits_of(value: object) -> torch.Tensor:
-    """A tensor of logits, (b, t, v). Raises CheckFailed."""
-    if not isinstance(value, torch.Tensor) or value.dim() != 3 or value.shape[-1] != badges.SIZE:
+def logits_of(value: object, texts: torch.Tensor) -> torch.Tensor:
+    """A tensor of logits for texts (b, t), (b, t, v). Raises CheckFailed."""
+    if not isinstance(value, torch.Tensor) or value.shape != (*texts.shape, badges.SIZE):
         raise CheckFailed(f"`forward` should give {badges.SIZE} logits at each place: one tensor (b, t, vocab_size).")
     return value
 
@@ -142,13 +142,15 @@ def rehearsed(submission: Submission, draw: Draw) -> Rehearsal:
     """What 20 steps show of `forward`. Raises CheckFailed if it gives no logits."""
     texts, _ = spoken(draw).texts(4, HALF, drawn(draw, "what is tried"))
     model = model_of(submission)
-    logits_of(model.sample(texts))
+    logits_of(model.sample(texts), texts)
     weights, losses, products = train(submission, draw, REHEARSED, FEW)
     model = model_of(submission, weights)
-    before, changed, place = logits_of(model.sample(texts)), texts.clone(), HALF // 2
+    before, changed, place = logits_of(model.sample(texts), texts), texts.clone(), HALF // 2
     changed[:, place] = changed[:, place].roll(1)
     changed[:, place] = torch.where(changed[:, place] == texts[:, place], texts[:, 0], changed[:, place])
-    moved = (logits_of(model.sample(changed)) - before).abs().amax(dim=(0, 2)) / before.abs().max().clamp(min=1e-9)
+    moved = (logits_of(model.sample(changed), changed) - before).abs().amax(dim=(0, 2)) / before.abs().max().clamp(
+        min=1e-9
+    )
     early, looks = bool((moved[:place] > NEAR).any()), bool(moved[place + 1] > 1e-6)
     fell = (losses[0] - losses[-5:].mean()).item()
     many = sum(weight.numel() for weight in weights.values())

@@ -94,7 +94,7 @@ class Learner:
 class Reader:
     """A model that reads texts token by token; `state` is what it remembers: a list of tensors, None at first."""
 
-    def __init__(self, module: torch.nn.Module, state: list[torch.Tensor] | None = None) -> None:
+    def __init__(self, module: Any, state: list[torch.Tensor] | None = None) -> None:
         self.module, self.state = module, state
 
     def read(self, token: torch.Tensor) -> torch.Tensor:
