@@ -24,7 +24,7 @@ from .proxies import Answer, Examination, JoinedTransport, Transport
 from .source_text import Source
 
 KEPT = 64  # exercises and seeds
-ALONE = {"afresh", "read"}  # requests that are never sent with others
+ALONE = {"afresh", "learn", "read"}  # requests that are never sent with others
 # All answers together may take PATIENCE seconds, or TIMES as long as the recorded ones took, whichever is longer.
 PATIENCE = 1.0
 TIMES = 20.0
@@ -62,7 +62,7 @@ class RequestLog:
         """Remember the requests of a check that the course's own solution passed.
 
         One that lets candidates be judged is left out: its requests are talks, which cannot be joined. So is one in
-        which a model reads: of a text that is sent token by token, it must not see what comes later.
+        which a model learns, since that takes long, or reads: it must not see the tokens that come later.
         """
         if any(isinstance(message, Examination) or message["op"] in ALONE for message, _ in asked.requests):
             return

@@ -76,6 +76,37 @@ def test_tokens_that_are_sent_one_by_one_are_never_sent_together():
     assert not log.known
 
 
+def test_a_model_that_is_built_again_learns_and_reads_from_the_beginning():
+    """Requests may be asked twice, so an object may get the number of another."""
+    text = torch.randint(3, (4, 2, 9), generator=torch.Generator().manual_seed(0))
+    answer = {"MyModel": Counts}
+    local = Local(answer)
+    first, second = (Submission(local) for _ in range(2))
+    models = [one.build("MyModel", 3) for one in (first, second)]
+    assert [model.target for model in models] == [0, 0]
+    losses = []
+    for submission, model in zip((first, second), models, strict=True):
+        submission.settle()
+        losses.append(model.learn(text, [0.1] * 4, 1.0).losses)
+        model.read(torch.tensor([1, 2]))
+        assert [part.tolist() for part in model.memory(10)] == [[1]]
+    assert torch.equal(*losses)
+
+
+class Counts(torch.nn.Module):
+    """A table of pairs, whose state counts the tokens."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.rows = torch.nn.Embedding(size, size)
+
+    def forward(self, idx):
+        return self.rows(idx)
+
+    def step(self, token, state=None):
+        return self.rows(token), [torch.tensor([1]) if state is None else state[0] + 1]
+
+
 @pytest.mark.parametrize(
     "state, numbers",
     [

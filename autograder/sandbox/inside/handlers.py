@@ -316,7 +316,10 @@ class RequestHandler:
         return self._keep(request, STUBS[request["name"]](**wire.unpack(request["kwargs"], tensors)))
 
     def _keep(self, request: wire.Message, built: Any) -> wire.Message:
-        self.objects[request["handle"]] = built
+        number = request["handle"]
+        self.objects[number] = built
+        self.learners.pop(number, None)  # they are those of another object, of the same number
+        self.readers.pop(number, None)
         return {}
 
     def op_state(self, request: wire.Message, tensors: wire.Tensors, out: wire.Tensors) -> wire.Message:
