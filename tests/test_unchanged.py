@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import unchanged
@@ -53,9 +54,28 @@ def test_tests_of_processes_and_browsers_run_each_time(nodeid, scope):
 )
 def test_a_change_of_what_a_scope_depends_on_runs_it_again(monkeypatch, changed, matters):
     assert (ROOT / changed).is_file()
-    before, content = unchanged.digest(ONE), unchanged._content
-    monkeypatch.setattr(unchanged, "_content", lambda path: "other" if path == ROOT / changed else content(path))
+    before = unchanged.digest(ONE)
+    for name in ("_content", "_code"):
+        usual = getattr(unchanged, name)
+        monkeypatch.setattr(
+            unchanged, name, lambda path, usual=usual: "other" if path == ROOT / changed else usual(path)
+        )
     assert (unchanged.digest(ONE) != before) is matters
+
+
+def test_what_a_lesson_says_runs_its_own_tests_again_and_no_exercises(monkeypatch, tmp_path):
+    """Exercises depend on a notebook's code."""
+    lesson, path = "tests/lessons/test_lesson_03.py", ROOT / "source/03_causal_attention/03_causal_attention.ipynb"
+    before = unchanged.digest(ONE), unchanged.digest(lesson)
+    read = Path.read_text, Path.read_bytes
+    said = read[0](path, encoding="utf-8").replace("not looking ahead", "no looking ahead")
+    monkeypatch.setattr(Path, "read_text", lambda at, *_, **how: said if at == path else read[0](at, *_, **how))
+    monkeypatch.setattr(Path, "read_bytes", lambda at: said.encode() if at == path else read[1](at))
+    for cached in (unchanged._code, unchanged._content):
+        cached.cache_clear()
+    assert unchanged.digest(ONE) == before[0] and unchanged.digest(lesson) != before[1]
+    for cached in (unchanged._code, unchanged._content):
+        cached.cache_clear()
 
 
 def test_other_versions_run_it_again(monkeypatch):

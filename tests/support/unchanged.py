@@ -52,8 +52,10 @@ def exercise_of(test: str) -> str:
 def digest(scope: str) -> str:
     """Of the files that a scope depends on, and of the versions of what computes."""
     found = hashlib.sha256(json.dumps(_versions()).encode())
+    of_exercise = ": " in scope  # to which what a lesson says of it makes no difference
     for path in sorted(depends_on(scope)):
-        found.update(f"{path.relative_to(ROOT)} {_content(path)}\n".encode())
+        content = _code(path) if of_exercise and path.suffix == ".ipynb" else _content(path)
+        found.update(f"{path.relative_to(ROOT)} {content}\n".encode())
     return found.hexdigest()[:16]
 
 
@@ -173,6 +175,14 @@ def _files_of(name: str) -> tuple[Path, ...]:
 @functools.cache
 def _content(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@functools.cache
+def _code(path: Path) -> str:
+    """A digest of a notebook's code cells."""
+    cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    code = [(cell["id"], cell["metadata"], "".join(cell["source"])) for cell in cells]
+    return hashlib.sha256(json.dumps(code, sort_keys=True).encode()).hexdigest()
 
 
 @functools.cache
