@@ -46,7 +46,7 @@ def line_of(ran, cell, start):
 
 
 def test_a_loud_token_decides_rows_until_it_is_normed(ran):
-    assert ran.says("every other query gives it nearly all of its weight, or none")
+    assert ran.says("each of the other queries gives it nearly all of its weight, or none")
     calm, loud, normed = ran.values["seen_by"]
     others = [row for row in range(9) if row != 4]
     assert ((loud[others, 4] > 0.98) | (loud[others, 4] < 0.01)).all()

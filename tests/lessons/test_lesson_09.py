@@ -321,7 +321,7 @@ def test_published_sizes_make_the_numbers_that_are_said(ran):
     assert 64 * 2**30 / (6.7e9 * 2) == pytest.approx(5, abs=0.3)
     assert ran.says("keeps about half of what Llama 3 8B keeps", "nearly twice the layers")
     assert held["DeepSeek-V2"][0] / held["Llama 3 8B"][0] == pytest.approx(0.5, abs=0.05)
-    assert ran.says("The two newest keep less again, 3 and 4 GiB")
+    assert ran.says("The two newest keep less than half as much as DeepSeek-V2, 3 and 4 GiB")
     assert [held[name][1] for name in ("gpt-oss-20b", "Qwen3.5-9B")] == [3, 4]
     assert min(held, key=lambda name: held[name][0]) == "Falcon-7B" and ran.says("shares one key among all 71 heads")
     assert 4544 / 64 == 71
