@@ -192,7 +192,10 @@ def secret_lines(assignment: Assignment) -> set[str]:
         for region in SOLUTION.findall(source_of(cell)):
             solutions |= _lines(region)
         elsewhere |= _lines(original_of(source_of(cell)) or "")
-    return {x for x in solutions - elsewhere if len(x) > 12 and not x.startswith(("#", '"""', "def ", "class "))}
+    usual = {"super().__init__()"}  # in every module
+    return {
+        x for x in solutions - elsewhere - usual if len(x) > 12 and not x.startswith(("#", '"""', "def ", "class "))
+    }
 
 
 def leaks(assignment: Assignment, released: list) -> Iterator[str]:

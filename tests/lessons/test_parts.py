@@ -115,7 +115,7 @@ def test_what_cannot_be_kept_is_said_in_a_sentence_and_the_rest_is_kept(notebook
 def test_who_skipped_a_lesson_reads_which_part_is_missing(notebook):
     said = notebook().run('bring(lesson_02=["attention"], lesson_03=["Head"])')
     assert said.startswith("Not among your parts: attention of lesson 02, Head of lesson 03. Run the last cell of that")
-    assert "or write what is missing into this cell" in said
+    assert "or write what is missing into that cell" in said
 
 
 @pytest.mark.parametrize("name", NAMES)

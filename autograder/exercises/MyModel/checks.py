@@ -30,7 +30,7 @@ READ, HALF = 32, LENGTH // 2  # texts that are read; where their state moves to 
 MOST_NUMBERS = 2**18  # that a state may hold in all, to be sent at all: four times as many as the budget has bytes for
 REHEARSED, FEW = 20, 4  # steps before the forms are compared, each with so few texts
 NEAR = 1e-3  # how far logits may be apart, relative to the largest
-BARS = {"pairs": 0.30, "some": 0.20, "most": 0.15}  # by how many nats a token may be worse than the rules
+BARS = {"pairs": 0.30, "some": 0.26, "most": 0.22}  # by how many nats a token may be worse than the rules
 
 
 @dataclass(frozen=True)
@@ -317,11 +317,11 @@ def test_more_than_pairs(submission, draw):
 
 @check("values", points=1)
 def test_recalls_some(submission, draw):
-    """It answers many questions about what was said before: 0.20 nats above the rules at most."""
+    """It answers many questions about what was said before: 0.26 nats above the rules at most."""
     reaches(submission, draw, "some")
 
 
 @check("values", points=1)
 def test_recalls_most(submission, draw):
-    """It answers nearly all of them: 0.15 nats above the rules at most."""
+    """It answers nearly all of them: 0.22 nats above the rules at most."""
     reaches(submission, draw, "most")
