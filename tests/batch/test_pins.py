@@ -18,6 +18,7 @@ from autograder.batch import gradescope, pins
 
 TORCH = ["torch-cpu.lock", "torch-cuda.lock"]
 LOCKS = ["requirements.lock", "requirements-dev.lock", *TORCH]
+KERNELS = "kernels.lock"  # Triton, where torch does not bring it
 LOWEST = "lowest.lock"  # for the first Python alone
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WANTED = [
@@ -46,7 +47,7 @@ def pinned(names, python):
     return found
 
 
-@pytest.mark.parametrize("name", [*LOCKS, LOWEST])
+@pytest.mark.parametrize("name", [*LOCKS, KERNELS, LOWEST])
 def test_every_pin_has_hashes_and_no_file_names_an_index(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     found = read(name)
@@ -60,7 +61,7 @@ def test_every_pin_has_hashes_and_no_file_names_an_index(name):
 def test_the_pins_are_what_the_project_asks_for(python, torch):
     """On each Python that is promised, and nothing is pinned in two files."""
     assert PYTHONS == ["3.11", "3.12", "3.13"]
-    versions = pinned([*LOCKS[:2], torch], python)
+    versions = pinned([*LOCKS[:2], torch, *([KERNELS] if torch == TORCH[0] else [])], python)
     for requirement in WANTED:
         assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)]), str(requirement)
 
@@ -109,7 +110,7 @@ def test_make_installs_by_hash_alone():
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "--no-deps --only-binary :all: --require-hashes" in re.search("^LOCKED := (.*)", text, re.MULTILINE)[1]
     installs = re.findall(r"^\t.*(?:pip install|\$\(LOCKED\)).*", text, re.MULTILINE)
-    assert len(installs) == 5 and "extra-index" not in text and "$(CPU_TORCH)" in text
+    assert len(installs) == 6 and "extra-index" not in text and "$(CPU_TORCH)" in text
     assert re.search(r"^CPU_TORCH := \$\(LOCKED\) ", text, re.MULTILINE)
     assert all("$(LOCKED)" in line or line.endswith("--no-deps --no-build-isolation --editable .") for line in installs)
 
