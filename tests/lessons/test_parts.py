@@ -118,7 +118,7 @@ def test_who_skipped_a_lesson_reads_which_part_is_missing(notebook):
     assert "or write what is missing into that cell" in said
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name[:2] != "11"])  # nothing is built on kernels
 def test_each_lesson_has_the_same_cell_for_parts_and_keeps_them_in_its_last(name):
     here = cells(name)
     assert here["parts"] == cells(NAMES[0])["parts"]

@@ -6,11 +6,11 @@
 # === bela: all right, with latent vectors
 # MyModel: answer latent
 
+# === carla: forgets what was said more than 16 tokens ago
+# MyModel: mistake window-of-16
+
 # === eva: all right, with a state in place of a cache
 # MyModel: answer delta
-
-# === farid: forgets what was said more than 16 tokens ago
-# MyModel: mistake window-of-16
 
 # === greta: keeps what she remembers outside of the state
 # MyModel: mistake kept-in-an-attribute
