@@ -206,7 +206,7 @@ FILES = {
         'BANK.variant("no-rot", {"x": "y"})\nBANK.mistake("rank',
         "a variant of no-rot, which is none of its mistakes: did you mean no-root",
     ),
-    "gone": ("mistakes", '"deviations /"', '"deviation /"', "mean-not-removed: 'deviation /' stands 0 times"),
+    "gone": ("mistakes", '"deviations /"', '"deviation /"', "mean-not-removed: 'deviation /' occurs 0 times"),
     "same": ("mistakes", '"x /"', '"deviations /"', "mean-not-removed changes nothing"),
     "broken": ("mistakes", '"x /"', '"x / )("', "the text of mean-not-removed cannot be run.*SyntaxError"),
     "name": ("mistakes", '"x /"', '"{WIDTH} /"', "the text of mean-not-removed holds {WIDTH}, none of its places"),
