@@ -155,6 +155,7 @@ WEIGHTS = [the_mean, the_mean_so_far, by_distance, by_chance, by_key, by_query, 
 WEIGHTS += [the_best_alike, nearly_the_best, falling_off, the_scores, the_scores_above_0, nothing]
 EXAMINING = [exercise for exercise in EXERCISES if exercise.startswith("check_")]  # tests of others' answers
 WITHOUT_ATTENTION = {"softmax", "generate", "load_from_torch", "top_p", *EXAMINING}  # which use torch's, or name it
+WITHOUT_ATTENTION |= {"MyModel"}  # of any parts: points are for what it has learnt
 # In the check of dropout all scores of what is seen are the same, and the others negative; in that of extreme scores a
 # softmax is next to the best alone.
 LEFT_BY_WEIGHTS = {

@@ -18,6 +18,7 @@ from autograder.mistakes.bank import edited as with_edits
 from autograder.mistakes.matrix import COSTLY
 
 EXERCISES = sorted(course.exercises(ROOT))
+SECONDS = {"MyModel": 60}  # of CPU: its check trains a model
 SHARE = Fraction(1, 10)  # of the costly mistakes may pass all the same
 
 ANSWERS = [(name, path) for name in EXERCISES for path in sorted((course.folder_of(name) / "answers").glob("*.py"))]
@@ -34,7 +35,7 @@ def test_right_answers_pass_in_no_time(exercise, monkeypatch):
         assert visible.objection(exercise, answer) is None
     started = time.process_time()  # what is imported late has been imported by now
     visible.objection(exercise, answers[0])
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < SECONDS.get(exercise, 2)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
