@@ -30,6 +30,7 @@ PLACEHOLDER = "*Double-click here and replace this line*"  # in a release, in th
 BADGE = "[![Open in Colab]("  # the beginning of the line that a release may have on its top, see nbgrader/colab.py
 SOLUTION_MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
 HINT = re.compile(r"<details>\s*<summary>\s*(Hint\b.*?)</summary>(.*?)</details>", re.DOTALL)
+PARTS = "parts"  # the grade id of the locked cell that keeps a student's parts, and brings them to later lessons
 HIDDEN = "### BEGIN HIDDEN TESTS"
 EXERCISE = re.compile(r"### BEGIN HIDDEN TESTS\n# exercise: (\w+)\n### END HIDDEN TESTS")
 

@@ -355,8 +355,12 @@ class Workspace:
         return names
 
     def source(self, name: str) -> Source:
-        """The source of the cells that run, among them those that define `name` and what it calls."""
-        ran = [i for i, cell in enumerate(self.cells) if cell.runs and i not in self.left_out]
+        """The source of the cells that run, among them those that define `name` and what it calls.
+
+        Without the course's own cell that keeps and brings parts: no answer calls it, and it reads all names.
+        """
+        kept = [i for i, cell in enumerate(self.cells) if cell.runs and i not in self.left_out]
+        ran = [i for i in kept if not (self.cells[i].known and self.cells[i].known.grade_id == course.PARTS)]
         graded = next((i for i, cell in enumerate(self.cells) if cell.exercise == name), len(self.cells))
         return Source(name, tuple(self.cells[i].code for i in ran), sum(i < graded for i in ran))
 

@@ -61,7 +61,7 @@ def test_the_table_of_noise(ran):
     assert query.var().item() == pytest.approx(1 / 3, rel=0.05)
     scores = query @ key.T
     assert "about 114" in said and scores.var().item() == pytest.approx(114, rel=0.1)
-    assert "0.11 as before" in said and (scores / 32).var().item() == pytest.approx(0.11, rel=0.1)
+    assert "0.11 with the scale" in said and (scores / 32).var().item() == pytest.approx(0.11, rel=0.1)
 
 
 def test_the_second_row_is_the_first_one_scaled(ran):
