@@ -98,10 +98,10 @@ def test_the_strangers_can_be_read():
 def test_an_answer_stands_on_the_course_s_own_solutions():
     """Of the names that it uses and does not define, and of those that these use in turn, after the setup cells."""
     text = "def load_from_torch(ours, theirs):\n    return MultiHeadAttention\n"
-    setup, _drawing, *bases, own = [cell.source for cell in cells_for("load_from_torch", text)]
+    setup, _drawing, _parts, *bases, own = [cell.source for cell in cells_for("load_from_torch", text)]
     assert "import torch" in setup and own == text
     assert [course.defined_in(base) for base in bases] == [{"MultiHeadAttention"}]
-    assert len(cells_for("load_from_torch", text + "\nclass MultiHeadAttention:\n    pass\n")) == 3
+    assert len(cells_for("load_from_torch", text + "\nclass MultiHeadAttention:\n    pass\n")) == 4
 
 
 @pytest.mark.skipif(jail.refusal() is not None, reason="no sandbox here")
