@@ -41,7 +41,7 @@ def test_the_bytes_by_hand_are_those_of_the_state(ran):
     full(torch.zeros(1, 64, 32), cache)
     assert ran.says("With full attention of 4 heads, 8 wide, two layers keep 512 bytes a token")
     assert 2 * bytes_of([cache.keys, cache.values]) / 64 == 512
-    assert ran.says("takes 1,024 bytes in each layer", "after 64 tokens that is 32 bytes for each")
+    assert ran.says("takes 1,024 bytes in each layer", "Two layers take 2,048: after 64 tokens 32 bytes for each")
     assert bytes_of([torch.zeros(1, 4, 8, 8)]) == 1024 and 2 * 1024 / 64 == 32
 
 
