@@ -360,7 +360,7 @@ class Workspace:
         Without the course's own cell that keeps and brings parts: no answer calls it, and it reads all names.
         """
         kept = [i for i, cell in enumerate(self.cells) if cell.runs and i not in self.left_out]
-        ran = [i for i in kept if not (self.cells[i].known and self.cells[i].known.grade_id == course.PARTS)]
+        ran = [i for i in kept if not _keeps_parts(self.cells[i])]
         graded = next((i for i, cell in enumerate(self.cells) if cell.exercise == name), len(self.cells))
         return Source(name, tuple(self.cells[i].code for i in ran), sum(i < graded for i in ran))
 
@@ -487,6 +487,11 @@ def near_name(name: str, sources: Iterable[str]) -> str:
 def _plain(name: str) -> str:
     """A name without what is lost when it is spelt in another way: case and underscores."""
     return name.replace("_", "").lower()
+
+
+def _keeps_parts(cell: RestoredCell) -> bool:
+    """Whether it is the course's own cell that keeps and brings parts."""
+    return cell.known is not None and cell.known.grade_id == course.PARTS
 
 
 def _defines(cell: RestoredCell, name: str) -> bool:
