@@ -7,3 +7,6 @@ import triton.language as tl
 def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
     while True:
         tl.store(out_ptr, tl.load(x_ptr) + tl.load(y_ptr))
+
+
+print("never ends")

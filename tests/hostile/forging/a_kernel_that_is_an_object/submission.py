@@ -14,3 +14,6 @@ class Kernel:
 
 
 add_kernel = Kernel()
+
+
+print("is no kernel")
