@@ -40,7 +40,7 @@ TAGS = set(
 # Parsers take a few microseconds per character for almost any text. A text for which they take longer, or that is long,
 # is shown as it was written.
 MAX_CELL = 10_000  # characters; the course's longest cell has 7,700
-MAX_PAGE = 300_000  # characters that are parsed for one page; the course's longest notebook has 130,000
+MAX_PAGE = 350_000  # characters that are parsed for one page; the course's longest notebook has 152,000
 MAX_FORMULAS = 100  # starts of formulas: for each, the parser searches the rest of the cell for an end
 MAX_RULES = 20  # lines that may be the second of a table: for each, the parser looks at all lines that follow
 LONGEST = 20_000  # characters of a text, for its result to be cached

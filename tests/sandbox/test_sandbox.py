@@ -89,7 +89,7 @@ def test_it_reads_nothing_of_the_machine(run, path):
 def test_the_environment_is_made_for_it(run):
     os.environ["A_SECRET"] = "1"
     text, _ = run("import os\nprint(sorted(os.environ))")
-    assert text == "['HOME', 'LANG', 'MPLCONFIGDIR', 'OMP_NUM_THREADS', 'PATH', 'TMPDIR']\n"
+    assert text == "['HOME', 'LANG', 'MPLCONFIGDIR', 'OMP_NUM_THREADS', 'PATH', 'TMPDIR', 'TRITON_INTERPRET']\n"
 
 
 def test_it_has_four_descriptors_and_no_privilege(run):
