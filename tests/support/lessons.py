@@ -4,6 +4,7 @@ import collections
 import contextlib
 import functools
 import io
+import tempfile
 import unittest.mock
 import warnings
 from dataclasses import dataclass, field
@@ -76,11 +77,19 @@ def run(number: str) -> Lesson:
     """
     lesson = _started()
     notebook = load(ROOT / "solutions" / NAMES[number] / f"{NAMES[number]}.ipynb")
-    for cell in notebook["cells"]:
-        err = _step(lesson, NAMES[number], cell)
-        graded = cell["metadata"].get("nbgrader", {}).get("grade")
-        assert not (graded and err), f"Validate would fail {cell['id']} for {err!r}"
+    with _elsewhere():
+        for cell in notebook["cells"]:
+            err = _step(lesson, NAMES[number], cell)
+            graded = cell["metadata"].get("nbgrader", {}).get("grade")
+            assert not (graded and err), f"Validate would fail {cell['id']} for {err!r}"
     return lesson
+
+
+@contextlib.contextmanager
+def _elsewhere():
+    """In a folder of its own: a lesson's last cell keeps the student's parts in a file."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        yield
 
 
 def run_all(number: str, solved: int) -> Lesson:
@@ -105,15 +114,16 @@ def run_all(number: str, solved: int) -> Lesson:
 
     hook = register_optimizer_step_pre_hook(stop)
     try:
-        for cell in load(ROOT / "release" / name / f"{name}.ipynb")["cells"]:
-            at_work = at_work and cell["metadata"].get("nbgrader", {}).get("grade_id") not in left
-            try:
-                err = _step(lesson, name, right[cell["id"]] if at_work else cell)
-            except Exception as error:
-                lesson.raised[cell["id"]] = repr(error)
-                continue
-            if warned := _without_bars(err).strip():
-                lesson.warned[cell["id"]] = warned
+        with _elsewhere():
+            for cell in load(ROOT / "release" / name / f"{name}.ipynb")["cells"]:
+                at_work = at_work and cell["metadata"].get("nbgrader", {}).get("grade_id") not in left
+                try:
+                    err = _step(lesson, name, right[cell["id"]] if at_work else cell)
+                except Exception as error:
+                    lesson.raised[cell["id"]] = repr(error)
+                    continue
+                if warned := _without_bars(err).strip():
+                    lesson.warned[cell["id"]] = warned
     finally:
         hook.remove()
     return lesson
