@@ -4,6 +4,7 @@ import ast
 import re
 
 from conftest import ROOT
+from imports import names_imported
 
 KIT = ROOT / "autograder"
 ORDER = """errors lazily course verdict submission intake groups sandbox checks mistakes exercises grading report
@@ -66,16 +67,8 @@ def tree(path):
 
 def imported(path, nodes=None):
     """The dotted names that a file of the kit imports from it, wherever in the file, as `sandbox.jail`."""
-    package = path.relative_to(ROOT).parent.parts
-    for node in nodes or ast.walk(tree(path)):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) - node.level + 1] if node.level else ()
-            names = [".".join([*above, *filter(None, [node.module]), alias.name]) for alias in node.names]
-        else:
-            continue
-        yield from (name.removeprefix("autograder.") for name in names if name.startswith("autograder."))
+    names = names_imported(nodes or ast.walk(tree(path)), path)
+    return (name.removeprefix("autograder.") for name in names if name.startswith("autograder."))
 
 
 def test_imports_go_one_way():

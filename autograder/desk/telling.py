@@ -59,8 +59,9 @@ def limited(outcome: Outcome, level: str, withheld: Collection[str] = ()) -> Out
     message = _message(outcome, level)
     if may_tell(level, PLACE) and not message and not diagnosis:
         message = place_of(outcome)
-    told = replace(outcome, checks=[], skipped=[], diagnosis=diagnosis, message=message, fingerprint="", unjudged="")
-    return replace(told, measured={})  # code could choose such a number by what it saw of the inputs
+    kept = {"diagnosis": diagnosis, "message": message}
+    # code could choose what is measured of it by what it saw of the inputs
+    return replace(outcome, checks=[], skipped=[], measured={}, fingerprint="", unjudged="", **kept)
 
 
 def _message(outcome: Outcome, level: str) -> str:

@@ -268,7 +268,7 @@ class Grader:
             for one in shaky:  # last, since the child then sees solutions, and what it is graded on must not
                 with workspace.clock(f"the checks of `{one.exercise}`"):
                     if one.absent:
-                        self._safely(workspace, functools.partial(self._lent, workspace, one))
+                        self._safely(workspace, functools.partial(self._with_parts_of_the_course, workspace, one))
                         tell(one.outcome)
                         continue
                     one.outcome.diagnosis = self._safely(workspace, functools.partial(self._blamed, workspace, one))
@@ -393,7 +393,7 @@ class Grader:
         named = self.diagnostician.diagnose(run)
         return found + [replace(one, price=0.0) if free else one for one in named]
 
-    def _lent(self, workspace: Workspace, one: Shaky) -> list[bool]:
+    def _with_parts_of_the_course(self, workspace: Workspace, one: Shaky) -> list[bool]:
         """Grade an exercise with the course's own answers to those earlier ones that the notebook does not bring.
 
         Its process can read these, so nothing of what it does there is kept but which checks pass.

@@ -5,6 +5,7 @@ A lesson cell runs the definitions that some answer uses, and no more: as releas
 
 import ast
 import functools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,7 @@ from .. import course
 from ..checks.source_text import definitions_in, names_defined_in, names_in
 from ..submission.restore import RestoredCell
 
+WORD = re.compile(r"\w+")
 Definition = ast.FunctionDef | ast.ClassDef
 
 
@@ -27,9 +29,10 @@ class Shown:
 def lend(cells: Sequence[RestoredCell], assignment: course.Assignment | None) -> list[RestoredCell]:
     """These cells, of which lessons run what the student's cells use, directly or not, and do not define."""
     shown = _shown(assignment.lesson_texts) if assignment else {}
-    own = [cell.source for cell in cells if cell.runs]
-    defined = set().union(*map(names_defined_in, own)) if shown else set()
-    wanted, waiting = set(), set().union(*map(names_in, own)) if shown else set()
+    # most cells hold none of these names, and are not parsed
+    own = [cell.source for cell in cells if cell.runs and not shown.keys().isdisjoint(WORD.findall(cell.source))]
+    defined, wanted = set[str]().union(*map(names_defined_in, own)), set[str]()
+    waiting = set[str]().union(*map(names_in, own))
     while waiting := (waiting & shown.keys()) - defined - wanted:
         wanted |= waiting
         waiting = {name for found in waiting for name in shown[found].uses}

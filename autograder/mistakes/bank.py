@@ -125,7 +125,7 @@ class Bank(Mapping[str, Mistake]):
         self.around = "\n\n".join(right_answer(name) for name in self.beside)
         self.places = {name: self.fill(text) for name, text in self.places.items()}
         for name, text in self.places.items():
-            self._once(text, f"the place {name}")
+            _require_once(self.right, text, f"{self.exercise}: the place {name}")
 
     def __getitem__(self, id: str) -> Mistake:
         return self.mistakes[id]
@@ -282,19 +282,18 @@ class Bank(Mapping[str, Mistake]):
         made = Mistake(id, self.exercise, says, source, edits, original, self.around, price=price)
         self.mistakes[id] = made
 
-    def _once(self, text: str, what: str) -> None:
-        many = self.right.count(text)
-        if many != 1:
-            raise BankError(f"{self.exercise}: {what} occurs {many} times in the solution, and must once: {text!r}")
+
+def _require_once(text: str, piece: str, what: str) -> None:
+    """Raises BankError unless a piece of a text occurs in it exactly once."""
+    if (many := text.count(piece)) != 1:
+        longer = ": give a longer piece" if many else ""
+        raise BankError(f"{what}: {piece!r} occurs {many} times in the solution, and must occur exactly once{longer}")
 
 
 def edited(text: str, edits: Mapping[str, str], what: str) -> str:
     """The text with each key of `edits` replaced by its value. Raises BankError unless each key occurs exactly once."""
     for old in edits:
-        if text.count(old) != 1:
-            many = text.count(old)
-            longer = ": give a longer piece" if many else ""
-            raise BankError(f"{what}: {old!r} occurs {many} times in the solution, and must occur exactly once{longer}")
+        _require_once(text, old, what)
     pieces = sorted((text.index(old), old, new) for old, new in edits.items())
     made, end = [], 0
     for start, old, new in pieces:

@@ -104,8 +104,6 @@ def _as_stored(png: str, alt: str) -> dict[str, Any]:
     sheet.alpha_composite(picture)
     small = io.BytesIO()
     sheet.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
-    data = {"image/png": base64.b64encode(small.getvalue()).decode()}
-    if not alt:
-        return {"output_type": "display_data", "data": data, "metadata": {}}
-    data["text/plain"] = alt
-    return {"output_type": "display_data", "data": data, "metadata": {"image/png": {"alt": alt}}}
+    data = {"image/png": base64.b64encode(small.getvalue()).decode(), **({"text/plain": alt} if alt else {})}
+    metadata = {"image/png": {"alt": alt}} if alt else {}
+    return {"output_type": "display_data", "data": data, "metadata": metadata}

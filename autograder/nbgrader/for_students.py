@@ -53,7 +53,7 @@ def _table(root: Path) -> str:
 def packages(root: Path) -> list[str]:
     """The packages that the released notebooks import, with the versions that the kit itself works with.
 
-    What an assignment needs beyond that is left out: it says so itself, and may not be to be had everywhere.
+    What an assignment `needs` beyond that is left out: its own text names it, and not every machine can install it.
     """
     notebooks = (root / "release" / name / f"{name}.ipynb" for name in course.assignments(root))
     modules = {module for path in notebooks if path.is_file() for module in _imported(path)}

@@ -69,8 +69,8 @@ def close(places: Iterable[tuple[float, float, str]]) -> list[list[tuple[float, 
 def picture(title: str, found: Sequence[Dot]) -> Markup:
     """The picture as SVG: bytes to the right, each mark twice the one before, and loss upwards."""
     low = math.floor(math.log2(max(1.0, min(dot.bytes for dot in found))))
-    high = max(low + 1, math.ceil(math.log2(max(1.0, *(dot.bytes for dot in found), 1.0))))
-    top = max(0.05, *(dot.loss for dot in found), 0.05)
+    high = max(low + 1, math.ceil(math.log2(max(1.0, max(dot.bytes for dot in found)))))
+    top = max(0.05, max(dot.loss for dot in found))
     step = next((one for one in STEPS if top / one <= MOST_MARKS), top / MOST_MARKS)
     top = step * math.ceil(top / step)
 
@@ -102,8 +102,8 @@ def picture(title: str, found: Sequence[Dot]) -> Markup:
         for dot in found:
             x, y = across(dot.bytes), up(dot.loss)
             said = f"{dot.who}: {dot.loss:.3f} {MEASURES['loss']}, {dot.bytes:.0f} {MEASURES['bytes']}"
-            yield f'<g><title>{said}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="#6b8fb8" fill-opacity=".8"/>'
-            yield "</g>"
+            circle = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="#6b8fb8" fill-opacity=".8"/>'
+            yield f"<g><title>{said}</title>{circle}</g>"
         for group in close([(across(dot.bytes), up(dot.loss), dot.who) for dot in found]):
             x, y, _ = group[0]
             names, end = ", ".join(who for _, _, who in group), x > WIDTH - RIGHT - 40

@@ -1,6 +1,6 @@
 """Checks of devices and arguments do not hang on values: an answer that attends, and is wrong in what it makes of that.
 
-Each of these mistakes changes all values. What is no attention at all stands in `test_no_attention.py`.
+Each of these mistakes changes all values. For answers that compute no attention, see `test_no_attention.py`.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Lesson 11: what it says of blocks, of numbers that are moved and of tiles, held against what its cells count."""
+"""Lesson 11: what it says of blocks, of numbers that are moved and of tiles, checked against what its cells count."""
 
 import re
 

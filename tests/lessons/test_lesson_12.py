@@ -1,4 +1,4 @@
-"""Lesson 12: what it says of its language, of bytes, and of what models reach, held against what its cells compute."""
+"""Lesson 12: what it says of its language, of bytes, and of what models reach, checked against its cells."""
 
 import re
 

@@ -14,12 +14,14 @@ import hashlib
 import json
 import platform
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from imports import names_imported
 
 RECORD = ROOT / "tests" / "unchanged.json"
 KIT = ROOT / "autograder"
@@ -145,28 +147,18 @@ def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def _imported(tree: ast.AST, path: Path):
-    package = path.relative_to(ROOT).parent.parts
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) - node.level + 1] if node.level else ()
-            base = ".".join([*above, *filter(None, [node.module])])
-            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            yield from _files_of(name)
+def _imported(tree: ast.AST, path: Path) -> Iterator[Path]:
+    for name in names_imported(ast.walk(tree), path):
+        yield from _files_of(name)
 
 
 @functools.cache
 def _files_of(name: str) -> tuple[Path, ...]:
-    """The file of a module of the repository, and those of the packages that it lies in."""
+    """The file of a module of the repository, and those of the packages that it lies in; also of a name in a module."""
     parts = name.split(".")
     for place in PLACES:
-        packages = [place.joinpath(*parts[:n], "__init__.py") for n in range(1, len(parts) + 1)]
-        files = [path for path in [*packages, place.joinpath(*parts).with_suffix(".py")] if path.is_file()]
+        begun = [place.joinpath(*parts[:n]) for n in range(1, len(parts) + 1)]
+        files = [path for one in begun for path in (one / "__init__.py", one.with_suffix(".py")) if path.is_file()]
         if files:
             return tuple(files)
     return ()

@@ -180,23 +180,26 @@ def no_later_token(found: Rehearsal) -> None:
         raise CheckFailed("A token changes nothing in the logits of the next place: nothing of it is looked at.")
 
 
+def refuse(submission: Submission, wrong: bool, said: str) -> None:
+    """Note whether something is wrong, and raise CheckFailed if it is."""
+    submission.note(wrong)
+    if wrong:
+        raise CheckFailed(said)
+
+
 def falls(submission: Submission, found: Rehearsal) -> None:
     """Raises CheckFailed unless the loss has fallen."""
-    submission.note(found.fell > 0.3)
-    if not found.fell > 0.3:
-        raise CheckFailed("In 20 steps the loss hardly falls: does a gradient reach all weights, and no NaN?")
+    hardly = not found.fell > 0.3  # as NaN does
+    refuse(submission, hardly, "In 20 steps the loss hardly falls: does a gradient reach all weights, and no NaN?")
 
 
 def few_weights(submission: Submission, found: Rehearsal) -> None:
-    submission.note(found.many > MOST_WEIGHTS)
-    if found.many > MOST_WEIGHTS:
-        raise CheckFailed(f"It has {found.many:,} weights.")
+    refuse(submission, found.many > MOST_WEIGHTS, f"It has {found.many:,} weights.")
 
 
 def few_products(submission: Submission, found: Rehearsal) -> None:
-    submission.note(found.products > MOST_PRODUCTS)
-    if found.products > MOST_PRODUCTS:
-        raise CheckFailed(f"It makes {found.products:,.0f} multiplications for each token.")
+    said = f"It makes {found.products:,.0f} multiplications for each token."
+    refuse(submission, found.products > MOST_PRODUCTS, said)
 
 
 def agrees(submission: Submission, found: Reading) -> None:
@@ -211,15 +214,12 @@ def agrees(submission: Submission, found: Reading) -> None:
 def remembers(submission: Submission, found: Reading) -> None:
     """Raises CheckFailed unless both forms give the same in the new process, too."""
     apart = found.apart(HALF, LENGTH)
-    submission.note(apart > NEAR)
-    if apart > NEAR:
-        raise CheckFailed(f"After {HALF} tokens, in a new process, the logits differ by up to {apart:.0%}.")
+    said = f"After {HALF} tokens, in a new process, the logits differ by up to {apart:.0%}."
+    refuse(submission, apart > NEAR, said)
 
 
 def few_bytes(submission: Submission, found: Reading) -> None:
-    submission.note(found.bytes > MOST_BYTES)
-    if found.bytes > MOST_BYTES:
-        raise CheckFailed(f"It holds {found.bytes:,.0f} bytes for each token.")
+    refuse(submission, found.bytes > MOST_BYTES, f"It holds {found.bytes:,.0f} bytes for each token.")
 
 
 @check("shape", points=1)
@@ -304,9 +304,8 @@ def reaches(submission, draw, bar):
     """Raises CheckFailed unless the trained model is at most so much worse than the rules of the language."""
     above, _ = trained(submission, draw)
     submission.measure("loss", above)
-    submission.note(above > BARS[bar])
-    if above > BARS[bar]:
-        raise CheckFailed(f"It is {above:.2f} nats a token above what the rules allow; {BARS[bar]:.2f} is the bar.")
+    said = f"It is {above:.2f} nats a token above what the rules allow; {BARS[bar]:.2f} is the bar."
+    refuse(submission, above > BARS[bar], said)
 
 
 @check("values", points=1)

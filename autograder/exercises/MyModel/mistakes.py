@@ -89,7 +89,7 @@ mistake(
 
 mistake(
     "state-not-used",
-    "`step` begins anew with each token: put what the state holds into the caches first.",
+    "`step` starts over with each token: put what the state holds into the caches first.",
     GIVEN="if False:",
 )
 mistake(

@@ -6,7 +6,7 @@ the same without a scale or with a different one. The mean of all tokens, weight
 scores without a softmax give something else.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -184,8 +184,7 @@ def _usual_bases(scores: torch.Tensor, tokens: torch.Tensor, causal: bool) -> to
 def _sums(scores: torch.Tensor, tokens: torch.Tensor, causal: bool) -> torch.Tensor:
     """What weights sum to that are not divided by their sum, or by that of all queries: (3, ways, q, 1)."""
     scores = scores * USUAL_SCALES[:, None, None, None]
-    past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
-    seen = scores.masked_fill(~past, -torch.inf) if causal else scores
+    seen = _seen(scores, causal)
     undivided, whole = seen.exp().sum(-1), seen.exp().sum((-1, -2))[..., None]
     sums = torch.stack([undivided, undivided / seen.amax(-1).exp(), undivided / whole])
     return sums[..., 1:-1].flatten(-2).unsqueeze(-1)
@@ -203,7 +202,7 @@ def _bases_but_for_a_slip(scores: torch.Tensor, tokens: torch.Tensor, causal: bo
     scores = scores * USUAL_SCALES[:, None, None, None]
     whole = torch.ones(scores.shape[-2:], dtype=torch.bool)
     masks = [whole, *(whole.tril(k) for k in (-1, 0, 1)), whole.triu(), whole.triu(1)] if causal else [whole]
-    found = [_softmax(scores.masked_fill(~mask, -torch.inf), way) for mask in masks for way in (-1, -2)]
+    found = _both_ways(scores, masks)
     found += [_softmax(scores) * whole.tril()] if causal else []
     return _orthonormal(torch.cat(found) @ tokens)
 
@@ -227,7 +226,7 @@ def _mixes_but_for_a_slip(scores: torch.Tensor, values: torch.Tensor, causal: bo
     masks = [past if causal else whole]
     if any_mask:
         masks += [whole, *(whole.tril(k) for k in (-1, 0, 1)), *(whole.triu(k) for k in (-1, 0, 1))]
-    found = [_softmax(scores.masked_fill(~mask, -torch.inf), way) for mask in masks for way in (-1, -2)]
+    found = _both_ways(scores, masks)
     found += [_softmax(scores.masked_fill(~past, 0.0))] if any_mask else []
     if scores.shape[-1] == scores.shape[-2]:
         right = _weights(scores, causal)
@@ -237,8 +236,18 @@ def _mixes_but_for_a_slip(scores: torch.Tensor, values: torch.Tensor, causal: bo
 
 def _weights(scores: torch.Tensor, causal: bool) -> torch.Tensor:
     """The right weights of scores, (…, t, s)."""
+    return _softmax(_seen(scores, causal))
+
+
+def _seen(scores: torch.Tensor, causal: bool) -> torch.Tensor:
+    """The scores, with those of later keys hidden for a `causal` mask."""
     past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
-    return _softmax(scores.masked_fill(~past, -torch.inf) if causal else scores)
+    return scores.masked_fill(~past, -torch.inf) if causal else scores
+
+
+def _both_ways(scores: torch.Tensor, masks: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+    """For each mask, softmaxes of the scores over the keys and over the queries."""
+    return [_softmax(scores.masked_fill(~mask, -torch.inf), way) for mask in masks for way in (-1, -2)]
 
 
 def _softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
