@@ -12,6 +12,7 @@ the same time, each on exercises of its own. `--table` only shows what is there.
 """
 
 import argparse
+import ast
 import contextlib
 import fcntl
 import hashlib
@@ -51,12 +52,31 @@ class Answer:
 
     @property
     def digest(self) -> str:
-        """Of all that its results depend on, without the code that exercises share."""
+        """Of the code that its results depend on, without annotations, and without what exercises share."""
         checks = (course.folder_of(self.exercise) / "checks.py").read_text(encoding="utf-8")
-        return hashlib.sha256("\0".join((checks, *self.cells)).encode()).hexdigest()[:12]
+        return hashlib.sha256("\0".join(map(code_of, (checks, *self.cells))).encode()).hexdigest()[:12]
 
     def local(self) -> Local:
         return Local(namespace_of(f"{self.exercise}/{self.style}", *self.cells), self.cells[-1])
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes docstrings and the annotations of functions out."""
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        if ast.get_docstring(node) is not None:
+            node.body[0] = ast.Pass()
+        return self.generic_visit(node)
+
+
+def code_of(text: str) -> str:
+    """What of a Python text decides what it computes: no comments, layout, docstrings or annotations of functions."""
+    return ast.dump(_Bare().visit(ast.parse(text)))
 
 
 def answers(exercise: str) -> list[Answer]:
