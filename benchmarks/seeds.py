@@ -52,7 +52,7 @@ class Answer:
 
     @property
     def digest(self) -> str:
-        """Of the code that its results depend on, without annotations, and without what exercises share."""
+        """Of the code that its results depend on, without annotations and imports, and without what exercises share."""
         checks = (course.folder_of(self.exercise) / "checks.py").read_text(encoding="utf-8")
         return hashlib.sha256("\0".join(map(code_of, (checks, *self.cells))).encode()).hexdigest()[:12]
 
@@ -61,10 +61,25 @@ class Answer:
 
 
 class _Bare(ast.NodeTransformer):
-    """Takes docstrings and the annotations of functions out."""
+    """Takes imports, docstrings and the annotations of functions and variables out."""
+
+    def visit_Import(self, node: ast.Import) -> None:
+        """Names that are only imported for annotations come and go with these."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """The same: what else an import brings in is code that exercises share."""
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
         node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        return self.generic_visit(node if node.value is None else ast.Assign([node.target], node.value, None))
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """In a class annotations may count: they make the fields of a dataclass."""
+        visited = (one if isinstance(one, ast.AnnAssign) else self.visit(one) for one in node.body)
+        node.body = [one for one in visited if one is not None]
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -75,7 +90,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def code_of(text: str) -> str:
-    """What of a Python text decides what it computes: no comments, layout, docstrings or annotations of functions."""
+    """What of a Python text decides what it computes: no comments, layout, docstrings, annotations or imports."""
     return ast.dump(_Bare().visit(ast.parse(text)))
 
 

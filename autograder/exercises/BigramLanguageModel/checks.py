@@ -10,6 +10,7 @@ a bias, costs only the checks of values and of the parameters.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -17,6 +18,7 @@ from ...checks.api import (
     HUGE,
     TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -34,7 +36,8 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
-from ...checks.proxies import StudentError
+from ...checks.proxies import Proxy, StudentError, Submission
+from ...checks.steps import Weights
 from ..families import easy_cases
 from ..families.many_heads.checks import DROPPED, dropped_in_heads
 from ..families.many_heads.checks import Sizes as HeadSizes
@@ -62,7 +65,7 @@ ROOMY = Sizes(vocab=13, n_embd=8, block=9, heads=4, t=7)
 LARGE = Sizes(vocab=50, n_embd=36, block=80, heads=9, b=2, t=66)
 
 
-def weights(draw, sizes, dtype=torch.float32):
+def weights(draw: Draw, sizes: Sizes, dtype: torch.dtype = torch.float32) -> Weights:
     """Different random weights for all layers and tables."""
     state = draw.state(reference.shapes(sizes.vocab, sizes.n_embd, sizes.block, sizes.heads), dtype)
     for table in TABLES:
@@ -70,7 +73,7 @@ def weights(draw, sizes, dtype=torch.float32):
     return state
 
 
-def plain(draw, sizes, dtype=torch.float32):
+def plain(draw: Draw, sizes: Sizes, dtype: torch.dtype = torch.float32) -> Weights:
     """Random weights, but queries of 0: each token attends equally to all that it may see."""
     state = weights(draw, sizes, dtype)
     for name in state:
@@ -79,17 +82,19 @@ def plain(draw, sizes, dtype=torch.float32):
     return state
 
 
-def tolerance_of_loss(expected):
+def tolerance_of_loss(expected: torch.Tensor) -> float:
     """The tolerance for the loss of logits near ±10,000: a logsumexp of them is rounded as numbers of that size are."""
     return TOLERANCE[torch.float32] + NEIGHBOURS / float(expected)
 
 
-def tokens(draw, sizes, b=None, t=None):
+def tokens(draw: Draw, sizes: Sizes, b: int | None = None, t: int | None = None) -> torch.Tensor:
     """Random tokens (b, t)."""
     return torch.randint(sizes.vocab, (b or sizes.b, t or sizes.t), generator=draw.generator)
 
 
-def build(submission, state, sizes, dropout=None, dtype=None):
+def build(
+    submission: Submission, state: Weights, sizes: Sizes, dropout: float | None = None, dtype: torch.dtype | None = None
+) -> Proxy:
     """A model in eval mode with these weights loaded."""
     options = {} if dropout is None else {"dropout": dropout}
     model = submission.build("BigramLanguageModel", sizes.vocab, sizes.n_embd, sizes.block, sizes.heads, **options)
@@ -99,19 +104,19 @@ def build(submission, state, sizes, dropout=None, dtype=None):
     return model.eval()
 
 
-def optional(state):
+def optional(state: Weights) -> list[str]:
     """The weights that a model may lack and still be tried: of the layers after the heads."""
     return [name for name in state if name.startswith(("lm_head.", "sa_head.proj."))]
 
 
-def logits_of(value):
+def logits_of(value: Any) -> torch.Tensor:
     """The logits among the values returned: wherever they are, a tensor that is no single number."""
     parts = value if isinstance(value, (tuple, list)) else [value]
     found = next((part for part in parts if isinstance(part, torch.Tensor) and part.dim() > 1), None)
     return tensor(value if found is None else found, "the logits")
 
 
-def loss_of(value):
+def loss_of(value: Any) -> torch.Tensor:
     """The loss among the values returned for targets: a single number."""
     parts = value if isinstance(value, (tuple, list)) else [value]
     loss = next((part for part in parts if isinstance(part, torch.Tensor) and part.dim() == 0), None)
@@ -121,7 +126,7 @@ def loss_of(value):
 
 
 @easy_case
-def looks(submission, draw, sizes=USUAL):
+def looks(submission: Submission, draw: Draw, sizes: Sizes = USUAL) -> None:
     """Raises CheckFailed unless a model passes an easy case.
 
     There a token finds two others, and its logits have to be the mean of what each of those gives alone. The logits
@@ -152,7 +157,7 @@ def looks(submission, draw, sizes=USUAL):
     close(together[:, 2], found.expand(2, -1), what, tolerance=2e-3)
 
 
-def comparable(logits):
+def comparable(logits: torch.Tensor) -> torch.Tensor:
     """Logits up to a number that is added to all of a place, also if a softmax was taken of them, maybe of its log."""
     logits = logits.double()
     if ((logits.sum(-1) - 1).abs() < 1e-3).all() and (logits > 0).all():
@@ -160,13 +165,13 @@ def comparable(logits):
     return logits - logits.mean(-1, keepdim=True)
 
 
-def speaking(submission, draw, sizes=USUAL):
+def speaking(submission: Submission, draw: Draw, sizes: Sizes = USUAL) -> Proxy:
     """A model with random weights, after its class has passed the easy case."""
     looks(submission, draw, sizes=sizes)
     return build(submission, weights(draw, sizes), sizes)
 
 
-def heads_first(submission, draw):
+def heads_first(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed, naming `StackedHeads`, if nothing but the heads is wrong in a model without positions."""
     sizes = replace(ROOMY, t=4)
     state, even = weights(draw, sizes), plain(draw, sizes)
@@ -189,7 +194,7 @@ def heads_first(submission, draw):
 
 
 @check("shape", points=0.5)
-def test_parameters(submission, draw):
+def test_parameters(submission: Submission, draw: Draw) -> None:
     """The parameters are those of the two tables, `sa_head` and `lm_head`, no others; `block_size` is an attribute."""
     looks(submission, draw, sizes=USUAL)
     model = submission.build("BigramLanguageModel", vocab_size=13, n_embd=6, block_size=5, num_heads=2, dropout=0.1)
@@ -201,7 +206,7 @@ def test_parameters(submission, draw):
 
 
 @check("values", points=1)
-def test_logits(submission, draw):
+def test_logits(submission: Submission, draw: Draw) -> None:
     """The logits are those of the formula: embeddings of token and place, added, through the heads and `lm_head`."""
     heads_first(submission, draw)
     state, idx = weights(draw, USUAL), tokens(draw, USUAL, b=9)
@@ -213,7 +218,7 @@ def test_logits(submission, draw):
 
 
 @check("values", points=0.5)
-def test_sizes_that_are_equal(submission, draw):
+def test_sizes_that_are_equal(submission: Submission, draw: Draw) -> None:
     """Logits and loss are right also when many sizes are equal, where a mix-up of dimensions does not crash."""
     heads_first(submission, draw)
     state, idx, targets = weights(draw, SQUARE), tokens(draw, SQUARE), tokens(draw, SQUARE)
@@ -225,7 +230,7 @@ def test_sizes_that_are_equal(submission, draw):
 
 
 @check("values", points=0.5)
-def test_positions(submission, draw):
+def test_positions(submission: Submission, draw: Draw) -> None:
     """Row i of the position table is added at place i, counted from 0, whatever token stands there."""
     looks(submission, draw, sizes=USUAL)
     sizes = ROOMY
@@ -248,7 +253,7 @@ def test_positions(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_no_looking_ahead(submission, draw):
+def test_no_looking_ahead(submission: Submission, draw: Draw) -> None:
     """The logits at a place depend on the tokens up to there, on each of them, and on no later or other sequence's."""
     sizes = ROOMY
     looks(submission, draw, sizes=sizes)
@@ -270,7 +275,7 @@ def test_no_looking_ahead(submission, draw):
 
 
 @check("values", points=0.5)
-def test_loss(submission, draw):
+def test_loss(submission: Submission, draw: Draw) -> None:
     """With targets the loss is the mean of −log softmax(logits)[target] over all b·t places; without, it is None."""
     model = speaking(submission, draw)
     idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
@@ -287,7 +292,7 @@ def test_loss(submission, draw):
 
 
 @check("shape", points=0.5)
-def test_what_is_returned(submission, draw):
+def test_what_is_returned(submission: Submission, draw: Draw) -> None:
     """It returns exactly two things, and the logits are (b, t, vocab_size) and the same with targets as without."""
     model = speaking(submission, draw)
     idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
@@ -298,7 +303,7 @@ def test_what_is_returned(submission, draw):
 
 
 @check("gradients", points=0.5)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """The gradients of all parameters are right, both those of the loss and those of the logits."""
     heads_first(submission, draw)
     state = weights(draw, USUAL, torch.float64)
@@ -315,7 +320,7 @@ def test_gradients(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_extreme_logits(submission, draw):
+def test_extreme_logits(submission: Submission, draw: Draw) -> None:
     """Logits of ±10,000 give a loss that is finite and right: far apart, or all of them near ±10,000."""
     looks(submission, draw, sizes=USUAL)
     idx, targets, state, cases = tokens(draw, USUAL), tokens(draw, USUAL), plain(draw, USUAL), []
@@ -331,7 +336,7 @@ def test_extreme_logits(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """A model in float64, float16 or bfloat16 returns logits and loss of that dtype, as accurate as it allows."""
     looks(submission, draw, sizes=USUAL)
     cases = []
@@ -348,7 +353,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.5)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """Logits and loss lie on the device of the tokens, and nothing is made elsewhere (tried on `meta`)."""
     model = speaking(submission, draw)
     idx, targets = tokens(draw, USUAL), tokens(draw, USUAL)
@@ -360,7 +365,7 @@ def test_device(submission, draw):
 
 
 @check("mode", points=0.5)
-def test_dropout(submission, draw):
+def test_dropout(submission: Submission, draw: Draw) -> None:
     """In train mode each head drops weights with probability `dropout`, and nothing else is dropped; in eval none is.
 
     All values are 1 and weights are equal for all tokens of a kind, and `proj` and `lm_head` do nothing: the logits
@@ -396,7 +401,7 @@ def test_dropout(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_what_is_refused(submission, draw):
+def test_what_is_refused(submission: Submission, draw: Draw) -> None:
     """Heads that don't divide n_embd, too many tokens, another rank: a `ValueError`, for numbers with both of them."""
     model = speaking(submission, draw)
     whole = logits_of(model(tokens(draw, USUAL, t=USUAL.block)))
@@ -416,7 +421,7 @@ def test_what_is_refused(submission, draw):
 
 
 @check("shape", points=0.5)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """One token, a batch of one, as many tokens as the block holds, and tensors that are not contiguous work."""
     model, sizes = speaking(submission, draw), USUAL
     text = tokens(draw, sizes, t=sizes.block + 1)
@@ -439,7 +444,7 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """Tokens and targets stay as they were, and a second call depends on nothing but its own input."""
     looks(submission, draw, sizes=USUAL)
     states = [weights(draw, USUAL) for _ in range(2)]
@@ -461,7 +466,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU logits and loss have the same values, in float32 and in float16."""
     on_cuda(submission)
     for dtype in (torch.float32, torch.float16):

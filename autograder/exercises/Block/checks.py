@@ -6,8 +6,10 @@ heads and a hidden width of 4 · d_model. Where norms are not the point, they ha
 them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 
@@ -16,6 +18,7 @@ from ...checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -30,7 +33,8 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
-from ...checks.proxies import StudentError
+from ...checks.proxies import Proxy, StudentError, Submission
+from ...checks.steps import Weights
 from ...sandbox.inside import wire
 from ..families.many_heads.checks import first_of
 from ..families.refusals import refusals
@@ -55,7 +59,7 @@ class Sizes:
     options: tuple[float | None, ...] = ()
 
     @property
-    def rope_base(self):
+    def rope_base(self) -> float | None:
         return self.options[0] if self.options else 10000.0
 
 
@@ -65,7 +69,7 @@ SQUARE = Sizes(d=8, heads=4, kv_heads=2, hidden=8, b=8, t=8)
 LARGE = Sizes(d=32, heads=8, kv_heads=2, hidden=48, b=3, t=40)
 
 
-def shapes(sizes):
+def shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
     """The shapes of all parameters by name."""
     d, shared = sizes.d, sizes.d // sizes.heads * sizes.kv_heads
     found = {"attention_norm": (d,), "mlp_norm": (d,), "mlp.W_gate": (sizes.hidden, d), "mlp.W_up": (sizes.hidden, d)}
@@ -74,7 +78,7 @@ def shapes(sizes):
     return {f"{name}.weight": shape for name, shape in found.items()}
 
 
-def weights(draw, sizes, dtype=torch.float32):
+def weights(draw: Draw, sizes: Sizes, dtype: torch.dtype = torch.float32) -> Weights:
     """Different random weights for all layers; queries are larger, so that attention weights are far from equal."""
     state = draw.state(shapes(sizes))
     state["attention.W_query.weight"] *= 3
@@ -83,31 +87,33 @@ def weights(draw, sizes, dtype=torch.float32):
     return {name: w.to(dtype) for name, w in state.items()}
 
 
-def plain(draw, sizes, dtype=torch.float32):
+def plain(draw: Draw, sizes: Sizes, dtype: torch.dtype = torch.float32) -> Weights:
     """The same with norms that bring tokens to their length and no more."""
     return {name: torch.ones_like(w) if name in NORMS else w for name, w in weights(draw, sizes, dtype).items()}
 
 
-def without(state, name):
+def without(state: Weights, name: str) -> Weights:
     """The same with a layer that gives 0."""
     return {**state, name: torch.zeros_like(state[name])}
 
 
-def tokens(draw, sizes, **how):
+def tokens(draw: Draw, sizes: Sizes, **how: Any) -> torch.Tensor:
     """An input (b, t, d) whose tokens are not of the length that a norm gives them."""
     return draw.normal(sizes.b, sizes.t, sizes.d, scale=2.0, **how)
 
 
-def output(call, x):
+def output(call: Callable[[torch.Tensor], Any], x: torch.Tensor) -> Any:
     """What a call gives, or the first of several things, in the checks that are not about that."""
     return first_of(call(x))
 
 
-def right(x, state, sizes):
+def right(x: torch.Tensor, state: Weights, sizes: Sizes) -> torch.Tensor:
     return reference.block(x, state, sizes.heads, sizes.kv_heads, sizes.rope_base)
 
 
-def block(submission, state, sizes, dtype=None, train=False):
+def block(
+    submission: Submission, state: Weights, sizes: Sizes, dtype: torch.dtype | None = None, train: bool = False
+) -> Proxy:
     """A block with these weights, in eval mode unless `train`: nothing is random here."""
     built = submission.build("Block", sizes.d, sizes.heads, sizes.kv_heads, sizes.hidden, *sizes.options)
     if dtype:
@@ -116,18 +122,18 @@ def block(submission, state, sizes, dtype=None, train=False):
     return built.train(train)
 
 
-def load(built, state):
+def load(built: Proxy, state: Weights) -> None:
     """Load these weights into a block, which may lack norms that do no more than bring tokens to their length."""
     built.load(state, [norm for norm in NORMS if (state[norm] == 1).all()])
 
 
-def of_length(x):
+def of_length(x: torch.Tensor) -> torch.Tensor:
     """The tokens centred and brought to the length that a norm gives them: no norm of any kind changes them."""
     x = x - x.mean(-1, keepdim=True)
     return x / x.square().mean(-1, keepdim=True).sqrt()
 
 
-def halves(submission, draw):
+def halves(submission: Submission, draw: Draw) -> tuple[torch.Tensor, dict[str, tuple[torch.Tensor, torch.Tensor]]]:
     """What comes out of equal tokens x, which no norm changes, and of what: `(x, {case: (output, found)})`.
 
     `found` is what the attention finds in x where the network gives 0, what the network makes of x where the attention
@@ -136,7 +142,7 @@ def halves(submission, draw):
     state, x = plain(draw, PLAIN), of_length(draw.normal(3, 1, PLAIN.d)).repeat(1, 2, 1)
     no_mlp, no_attention = without(state, MLP), without(state, ATTENTION)
 
-    def added(half, x):
+    def added(half: Weights, x: torch.Tensor) -> torch.Tensor:
         return right(x, half, PLAIN) - x
 
     found = added(no_mlp, x.double())
@@ -146,7 +152,7 @@ def halves(submission, draw):
 
 
 @easy_case
-def adds(submission, draw):
+def adds(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless a block passes an easy case, with its attention, with its network, or with both.
 
     Equal tokens, which a norm does not change, have to come out as themselves and what the one half of the block makes
@@ -162,7 +168,7 @@ def adds(submission, draw):
         raise CheckFailed("For equal tokens the output holds neither what attention finds nor what the network makes.")
 
 
-def has_norms(submission, draw):
+def has_norms(submission: Submission, draw: Draw) -> None:
     """Raises StudentError if a block has no norms of the right names.
 
     Under other names their weights become 0 (`Proxy.load`), so that they hand on nothing.
@@ -172,7 +178,7 @@ def has_norms(submission, draw):
     submission.settle()
 
 
-def factors(got, found, x):
+def factors(got: torch.Tensor, found: torch.Tensor, x: torch.Tensor) -> torch.Tensor | None:
     """By what numbers (b, t, 2) `found` and x of each token have to be multiplied to add up to `got`; None if by none.
 
     All three are (b, t, d).
@@ -185,7 +191,7 @@ def factors(got, found, x):
 HALVES = {"attention": ("network", "what the attention finds"), "mlp": ("attention", "what the network makes of it")}
 
 
-def wrong_step(submission, draw):
+def wrong_step(submission: Submission, draw: Draw) -> steps.Step | None:
     """The first half that is wrong for equal tokens, which no norm changes, and the sum that comes out there.
 
     It is not known where a half gets nothing because its norm has another name.
@@ -214,13 +220,19 @@ def wrong_step(submission, draw):
     return None
 
 
-def adding(submission, draw, sizes=PLAIN):
+def adding(submission: Submission, draw: Draw, sizes: Sizes = PLAIN) -> Proxy:
     """A block with random weights, after its class has passed the easy case."""
     adds(submission, draw)
     return block(submission, plain(draw, sizes), sizes)
 
 
-def right_values(submission, draw, state_of, *many_sizes, what="the output"):
+def right_values(
+    submission: Submission,
+    draw: Draw,
+    state_of: Callable[[Sizes], Weights],
+    *many_sizes: Sizes,
+    what: str = "the output",
+) -> None:
     """Raises CheckFailed unless the values are right for these sizes, with weights from `state_of(sizes)`."""
     cases = []
     for sizes in many_sizes:
@@ -234,7 +246,7 @@ def right_values(submission, draw, state_of, *many_sizes, what="the output"):
 
 
 @check("shape", points=0.25)
-def test_parameters(submission, draw):
+def test_parameters(submission: Submission, draw: Draw) -> None:
     """The parameters are those of `attention_norm`, `attention`, `mlp_norm` and `mlp`, each of its own size."""
     adds(submission, draw)
     built = submission.build("Block", d_model=12, num_heads=6, num_kv_heads=3, hidden=10, rope_base=100.0)
@@ -242,25 +254,25 @@ def test_parameters(submission, draw):
 
 
 @check("values", points=0.75)
-def test_attention_half(submission, draw):
+def test_attention_half(submission: Submission, draw: Draw) -> None:
     """Where the network gives 0, the output is x and what the attention finds in the normalised x."""
     right_values(submission, draw, lambda sizes: without(weights(draw, sizes), MLP), PLAIN)
 
 
 @check("values", points=0.75)
-def test_mlp_half(submission, draw):
+def test_mlp_half(submission: Submission, draw: Draw) -> None:
     """Where the attention gives 0, the output is x and what the network makes of the normalised x."""
     right_values(submission, draw, lambda sizes: without(weights(draw, sizes), ATTENTION), PLAIN)
 
 
 @check("values", points=0.75)
-def test_output(submission, draw):
+def test_output(submission: Submission, draw: Draw) -> None:
     """The values are right for both halves, one after the other, in blocks of any size."""
     right_values(submission, draw, partial(weights, draw), USUAL, SQUARE, LARGE)
 
 
 @check("values", points=0.5)
-def test_rope_base(submission, draw):
+def test_rope_base(submission: Submission, draw: Draw) -> None:
     """The attention gets `rope_base`: 10000 unless given, another one, or None, with which nothing is rotated."""
     cases = []
     for options, name in (((), "10000, unless another one is given"), ((100.0,), "100"), ((None,), "None")):
@@ -272,7 +284,7 @@ def test_rope_base(submission, draw):
 
 
 @check("masking", points=0.25)
-def test_no_looking_ahead(submission, draw):
+def test_no_looking_ahead(submission: Submission, draw: Draw) -> None:
     """No token's output depends on a later token, and each depends on all tokens before it."""
     adds(submission, draw)
     state, x, new = plain(draw, PLAIN), tokens(draw, PLAIN), tokens(draw, PLAIN)
@@ -293,7 +305,7 @@ def test_no_looking_ahead(submission, draw):
 
 
 @check("gradients", points=0.25)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """The gradients of the input and of the weights of all layers are right, so that each of them can learn."""
     state = weights(draw, USUAL, torch.float64)
     x, upstream = (tokens(draw, USUAL, dtype=torch.float64, grad=grad) for grad in (True, False))
@@ -306,7 +318,7 @@ def test_gradients(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_extreme_scores(submission, draw):
+def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000, tokens of length 10,000 and tokens that are nearly 0 give no NaN and no infinity."""
     adds(submission, draw)
     cases = []
@@ -319,7 +331,7 @@ def test_extreme_scores(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
     adds(submission, draw)
     cases = []
@@ -331,7 +343,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.25)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
     built = adding(submission, draw)
     built.to(device="meta")
@@ -339,7 +351,7 @@ def test_device(submission, draw):
 
 
 @check("arguments", points=0.25)
-def test_wrong_rank(submission, draw):
+def test_wrong_rank(submission: Submission, draw: Draw) -> None:
     """An input that is not three-dimensional is refused with a `ValueError`."""
     built, x = adding(submission, draw), tokens(draw, PLAIN)
     wrong = {"an input with two dimensions": (x[0],), "an input with four dimensions": (x[None],)}
@@ -348,7 +360,7 @@ def test_wrong_rank(submission, draw):
 
 
 @check("shape", points=0.25)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """A batch of one, a sequence of one token, and a tensor that is not contiguous work like any other."""
     adds(submission, draw)
     state, x = without(plain(draw, PLAIN), MLP), of_length(tokens(draw, PLAIN))
@@ -365,7 +377,7 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("mode", points=0.25, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """The input stays as it was, and a call depends on nothing but its own input and the weights of that moment."""
     other_way = adding(submission, draw)  # a block that gets the calls from the last to the first
     state, new = plain(draw, PLAIN), plain(draw, PLAIN)
@@ -386,7 +398,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the output has the same values, in float32 and in float16."""
     on_cuda(submission)
     for dtype in (torch.float32, torch.float16):

@@ -4,11 +4,13 @@ Checks of padding first see the layer work without it.
 """
 
 import contextlib
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
-from ...checks.api import check, close, on_cuda, parameters, shape, stayed_on_cuda
-from ...checks.proxies import StudentError
+from ...checks.api import Draw, check, close, on_cuda, parameters, shape, stayed_on_cuda
+from ...checks.proxies import Proxy, StudentError, Submission
 from ..families.causal_head.checks import B, SingleCausalHeadChecks, roomy
 from ..families.single_head.checks import D_OUT, N
 
@@ -34,11 +36,11 @@ class TestCausalAttention(SingleCausalHeadChecks):
         ),
     }
 
-    def build(self, submission, d_in, d_out, context, dropout, bias):
+    def build(self, submission: Submission, d_in: int, d_out: int, context: int, dropout: float, bias: bool) -> Proxy:
         options = {"qkv_bias": True} if bias else {}
         return submission.build("CausalAttention", d_in, d_out, context, dropout, **options)
 
-    def get(self, call, x, *mask, **options):
+    def get(self, call: Callable[..., Any], x: torch.Tensor, *mask: torch.Tensor, **options: Any) -> Any:
         """What a call gives; if it can do nothing with None for a mask, what one with a mask that hides nothing gives.
 
         That no mask is needed has a check of its own.
@@ -53,7 +55,7 @@ class TestCausalAttention(SingleCausalHeadChecks):
 
     @check("shape", points=0.5)
     @roomy
-    def test_parameters(self, submission, draw):
+    def test_parameters(self, submission: Submission, draw: Draw) -> None:
         """The parameters are those of `W_query`, `W_key` and `W_value`, with a bias each if `qkv_bias`, and no
         others."""
         plain = submission.build("CausalAttention", 6, 4, 9, 0.0).parameters()
@@ -64,14 +66,14 @@ class TestCausalAttention(SingleCausalHeadChecks):
 
     @check("values", points=0.5)
     @roomy
-    def test_biases(self, submission, draw):
+    def test_biases(self, submission: Submission, draw: Draw) -> None:
         """With `qkv_bias=True`, queries, keys and values each get their bias added."""
         state, x = self.weights(draw, bias=True), self.tokens(draw)
         close(self.get(self.head(submission, state), x), self.right(x, state))
 
     @check("masking", points=0.5)
     @roomy
-    def test_padding(self, submission, draw):
+    def test_padding(self, submission: Submission, draw: Draw) -> None:
         """A key takes part if it is neither in the future nor padding: with padding at the end and with
         padding between."""
         state, x, square = self.weights(draw), self.tokens(draw), self.tokens(draw, 4, 4)
@@ -92,7 +94,7 @@ class TestCausalAttention(SingleCausalHeadChecks):
 
     @check("masking", points=0.5)
     @roomy
-    def test_padding_does_not_matter(self, submission, draw):
+    def test_padding_does_not_matter(self, submission: Submission, draw: Draw) -> None:
         """What stands in the padding changes no other token's output, and a padded query still sees what is real."""
         self.looks(submission, draw)
         usual, mean = (self.tokens(draw), self.weights(draw)), self.averages(submission)
@@ -112,7 +114,7 @@ class TestCausalAttention(SingleCausalHeadChecks):
 
     @check("masking", points=0.5)
     @roomy
-    def test_nothing_left(self, submission, draw):
+    def test_nothing_left(self, submission: Submission, draw: Draw) -> None:
         """A query with nothing left to attend to gets 0, not NaN: padding at the start, a length of 0, biases
         or not."""
         self.looks(submission, draw)
@@ -134,7 +136,7 @@ class TestCausalAttention(SingleCausalHeadChecks):
 
     @check("gradients", points=0.5)
     @roomy
-    def test_gradients_with_padding(self, submission, draw):
+    def test_gradients_with_padding(self, submission: Submission, draw: Draw) -> None:
         """With padding all gradients are right as well, and finite where a query has nothing left."""
         self.right_gradients(submission, draw)
         for padding in (BETWEEN, AT_THE_START, NOTHING_REAL):
@@ -142,7 +144,7 @@ class TestCausalAttention(SingleCausalHeadChecks):
 
     @check("numerics", points=0.5)
     @roomy
-    def test_dtypes(self, submission, draw):
+    def test_dtypes(self, submission: Submission, draw: Draw) -> None:
         """Any float dtype in, from bfloat16 to float64, the same out, as accurate as each allows, also with a mask."""
         super().test_dtypes(submission, draw)
         dtype = torch.float16
@@ -151,7 +153,7 @@ class TestCausalAttention(SingleCausalHeadChecks):
         close(got, self.right(x, state), "the output in float16 with no padding", dtype=dtype)
 
     @check("device", points=0)
-    def test_cuda(self, submission, draw):
+    def test_cuda(self, submission: Submission, draw: Draw) -> None:
         """On a GPU the output has the same values, in float32 and in float16, with padding."""
         on_cuda(submission)
         for dtype in (torch.float32, torch.float16):

@@ -5,9 +5,13 @@ are is asked for in two checks alone: the others go by the tokenizer's own. What
 open.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 
-from ...checks.api import CheckFailed, check, gate, kind_of, length, numbers, refuses
+from ...checks.api import CheckFailed, Draw, check, gate, kind_of, length, numbers, refuses
+from ...checks.proxies import Proxy, Submission
 from ...sandbox.inside.wire import Opaque
 from ..reference import language
 
@@ -23,18 +27,18 @@ LINE_ENDS = "\r\n\x0b\x0c\x1c\x85\u2028"  # all that `splitlines` takes for the 
 STRANGE = "#~@^ЖЩЯфцλπ中"  # no error message contains these unless it names them
 
 
-def text_of(draw, characters, n, repeats=3):
+def text_of(draw: Draw, characters: str, n: int, repeats: int = 3) -> str:
     """A text of `n` of the characters in random order, each one to `repeats` times."""
     chosen = shuffled(draw, characters)[:n]
     return "".join(shuffled(draw, [c for c in chosen for _ in range(draw.integer(1, repeats))]))
 
 
-def shuffled(draw, many):
+def shuffled(draw: Draw, many: Sequence[str]) -> list[str]:
     """The characters in random order, as a list."""
-    return [many[i] for i in torch.randperm(len(many), generator=draw.generator).tolist()]
+    return [many[i] for i in torch.randperm(len(many), generator=draw.generator).tolist()]  # type: ignore[return-value]
 
 
-def ids_of(got, text, made_from):
+def ids_of(got: Any, text: str, made_from: str) -> None:
     """Raises CheckFailed unless these are the ids of the text's characters, of any type of number."""
     known = language.vocabulary(made_from)
     right = {character: i for i, character in enumerate(known)}
@@ -48,7 +52,7 @@ def ids_of(got, text, made_from):
             raise CheckFailed(f"The id of {character!r} should not be {str(one)[:40]} in this text.")
 
 
-def same_text(got, right):
+def same_text(got: Any, right: str) -> None:
     """Raises CheckFailed unless this is that string."""
     if type(got) is not str:
         raise CheckFailed(f"`decode` should return a string, but it returned {kind_of(got)}.")
@@ -57,7 +61,7 @@ def same_text(got, right):
 
 
 @gate()
-def ready(submission, draw, characters=PLAIN, n=9):
+def ready(submission: Submission, draw: Draw, characters: str = PLAIN, n: int = 9) -> tuple[Proxy, str, dict[str, int]]:
     """(a tokenizer, the text it was made from, its own id of each character), after it told plain ones apart."""
     text = text_of(draw, PLAIN, 9)
     tokenizer = submission.build("CharTokenizer", text)
@@ -69,7 +73,7 @@ def ready(submission, draw, characters=PLAIN, n=9):
     return tokenizer, text, own_ids(tokenizer, text)
 
 
-def own_ids(tokenizer, text):
+def own_ids(tokenizer: Proxy, text: str) -> dict[str, int]:
     """The id that the tokenizer gives each character of its text. Raises CheckFailed if two have the same."""
     own = ids_by_character(tokenizer.method("encode")(text), text)
     if len(set(own.values())) != len(set(text)):  # then one by one: what is right of it counts
@@ -81,7 +85,7 @@ def own_ids(tokenizer, text):
     return own
 
 
-def ids_by_character(got, text):
+def ids_by_character(got: Any, text: str) -> dict[str, int]:
     """The ids that stand for a text's characters, whichever they are; {} if there are more or fewer, or they vary."""
     if length(got) != len(text):
         return {}
@@ -90,19 +94,19 @@ def ids_by_character(got, text):
     return own if ids == [own.get(character) for character in text] else {}
 
 
-def whole(one):
+def whole(one: Any) -> Any:
     """A float or a text that holds a whole number as an int: which type it should be has a check of its own."""
     is_whole = one.is_integer() if isinstance(one, float) else isinstance(one, str) and one.isdecimal()
     return int(one) if is_whole else one
 
 
-def any_characters(draw, known):
+def any_characters(draw: Draw, known: Sequence[str]) -> list[str]:
     """Each character once and four once more, in random order: not the text that `encode` was given."""
     return shuffled(draw, [*known, *(known[draw.integer(0, len(known) - 1)] for _ in range(4))])
 
 
 @check("values", points=1)
-def test_encode(submission, draw):
+def test_encode(submission: Submission, draw: Draw) -> None:
     """The id of a character is its place among the text's different characters, sorted; `encode` gives one for each."""
     text = text_of(draw, PLAIN, 12)
     other = text_of(draw, "".join(dict.fromkeys(text)), 8)
@@ -113,7 +117,7 @@ def test_encode(submission, draw):
 
 
 @check("values", points=0.5)
-def test_decode(submission, draw):
+def test_decode(submission: Submission, draw: Draw) -> None:
     """`decode` turns ids back into the string that they stand for, in their order."""
     tokenizer, text, own = ready(submission, draw)
     characters = any_characters(draw, language.vocabulary(text))[:12]
@@ -122,7 +126,7 @@ def test_decode(submission, draw):
 
 
 @check("values", points=0.5)
-def test_vocab_size(submission, draw):
+def test_vocab_size(submission: Submission, draw: Draw) -> None:
     """`vocab_size` is the number of different characters, a plain number."""
     (one, short, _), (two, long, _) = ready(submission, draw), ready(submission, draw, PLAIN + ODD, len(PLAIN + ODD))
     got = [one.attribute("vocab_size"), two.attribute("vocab_size")]
@@ -134,7 +138,7 @@ def test_vocab_size(submission, draw):
 
 
 @check("values", points=0.5)
-def test_any_character(submission, draw):
+def test_any_character(submission: Submission, draw: Draw) -> None:
     """All characters count as they are: capitals, spaces, line ends, accents, emoji; also hundreds, in a long text."""
     ready(submission, draw)
     strange = [
@@ -157,7 +161,7 @@ def test_any_character(submission, draw):
 
 
 @check("shape", points=0.5)
-def test_types(submission, draw):
+def test_types(submission: Submission, draw: Draw) -> None:
     """`encode` returns a list of plain whole numbers; the empty string gives the empty list, which gives it back."""
     tokenizer, text, _ = ready(submission, draw)
     ids, none, nothing = (
@@ -179,7 +183,7 @@ def test_types(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_unknown_character(submission, draw):
+def test_unknown_character(submission: Submission, draw: Draw) -> None:
     """A character that the text does not have is refused with a `ValueError` that names it."""
     cases = {}
     for unknown in text_of(draw, STRANGE, 3, repeats=1):
@@ -194,7 +198,7 @@ def test_unknown_character(submission, draw):
 
 
 @check("mode", points=0.5)
-def test_tokenizers_apart(submission, draw):
+def test_tokenizers_apart(submission: Submission, draw: Draw) -> None:
     """Tokenizers of different texts stand side by side: each keeps its own characters."""
     (one, first, own), (two, second, others) = (
         ready(submission, draw),

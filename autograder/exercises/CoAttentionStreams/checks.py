@@ -6,6 +6,7 @@ points for, say, the device. Where biases are not the point, `out_proj` may lack
 the module is called, masks that hide nothing may stand in for none, see `streams_of`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from ...checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -29,7 +31,8 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
-from ...checks.proxies import StudentError
+from ...checks.proxies import Proxy, StudentError, Submission
+from ...checks.steps import Weights
 from ..families import easy_cases
 from ..families.in_parts import with_masks_if_needed
 from ..families.refusals import refusals
@@ -60,14 +63,14 @@ MANY_TOKENS = Sizes(n=70, t=66, d=36, heads=9)
 MORE_TOKENS = Sizes(n=33, t=130, d=20, heads=2)
 
 
-def shapes(d):
+def shapes(d: int) -> dict[str, tuple[int, ...]]:
     """The shapes of all parameters by name."""
     layers = {f"{way}.{name}": d for way in WAYS for name in reference.NAMES.values()}
     found = {f"{layer}.weight": (d, d) for layer in layers}
     return {**found, **{f"{way}.out_proj.bias": (d,) for way in WAYS}}
 
 
-def weights(draw, sizes=USUAL, dtype=torch.float32):
+def weights(draw: Draw, sizes: Sizes = USUAL, dtype: torch.dtype = torch.float32) -> Weights:
     """Different random weights for all layers; queries are larger, so that attention weights are far from equal."""
     state = draw.state(shapes(sizes.d), dtype)
     for way in WAYS:
@@ -75,22 +78,22 @@ def weights(draw, sizes=USUAL, dtype=torch.float32):
     return state
 
 
-def plain(draw, sizes=USUAL, dtype=torch.float32):
+def plain(draw: Draw, sizes: Sizes = USUAL, dtype: torch.dtype = torch.float32) -> Weights:
     """The same with biases of 0, for checks of what is not about them."""
     return {name: w * (not name.endswith("bias")) for name, w in weights(draw, sizes, dtype).items()}
 
 
-def alike(state):
+def alike(state: Weights) -> Weights:
     """The same weights, but with keys of 0, so that all tokens of the context count the same."""
     return {name: w * ("W_key" not in name) for name, w in state.items()}
 
 
-def inputs(draw, sizes=USUAL, **how):
+def inputs(draw: Draw, sizes: Sizes = USUAL, **how: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """v (b, n, d) and q (b, t, d)."""
     return draw.normal(sizes.b, sizes.n, sizes.d, **how), draw.normal(sizes.b, sizes.t, sizes.d, **how)
 
 
-def masks(draw, sizes=USUAL, nothing=False):
+def masks(draw: Draw, sizes: Sizes = USUAL, nothing: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     """(b, n) and (b, t), each of which hides a token or more; if `nothing`, those of the last pair hide all."""
     both = draw.mask(sizes.b, sizes.n), draw.mask(sizes.b, sizes.t)
     if nothing:
@@ -99,7 +102,9 @@ def masks(draw, sizes=USUAL, nothing=False):
     return both
 
 
-def module(submission, state, sizes=USUAL, dtype=None, train=False):
+def module(
+    submission: Submission, state: Weights, sizes: Sizes = USUAL, dtype: torch.dtype | None = None, train: bool = False
+) -> Proxy:
     """A module with these weights loaded, in eval mode unless `train`: nothing is random here."""
     built = submission.build("CoAttentionStreams", sizes.d, sizes.heads)
     if dtype:
@@ -108,24 +113,31 @@ def module(submission, state, sizes=USUAL, dtype=None, train=False):
     return built.train(train)
 
 
-def load(built, state):
+def load(built: Proxy, state: Weights) -> None:
     """Load these weights into a module, which may lack biases that are 0."""
     built.load(state, [name for name, w in state.items() if name.endswith("bias") and not w.any()])
 
 
-def both(value):
+def both(value: Any) -> Sequence[Any]:
     """The two streams. Raises CheckFailed for anything else."""
     return pair(value, "`(new v, new q)`")
 
 
-def streams_of(built, v, q, *hidden, device=None, upstream=None) -> Any:
+def streams_of(
+    built: Proxy,
+    v: torch.Tensor,
+    q: torch.Tensor,
+    *hidden: torch.Tensor,
+    device: str | None = None,
+    upstream: Sequence[torch.Tensor] | None = None,
+) -> Any:
     """The two streams, where it is not the point how the module is called; with `upstream`, Gradients.
 
     A module that stops without masks is given masks that hide nothing. That costs points in `test_new_image` and
     `test_new_question`.
     """
 
-    def call(*given):
+    def call(*given: torch.Tensor) -> Any:
         if upstream is not None:
             return built.gradients(*given, upstream=upstream)
         return both(built(*given) if device is None else built.on(device, *given))
@@ -133,20 +145,20 @@ def streams_of(built, v, q, *hidden, device=None, upstream=None) -> Any:
     return call(v, q, *hidden) if hidden else with_masks_if_needed(call, (v, q), (v, q))
 
 
-def both_close(value, right, what="", **how):
+def both_close(value: Any, right: Sequence[torch.Tensor], what: str = "", **how: Any) -> None:
     """Raises CheckFailed unless both streams are the reference's."""
     for got, expected, name in zip(both(value), right, ("v", "q"), strict=True):
         close(got, expected, f"the new {name}{what}", **how)
 
 
-def finding(submission, draw, sizes=USUAL):
+def finding(submission: Submission, draw: Draw, sizes: Sizes = USUAL) -> Proxy:
     """A module with random weights, after at least one stream of its class has passed an easy case."""
     finds(submission, draw, sizes=sizes)
     return module(submission, plain(draw, sizes), sizes)
 
 
 @easy_case
-def finds(submission, draw, sizes=USUAL):
+def finds(submission: Submission, draw: Draw, sizes: Sizes = USUAL) -> None:
     """Raises CheckFailed unless at least one stream passes an easy case.
 
     There a stream finds averages in the other, of all tokens or of one kind. Both streams hold the same tokens, so it
@@ -175,25 +187,25 @@ def finds(submission, draw, sizes=USUAL):
 
 
 @check("shape", points=0.5)
-def test_parameters(submission, draw):
+def test_parameters(submission: Submission, draw: Draw) -> None:
     """The parameters are those of two `MultiHeadCrossAttention`s, `v_to_q` and `q_to_v`, a bias in `out_proj` alone."""
     finds(submission, draw, sizes=USUAL)
     parameters(submission.build("CoAttentionStreams", d=6, num_heads=3).parameters(), shapes(6))
 
 
 @check("values", points=0.5)
-def test_new_image(submission, draw):
+def test_new_image(submission: Submission, draw: Draw) -> None:
     """The new v is what `v_to_q` finds: queries from v, keys and values from q, and nothing added to it."""
     new_stream(submission, draw, 0, "the new v")
 
 
 @check("values", points=0.5)
-def test_new_question(submission, draw):
+def test_new_question(submission: Submission, draw: Draw) -> None:
     """The new q is what `q_to_v` finds: queries from q, keys and values from v as it came in, and nothing added."""
     new_stream(submission, draw, 1, "the new q")
 
 
-def new_stream(submission, draw, number, what):
+def new_stream(submission: Submission, draw: Draw, number: int, what: str) -> None:
     """Raises CheckFailed unless one of the streams is the reference's, for few tokens and for many."""
     cases = []
     for sizes in (USUAL, MANY_TOKENS):
@@ -205,7 +217,7 @@ def new_stream(submission, draw, number, what):
 
 
 @check("values", points=0.5)
-def test_sizes_that_are_equal(submission, draw):
+def test_sizes_that_are_equal(submission: Submission, draw: Draw) -> None:
     """The values are right also for n = t, when sizes are equal and a mix-up need not crash, and for many tokens,
     masks included."""
     names = {MANY_PAIRS: " for n = t", SQUARE: " when all sizes are equal", MORE_TOKENS: " for many tokens"}
@@ -218,7 +230,7 @@ def test_sizes_that_are_equal(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_masks(submission, draw):
+def test_masks(submission: Submission, draw: Draw) -> None:
     """`q_mask` hides words from the image, `v_mask` cells from the question; each works alone, and in its own call."""
     finds(submission, draw, sizes=AS_MANY)
     built = module(submission, plain(draw, AS_MANY), AS_MANY)
@@ -241,7 +253,7 @@ def test_masks(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_nothing_left(submission, draw):
+def test_nothing_left(submission: Submission, draw: Draw) -> None:
     """Where a mask leaves a pair nothing to attend to, the heads find 0, never NaN, and `out_proj` adds its bias."""
     finds(submission, draw, sizes=USUAL)
     state, (v, q), hidden = weights(draw), inputs(draw), masks(draw, nothing=True)
@@ -255,7 +267,7 @@ def test_nothing_left(submission, draw):
 
 
 @check("gradients", points=0.5)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """The gradients of v, q and all weights are right, without masks and with some that leave a pair nothing."""
     state, (v, q) = weights(draw, dtype=torch.float64), inputs(draw, dtype=torch.float64, grad=True)
     upstream = [draw.normal(*x.shape, dtype=torch.float64) for x in (v, q)]
@@ -273,7 +285,7 @@ def test_gradients(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_extreme_scores(submission, draw):
+def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000, or all about -10,000, give no NaN and no infinity; what masks hide gets nothing."""
     cases, hidden = [], masks(draw, nothing=True)
     for negative in (False, True):
@@ -294,7 +306,7 @@ def test_extreme_scores(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """Each float dtype in, the same out, as accurate as it allows, with masks and without."""
     cases, hidden = [], masks(draw, nothing=True)
     for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
@@ -308,7 +320,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.5)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """Both streams lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
     built = finding(submission, draw, AS_MANY)
     built.to(device="meta")
@@ -320,7 +332,7 @@ def test_device(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_arguments(submission, draw):
+def test_arguments(submission: Submission, draw: Draw) -> None:
     """Heads that don't divide d, and a v or q that is not three-dimensional, are refused with a `ValueError`."""
     built, (v, q) = finding(submission, draw), inputs(draw)
     wrong = {"a v without a batch": (v[0], q), "a q without a batch": (v, q[0]), "four dimensions": (v[None], q[None])}
@@ -339,7 +351,7 @@ def test_arguments(submission, draw):
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """Inputs of any size work and stay as they were; a call depends on nothing but its inputs and weights."""
     other_way = finding(submission, draw, AS_MANY)  # a module that gets the same calls from the last to the first
     usual, others = plain(draw, AS_MANY), plain(draw, AS_MANY)
@@ -380,7 +392,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU both streams have the same values, in float32 and in float16, with masks and without."""
     on_cuda(submission)
     hidden = masks(draw)

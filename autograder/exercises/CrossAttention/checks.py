@@ -2,11 +2,12 @@
 
 import torch
 
-from ...checks.api import check, close
+from ...checks.api import Draw, check, close
+from ...checks.proxies import Proxy, Submission
 from ..families.cross.checks import CrossChecks, Layout, Sizes, output_of
 
 
-def build(submission, sizes, dropout, bias):
+def build(submission: Submission, sizes: Sizes, dropout: float, bias: bool) -> Proxy:
     options = {"qkv_bias": True} if bias else {}
     return submission.build("CrossAttention", sizes.d_in, sizes.d_context, sizes.d_out, **options)
 
@@ -26,7 +27,7 @@ class TestCrossAttention(CrossChecks):
     )
 
     @check("masking", points=0.5)
-    def test_no_context(self, submission, draw):
+    def test_no_context(self, submission: Submission, draw: Draw) -> None:
         """A context without any tokens (s = 0), with a mask of as many entries or none, leaves nothing: the
         output is 0."""
         module, sizes = self.lookup(submission, draw), self.layout.plain_sizes

@@ -2,12 +2,13 @@
 
 import torch
 
-from ...checks.api import CheckFailed, check, close, shape
+from ...checks.api import CheckFailed, Draw, check, close, shape
+from ...checks.proxies import Proxy, Submission
 from ..families.many_heads import checks
 from ..families.many_heads.checks import HeadChecks, Layout, Sizes, parameters_of, tokens, weights
 
 
-def build(submission, sizes, dropout, bias):
+def build(submission: Submission, sizes: Sizes, dropout: float, bias: bool) -> Proxy:
     return submission.build("EncoderHead", sizes.d_in, sizes.width)
 
 
@@ -29,13 +30,13 @@ class TestEncoderHead(HeadChecks):
     test_sizes_that_are_equal = None  # pyright: ignore[reportAssignmentType]  # not collected
 
     @check("shape", points=0.5)
-    def test_parameters(self, submission, draw):
+    def test_parameters(self, submission: Submission, draw: Draw) -> None:
         """The parameters are the weights of `key`, `query` and `value`, without bias, and no others."""
         self.averaging(submission, draw)
         parameters_of(self.layout, submission.build("EncoderHead", n_embd=6, head_size=4), self.layout.sizes)
 
     @check("values", points=0.5)
-    def test_values(self, submission, draw):
+    def test_values(self, submission: Submission, draw: Draw) -> None:
         """The output is softmax(Q Kᵀ / √head_size) V over all tokens, also when all sizes are equal or large."""
         layout = self.layout
         state, x = weights(draw, layout.sizes), tokens(draw, layout.sizes)
@@ -43,7 +44,7 @@ class TestEncoderHead(HeadChecks):
         self.right_values(submission, draw, layout.square, *layout.large)
 
     @check("masking", points=0.5)
-    def test_every_token_sees_every_other(self, submission, draw):
+    def test_every_token_sees_every_other(self, submission: Submission, draw: Draw) -> None:
         """Every token reaches every other, the last one the first, in a sequence of any length; sequences
         stay apart."""
         self.averaging(submission, draw)

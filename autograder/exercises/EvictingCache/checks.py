@@ -5,12 +5,15 @@ definition: each token attends to those that are kept, at the places 0, 1, 2, â€
 neither places nor what is dropped have room for the whole text. All start with `attends`, easy cases.
 """
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import torch
 
 from ...checks.api import (
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -23,7 +26,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
-from ...checks.proxies import StudentError
+from ...checks.proxies import Proxy, StudentError, Submission
 from ..families import digits, easy_cases
 from ..families.many_heads.checks import first_of
 from ..families.refusals import ended
@@ -37,17 +40,19 @@ FIRST, WINDOW = 2, 4  # tokens that are kept, of T = 9
 ROOM = 20  # a window for all of a text
 
 
-def new_cache(submission, first=FIRST, window=WINDOW):
+def new_cache(submission: Submission, first: int = FIRST, window: int = WINDOW) -> Proxy:
     return submission.build("EvictingCache", first, window)
 
 
-def read(module, x, cache, parts=None, device="cpu"):
+def read(
+    module: Proxy, x: torch.Tensor, cache: Proxy, parts: Sequence[int] | None = None, device: str = "cpu"
+) -> list[Any]:
     """The outputs for the tokens of x (b, t, d), which come one by one, or in parts of these lengths."""
     call = module if device == "cpu" else partial(module.on, device)
     return [first_of(call(part, cache)) for part in x.split(parts or 1, dim=1)]
 
 
-def follow(got, expected, parts=None, first=0):
+def follow(got: Sequence[Any], expected: torch.Tensor, parts: Sequence[int] | None = None, first: int = 0) -> None:
     """Raises CheckFailed unless the outputs of parts are those expected for the whole text, (b, t, d)."""
     for output, wanted in zip(got, expected.split(parts or 1, dim=1), strict=True):
         length = wanted.shape[1]
@@ -55,7 +60,7 @@ def follow(got, expected, parts=None, first=0):
         first += length
 
 
-def whole(submission, module, x):
+def whole(submission: Submission, module: Proxy, x: torch.Tensor) -> Any:
     """The output for all tokens at once without a cache; with a roomy one, if the module takes no call without."""
     try:
         return first_of(module(x))
@@ -66,14 +71,14 @@ def whole(submission, module, x):
             raise error from None
 
 
-def attends(submission, draw):
+def attends(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless a module attends, in an easy case, and a new cache holds nothing of another."""
     attending(submission, draw)
     new_caches_are_empty(submission, draw)
 
 
 @easy_case
-def new_caches_are_empty(submission, draw):
+def new_caches_are_empty(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless two roomy caches, one after the other, give the same for the first part of a text."""
     module, x = build(submission, weights(draw)), draw.normal(B, 2, D)
     first, second = (first_of(module(x, new_cache(submission, 1, ROOM))) for _ in range(2))
@@ -83,7 +88,7 @@ def new_caches_are_empty(submission, draw):
 
 
 @easy_case
-def attending(submission, draw):
+def attending(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless the last token gets what it finds, without a cache, and a roomy cache is taken.
 
     There is one head, so the groups don't matter, and no scale makes a difference: the token finds its like alone, or
@@ -94,7 +99,7 @@ def attending(submission, draw):
     state = {"W_query.weight": 60 * torch.eye(6), "W_key.weight": 60 * torch.eye(6)}
     state |= {"W_value.weight": draw.normal(6, 6), "out_proj.weight": torch.eye(6)}
     even = state | {"W_query.weight": torch.zeros(6, 6)}
-    sizes = {"heads": 1, "kv": 1, "width": 6, "d": 6}
+    sizes: dict[str, Any] = {"heads": 1, "kv": 1, "width": 6, "d": 6}
     sure, mild = build(submission, state, **sizes), build(submission, even, **sizes)
     found, mixed = whole(submission, sure, codes + x), whole(submission, mild, x)
     mixing_softly(submission, draw, sizes)
@@ -107,7 +112,7 @@ def attending(submission, draw):
         raise CheckFailed("With a new cache there is NaN or infinity in the output.")
 
 
-def mixing_softly(submission, draw, sizes):
+def mixing_softly(submission: Submission, draw: Draw, sizes: dict[str, Any]) -> None:
     """Raises CheckFailed unless the last token weighs all of mild scores by a softmax of these, without a cache."""
     state = {name: torch.eye(6) for name in weights(draw, 1, 1, 6, 6)}
     x = torch.stack([easy_cases.mild_tokens(draw, 5, 6) for _ in range(2)])
@@ -117,7 +122,7 @@ def mixing_softly(submission, draw, sizes):
 
 
 @check("values", points=0.25)
-def test_without_a_cache(submission, draw):
+def test_without_a_cache(submission: Submission, draw: Draw) -> None:
     """Without a cache all is as in lessons 08 and 09: heads that share keys, rotated positions, normalised heads."""
     attends(submission, draw)
     cases = []
@@ -130,7 +135,7 @@ def test_without_a_cache(submission, draw):
 
 
 @check("values", points=0.5)
-def test_nothing_dropped(submission, draw):
+def test_nothing_dropped(submission: Submission, draw: Draw) -> None:
     """As long as nothing is dropped, parts of any length get what all get at once, and may fill the cache."""
     attends(submission, draw)
     cases = []
@@ -143,7 +148,7 @@ def test_nothing_dropped(submission, draw):
 
 
 @check("values", points=0.75)
-def test_what_is_kept(submission, draw):
+def test_what_is_kept(submission: Submission, draw: Draw) -> None:
     """Each token sees the first tokens and the last `window`, itself among them, and no others (no positions yet)."""
     attends(submission, draw)
     cases = []
@@ -157,7 +162,7 @@ def test_what_is_kept(submission, draw):
 
 
 @check("values", points=0.25)
-def test_no_first_tokens(submission, draw):
+def test_no_first_tokens(submission: Submission, draw: Draw) -> None:
     """With `first` = 0 it is a sliding window, and `window` = 1 leaves a token itself alone."""
     attends(submission, draw)
     cases = []
@@ -170,7 +175,7 @@ def test_no_first_tokens(submission, draw):
 
 
 @check("values", points=1.75)
-def test_places_within_the_cache(submission, draw):
+def test_places_within_the_cache(submission: Submission, draw: Draw) -> None:
     """With a `rope_base`, what is kept stands at the places 0, 1, 2, â€¦ in each call, the new token last."""
     attends(submission, draw)
     cases = []
@@ -184,7 +189,7 @@ def test_places_within_the_cache(submission, draw):
 
 
 @check("values", points=0.5)
-def test_after_a_prompt(submission, draw):
+def test_after_a_prompt(submission: Submission, draw: Draw) -> None:
     """A prompt that fills the cache, then one token at a time: the same, with normalised heads."""
     attends(submission, draw)
     state, x = weights(draw, qk_norm=True), draw.normal(B, T, D)
@@ -194,7 +199,7 @@ def test_after_a_prompt(submission, draw):
 
 
 @check("arguments", points=0.75)
-def test_chunks(submission, draw):
+def test_chunks(submission: Submission, draw: Draw) -> None:
     """Several tokens at once that would drop something are refused with a `ValueError`, and the cache is as before."""
     attends(submission, draw)
     state, x = weights(draw), draw.normal(B, 8, D)
@@ -217,7 +222,7 @@ def test_chunks(submission, draw):
 
 
 @check("arguments", points=0.25)
-def test_sizes(submission, draw):
+def test_sizes(submission: Submission, draw: Draw) -> None:
     """`first` below 0 and `window` below 1 are refused with a `ValueError`."""
     attends(submission, draw)
     make = submission.function("EvictingCache")
@@ -228,7 +233,7 @@ def test_sizes(submission, draw):
 
 
 @check("gradients", points=0.25)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """Without a cache the gradients of the input and of all weights are right."""
     attends(submission, draw)
     state, x, upstream = weights(draw), draw.normal(B, T, D, grad=True), draw.normal(B, T, D)
@@ -241,7 +246,7 @@ def test_gradients(submission, draw):
 
 
 @check("values", points=0.25)
-def test_keys_are_kept(submission, draw):
+def test_keys_are_kept(submission: Submission, draw: Draw) -> None:
     """Keys and values of earlier tokens are kept, not made again: changed weights make those of new tokens alone."""
     attends(submission, draw)
     state, x = weights(draw), draw.normal(B, 6, D)
@@ -261,7 +266,7 @@ def test_keys_are_kept(submission, draw):
 
 
 @check("mode", points=0.25)
-def test_caches_are_apart(submission, draw):
+def test_caches_are_apart(submission: Submission, draw: Draw) -> None:
     """A cache is one layer's and one batch's: what goes into another, or into a module without one, changes nothing."""
     attends(submission, draw)
     state = weights(draw)
@@ -276,7 +281,7 @@ def test_caches_are_apart(submission, draw):
 
 
 @check("shape", points=0.25)
-def test_shapes(submission, draw):
+def test_shapes(submission: Submission, draw: Draw) -> None:
     """The output alone is returned, (b, t, d_model); one batch, one head and odd layouts in memory work as well."""
     attends(submission, draw)
     state, alone, x = weights(draw), weights(draw, 1, 1), draw.normal(B, 5, D)
@@ -293,7 +298,7 @@ def test_shapes(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """With a cache, float64, float32, float16 and bfloat16 in give the same out, as accurate as each allows."""
     attends(submission, draw)
     cases, parts = [], (6, 1, 1, 1)
@@ -308,7 +313,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.25)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """With a cache too, the output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
     attends(submission, draw)
     module = build(submission, weights(draw), rope_base=BASE).to(device="meta")
@@ -318,7 +323,7 @@ def test_device(submission, draw):
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_what_the_cache_holds(submission, draw):
+def test_what_the_cache_holds(submission: Submission, draw: Draw) -> None:
     """However long the text, the cache holds no more than first + window + 1 tokens of `num_kv_heads` heads."""
     attends(submission, draw)
     state, x = weights(draw), draw.normal(1, 24, D)
@@ -339,7 +344,7 @@ def test_what_the_cache_holds(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the output has the same values with a cache, in float32 and in float16."""
     on_cuda(submission)
     for dtype in (torch.float32, torch.float16):

@@ -11,6 +11,7 @@ from ...checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -24,6 +25,8 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Proxy, Submission
+from ...checks.steps import Weights
 from ..families import digits, easy_cases
 from ..reference import qkv
 from ..reference.gated import gated_attention as right
@@ -33,7 +36,7 @@ NAME = "GatedAttention"
 LAYERS = ("W_query", "W_key", "W_value", "W_gate", "out_proj")
 
 
-def weights(draw, d=D, dtype=torch.float32, gate=3.0):
+def weights(draw: Draw, d: int = D, dtype: torch.dtype = torch.float32, gate: float = 3.0) -> Weights:
     """Random weights of all layers; those of the gate times `gate`, so that it is open here and closed there."""
     state = draw.state({f"{name}.weight": (d, d) for name in LAYERS}, dtype)
     state["W_query.weight"] *= 2
@@ -41,7 +44,9 @@ def weights(draw, d=D, dtype=torch.float32, gate=3.0):
     return state
 
 
-def build(submission, state, d=D, heads=H, dtype=None):
+def build(
+    submission: Submission, state: Weights, d: int = D, heads: int = H, dtype: torch.dtype | None = None
+) -> Proxy:
     """A module with these weights, in eval mode."""
     module = submission.build(NAME, d, heads)
     if dtype:
@@ -50,13 +55,13 @@ def build(submission, state, d=D, heads=H, dtype=None):
     return module.eval()
 
 
-def attends(submission, draw):
+def attends(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless a module attends, in easy cases."""
     finds_its_like(submission, draw)
     mixes_softly(submission, draw)
 
 
-def same_gate(state):
+def same_gate(state: Weights) -> Weights:
     """These weights with a gate that is the same for all features, and made of the last feature alone."""
     d = len(state["W_query.weight"])
     state["W_gate.weight"] = torch.zeros(d, d)
@@ -65,7 +70,7 @@ def same_gate(state):
 
 
 @easy_case
-def mixes_softly(submission, draw):
+def mixes_softly(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless the last token weighs all of mild scores by a softmax of these, with one head."""
     x = torch.stack([easy_cases.mild_tokens(draw, 5, 6) for _ in range(2)])
     x[:, :, -1] = 1.0
@@ -76,7 +81,7 @@ def mixes_softly(submission, draw):
 
 
 @easy_case
-def finds_its_like(submission, draw):
+def finds_its_like(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless the last token finds its like, with one head and a gate that is the same throughout.
 
     Up to a factor: no scale changes that, nor whether a sigmoid or something else makes the gate.
@@ -101,7 +106,7 @@ def finds_its_like(submission, draw):
 
 
 @check("values", points=1)
-def test_gate(submission, draw):
+def test_gate(submission: Submission, draw: Draw) -> None:
     """What the heads find is multiplied, feature by feature, by a sigmoid of `W_gate(x)`, and then projected."""
     attends(submission, draw)
     cases = []
@@ -113,7 +118,7 @@ def test_gate(submission, draw):
 
 
 @check("values", points=0.5)
-def test_half(submission, draw):
+def test_half(submission: Submission, draw: Draw) -> None:
     """A gate of ½ throughout gives half of what multi-head attention gives: heads, scale, softmax, average."""
     attends(submission, draw)
     cases = []
@@ -125,7 +130,7 @@ def test_half(submission, draw):
 
 
 @check("masking", points=0.25)
-def test_causal(submission, draw):
+def test_causal(submission: Submission, draw: Draw) -> None:
     """A later token changes nothing for an earlier one, and each token sees itself and all before it."""
     attends(submission, draw)
     state, x, place = weights(draw, gate=0.0), draw.normal(B, T, D), draw.integer(2, T - 2)
@@ -141,7 +146,7 @@ def test_causal(submission, draw):
 
 
 @check("gradients", points=0.25)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """The gradients of the input and of all five weights are right."""
     attends(submission, draw)
     state, x, upstream = weights(draw), draw.normal(B, T, D, grad=True), draw.normal(B, T, D)
@@ -154,14 +159,14 @@ def test_gradients(submission, draw):
 
 
 @check("shape", points=0.25)
-def test_parameters(submission, draw):
+def test_parameters(submission: Submission, draw: Draw) -> None:
     """It has five layers, d_model to d_model, without biases, and nothing else that learns."""
     attends(submission, draw)
     parameters(submission.build(NAME, D, H).parameters(), {f"{name}.weight": (D, D) for name in LAYERS})
 
 
 @check("shape", points=0.125)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """One token, a batch of one, and tensors that are not contiguous in memory work like any others."""
     attends(submission, draw)
     state = weights(draw)
@@ -177,7 +182,7 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("numerics", points=0.125)
-def test_extreme_scores(submission, draw):
+def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000 give no NaN and no infinity, and neither do such numbers in a gate."""
     attends(submission, draw)
     state, x = weights(draw), draw.normal(B, T, D)
@@ -192,7 +197,7 @@ def test_extreme_scores(submission, draw):
 
 
 @check("numerics", points=0.125)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
     attends(submission, draw)
     cases = []
@@ -205,7 +210,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.125)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """The output is on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
     attends(submission, draw)
     module = build(submission, weights(draw)).to(device="meta")
@@ -213,14 +218,14 @@ def test_device(submission, draw):
 
 
 @check("arguments", points=0.125)
-def test_arguments(submission, draw):
+def test_arguments(submission: Submission, draw: Draw) -> None:
     """A width that the heads don't divide is refused with a `ValueError` that holds both numbers."""
     attends(submission, draw)
     refuses(submission.function(NAME).refused(10, 4), "4 heads for a width of 10", 10, 4)
 
 
 @check("mode", points=0.125, witnessed=True)
-def test_input_stays(submission, draw):
+def test_input_stays(submission: Submission, draw: Draw) -> None:
     """The input stays as it was."""
     attends(submission, draw)
     build(submission, weights(draw))(draw.normal(B, T, D))
@@ -228,7 +233,7 @@ def test_input_stays(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the output has the same values, in float32 and in float16."""
     on_cuda(submission)
     for dtype in (torch.float32, torch.float16):
@@ -239,10 +244,10 @@ def test_cuda(submission, draw):
         close(got, right(x, state, H), dtype=dtype)
 
 
-def wrong_step(submission, draw):
+def wrong_step(submission: Submission, draw: Draw) -> steps.Step | None:
     """The first step of plain attention that is wrong, with a gate of ½ and one head; then the causal mask."""
 
-    def case(times):
+    def case(times: float) -> steps.Case:
         state, x = weights(draw, 4, gate=0.0), draw.normal(1, 3, 4)
         state["W_query.weight"] *= times
         state["out_proj.weight"] = 2 * torch.eye(4)

@@ -11,8 +11,9 @@ from functools import partial
 
 import torch
 
-from ...checks.api import check, close, gradient, on_meta, parameters, reacts, refuses, shape, tensor
-from ...checks.proxies import StudentError
+from ...checks.api import Draw, check, close, gradient, on_meta, parameters, reacts, refuses, shape, tensor
+from ...checks.proxies import Proxy, StudentError, Submission
+from ...checks.steps import Weights
 from ..families.many_heads import checks
 from ..families.many_heads.checks import CausalHeadChecks, plain, tokens, weights
 from ..reference import heads as multi_head
@@ -32,27 +33,27 @@ class Sizes(checks.Sizes):
     out_bias: bool = False
 
     @property
-    def kv_heads(self):
+    def kv_heads(self) -> int:
         return -(-self.heads // self.group)
 
-    def rows(self, part):
+    def rows(self, part: str) -> int:
         return (self.heads if part == "query" else self.kv_heads) * self.width
 
 
 class Layout(checks.Layout):
-    def right(self, x, state, sizes):
+    def right(self, x: torch.Tensor, state: Weights, sizes: Sizes) -> torch.Tensor:
         return right(x, self.rename(state, sizes.heads), sizes)
 
-    def largest_score(self, x, state, sizes):
+    def largest_score(self, x: torch.Tensor, state: Weights, sizes: Sizes) -> float:
         return multi_head.largest_score(x, copied(state, sizes), sizes.heads)
 
 
-def right(x, named, sizes):
+def right(x: torch.Tensor, named: Weights, sizes: Sizes) -> torch.Tensor:
     """The output for weights under the module's own names."""
     return reference.grouped_attention(x, named, sizes.heads, sizes.kv_heads, sizes.rope_base)
 
 
-def build(submission, sizes, dropout, bias):
+def build(submission: Submission, sizes: Sizes, dropout: float, bias: bool) -> Proxy:
     """A module of these sizes; what is as by default is left out."""
     options = {}
     if sizes.heads * sizes.width != sizes.d_in:
@@ -64,7 +65,7 @@ def build(submission, sizes, dropout, bias):
     return submission.build("GroupedQueryAttention", sizes.d_in, sizes.heads, sizes.kv_heads, **options)
 
 
-def copied(state, sizes):
+def copied(state: Weights, sizes: Sizes) -> Weights:
     """The weights of the multi-head attention in which each query head has a copy of the key head that it shares."""
     state = dict(state)
     for part in ("key", "value"):
@@ -93,7 +94,7 @@ ALL = replace(OTHER_WIDTH, rope_base=100.0, qk_norm=True)
 FAR = Sizes(d_in=8, width=8, heads=1, d_out=8, b=1, n=264, rope_base=10000.0)  # positions that bfloat16 does not have
 
 
-def named(draw, sizes, dtype=torch.float32, state=None):
+def named(draw: Draw, sizes: Sizes, dtype: torch.dtype = torch.float32, state: Weights | None = None) -> Weights:
     """Weights under the module's own names, norms included; queries and keys are larger if they are not normalised."""
     found = LAYOUT.rename(weights(draw, sizes, dtype=dtype) if state is None else state, sizes.heads)
     for layer in ("W_query", "W_key"):
@@ -103,7 +104,7 @@ def named(draw, sizes, dtype=torch.float32, state=None):
     return found
 
 
-def module(submission, state, sizes, dtype=None):
+def module(submission: Submission, state: Weights, sizes: Sizes, dtype: torch.dtype | None = None) -> Proxy:
     """A module with weights under its own names. If its projection does nothing, it may lack it."""
     built = build(submission, sizes, 0.0, False)
     if dtype:
@@ -114,7 +115,7 @@ def module(submission, state, sizes, dtype=None):
     return built.eval()
 
 
-def right_values(submission, draw, *many_sizes, what="the output"):
+def right_values(submission: Submission, draw: Draw, *many_sizes: Sizes, what: str = "the output") -> None:
     """Raises CheckFailed unless the values are right for these sizes, without a projection where it can do nothing."""
     cases = []
     for sizes in many_sizes:
@@ -125,7 +126,7 @@ def right_values(submission, draw, *many_sizes, what="the output"):
         close(got, expected, what)
 
 
-def behind_others(draw, sizes):
+def behind_others(draw: Draw, sizes: Sizes) -> Weights:
     """Weights with which all tokens ignore those whose second feature is 1, if their first one is 1.
 
     That is done by the last pair of each head, which hardly turns for a base as large as that of `sizes`.
@@ -153,7 +154,7 @@ class TestGroupedQueryAttention(CausalHeadChecks):
     }
 
     @check("shape", points=0.25)
-    def test_parameters(self, submission, draw):
+    def test_parameters(self, submission: Submission, draw: Draw) -> None:
         """The parameters are those of the four layers, without biases, and with `qk_norm` those of the two norms."""
         self.averaging(submission, draw)
         expected = {"W_query.weight": (24, 12), "out_proj.weight": (12, 24)}
@@ -164,7 +165,7 @@ class TestGroupedQueryAttention(CausalHeadChecks):
         parameters(built.parameters(), {**expected, "q_norm.weight": (6,), "k_norm.weight": (6,)})
 
     @check("values", points=1)
-    def test_shared_heads(self, submission, draw):
+    def test_shared_heads(self, submission: Submission, draw: Draw) -> None:
         """Neighbours share a key head and its values: the same comes out if each query head has a copy of its own."""
         self.averaging(submission, draw)
         cases = []
@@ -180,19 +181,19 @@ class TestGroupedQueryAttention(CausalHeadChecks):
             close(shared, tensor(own).double(), f"the output of {what}, held against {sizes.heads} copies of them,")
 
     @check("values", points=0.5)
-    def test_head_dim(self, submission, draw):
+    def test_head_dim(self, submission: Submission, draw: Draw) -> None:
         """A `head_dim` that is given is the width of each head, need not be d_model / num_heads, and sets the scale."""
         right_values(submission, draw, replace(OTHER_WIDTH, group=1), OTHER_WIDTH)
 
     @check("values", points=0.75)
-    def test_rope(self, submission, draw):
+    def test_rope(self, submission: Submission, draw: Draw) -> None:
         """With a `rope_base`, `apply_rope` turns the queries and keys of each head, not the values, at positions 0 to
         t - 1."""
         rotated = [replace(OWN, rope_base=base) for base in (10000.0, 100.0)]
         right_values(submission, draw, *rotated, replace(rotated[0], n=21), what="the output with rotated heads")
 
     @check("values", points=0.25)
-    def test_only_distances_count(self, submission, draw):
+    def test_only_distances_count(self, submission: Submission, draw: Draw) -> None:
         """With a `rope_base` the order of the tokens counts, and of their positions only the distance."""
         self.averaging(submission, draw)
         sizes = Sizes(d_in=12, width=6, heads=2, d_out=12, rope_base=1e8)
@@ -213,17 +214,17 @@ class TestGroupedQueryAttention(CausalHeadChecks):
             close(got[:, many:], usual.double(), f"the output of tokens behind {many} others that they ignore")
 
     @check("values", points=0.75)
-    def test_norms(self, submission, draw):
+    def test_norms(self, submission: Submission, draw: Draw) -> None:
         """With `qk_norm`, `q_norm` and `k_norm` bring each head's queries and keys to their length, not the values."""
         right_values(submission, draw, replace(OWN, qk_norm=True), what="the output with normalised heads")
 
     @check("values", points=0.25)
-    def test_all_together(self, submission, draw):
+    def test_all_together(self, submission: Submission, draw: Draw) -> None:
         """Norms, then the rotation, then shared heads: together they give the right values."""
-        right_values(submission, draw, replace(LAYOUT.sizes, rope_base=100.0, qk_norm=True))
+        right_values(submission, draw, replace(LAYOUT.sizes, rope_base=100.0, qk_norm=True))  # type: ignore[arg-type]
 
     @check("gradients", points=0.25)
-    def test_gradients_of_all(self, submission, draw):
+    def test_gradients_of_all(self, submission: Submission, draw: Draw) -> None:
         """With norms and rotation the gradients of the input and of all weights are right, those of the norms too."""
         state = named(draw, ALL, torch.float64)
         x, upstream = (tokens(draw, ALL, dtype=torch.float64, grad=grad) for grad in (True, False))
@@ -235,7 +236,7 @@ class TestGroupedQueryAttention(CausalHeadChecks):
             gradient(got.parameters.get(name), grad, f"`{name}`", torch.float64, IN_FLOAT32)
 
     @check("numerics", points=0.25)
-    def test_dtypes_with_all(self, submission, draw):
+    def test_dtypes_with_all(self, submission: Submission, draw: Draw) -> None:
         """With norms and rotation, too, the dtype that comes in goes out, and positions are whole numbers in each."""
         sizes, cases = replace(OWN, rope_base=100.0, qk_norm=True), []
         for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
@@ -253,7 +254,7 @@ class TestGroupedQueryAttention(CausalHeadChecks):
         close(far, own, f"the output for {FAR.n} tokens", dtype=torch.bfloat16)
 
     @check("shape", points=0.25)
-    def test_small_and_odd_inputs(self, submission, draw):
+    def test_small_and_odd_inputs(self, submission: Submission, draw: Draw) -> None:
         """A batch of one, a sequence of one token or of thousands, and a tensor that is not contiguous work like any
         other."""
         super().test_small_and_odd_inputs(submission, draw)
@@ -267,7 +268,7 @@ class TestGroupedQueryAttention(CausalHeadChecks):
         on_meta(self.output(call, torch.ones(1, 5000, 2)), (1, 5000, 2), "the output for 5,000 tokens")
 
     @check("device", points=0.25)
-    def test_device(self, submission, draw):
+    def test_device(self, submission: Submission, draw: Draw) -> None:
         """The output lies on the device of the input, and nothing is made elsewhere, also where heads are rotated
         (tried on `meta`)."""
         super().test_device(submission, draw)
@@ -277,7 +278,7 @@ class TestGroupedQueryAttention(CausalHeadChecks):
         on_meta(self.output(partial(built.on, "meta"), tokens(draw, sizes)), (sizes.b, sizes.n, sizes.d_out))
 
     @check("arguments", points=0.25)
-    def test_heads_that_do_not_divide(self, submission, draw):
+    def test_heads_that_do_not_divide(self, submission: Submission, draw: Draw) -> None:
         """Numbers of heads that don't divide are refused with a `ValueError` whose message holds both numbers."""
         self.averaging(submission, draw)
         wrong = {

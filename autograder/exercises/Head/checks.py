@@ -1,6 +1,7 @@
 """Checks of `Head(n_embd, head_size, block_size, dropout)`: (b, t, n_embd) -> (b, t, head_size), causal."""
 
-from ...checks.api import check, parameters
+from ...checks.api import Draw, check, parameters
+from ...checks.proxies import Proxy, Submission
 from ..families.causal_head.checks import SingleCausalHeadChecks, roomy
 
 
@@ -22,12 +23,12 @@ class TestHead(SingleCausalHeadChecks):
         ),
     }
 
-    def build(self, submission, d_in, d_out, context, dropout, bias):
+    def build(self, submission: Submission, d_in: int, d_out: int, context: int, dropout: float, bias: bool) -> Proxy:
         return submission.build("Head", d_in, d_out, context, dropout)
 
     @check("shape", points=0.5)
     @roomy
-    def test_parameters(self, submission, draw):
+    def test_parameters(self, submission: Submission, draw: Draw) -> None:
         """The parameters are the weights of `key`, `query` and `value`, without bias, and no others."""
         got = submission.build("Head", 6, 4, 9, 0.0).parameters()
         self.looks(submission, draw)

@@ -6,12 +6,15 @@ the module without a cache. All start with `attends` or `keeps_apart`, easy case
 whatever it sees, which agrees with itself too, gets nothing.
 """
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import torch
 
 from ...checks.api import (
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -23,7 +26,8 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
-from ...checks.proxies import StudentError
+from ...checks.proxies import Proxy, StudentError, Submission
+from ...checks.steps import Weights
 from ..families import digits, easy_cases
 from ..families.many_heads.checks import first_of
 from ..reference import cached, modern, qkv
@@ -38,7 +42,15 @@ SOME = (2, 5, 2)
 PROMPT = (6, 1, 1, 1)  # what comes after the first part comes one by one: where the mask within a part is not the point
 
 
-def weights(draw, heads=H, kv=KV, width=W, d=D, qk_norm=False, dtype=torch.float32):
+def weights(
+    draw: Draw,
+    heads: int = H,
+    kv: int = KV,
+    width: int = W,
+    d: int = D,
+    qk_norm: bool = False,
+    dtype: torch.dtype = torch.float32,
+) -> Weights:
     """Random weights of all layers."""
     shapes = {"W_query": (heads * width, d), "W_key": (kv * width, d), "W_value": (kv * width, d)}
     shapes["out_proj"] = (d, heads * width)
@@ -49,9 +61,18 @@ def weights(draw, heads=H, kv=KV, width=W, d=D, qk_norm=False, dtype=torch.float
     return state
 
 
-def build(submission, state, heads=H, kv=KV, width=W, d=D, dtype=None, rope_base=None):
+def build(
+    submission: Submission,
+    state: Weights,
+    heads: int = H,
+    kv: int = KV,
+    width: int = W,
+    d: int = D,
+    dtype: torch.dtype | None = None,
+    rope_base: float | None = None,
+) -> Proxy:
     """A module with these weights, in eval mode."""
-    options = {"head_dim": width}
+    options: dict[str, Any] = {"head_dim": width}
     if rope_base is not None:
         options["rope_base"] = rope_base
     if "q_norm.weight" in state:
@@ -63,13 +84,15 @@ def build(submission, state, heads=H, kv=KV, width=W, d=D, dtype=None, rope_base
     return module.eval()
 
 
-def right(x, state, heads=H, kv=KV, rope_base=None):
+def right(
+    x: torch.Tensor, state: Weights, heads: int = H, kv: int = KV, rope_base: float | None = None
+) -> torch.Tensor:
     """The output for all tokens at once, by definition."""
     keys, values = cached.keys_and_values(x, state, kv, rope_base)
     return cached.attention_to_all(x, state, heads, keys, values, rope_base)
 
 
-def all_at_once(submission, module, x):
+def all_at_once(submission: Submission, module: Proxy, x: torch.Tensor) -> Any:
     """The output for all tokens without a cache; with a new one, if the module takes no call without."""
     try:
         return first_of(module(x))
@@ -80,19 +103,21 @@ def all_at_once(submission, module, x):
             raise error from None
 
 
-def in_parts(submission, module, x, parts, device="cpu"):
+def in_parts(
+    submission: Submission, module: Proxy, x: torch.Tensor, parts: Sequence[int], device: str = "cpu"
+) -> list[Any]:
     """The outputs for the tokens of x (b, t, d), which come in parts of these lengths, with one cache."""
     cache = submission.build("KVCache")
     call = module if device == "cpu" else partial(module.on, device)
     return [first_of(call(part, cache)) for part in x.split(parts, dim=1)]
 
 
-def tokens_from(first, length):
+def tokens_from(first: int, length: int) -> str:
     """These tokens, in words."""
     return f"token {first}" if length == 1 else f"tokens {first} to {first + length - 1}"
 
 
-def agree(submission, module, x, *ways):
+def agree(submission: Submission, module: Proxy, x: torch.Tensor, *ways: Sequence[int]) -> None:
     """Raises CheckFailed unless tokens in parts get the outputs that the module itself gives all at once."""
     whole = all_at_once(submission, module, x)
     got = [in_parts(submission, module, x, parts) for parts in ways]
@@ -105,19 +130,19 @@ def agree(submission, module, x, *ways):
             first += length
 
 
-def attends(submission, draw):
+def attends(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless a module attends, in an easy case, and takes a cache."""
     attending(submission, draw)
 
 
-def keeps_apart(submission, draw):
+def keeps_apart(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless a module attends, in an easy case, and a new cache holds nothing of another."""
     attending(submission, draw)
     new_caches_are_empty(submission, draw)
 
 
 @easy_case
-def new_caches_are_empty(submission, draw):
+def new_caches_are_empty(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless two caches, one after the other, give the same.
 
     If caches are one, each check depends on those before it, so it is told here, once. Nothing is asked of more than
@@ -131,7 +156,7 @@ def new_caches_are_empty(submission, draw):
 
 
 @easy_case
-def attending(submission, draw):
+def attending(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless the last token gets what it finds, without a cache, and a cache is taken as well.
 
     There is one head, so the groups don't matter, and no scale makes a difference: the token finds its like alone, or
@@ -142,7 +167,7 @@ def attending(submission, draw):
     state = {"W_query.weight": 60 * torch.eye(6), "W_key.weight": 60 * torch.eye(6)}
     state |= {"W_value.weight": draw.normal(6, 6), "out_proj.weight": torch.eye(6)}
     even = state | {"W_query.weight": torch.zeros(6, 6)}
-    sizes = {"heads": 1, "kv": 1, "width": 6, "d": 6}
+    sizes: dict[str, Any] = {"heads": 1, "kv": 1, "width": 6, "d": 6}
     sure, mild = build(submission, state, **sizes), build(submission, even, **sizes)
     found, mixed = all_at_once(submission, sure, codes + x), all_at_once(submission, mild, x)
     softly(submission, draw, sizes)
@@ -155,7 +180,7 @@ def attending(submission, draw):
         raise CheckFailed("With a new cache there is NaN or infinity in the output.")
 
 
-def softly(submission, draw, sizes):
+def softly(submission: Submission, draw: Draw, sizes: dict[str, Any]) -> None:
     """Raises CheckFailed unless the last token weighs all of mild scores by a softmax of these, without a cache."""
     state = {name: torch.eye(6) for name in weights(draw, 1, 1, 6, 6)}
     x = torch.stack([easy_cases.mild_tokens(draw, 5, 6) for _ in range(2)])
@@ -165,7 +190,7 @@ def softly(submission, draw, sizes):
 
 
 @check("values", points=1)
-def test_without_a_cache(submission, draw):
+def test_without_a_cache(submission: Submission, draw: Draw) -> None:
     """Without a cache all is as in lesson 08: heads that share keys, rotated positions, normalised heads."""
     attends(submission, draw)
     cases = []
@@ -178,7 +203,7 @@ def test_without_a_cache(submission, draw):
 
 
 @check("gradients", points=0.5)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """Without a cache the gradients of the input and of all weights are right, as in lesson 08."""
     attends(submission, draw)
     state, x, upstream = weights(draw), draw.normal(B, T, D, grad=True), draw.normal(B, T, D)
@@ -191,7 +216,7 @@ def test_gradients(submission, draw):
 
 
 @check("values", points=0.5)
-def test_first_part(submission, draw):
+def test_first_part(submission: Submission, draw: Draw) -> None:
     """With a new cache, the first part of a text gets what it gets without one."""
     keeps_apart(submission, draw)
     module, x = build(submission, weights(draw), rope_base=BASE), draw.normal(B, T, D)
@@ -201,7 +226,7 @@ def test_first_part(submission, draw):
 
 
 @check("values", points=1)
-def test_one_by_one(submission, draw):
+def test_one_by_one(submission: Submission, draw: Draw) -> None:
     """Tokens that come one by one get what all get at once, however many heads share a key head (no positions yet)."""
     keeps_apart(submission, draw)
     for kv in (KV, 1, H):
@@ -210,7 +235,7 @@ def test_one_by_one(submission, draw):
 
 
 @check("values", points=1)
-def test_chunks(submission, draw):
+def test_chunks(submission: Submission, draw: Draw) -> None:
     """Tokens that come in parts of any length get what all get at once: within a part, none sees a later one."""
     keeps_apart(submission, draw)
     module, x = build(submission, weights(draw)), draw.normal(B, T, D)
@@ -218,7 +243,7 @@ def test_chunks(submission, draw):
 
 
 @check("values", points=1)
-def test_positions(submission, draw):
+def test_positions(submission: Submission, draw: Draw) -> None:
     """With a `rope_base`, positions go on from what the cache holds, for queries and for keys."""
     keeps_apart(submission, draw)
     module, x = build(submission, weights(draw), rope_base=BASE), draw.normal(B, T, D)
@@ -226,7 +251,7 @@ def test_positions(submission, draw):
 
 
 @check("values", points=0.5)
-def test_normalised_heads(submission, draw):
+def test_normalised_heads(submission: Submission, draw: Draw) -> None:
     """With `qk_norm` as well, parts get what all get at once: each key is normalised once, before it is rotated."""
     keeps_apart(submission, draw)
     module = build(submission, weights(draw, qk_norm=True), rope_base=BASE)
@@ -234,7 +259,7 @@ def test_normalised_heads(submission, draw):
 
 
 @check("values", points=0.5)
-def test_keys_are_kept(submission, draw):
+def test_keys_are_kept(submission: Submission, draw: Draw) -> None:
     """Keys and values of earlier tokens are kept, not made again: changed weights make those of new tokens alone."""
     keeps_apart(submission, draw)
     state, x = weights(draw), draw.normal(B, T, D)
@@ -253,7 +278,7 @@ def test_keys_are_kept(submission, draw):
 
 
 @check("mode", points=0.5)
-def test_caches_are_apart(submission, draw):
+def test_caches_are_apart(submission: Submission, draw: Draw) -> None:
     """A cache is one layer's and one batch's: what goes into another, or into a module without one, changes nothing."""
     keeps_apart(submission, draw)
     module, other = (build(submission, weights(draw), rope_base=BASE) for _ in range(2))
@@ -274,7 +299,7 @@ def test_caches_are_apart(submission, draw):
 
 
 @check("shape", points=0.5)
-def test_output_alone(submission, draw):
+def test_output_alone(submission: Submission, draw: Draw) -> None:
     """With a cache, as without one, the output alone is returned: (b, t, d_model)."""
     keeps_apart(submission, draw)
     module, cache, x = build(submission, weights(draw)), submission.build("KVCache"), draw.normal(B, 5, D)
@@ -284,7 +309,7 @@ def test_output_alone(submission, draw):
 
 
 @check("shape", points=0.5)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """A batch of one, a text that begins with one token, one head, and tensors that are not contiguous work as well."""
     keeps_apart(submission, draw)
     module, alone = build(submission, weights(draw)), build(submission, weights(draw, 1, 1), 1, 1)
@@ -295,10 +320,10 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("shape", points=0.5)
-def test_long(submission, draw):
+def test_long(submission: Submission, draw: Draw) -> None:
     """The cache holds as many tokens as come, however many that are."""
     keeps_apart(submission, draw)
-    sizes = {"heads": 1, "kv": 1, "width": 2, "d": 2}
+    sizes: dict[str, Any] = {"heads": 1, "kv": 1, "width": 2, "d": 2}
     state = {"W_query.weight": torch.zeros(2, 2), "W_key.weight": draw.normal(2, 2)}
     state |= {"W_value.weight": torch.eye(2), "out_proj.weight": torch.eye(2)}
     x, parts = draw.normal(1, 2103, 2).abs(), (2100, 1, 1, 1)
@@ -316,7 +341,7 @@ def test_long(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """With a cache too, float64, float32, float16 and bfloat16 in give the same out, as accurate as each allows."""
     keeps_apart(submission, draw)
     cases = []
@@ -331,7 +356,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.5)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """With a cache too, the output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
     keeps_apart(submission, draw)
     module, cache = build(submission, weights(draw), rope_base=BASE).to(device="meta"), submission.build("KVCache")
@@ -342,7 +367,7 @@ def test_device(submission, draw):
 
 
 @check("shape", points=0.5, witnessed=True)
-def test_what_the_cache_holds(submission, draw):
+def test_what_the_cache_holds(submission: Submission, draw: Draw) -> None:
     """The cache holds the keys and the values of `num_kv_heads` heads, and no more for more query heads.
 
     Keys may be held rotated or as they are before that, as caches do that forget the oldest tokens.
@@ -373,7 +398,7 @@ def test_what_the_cache_holds(submission, draw):
         )
 
 
-def found_in(numbers, expected):
+def found_in(numbers: torch.Tensor, expected: torch.Tensor) -> bool:
     """Whether each number of `expected` is among the `numbers`, which are sorted, up to rounding in float32."""
     if not len(numbers):
         return False
@@ -384,7 +409,7 @@ def found_in(numbers, expected):
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """The input stays as it was, and a second text with a new cache gets the same as the first."""
     keeps_apart(submission, draw)
     module, x, outputs = build(submission, weights(draw)), draw.normal(B, T, D), []
@@ -398,7 +423,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the output has the same values with a cache, in float32 and in float16."""
     on_cuda(submission)
     for dtype in (torch.float32, torch.float16):

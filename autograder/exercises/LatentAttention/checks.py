@@ -6,6 +6,7 @@ right result is finite all the same (`infinite_keys`, `infinite_values`).
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -14,6 +15,7 @@ from ...checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gate,
@@ -28,6 +30,8 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Proxy, Submission
+from ...checks.steps import Weights
 from ..families import digits, easy_cases
 from ..reference import long, qkv
 
@@ -46,7 +50,7 @@ class Sizes:
     width: int = 4
     latent: int = 6
 
-    def shapes(self):
+    def shapes(self) -> dict[str, tuple[int, int]]:
         """The shapes of the parameters by name."""
         return {
             "W_query.weight": (self.heads * self.width, self.d_model),
@@ -56,7 +60,7 @@ class Sizes:
             "out_proj.weight": (self.d_model, self.heads * self.width),
         }
 
-    def build(self, submission):
+    def build(self, submission: Submission) -> Proxy:
         return submission.build("LatentAttention", self.d_model, self.heads, self.width, self.latent)
 
 
@@ -65,7 +69,7 @@ SQUARE = Sizes(8, 2, 4, 8)  # where heads are as wide together as the input and 
 ONE = Sizes(d_model=5, heads=1, width=4, latent=3)
 
 
-def weights(draw, sizes, dtype=torch.float32):
+def weights(draw: Draw, sizes: Sizes, dtype: torch.dtype = torch.float32) -> Weights:
     """Weights by name, those of queries and keys large enough for scores of a few."""
     state = draw.state(sizes.shapes(), dtype)
     for name in ("W_query.weight", "W_up_key.weight"):
@@ -73,7 +77,7 @@ def weights(draw, sizes, dtype=torch.float32):
     return state
 
 
-def module_of(submission, sizes, state, dtype=None):
+def module_of(submission: Submission, sizes: Sizes, state: Weights, dtype: torch.dtype | None = None) -> Proxy:
     module = sizes.build(submission)
     if dtype is not None:
         module.to(dtype=dtype)
@@ -81,28 +85,28 @@ def module_of(submission, sizes, state, dtype=None):
     return module
 
 
-def form_of(module, form):
+def form_of(module: Proxy, form: str) -> Proxy:
     """The module itself, whose call is `forward`, or its method `absorbed`."""
     return module if form == "forward" else module.method(form)
 
 
-def right(x, state, sizes):
+def right(x: torch.Tensor, state: Weights, sizes: Sizes) -> torch.Tensor:
     return long.latent_attention(x, state, sizes.heads)
 
 
-def equal(submission, draw, form, sizes, b=B, t=T, what=""):
+def equal(submission: Submission, draw: Draw, form: str, sizes: Sizes, b: int = B, t: int = T, what: str = "") -> None:
     """Raises CheckFailed unless this form is right for random weights of these sizes."""
     state, x = weights(draw, sizes), draw.normal(b, t, sizes.d_model)
     close(form_of(module_of(submission, sizes, state), form)(x), right(x, state, sizes), f"the output{what}")
 
 
-def finding(submission, draw, form):
+def finding(submission: Submission, draw: Draw, form: str) -> None:
     """Raises CheckFailed unless this form passed an easy case."""
     finds(submission, draw, form=form)
 
 
 @easy_case
-def finds(submission, draw, form):
+def finds(submission: Submission, draw: Draw, form: str) -> None:
     """Raises CheckFailed unless tokens find their like, when all weights are the identity.
 
     Those of two groups find their own, and mild ones each other by a softmax. No slip in the scale or the mask changes
@@ -120,7 +124,7 @@ def finds(submission, draw, form):
     easy_cases.last_mixes_softly(got, (mild @ mild.T)[None], mild[None], "the weights of mild scores")
 
 
-def note_what_is_too_much(submission):
+def note_what_is_too_much(submission: Submission) -> None:
     """Note the shapes of parameters that nobody asked for, whatever their names are.
 
     They become 0 (`Proxy.load`), and where all that comes out is 0, no value tells one of them from another mistake.
@@ -133,7 +137,7 @@ def note_what_is_too_much(submission):
 
 
 @check("shape", points=0.125)
-def test_parameters(submission, draw):
+def test_parameters(submission: Submission, draw: Draw) -> None:
     """The parameters are the weights of the five layers, without biases, in the shapes of the contract."""
     note_what_is_too_much(submission)
     finding(submission, draw, "forward")
@@ -142,14 +146,14 @@ def test_parameters(submission, draw):
 
 
 @check("values", points=0.75)
-def test_forward(submission, draw):
+def test_forward(submission: Submission, draw: Draw) -> None:
     """`forward` makes keys and values of the latent vectors, and each head attends with a scale of 1/√head_dim."""
     equal(submission, draw, "forward", USUAL)
     equal(submission, draw, "forward", SQUARE, t=8, what=" where all widths are equal")
 
 
 @check("values", points=0.75)
-def test_absorbed(submission, draw):
+def test_absorbed(submission: Submission, draw: Draw) -> None:
     """`absorbed` gives the same, and makes neither keys nor values."""
     finding(submission, draw, "absorbed")
     with gate():
@@ -160,7 +164,7 @@ def test_absorbed(submission, draw):
 
 
 @check("values", points=0.125)
-def test_one_head(submission, draw):
+def test_one_head(submission: Submission, draw: Draw) -> None:
     """Both forms are right with a single head, where no heads can be mixed up."""
     for form in FORMS:
         finding(submission, draw, form)
@@ -168,14 +172,14 @@ def test_one_head(submission, draw):
 
 
 @check("values", points=0.25)
-def test_no_keys(submission, draw):
+def test_no_keys(submission: Submission, draw: Draw) -> None:
     """`absorbed` makes no keys: where one feature of them would be infinite, and no query asks for it, it is right."""
     finding(submission, draw, "absorbed")
     makes_no_keys(submission, draw)
 
 
 @easy_case
-def makes_no_keys(submission, draw):
+def makes_no_keys(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless `absorbed` is finite where keys would not be.
 
     All latent vectors are above 1, and the first feature of each head's keys sums them up, times nearly the largest
@@ -191,14 +195,14 @@ def makes_no_keys(submission, draw):
 
 
 @check("values", points=0.25)
-def test_no_values(submission, draw):
+def test_no_values(submission: Submission, draw: Draw) -> None:
     """`absorbed` makes no values: where they would be infinite, and cancel out in the average, it is right."""
     finding(submission, draw, "absorbed")
     makes_no_values(submission, draw)
 
 
 @easy_case
-def makes_no_values(submission, draw):
+def makes_no_values(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless `absorbed` is finite where values would not be.
 
     All scores are 0, so each token averages what it sees. The latent vectors of two tokens in a row are opposite in one
@@ -218,7 +222,7 @@ def makes_no_values(submission, draw):
     told_apart(got[:, 1::2], without[:, 1::2], "values", "average the latent vectors, and use `W_up_value` afterwards")
 
 
-def with_positive_latents(draw, sizes, t=T):
+def with_positive_latents(draw: Draw, sizes: Sizes, t: int = T) -> tuple[Weights, torch.Tensor]:
     """Weights and an input (b, t, d_model), in float64, whose latent vectors are all above 1."""
     state, x = weights(draw, sizes, torch.float64), draw.normal(B, t, sizes.d_model, dtype=torch.float64)
     x[..., -1] = 1.0
@@ -228,7 +232,7 @@ def with_positive_latents(draw, sizes, t=T):
     return state, x
 
 
-def told_apart(got, expected, what, instead):
+def told_apart(got: Any, expected: torch.Tensor, what: str, instead: str) -> None:
     """Raises CheckFailed unless what `absorbed` gives is finite and right."""
     shape(got, expected.shape)
     if not got.isfinite().all():
@@ -237,7 +241,7 @@ def told_apart(got, expected, what, instead):
 
 
 @check("values", points=0.25)
-def test_the_two_forms_agree(submission, draw):
+def test_the_two_forms_agree(submission: Submission, draw: Draw) -> None:
     """`forward` and `absorbed` give the same, for one token as for many."""
     for form in FORMS:
         finding(submission, draw, form)
@@ -249,7 +253,7 @@ def test_the_two_forms_agree(submission, draw):
         close(other, one.detach().double(), "what `absorbed` gives")
 
 
-def looks_back(submission, draw, form):
+def looks_back(submission: Submission, draw: Draw, form: str) -> None:
     """Raises CheckFailed unless a later token changes nothing for an earlier one, and an earlier one something."""
     finding(submission, draw, form)
     state, x, place = weights(draw, USUAL), draw.normal(B, T, USUAL.d_model), draw.integer(1, T - 1)
@@ -266,18 +270,18 @@ def looks_back(submission, draw, form):
 
 
 @check("masking", points=0.25)
-def test_forward_is_causal(submission, draw):
+def test_forward_is_causal(submission: Submission, draw: Draw) -> None:
     """In `forward` each token sees itself and those before it."""
     looks_back(submission, draw, "forward")
 
 
 @check("masking", points=0.25)
-def test_absorbed_is_causal(submission, draw):
+def test_absorbed_is_causal(submission: Submission, draw: Draw) -> None:
     """In `absorbed` each token sees itself and those before it."""
     looks_back(submission, draw, "absorbed")
 
 
-def right_gradients(submission, draw, form):
+def right_gradients(submission: Submission, draw: Draw, form: str) -> None:
     """Raises CheckFailed unless the gradients of input and weights are those of the reference."""
     finding(submission, draw, form)
     state, x = weights(draw, USUAL), draw.normal(B, T, USUAL.d_model, grad=True)
@@ -292,19 +296,19 @@ def right_gradients(submission, draw, form):
 
 
 @check("gradients", points=0.125)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """In `forward` the input and all five weights get the right gradients."""
     right_gradients(submission, draw, "forward")
 
 
 @check("gradients", points=0.125)
-def test_gradients_of_absorbed(submission, draw):
+def test_gradients_of_absorbed(submission: Submission, draw: Draw) -> None:
     """In `absorbed` the input and all five weights get the right gradients."""
     right_gradients(submission, draw, "absorbed")
 
 
 @check("shape", points=0.125)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """One token, a batch of one, more heads, wide latent vectors, and tensors that are not contiguous work as well."""
     many = Sizes(d_model=24, heads=8, width=2, latent=30)
     for form in FORMS:
@@ -316,7 +320,7 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("numerics", points=0.125)
-def test_extreme_scores(submission, draw):
+def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000 give no NaN and no infinity, in both forms."""
     cases = [(weights(draw, ONE), draw.normal(B, T, ONE.d_model)), all_alike(draw)]
     for state, x in cases:
@@ -330,7 +334,7 @@ def test_extreme_scores(submission, draw):
             close(got, right(x, state, ONE), f"the output of `{form}`", tolerance=HUGE_TOLERANCE)
 
 
-def all_alike(draw):
+def all_alike(draw: Draw) -> tuple[Weights, torch.Tensor]:
     """Weights and an input for which all scores are nearly the same, and below 0, and the values are not.
 
     The last feature of all tokens is 1, and so is the first of their latent vectors: the scores are made of these.
@@ -347,7 +351,7 @@ def all_alike(draw):
 
 
 @check("numerics", points=0.125)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """A module in float64, float32, float16 or bfloat16 gives that dtype, as accurate as it allows, in both forms."""
     for form in FORMS:
         finding(submission, draw, form)
@@ -359,7 +363,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.125)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`), in both forms."""
     for form in FORMS:
         finding(submission, draw, form)
@@ -368,7 +372,7 @@ def test_device(submission, draw):
 
 
 @check("arguments", points=0.125)
-def test_wrong_rank(submission, draw):
+def test_wrong_rank(submission: Submission, draw: Draw) -> None:
     """An input that is not (b, t, d_model) is refused with a `ValueError`, in both forms."""
     module = module_of(submission, USUAL, weights(draw, USUAL))
     for form in FORMS:
@@ -378,7 +382,7 @@ def test_wrong_rank(submission, draw):
 
 
 @check("mode", points=0.125, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """The input stays as it was, a second call gives the same, and weights loaded in between take effect."""
     first, second, x = weights(draw, USUAL), weights(draw, USUAL), draw.normal(B, T, USUAL.d_model)
     module = module_of(submission, USUAL, first)
@@ -394,7 +398,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the values are the same, in both forms."""
     on_cuda(submission)
     for form in FORMS:
@@ -405,11 +409,11 @@ def test_cuda(submission, draw):
         close(got, right(x, state, USUAL))
 
 
-def wrong_step(submission, draw):
+def wrong_step(submission: Submission, draw: Draw) -> steps.Step | None:
     """The first step at which forward goes wrong, in small cases."""
     sizes = Sizes(d_model=6, heads=1, width=6, latent=6)
 
-    def case(state):
+    def case(state: Weights) -> steps.Case:
         x = draw.normal(B, 3, 6)
         state = state | {"out_proj.weight": torch.eye(6)}
         values = qkv.project(qkv.project(x, state["W_down.weight"]), state["W_up_value.weight"])

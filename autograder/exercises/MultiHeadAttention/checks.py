@@ -3,7 +3,8 @@
 Causal, with narrow heads: (b, n, d_in) -> (b, n, d_out).
 """
 
-from ...checks.api import CheckFailed, check, close
+from ...checks.api import CheckFailed, Draw, check, close
+from ...checks.proxies import Proxy, Submission
 from ..families.many_heads import checks
 from ..families.many_heads.checks import (
     CausalHeadChecks,
@@ -16,7 +17,7 @@ from ..families.many_heads.checks import (
 )
 
 
-def build(submission, sizes, dropout, bias):
+def build(submission: Submission, sizes: Sizes, dropout: float, bias: bool) -> Proxy:
     options = {"qkv_bias": True} if bias else {}
     given = sizes.d_in, sizes.d_out, sizes.context, dropout, sizes.heads
     return submission.build("MultiHeadAttention", *given, **options)
@@ -39,7 +40,7 @@ class TestMultiHeadAttention(CausalHeadChecks, NarrowHeadChecks):
     points = {"test_sizes_that_are_equal": 1, "test_gradients": 1, "test_no_looking_ahead": 1, "test_dropout": 1}
 
     @check("shape", points=0.5)
-    def test_parameters(self, submission, draw):
+    def test_parameters(self, submission: Submission, draw: Draw) -> None:
         """The parameters are those of the four layers; `out_proj` has a bias, the others only if `qkv_bias` is true."""
         self.averaging(submission, draw)
         given = {"d_in": 5, "d_out": 8, "context_length": 6, "dropout": 0.1, "num_heads": 2}
@@ -49,14 +50,14 @@ class TestMultiHeadAttention(CausalHeadChecks, NarrowHeadChecks):
         parameters_of(self.layout, biased, Sizes(5, 4, 2, 8), bias=True)
 
     @check("values", points=0.5)
-    def test_biases(self, submission, draw):
+    def test_biases(self, submission: Submission, draw: Draw) -> None:
         """With `qkv_bias=True`, queries, keys and values each get their bias added."""
         layout = self.layout
         state, x = weights(draw, layout.sizes, bias=True), tokens(draw, layout.sizes)
         close(self.module(submission, state, layout.sizes)(x), layout.right(x, state, layout.sizes))
 
     @check("shape", points=0.5, witnessed=True)
-    def test_all_heads_in_one_product(self, submission, draw):
+    def test_all_heads_in_one_product(self, submission: Submission, draw: Draw) -> None:
         """A call with 8 heads computes no more products of matrices and softmaxes than one with 2: no loop
         over heads."""
         products = []

@@ -1,11 +1,12 @@
 """Checks of `MultiHeadCrossAttention(d_query, d_context, d_out, num_heads, qkv_bias=False)`."""
 
-from ...checks.api import check
+from ...checks.api import Draw, check
+from ...checks.proxies import Proxy, Submission
 from ..families.cross.checks import CrossChecks, Layout, Sizes
 from ..families.many_heads.checks import refuses_to_divide
 
 
-def build(submission, sizes, dropout, bias):
+def build(submission: Submission, sizes: Sizes, dropout: float, bias: bool) -> Proxy:
     options = {"qkv_bias": True} if bias else {}
     given = sizes.d_in, sizes.d_context, sizes.d_out, sizes.heads
     return submission.build("MultiHeadCrossAttention", *given, **options)
@@ -30,7 +31,7 @@ class TestMultiHeadCrossAttention(CrossChecks):
     )
 
     @check("arguments", points=0.5)
-    def test_heads_that_do_not_divide(self, submission, draw):
+    def test_heads_that_do_not_divide(self, submission: Submission, draw: Draw) -> None:
         """A `d_out` that the heads don't divide is refused with a `ValueError` whose message holds both numbers."""
         self.looks_up(submission, draw)
         refuses_to_divide(submission, self.layout, Sizes)

@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
-from ...checks.api import check, close, tensor
-from ...checks.proxies import StudentError
+from ...checks.api import Draw, check, close, tensor
+from ...checks.proxies import Proxy, StudentError, Submission
 from ..families.many_heads.checks import Layout, NarrowHeadChecks, Sizes, first_of, parameters_of, plain
 
 
-def build(submission, sizes, dropout, bias):
+def build(submission: Submission, sizes: Sizes, dropout: float, bias: bool) -> Proxy:
     return submission.build("MultiHeadSelfAttention", sizes.d_in, sizes.heads)
 
 
@@ -41,7 +41,7 @@ class TestMultiHeadSelfAttention(NarrowHeadChecks):
             return torch.stack(sequences)
 
     @check("shape", points=0.5)
-    def test_parameters(self, submission, draw):
+    def test_parameters(self, submission: Submission, draw: Draw) -> None:
         """The parameters are those of the four layers, each k wide, and no others; without a second argument h is 4."""
         layout = self.layout
         self.averaging(submission, draw)
@@ -56,7 +56,7 @@ class TestMultiHeadSelfAttention(NarrowHeadChecks):
         close(got, tensor(expected).double(), "the output without a second argument, held against that for h = 4,")
 
     @check("values", points=0.5)
-    def test_one_sequence(self, submission, draw):
+    def test_one_sequence(self, submission: Submission, draw: Draw) -> None:
         """One sequence without a batch, (t, k), gets what it would get in a batch, and keeps its two dimensions."""
         layout, sizes, cases = self.layout, self.layout.plain_sizes, []
         for n in (sizes.n, sizes.heads, 1):

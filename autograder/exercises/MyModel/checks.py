@@ -223,13 +223,13 @@ def few_bytes(submission: Submission, found: Reading) -> None:
 
 
 @check("shape", points=1)
-def test_forward(submission, draw):
+def test_forward(submission: Submission, draw: Draw) -> None:
     """`forward` gives logits (b, t, vocab_size), can be trained, and in 20 steps the loss falls."""
     falls(submission, looking(submission, draw))
 
 
 @check("masking", points=1)
-def test_causal(submission, draw):
+def test_causal(submission: Submission, draw: Draw) -> None:
     """The logits of a place depend on what came until then, and on nothing later."""
     found = rehearsed(submission, draw)
     submission.note(found.early, found.looks)
@@ -237,25 +237,25 @@ def test_causal(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_weights(submission, draw):
+def test_weights(submission: Submission, draw: Draw) -> None:
     """The model learns at most 30,000 numbers."""
     few_weights(submission, looking(submission, draw))
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_products(submission, draw):
+def test_products(submission: Submission, draw: Draw) -> None:
     """Training makes at most 250,000 multiplications for each token, there and back."""
     few_products(submission, looking(submission, draw))
 
 
 @check("values", points=2)
-def test_step(submission, draw):
+def test_step(submission: Submission, draw: Draw) -> None:
     """Token by token, `step` gives the logits that `forward` gives all at once."""
     agrees(submission, stepped(submission, draw))
 
 
 @check("values", points=1)
-def test_state(submission, draw):
+def test_state(submission: Submission, draw: Draw) -> None:
     """All that it remembers of a text is in its state: another process goes on with that, and with the weights."""
     found = stepped(submission, draw)
     with gate():
@@ -264,7 +264,7 @@ def test_state(submission, draw):
 
 
 @check("numerics", points=1)
-def test_cache(submission, draw):
+def test_cache(submission: Submission, draw: Draw) -> None:
     """After 64 tokens its state holds at most 256 bytes for each of them."""
     found = stepped(submission, draw)
     with gate():
@@ -300,7 +300,7 @@ def trained(submission: Submission, draw: Draw) -> tuple[float, float]:
     return (above if math.isfinite(above) else math.inf), found.bytes
 
 
-def reaches(submission, draw, bar):
+def reaches(submission: Submission, draw: Draw, bar: str) -> None:
     """Raises CheckFailed unless the trained model is at most so much worse than the rules of the language."""
     above, _ = trained(submission, draw)
     submission.measure("loss", above)
@@ -309,18 +309,18 @@ def reaches(submission, draw, bar):
 
 
 @check("values", points=1)
-def test_more_than_pairs(submission, draw):
+def test_more_than_pairs(submission: Submission, draw: Draw) -> None:
     """Trained by the recipe, it reads new texts better than any table of pairs: 0.30 nats above the rules at most."""
     reaches(submission, draw, "pairs")
 
 
 @check("values", points=1)
-def test_recalls_some(submission, draw):
+def test_recalls_some(submission: Submission, draw: Draw) -> None:
     """It answers many questions about what was said before: 0.26 nats above the rules at most."""
     reaches(submission, draw, "some")
 
 
 @check("values", points=1)
-def test_recalls_most(submission, draw):
+def test_recalls_most(submission: Submission, draw: Draw) -> None:
     """It answers nearly all of them: 0.22 nats above the rules at most."""
     reaches(submission, draw, "most")

@@ -4,10 +4,13 @@ A check plays a row of calls on the student's cache and on `reference.pages`, an
 are used has checks of its own, so that a slip in counting costs these alone.
 """
 
+from typing import Any
+
 import torch
 
 from ...checks.api import (
     CheckFailed,
+    Draw,
     check,
     close,
     kind_of,
@@ -21,6 +24,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Submission
 from ..families.refusals import ended
 from ..reference.pages import Pages
 
@@ -33,28 +37,35 @@ H, D, DV = 2, 3, 4  # heads, width of a key, width of a value: all different
 class Played:
     """A student's cache beside the reference, through the same calls."""
 
-    def __init__(self, submission, draw, num_blocks=8, block_size=4, dtype=torch.float32):
+    def __init__(
+        self,
+        submission: Submission,
+        draw: Draw,
+        num_blocks: int = 8,
+        block_size: int = 4,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
         self.cache = submission.build("PagedCache", num_blocks, block_size)
         self.right, self.draw, self.dtype = Pages(num_blocks, block_size), draw, dtype
 
-    def tokens(self, n):
+    def tokens(self, n: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Keys and values of n tokens."""
         return self.draw.normal(H, n, D, dtype=self.dtype), self.draw.normal(H, n, DV, dtype=self.dtype)
 
-    def append(self, text, n):
+    def append(self, text: str, n: int) -> None:
         keys, values = self.tokens(n)
         self.cache.method("append").do(text, keys, values)
         self.right.append(text, keys, values)
 
-    def fork(self, text, new):
+    def fork(self, text: str, new: str) -> None:
         self.cache.method("fork").do(text, new)
         self.right.fork(text, new)
 
-    def free(self, text):
+    def free(self, text: str) -> None:
         self.cache.method("free").do(text)
         self.right.free(text)
 
-    def read(self, *texts, **how):
+    def read(self, *texts: str, **how: Any) -> None:
         """Raises CheckFailed unless these texts are read as they were written; all of them without names."""
         names = texts or tuple(self.right.tokens)
         got = [self.cache.method("read")(text) for text in names]
@@ -64,7 +75,7 @@ class Played:
                 shape(part, expected.shape, f"the {what} of a text of {expected.shape[1]} tokens")
                 close(part, expected.double(), f"the {what} of a text of {expected.shape[1]} tokens", **how)
 
-    def count(self, when):
+    def count(self, when: str) -> None:
         """Raises CheckFailed unless as many blocks are used as should be."""
         used = number(self.cache.attribute("used"))
         if isinstance(used, bool) or not isinstance(used, (int, float)):
@@ -73,14 +84,14 @@ class Played:
             raise CheckFailed(f"{when} `used` is {used}, and {self.right.used} blocks are held by a text.")
 
 
-def keeps(submission, draw):
+def keeps(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless a small text is read as it was written, and a new cache knows nothing of another."""
     reads_what_was_written(submission, draw)
     new_caches_are_empty(submission, draw)
 
 
 @easy_case
-def reads_what_was_written(submission, draw):
+def reads_what_was_written(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless a text that fits into one block is read as it was written."""
     played = Played(submission, draw)
     played.append("first", 3)
@@ -88,7 +99,7 @@ def reads_what_was_written(submission, draw):
 
 
 @easy_case
-def new_caches_are_empty(submission, draw):
+def new_caches_are_empty(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless two caches that are given a text of the same name keep it apart."""
     for n in (2, 1):
         played = Played(submission, draw)
@@ -99,7 +110,7 @@ def new_caches_are_empty(submission, draw):
 
 
 @check("values", points=1.25)
-def test_texts(submission, draw):
+def test_texts(submission: Submission, draw: Draw) -> None:
     """Texts that come in parts, in turn, are read as if each had been joined by itself."""
     keeps(submission, draw)
     played = Played(submission, draw, 12)
@@ -113,7 +124,7 @@ def test_texts(submission, draw):
 
 
 @check("values", points=0.75)
-def test_blocks_in_use(submission, draw):
+def test_blocks_in_use(submission: Submission, draw: Draw) -> None:
     """`used` counts the blocks that are held: as few as hold each text, 0 at first."""
     keeps(submission, draw)
     played = Played(submission, draw, 12)
@@ -124,7 +135,7 @@ def test_blocks_in_use(submission, draw):
 
 
 @check("values", points=0.5)
-def test_freeing(submission, draw):
+def test_freeing(submission: Submission, draw: Draw) -> None:
     """What a text held can be used again after it is freed, and other texts stay as they are."""
     keeps(submission, draw)
     played = Played(submission, draw, 6)
@@ -140,7 +151,7 @@ def test_freeing(submission, draw):
 
 
 @check("values", points=0.5)
-def test_forks(submission, draw):
+def test_forks(submission: Submission, draw: Draw) -> None:
     """After `fork` both names read the same text, and freeing one leaves the other."""
     keeps(submission, draw)
     played = Played(submission, draw)
@@ -153,7 +164,7 @@ def test_forks(submission, draw):
 
 
 @check("values", points=1)
-def test_forks_go_apart(submission, draw):
+def test_forks_go_apart(submission: Submission, draw: Draw) -> None:
     """What one of two texts with a shared beginning appends is not seen by the other."""
     keeps(submission, draw)
     played = Played(submission, draw, 16)
@@ -169,7 +180,7 @@ def test_forks_go_apart(submission, draw):
 
 
 @check("values", points=0.75)
-def test_shared_blocks_count_once(submission, draw):
+def test_shared_blocks_count_once(submission: Submission, draw: Draw) -> None:
     """A fork takes no block, writing into a shared one takes one, and freeing gives back what nobody else holds."""
     keeps(submission, draw)
     played = Played(submission, draw, 16)
@@ -186,7 +197,7 @@ def test_shared_blocks_count_once(submission, draw):
 
 
 @check("values", points=0.375)
-def test_full_blocks_are_not_copied(submission, draw):
+def test_full_blocks_are_not_copied(submission: Submission, draw: Draw) -> None:
     """A shared last block that is full is not copied, and the last holder of a block writes into it."""
     keeps(submission, draw)
     full = Played(submission, draw, 4)
@@ -204,7 +215,7 @@ def test_full_blocks_are_not_copied(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_no_block_left(submission, draw):
+def test_no_block_left(submission: Submission, draw: Draw) -> None:
     """Where no block is left, `append` raises a `RuntimeError`, and nothing has changed."""
     keeps(submission, draw)
     played = Played(submission, draw, 3)
@@ -233,7 +244,7 @@ def test_no_block_left(submission, draw):
 
 
 @check("arguments", points=0.25)
-def test_names(submission, draw):
+def test_names(submission: Submission, draw: Draw) -> None:
     """An unknown name is a `KeyError` in `read`, `fork` and `free`; a name that is taken a `ValueError` in `fork`."""
     keeps(submission, draw)
     played = Played(submission, draw)
@@ -255,7 +266,7 @@ def test_names(submission, draw):
 
 
 @check("arguments", points=0.125)
-def test_sizes(submission, draw):
+def test_sizes(submission: Submission, draw: Draw) -> None:
     """`num_blocks` and `block_size` below 1 are refused with a `ValueError`."""
     keeps(submission, draw)
     wrong = ((0, 4), (4, 0), (-1, 2))
@@ -265,7 +276,7 @@ def test_sizes(submission, draw):
 
 
 @check("mode", points=0.25)
-def test_caches_are_apart(submission, draw):
+def test_caches_are_apart(submission: Submission, draw: Draw) -> None:
     """Two caches hold nothing of each other."""
     keeps(submission, draw)
     one, other = Played(submission, draw), Played(submission, draw, 3)
@@ -278,7 +289,7 @@ def test_caches_are_apart(submission, draw):
 
 
 @check("numerics", points=0.125)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 are kept as they are."""
     keeps(submission, draw)
     for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
@@ -288,7 +299,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.125)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """What is read is on the device of what was written (tried on `meta`)."""
     keeps(submission, draw)
     cache = submission.build("PagedCache", 4, 4)
@@ -300,7 +311,7 @@ def test_device(submission, draw):
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_the_pool_stays(submission, draw):
+def test_the_pool_stays(submission: Submission, draw: Draw) -> None:
     """After the first append nothing as large as the pool is made, and what was given stays as it was."""
     keeps(submission, draw)
     cache, blocks, size = submission.build("PagedCache", 64, 4), 64, 4
@@ -323,7 +334,7 @@ def test_the_pool_stays(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU what was written is read."""
     on_cuda(submission)
     cache, keys, values = submission.build("PagedCache", 4, 4), draw.normal(H, 6, D), draw.normal(H, 6, DV)

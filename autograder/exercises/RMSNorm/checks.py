@@ -5,10 +5,13 @@ There it makes no difference whether a mean is subtracted, which dimensions are 
 weight, or whether a token is divided by its length, so that one of these does not cost the points for, say, the dtype.
 """
 
+from typing import Any
+
 import torch
 
 from ...checks.api import (
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -20,43 +23,49 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Proxy, Submission
 from ..families import digits
 from ..reference import modern, qkv
 
 B, T, D = 2, 5, 6
 
 
-def norm(submission, weight, *eps):
+def norm(submission: Submission, weight: torch.Tensor, *eps: float) -> Proxy:
     """A module with this weight, in its dtype."""
     module = submission.build("RMSNorm", len(weight), *eps).to(dtype=weight.dtype)
     module.load({"weight": weight})
     return module
 
 
-def unweighted(submission, *eps, dtype=torch.float32):
+def unweighted(submission: Submission, *eps: float, dtype: torch.dtype = torch.float32) -> Proxy:
     """A module with a weight of 1, if it has any."""
     module = submission.build("RMSNorm", D, *eps).to(dtype=dtype)
     module.load({"weight": torch.ones(D, dtype=dtype)}, optional=["weight"])
     return module
 
 
-def balanced(draw, *leading):
+def balanced(draw: Draw, *leading: int) -> torch.Tensor:
     """Tokens (…, d), in float64: sizes from 1 to 4, each of them once with either sign, so that the mean is 0."""
     sizes = 1 + 3 * torch.rand(*leading, D // 2, generator=draw.generator, dtype=torch.float64)
     order = draw.normal(*leading, D).argsort(-1)
     return torch.cat([sizes, -sizes], dim=-1).gather(-1, order)
 
 
-def token(draw, size=1.0, dtype=torch.float32):
+def token(draw: Draw, size: float = 1.0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     """A token (1, 1, d) with a mean of 0, whose numbers are from 1 to 4 times `size`."""
     return (size * balanced(draw, 1, 1)).to(dtype)
 
 
-def right(x, *eps):
+def right(x: torch.Tensor, *eps: float) -> torch.Tensor:
     return modern.rms_norm(x, torch.ones(D), *eps)
 
 
-def in_proportion(got, expected, what="the output", **options):
+def in_proportion(
+    got: Any,
+    expected: torch.Tensor,
+    what: str = "the output",
+    **options: Any,
+) -> None:
     """Raises CheckFailed unless the values are right but for a factor that they have in common."""
     shape(got, expected.shape, what)
     factor = expected.norm().item() / max(got.double().norm().item(), 1e-9)
@@ -64,7 +73,7 @@ def in_proportion(got, expected, what="the output", **options):
 
 
 @easy_case
-def brings_to_one_size(submission, draw):
+def brings_to_one_size(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless a token keeps its direction, and does not grow when it is three times as long.
 
     Its numbers are of one size, so that it makes no difference if the mean is taken over a dimension of size 1.
@@ -78,7 +87,7 @@ def brings_to_one_size(submission, draw):
 
 
 @check("shape", points=0.25)
-def test_parameters(submission, draw):
+def test_parameters(submission: Submission, draw: Draw) -> None:
     """There is one parameter, `weight` of shape (d,), which is 1 everywhere at first; no bias."""
     brings_to_one_size(submission, draw)
     got = submission.build("RMSNorm", D, eps=1e-5).parameters(telling=True)
@@ -87,7 +96,7 @@ def test_parameters(submission, draw):
 
 
 @check("values", points=0.5)
-def test_values(submission, draw):
+def test_values(submission: Submission, draw: Draw) -> None:
     """Each token is divided by the root of the mean of its squares, then multiplied by the weight."""
     weight, x = draw.normal(D), draw.normal(B, T, D)
     wide, many = draw.normal(130), draw.normal(3, 130, scale=3) + 1
@@ -97,7 +106,7 @@ def test_values(submission, draw):
 
 
 @check("values", points=0.5)
-def test_eps(submission, draw):
+def test_eps(submission: Submission, draw: Draw) -> None:
     """`eps`, 1e-6 unless given, is added to the mean under the root, so that a token of zeros stays 0."""
     brings_to_one_size(submission, draw)
     sizes = {(): (2e-4, 5e-4), (0.5,): (0.2, 0.5), (1e-8,): (1e-4,)}
@@ -110,7 +119,7 @@ def test_eps(submission, draw):
 
 
 @check("shape", points=0.25)
-def test_any_shape(submission, draw):
+def test_any_shape(submission: Submission, draw: Draw) -> None:
     """Each token is normed for itself, over its last dimension, whatever dimensions stand before it."""
     brings_to_one_size(submission, draw)
     inputs = {
@@ -129,7 +138,7 @@ def test_any_shape(submission, draw):
 
 
 @check("gradients", points=0.25)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """The gradients of the input and of the weight are right: the root of the mean depends on the input, too."""
     # so large that eps makes no difference
     weight, x = draw.normal(D, dtype=torch.float64), draw.normal(B, T, D, dtype=torch.float64, scale=1e3, grad=True)
@@ -141,7 +150,7 @@ def test_gradients(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_half_precision(submission, draw):
+def test_half_precision(submission: Submission, draw: Draw) -> None:
     """The mean is taken in float32 or better: in float16, numbers such as 300 or 20,000 are no problem."""
     brings_to_one_size(submission, draw)
     module = unweighted(submission, dtype=torch.float16)
@@ -153,7 +162,7 @@ def test_half_precision(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
     brings_to_one_size(submission, draw)
     x = token(draw, 1e3, torch.float64)
@@ -165,14 +174,14 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.25)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
     brings_to_one_size(submission, draw)
     on_meta(unweighted(submission).to(device="meta").on("meta", token(draw)), (1, 1, D))
 
 
 @check("mode", points=0.25, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """The input stays as it was, and a second call depends on nothing but its own input."""
     brings_to_one_size(submission, draw)
     module, x, other = unweighted(submission), token(draw), token(draw, 5.0)
@@ -186,7 +195,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the output has the same values, in float32 and in float16."""
     on_cuda(submission)
     for dtype in (torch.float32, torch.float16):

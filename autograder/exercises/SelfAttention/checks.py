@@ -1,6 +1,7 @@
 """Checks of `SelfAttention(d_in, d_out, qkv_bias=False)`: (n, d_in) -> (n, d_out), with a batch or without."""
 
-from ...checks.api import check, close, parameters, reacts, refuses, shape
+from ...checks.api import Draw, check, close, parameters, reacts, refuses, shape
+from ...checks.proxies import Proxy, Submission
 from ..families.single_head.checks import D_OUT, MANY, WIDE, N, SingleHeadChecks, or_unbatched, output_of
 
 
@@ -10,13 +11,13 @@ class TestSelfAttention(SingleHeadChecks):
     d_in = 3
     sizes_of_dtypes = (3, 6)
 
-    def build(self, submission, d_in, d_out, bias):
+    def build(self, submission: Submission, d_in: int, d_out: int, bias: bool) -> Proxy:
         options = {"qkv_bias": True} if bias else {}
         return submission.build("SelfAttention", d_in, d_out, **options)
 
     @check("shape", points=0.5)
     @or_unbatched
-    def test_parameters(self, submission, draw):
+    def test_parameters(self, submission: Submission, draw: Draw) -> None:
         """The parameters are those of `W_query`, `W_key` and `W_value`, with a bias each if `qkv_bias`, and no
         others."""
         modules = submission.build("SelfAttention", 6, 4), submission.build("SelfAttention", 6, 4, qkv_bias=True)
@@ -26,7 +27,7 @@ class TestSelfAttention(SingleHeadChecks):
         parameters(biased, {f"{n}.{part}": s for n in self.names for part, s in [("weight", (4, 6)), ("bias", (4,))]})
 
     @check("values", points=1)
-    def test_batch(self, submission, draw):
+    def test_batch(self, submission: Submission, draw: Draw) -> None:
         """For a batch, the output is softmax(Q Kᵀ / √d_out) V of each sequence, be they short or long."""
         for state, x in (
             (self.weights(draw), draw.normal(9, N, self.d_in)),
@@ -35,7 +36,7 @@ class TestSelfAttention(SingleHeadChecks):
             close(self.head(submission, state)(x), self.right(x, state), f"the output for {x.shape[1]} tokens")
 
     @check("values", points=0.5)
-    def test_one_sequence(self, submission, draw):
+    def test_one_sequence(self, submission: Submission, draw: Draw) -> None:
         """For one sequence without a batch, the output is softmax(Q Kᵀ / √d_out) V, of shape (n, d_out)."""
         state = self.weights(draw)
         for n in (N, 1):
@@ -43,20 +44,20 @@ class TestSelfAttention(SingleHeadChecks):
             close(output_of(self.head(submission, state)(x)), self.right(x, state), f"the output for n = {n}")
 
     @check("values", points=0.5)
-    def test_all_sizes_equal(self, submission, draw):
+    def test_all_sizes_equal(self, submission: Submission, draw: Draw) -> None:
         """The values are right also when b = n = d_in = d_out, where a mix-up of dimensions does not crash."""
         state, x = self.weights(draw, 4, 4), draw.normal(4, 4, 4)
         close(output_of(self.head(submission, state)(x)), self.right(x, state))
 
     @check("values", points=0.5)
     @or_unbatched
-    def test_biases(self, submission, draw):
+    def test_biases(self, submission: Submission, draw: Draw) -> None:
         """With `qkv_bias=True`, queries, keys and values each get their bias added."""
         state, x = self.weights(draw, bias=True), self.tokens(draw)
         close(output_of(self.head(submission, state)(x)), self.right(x, state))
 
     @check("masking", points=0.5)
-    def test_sequences_of_a_batch_are_apart(self, submission, draw):
+    def test_sequences_of_a_batch_are_apart(self, submission: Submission, draw: Draw) -> None:
         """A sequence gets the same whatever else is in the batch, and each token depends on all of its own sequence."""
         self.averaging(submission, draw)
         state, x, others, last = self.weights(draw), self.tokens(draw), self.tokens(draw), self.tokens(draw)
@@ -71,7 +72,7 @@ class TestSelfAttention(SingleHeadChecks):
         reacts(before[0], last_changed[0], self.right(x, state)[0], self.right(last, state)[0], says)
 
     @check("shape", points=0.5)
-    def test_small_and_odd_inputs(self, submission, draw):
+    def test_small_and_odd_inputs(self, submission: Submission, draw: Draw) -> None:
         """A batch of one, a sequence of one token, and a tensor that is not contiguous work like any other."""
         self.averaging(submission, draw)
         state = self.weights(draw)
@@ -89,7 +90,7 @@ class TestSelfAttention(SingleHeadChecks):
 
     @check("arguments", points=0.5)
     @or_unbatched
-    def test_wrong_rank(self, submission, draw):
+    def test_wrong_rank(self, submission: Submission, draw: Draw) -> None:
         """An input that is neither (n, d_in) nor (b, n, d_in) is refused with a `ValueError`: a vector, say."""
         module = self.averages(submission, draw)
         vector, deep = module.error(draw.normal(D_OUT)), module.error(draw.normal(1, 2, N, D_OUT))

@@ -2,7 +2,8 @@
 
 import torch
 
-from ...checks.api import check, close, parameters
+from ...checks.api import Draw, check, close, parameters
+from ...checks.proxies import Proxy, Submission
 from ..families.parameter_free.checks import ParameterFreeChecks
 from ..reference import plain
 
@@ -16,17 +17,17 @@ class TestSelfAttentionNaive(ParameterFreeChecks):
         "test_wrong_rank": "An input that is not (t, d) is refused with a `ValueError`: a vector, and a batch.",
     }
 
-    def attend(self, submission):
+    def attend(self, submission: Submission) -> Proxy:
         return submission.build("SelfAttentionNaive")
 
-    def odd_inputs(self, draw):
+    def odd_inputs(self, draw: Draw) -> dict[str, torch.Tensor]:
         return {
             "one token": draw.normal(1, 3),
             "one feature": draw.normal(5, 1),
             "a transposed tensor": draw.normal(3, 5).mT,
         }
 
-    def wrong_inputs(self, draw):
+    def wrong_inputs(self, draw: Draw) -> dict[str, torch.Tensor]:
         return {
             "a vector of shape (d,)": draw.normal(3),
             "a batch of shape (b, t, d)": draw.normal(2, 5, 3),
@@ -36,14 +37,14 @@ class TestSelfAttentionNaive(ParameterFreeChecks):
         }
 
     @check("shape", points=0.5)
-    def test_small_and_odd_inputs(self, submission, draw):
+    def test_small_and_odd_inputs(self, submission: Submission, draw: Draw) -> None:
         """There are no parameters, and one token, one feature, and a tensor that is not contiguous work like any
         others."""
         super().test_small_and_odd_inputs(submission, draw)
         parameters(submission.build("SelfAttentionNaive").parameters(), {})
 
     @check("values", points=0.5)
-    def test_sentence(self, submission, draw):
+    def test_sentence(self, submission: Submission, draw: Draw) -> None:
         """For the lesson's sentence, its tokens in any order, the output is right to four decimals, in eval mode."""
         order = torch.randperm(9, generator=draw.generator)
         x = torch.tensor(plain.SENTENCE)[order]

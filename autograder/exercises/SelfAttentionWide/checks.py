@@ -1,10 +1,11 @@
 """Checks of `SelfAttentionWide(k, n_heads=8)`: (b, t, k) -> (b, t, k), every head k wide."""
 
-from ...checks.api import check
+from ...checks.api import Draw, check
+from ...checks.proxies import Proxy, Submission
 from ..families.many_heads.checks import HeadChecks, Layout, Sizes, parameters_of
 
 
-def build(submission, sizes, dropout, bias):
+def build(submission: Submission, sizes: Sizes, dropout: float, bias: bool) -> Proxy:
     return submission.build("SelfAttentionWide", sizes.d_in, sizes.heads)
 
 
@@ -23,7 +24,7 @@ class TestSelfAttentionWide(HeadChecks):
     )
 
     @check("shape", points=0.5)
-    def test_parameters(self, submission, draw):
+    def test_parameters(self, submission: Submission, draw: Draw) -> None:
         """The parameters are those of the four layers, for eight heads unless `n_heads` says otherwise, and
         no others."""
         self.averaging(submission, draw)

@@ -1,10 +1,11 @@
 """Checks of `SelfAttentionWithTricks(k, heads=8)`: (b, t, k) -> (b, t, k), every head k wide."""
 
-from ...checks.api import check
+from ...checks.api import Draw, check
+from ...checks.proxies import Proxy, Submission
 from ..families.many_heads.checks import HeadChecks, Layout, Sizes, parameters_of
 
 
-def build(submission, sizes, dropout, bias):
+def build(submission: Submission, sizes: Sizes, dropout: float, bias: bool) -> Proxy:
     return submission.build("SelfAttentionWithTricks", sizes.d_in, sizes.heads)
 
 
@@ -35,7 +36,7 @@ class TestSelfAttentionWithTricks(HeadChecks):
     }
 
     @check("shape", points=0.25)
-    def test_parameters(self, submission, draw):
+    def test_parameters(self, submission: Submission, draw: Draw) -> None:
         """The parameters are those of the four layers, for eight heads unless `heads` says otherwise, and no others."""
         three = submission.build("SelfAttentionWithTricks", 6, heads=3)  # first, for the error in the original
         usual = submission.build("SelfAttentionWithTricks", 6)

@@ -6,14 +6,15 @@ first, and say so if that is wrong.
 
 import torch
 
-from ...checks.api import CheckFailed, check, close, tensor
+from ...checks.api import CheckFailed, Draw, check, close, tensor
 from ...checks.gates import easy_case
+from ...checks.proxies import Proxy, Submission
 from ..families.many_heads.checks import CausalHeadChecks, Layout, Sizes, parameters_of, tokens, weights
 
 ONE_HEAD = Sizes(d_in=9, width=4, heads=1, d_out=9)
 
 
-def build(submission, sizes, dropout, bias):
+def build(submission: Submission, sizes: Sizes, dropout: float, bias: bool) -> Proxy:
     return submission.build("StackedHeads", sizes.heads, sizes.width, sizes.d_in, sizes.context, dropout)
 
 
@@ -34,10 +35,10 @@ class TestStackedHeads(CausalHeadChecks):
     )
 
     @easy_case
-    def before_values(self, submission, draw):
+    def before_values(self, submission: Submission, draw: Draw) -> None:
         self.one_head(submission, draw)
 
-    def one_head(self, submission, draw):
+    def one_head(self, submission: Submission, draw: Draw) -> None:
         """Try one head, its output passed on unchanged. Raises CheckFailed if its values are wrong."""
         layout, (state, x) = self.layout, (weights(draw, ONE_HEAD), tokens(draw, ONE_HEAD))
         state["out.weight"], state["out.bias"] = torch.eye(9, 4), torch.zeros(9)
@@ -53,7 +54,7 @@ class TestStackedHeads(CausalHeadChecks):
             ) from None
 
     @check("shape", points=0.5)
-    def test_parameters(self, submission, draw):
+    def test_parameters(self, submission: Submission, draw: Draw) -> None:
         """The parameters are `key`, `query` and `value` of every head in `heads`, and `proj` with a bias, and
         no others."""
         self.averaging(submission, draw)
@@ -61,6 +62,6 @@ class TestStackedHeads(CausalHeadChecks):
         parameters_of(self.layout, built, Sizes(7, 2, 3, 7))
 
     @check("values", points=0.5)
-    def test_one_head(self, submission, draw):
+    def test_one_head(self, submission: Submission, draw: Draw) -> None:
         """A single head gives the causal attention of your `Head`, divided by the root of `head_size`."""
         self.one_head(submission, draw)

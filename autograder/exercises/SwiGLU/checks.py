@@ -5,11 +5,14 @@ as it went in, as it would of a GELU or a ReLU, and on either side. What else a 
 well (`SLIPS`), so that a wrong gate does not cost the points for, say, the dtype.
 """
 
+from typing import Any
+
 import torch
 
 from ...checks.api import (
     HUGE,
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -21,17 +24,19 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Proxy, Submission
+from ...checks.steps import Weights
 from ..families import digits
 from ..reference import modern, qkv
 
 B, T, D, HIDDEN = 2, 5, 4, 6
 
 
-def shapes(d=D, hidden=HIDDEN):
+def shapes(d: int = D, hidden: int = HIDDEN) -> dict[str, tuple[int, int]]:
     return {"W_gate.weight": (hidden, d), "W_up.weight": (hidden, d), "W_down.weight": (d, hidden)}
 
 
-def network(submission, state):
+def network(submission: Submission, state: Weights) -> Proxy:
     """A module in eval mode with these weights, in their dtype."""
     hidden, d = state["W_gate.weight"].shape
     module = submission.build("SwiGLU", d, hidden).to(dtype=state["W_gate.weight"].dtype).eval()
@@ -39,7 +44,7 @@ def network(submission, state):
     return module
 
 
-def opened(draw, dtype=torch.float32):
+def opened(draw: Draw, dtype: torch.dtype = torch.float32) -> Weights:
     """Weights that take `tokens` to gates above 40."""
     state = draw.state(shapes(), torch.float64)
     for name in ("W_gate.weight", "W_up.weight"):
@@ -48,12 +53,12 @@ def opened(draw, dtype=torch.float32):
     return {name: weight.to(dtype) for name, weight in state.items()}
 
 
-def tokens(draw, *leading, dtype=torch.float32):
+def tokens(draw: Draw, *leading: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     """Tokens (…, d) of numbers from 1 to 2."""
     return (1 + torch.rand(*leading, D, generator=draw.generator, dtype=torch.float64)).to(dtype)
 
 
-def alone(z):
+def alone(z: torch.Tensor) -> tuple[Weights, torch.Tensor]:
     """Weights of one hidden number, and tokens (n, 2), for which W_gate(x) is z, and W_up(x) and W_down are 1."""
     state = {
         "W_gate.weight": torch.tensor([[1.0, 0.0]]),
@@ -74,7 +79,13 @@ SLIPS = (
 )
 
 
-def passed_on(got, x, state, what="the output where the gate is wide open", **options):
+def passed_on(
+    got: Any,
+    x: torch.Tensor,
+    state: Weights,
+    what: str = "the output where the gate is wide open",
+    **options: Any,
+) -> None:
     """Raises CheckFailed unless the output for an open gate is right but for `SLIPS`, or an input added to it."""
     gate, up = (qkv.project(x, state[f"{name}.weight"]) for name in ("W_gate", "W_up"))
     failures = []
@@ -88,21 +99,21 @@ def passed_on(got, x, state, what="the output where the gate is wide open", **op
 
 
 @easy_case
-def passes_on(submission, draw):
+def passes_on(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless a module passes on what it should where its gate is wide open, but for `SLIPS`."""
     state, x = opened(draw), tokens(draw, B, T)
     passed_on(network(submission, state)(x), x, state)
 
 
 @check("shape", points=0.25)
-def test_parameters(submission, draw):
+def test_parameters(submission: Submission, draw: Draw) -> None:
     """The parameters are the weights of `W_gate` and `W_up`, d → hidden, and of `W_down`, hidden → d, without bias."""
     passes_on(submission, draw)
     parameters(submission.build("SwiGLU", D, HIDDEN).parameters(), shapes())
 
 
 @check("values", points=0.5)
-def test_values(submission, draw):
+def test_values(submission: Submission, draw: Draw) -> None:
     """The output is W_down(silu(W_gate(x)) · W_up(x)), for few and for many features, and where all sizes are equal."""
     cases = []
     for d, hidden, leading in ((D, HIDDEN, (B, T)), (4, 4, (4, 4)), (24, 70, (3, 9))):
@@ -113,14 +124,14 @@ def test_values(submission, draw):
 
 
 @check("values", points=0.75)
-def test_gate(submission, draw):
+def test_gate(submission: Submission, draw: Draw) -> None:
     """The gate is silu(z) = z · σ(z) of what `W_gate` gives, and what `W_up` gives passes through it unchanged."""
     state, x = alone(torch.linspace(-8, 8, 33))
     close(network(submission, state)(x), modern.swiglu(x, state), "the gate for numbers from -8 to 8")
 
 
 @check("shape", points=0.25)
-def test_any_shape(submission, draw):
+def test_any_shape(submission: Submission, draw: Draw) -> None:
     """Each token is computed for itself, whatever dimensions stand before the last one."""
     state = opened(draw)
     inputs = {
@@ -138,7 +149,7 @@ def test_any_shape(submission, draw):
 
 
 @check("gradients", points=0.25)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """The gradients of the input and of all three weights are right."""
     state, x = opened(draw, torch.float64), tokens(draw, B, T, dtype=torch.float64).requires_grad_()
     upstream = draw.normal(B, T, D, dtype=torch.float64)
@@ -151,7 +162,7 @@ def test_gradients(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_extreme_gates(submission, draw):
+def test_extreme_gates(submission: Submission, draw: Draw) -> None:
     """Gates of ±10,000 give no NaN and no infinity, and neither do their gradients."""
     passes_on(submission, draw)
     z = torch.tensor([-HUGE, -200.0, -100.0, 100.0, HUGE])
@@ -169,7 +180,7 @@ def test_extreme_gates(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
     passes_on(submission, draw)
     state, x = opened(draw, torch.float64), tokens(draw, B, T, dtype=torch.float64)
@@ -184,7 +195,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.25)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
     passes_on(submission, draw)
     module = network(submission, opened(draw)).to(device="meta")
@@ -192,7 +203,7 @@ def test_device(submission, draw):
 
 
 @check("mode", points=0.25, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """The input stays as it was, and a second call gives the same, in train mode as in eval mode."""
     passes_on(submission, draw)
     module, x = network(submission, opened(draw)), tokens(draw, B, T)
@@ -207,7 +218,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the output has the same values, in float32 and in float16."""
     on_cuda(submission)
     for dtype in (torch.float32, torch.float16):

@@ -10,6 +10,7 @@ import torch
 
 from ...checks.api import (
     CheckFailed,
+    Draw,
     check,
     close,
     kind_of,
@@ -21,6 +22,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Submission
 from ..reference import drafts
 
 NO_TENSORS = "It gives a tensor of one dimension."  # why it is not tried with tensors of random values
@@ -47,7 +49,7 @@ def left(value: Any, v: int) -> torch.Tensor:
 
 
 @easy_case
-def chooses(submission, draw):
+def chooses(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless a token that the target likes better is kept, and one that it never says is not."""
     target, draft = torch.tensor([0.5, 0.25, 0.25, 0.0]), torch.tensor([0.125, 0.125, 0.25, 0.5])
     accept = submission.function(NAME)
@@ -59,7 +61,7 @@ def chooses(submission, draw):
     left(never, 4)
 
 
-def distributions(draw, v=6, dtype=torch.float32):
+def distributions(draw: Draw, v: int = 6, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
     """Target and draft, (v,) each: some tokens have clearly more in one, some in the other."""
     while True:
         target, draft = (draw.normal(v, dtype=torch.float64, scale=1.5).softmax(0).to(dtype) for _ in range(2))
@@ -69,7 +71,7 @@ def distributions(draw, v=6, dtype=torch.float32):
 
 
 @check("values", points=0.75)
-def test_kept(submission, draw):
+def test_kept(submission: Submission, draw: Draw) -> None:
     """The draft's token is kept where the chance is below target/draft of this token."""
     chooses(submission, draw)
     accept, got = submission.function(NAME), []
@@ -88,7 +90,7 @@ def test_kept(submission, draw):
 
 
 @check("values", points=0.75)
-def test_remainder(submission, draw):
+def test_remainder(submission: Submission, draw: Draw) -> None:
     """Where the token is refused, the remainder is what the target has above the draft, brought to the sum 1."""
     chooses(submission, draw)
     got, given = [], [distributions(draw, v) for v in (3, 6, 11)]
@@ -102,7 +104,7 @@ def test_remainder(submission, draw):
 
 
 @check("values", points=0.25)
-def test_remainder_of_the_kept(submission, draw):
+def test_remainder_of_the_kept(submission: Submission, draw: Draw) -> None:
     """The remainder comes in both cases, and does not depend on token and chance."""
     chooses(submission, draw)
     target, draft = distributions(draw)
@@ -113,7 +115,7 @@ def test_remainder_of_the_kept(submission, draw):
 
 
 @check("values", points=0.5)
-def test_the_distribution_is_the_large_models(submission, draw):
+def test_the_distribution_is_the_large_models(submission: Submission, draw: Draw) -> None:
     """Over all tokens and chances, what comes out has the target's distribution, exactly (by enumeration)."""
     chooses(submission, draw)
     draft = torch.tensor([0.5, 0.25, 0.125, 0.125])
@@ -131,7 +133,7 @@ def test_the_distribution_is_the_large_models(submission, draw):
 
 
 @check("values", points=0.25)
-def test_equal(submission, draw):
+def test_equal(submission: Submission, draw: Draw) -> None:
     """A chance equal to target/draft refuses: what the target never says is not kept by a chance of 0, either."""
     chooses(submission, draw)
     target, draft = torch.tensor([0.125, 0.0, 0.875]), torch.tensor([0.25, 0.5, 0.25])
@@ -146,7 +148,7 @@ def test_equal(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out for the remainder."""
     chooses(submission, draw)
     cases = []
@@ -159,7 +161,7 @@ def test_dtypes(submission, draw):
 
 
 @check("shape", points=0.125)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """Two tokens, a token in a tensor, and distributions that are not contiguous in memory work like any others."""
     chooses(submission, draw)
     accept = submission.function(NAME)
@@ -179,7 +181,7 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("mode", points=0.125, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """Target and draft stay as they were."""
     chooses(submission, draw)
     target, draft = distributions(draw)
@@ -190,7 +192,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU it is the same, and the remainder stays there."""
     on_cuda(submission)
     target, draft = distributions(draw)

@@ -4,10 +4,14 @@ What is read is the interpreter's word, in the student's process. All else is ju
 leaves.
 """
 
+from typing import Any
+
 import torch
 
-from ...checks.api import CheckFailed, check, close
+from ...checks.api import CheckFailed, Draw, check, close
 from ...checks.gates import easy_case
+from ...checks.proxies import Submission
+from ...sandbox.replies import Launched
 from ..families import kernels
 from ..families.kernels import LEFT, blocks, untouched
 
@@ -15,7 +19,15 @@ NAME = "add_kernel"
 NO_DEVICE = kernels.NO_DEVICE
 
 
-def launched(submission, x, y, n=None, block=4, programs=None, dtype=torch.float32):
+def launched(
+    submission: Submission,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    n: int | None = None,
+    block: int = 4,
+    programs: int | None = None,
+    dtype: torch.dtype = torch.float32,
+) -> Launched:
     """The memory after a launch, and what was accessed; as many programs as there are blocks, unless said otherwise."""
     n = len(x) if n is None else n
     grid = (blocks(n, block) if programs is None else programs,)
@@ -24,20 +36,20 @@ def launched(submission, x, y, n=None, block=4, programs=None, dtype=torch.float
     return got
 
 
-def summed(submission, x, y, what="", **how):
+def summed(submission: Submission, x: torch.Tensor, y: torch.Tensor, what: str = "", **how: Any) -> None:
     """Raises CheckFailed unless the sums are right."""
     close(launched(submission, x, y, **how).tensors[2], x + y, f"the sum{what}")
 
 
 @easy_case
-def adds_one_block(submission, draw):
+def adds_one_block(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless it is a kernel, and adds four numbers in one block."""
     kernels.is_kernel(submission, NAME)
     summed(submission, draw.normal(4), draw.normal(4), " of one block")
 
 
 @check("values", points=0.5)
-def test_one_block(submission, draw):
+def test_one_block(submission: Submission, draw: Draw) -> None:
     """It is a Triton kernel, and adds two vectors that fit into one block."""
     adds_one_block(submission, draw)
     for block in (1, 8, 32):
@@ -45,7 +57,7 @@ def test_one_block(submission, draw):
 
 
 @check("values", points=1)
-def test_several_blocks(submission, draw):
+def test_several_blocks(submission: Submission, draw: Draw) -> None:
     """Several programs add one block each, for blocks of any power of two."""
     adds_one_block(submission, draw)
     for n, block in ((8, 4), (32, 8), (6, 1), (48, 16), (64, 2)):
@@ -54,7 +66,7 @@ def test_several_blocks(submission, draw):
 
 
 @check("values", points=0.5)
-def test_each_program(submission, draw):
+def test_each_program(submission: Submission, draw: Draw) -> None:
     """Program i adds block i and nothing else: where fewer programs run, the later blocks stay as they were."""
     adds_one_block(submission, draw)
     for n, block, programs in ((20, 4, 2), (24, 8, 1), (15, 2, 5)):
@@ -66,7 +78,7 @@ def test_each_program(submission, draw):
 
 
 @check("masking", points=1)
-def test_tail(submission, draw):
+def test_tail(submission: Submission, draw: Draw) -> None:
     """Where BLOCK does not divide n, the last program adds what is left, and accesses nothing behind the end."""
     adds_one_block(submission, draw)
     for n, block in ((11, 4), (3, 8), (17, 16), (1, 2)):
@@ -75,7 +87,7 @@ def test_tail(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_what_is_behind(submission, draw):
+def test_what_is_behind(submission: Submission, draw: Draw) -> None:
     """Numbers that lie behind the n-th, in memory that belongs to others, stay as they are."""
     adds_one_block(submission, draw)
     for n, block in ((11, 4), (5, 8), (8, 4)):
@@ -89,7 +101,7 @@ def test_what_is_behind(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float16 and whole numbers are added as they are."""
     adds_one_block(submission, draw)
     for dtype in (torch.float64, torch.float16):
@@ -101,7 +113,7 @@ def test_dtypes(submission, draw):
 
 
 @check("mode", points=0.25, witnessed=True)
-def test_accesses(submission, draw):
+def test_accesses(submission: Submission, draw: Draw) -> None:
     """Each number is read once and written once, and none behind the n-th."""
     adds_one_block(submission, draw)
     for n, block in ((12, 4), (11, 4)):

@@ -6,11 +6,14 @@ with itself, and all of them use heads only where these work (`LEADING`).
 """
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 
 from ...checks.api import (
     CheckFailed,
+    Draw,
     StudentError,
     check,
     close,
@@ -24,6 +27,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Submission
 from ..families.refusals import refusals
 from ..reference import modern
 
@@ -53,7 +57,7 @@ PRODUCTS = (
 )
 
 
-def turned(got, x, positions, what="the output"):
+def turned(got: Any, x: torch.Tensor, positions: torch.Tensor, what: str = "the output") -> None:
     """Raises CheckFailed unless tokens (…, t, 2) are turned by their positions, but for a single slip."""
     failures = []
     for expected in _turned(x, positions):
@@ -64,7 +68,7 @@ def turned(got, x, positions, what="the output"):
     raise failures[0]
 
 
-def _turned(x, positions):
+def _turned(x: torch.Tensor, positions: torch.Tensor) -> Iterator[torch.Tensor]:
     yield from (modern.rope(x, angle(positions.double())) for angle in ANGLES)
     ones = torch.tensor([1.0, 0.0]).expand(x.shape)
     cos, sin = modern.rope(ones, positions).unbind(-1)
@@ -72,13 +76,13 @@ def _turned(x, positions):
     yield from (torch.stack(product(first, second, cos, sin), dim=-1) for product in PRODUCTS)
 
 
-def pairs(draw, *leading, **how):
+def pairs(draw: Draw, *leading: int, **how: Any) -> torch.Tensor:
     """Tokens (…, 2) of one pair."""
     return draw.normal(*leading, 2, **how)
 
 
 @easy_case
-def turns(submission, draw):
+def turns(submission: Submission, draw: Draw) -> tuple[int, ...]:
     """The first of `LEADING` with which tokens (a, 0) are turned, by angles that differ. Raises CheckFailed.
 
     A slip in the products may make tokens shorter.
@@ -105,7 +109,7 @@ def turns(submission, draw):
 
 
 @check("values", points=1.25)
-def test_values(submission, draw):
+def test_values(submission: Submission, draw: Draw) -> None:
     """Numbers i and i + d/2 of a token are turned by position · base^(−2i/d), from (x1, x2) towards (−x2, x1)."""
     apply_rope, cases = submission.function("apply_rope"), []
     for size in ((T, 6), (9, 10), (4, 4)):
@@ -116,7 +120,7 @@ def test_values(submission, draw):
 
 
 @check("values", points=0.5)
-def test_angles(submission, draw):
+def test_angles(submission: Submission, draw: Draw) -> None:
     """The angles of the d/2 pairs are position · base^(−2i/d) with i = 0, 1, …, for any even d and any base.
 
     In a token of equal numbers it makes no difference which of them are pairs, nor, once what comes out is sorted, in
@@ -135,7 +139,7 @@ def test_angles(submission, draw):
 
 
 @check("values", points=0.5)
-def test_positions(submission, draw):
+def test_positions(submission: Submission, draw: Draw) -> None:
     """Positions are taken as they are given: in any order, repeated, far away, negative, or between two whole ones."""
     leading, apply_rope = turns(submission, draw), submission.function("apply_rope")
     cases = {
@@ -153,7 +157,7 @@ def test_positions(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_positions_of_a_batch(submission, draw):
+def test_positions_of_a_batch(submission: Submission, draw: Draw) -> None:
     """Positions (b, t) are those of each item, for all of its heads, as in a batch that is padded on the left."""
     turns(submission, draw)
     apply_rope = submission.function("apply_rope")
@@ -172,7 +176,7 @@ def test_positions_of_a_batch(submission, draw):
 
 
 @check("values", points=0.25)
-def test_only_distance_counts(submission, draw):
+def test_only_distance_counts(submission: Submission, draw: Draw) -> None:
     """The product of a turned query and a turned key stays the same when both move on by as many places."""
     size = (*turns(submission, draw), T, 8)
     apply_rope, positions = submission.function("apply_rope"), torch.arange(T)
@@ -188,7 +192,7 @@ def test_only_distance_counts(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_half_precision(submission, draw):
+def test_half_precision(submission: Submission, draw: Draw) -> None:
     """In float16 and bfloat16 the output is that of float32, rounded: also at positions that they can't hold."""
     size = (*turns(submission, draw), len(FAR), 8)
     apply_rope, positions, cases = submission.function("apply_rope"), torch.tensor(FAR), []
@@ -201,7 +205,7 @@ def test_half_precision(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_float64(submission, draw):
+def test_float64(submission: Submission, draw: Draw) -> None:
     """float64 in, float64 out, with all digits of the input; the angles may be made in float32."""
     size = (*turns(submission, draw), T, 8)
     apply_rope, positions, step = submission.function("apply_rope"), torch.arange(T), 1e-9
@@ -222,7 +226,7 @@ def test_float64(submission, draw):
 
 
 @check("gradients", points=0.25)
-def test_gradient(submission, draw):
+def test_gradient(submission: Submission, draw: Draw) -> None:
     """The gradient of the input is what comes from above, turned back by the same angles."""
     size = (*turns(submission, draw), T, 6)
     apply_rope, positions = submission.function("apply_rope"), torch.arange(T)
@@ -234,7 +238,7 @@ def test_gradient(submission, draw):
 
 
 @check("shape", points=0.25)
-def test_any_shape(submission, draw):
+def test_any_shape(submission: Submission, draw: Draw) -> None:
     """One token, a batch of one, and a tensor that is not contiguous work like any other, with or without heads."""
     turns(submission, draw)
     apply_rope = submission.function("apply_rope")
@@ -255,7 +259,7 @@ def test_any_shape(submission, draw):
 
 
 @check("arguments", points=0.25)
-def test_odd_width(submission, draw):
+def test_odd_width(submission: Submission, draw: Draw) -> None:
     """A width that is odd is refused with a `ValueError`."""
     leading, apply_rope = turns(submission, draw), submission.function("apply_rope")
     wrong = {f"a width of {d}": (draw.normal(*leading, T, d), torch.arange(T)) for d in (5, 1)}
@@ -264,14 +268,14 @@ def test_odd_width(submission, draw):
 
 
 @check("device", points=0.25)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """The output lies on the device of the input, and nothing is made elsewhere (tried on `meta`)."""
     x = draw.normal(*turns(submission, draw), T, 6)
     on_meta(submission.function("apply_rope").on("meta", x, torch.arange(T)), x.shape)
 
 
 @check("mode", points=0.25, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """The inputs stay as they were, and a second call depends on nothing but its own inputs."""
     leading, apply_rope, positions = turns(submission, draw), submission.function("apply_rope"), torch.arange(T)
     x, longer = draw.normal(*leading, T, 6), draw.normal(*leading, T + 3, 8)
@@ -284,7 +288,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the output has the same values, in float32 and in float16."""
     on_cuda(submission)
     apply_rope = submission.function("apply_rope")

@@ -9,6 +9,9 @@ A slip costs the points of the checks that are about it. So `without_mask` makes
 of masks, or of what is returned, are asked for.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 
 from ...checks import steps
@@ -16,6 +19,7 @@ from ...checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gate,
@@ -30,7 +34,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
-from ...checks.proxies import StudentError
+from ...checks.proxies import Proxy, StudentError, Submission
 from ..families import easy_cases
 from ..families.attention.checks import DV, B, D, H, S, T, inputs, parts, sizes
 from ..reference import qkv
@@ -39,12 +43,12 @@ E = 6  # where they are all equal, so that two random masks hardly ever are
 NEARLY_EXACT = 3e-10  # in float64, where the right weight is 1: a sum that is 1e-9 too large shows, always
 
 
-def hiding_nothing(given):
+def hiding_nothing(given: Sequence[torch.Tensor]) -> torch.Tensor:
     """A mask of all True, of the shape of the scores."""
     return torch.ones(sizes(given)[1], dtype=torch.bool)
 
 
-def without_mask(attention, given):
+def without_mask(attention: Proxy, given: Sequence[torch.Tensor]) -> Any:
     """What the function returns without a mask, or with one that hides nothing if it takes no None."""
     try:
         return attention(*given)
@@ -55,7 +59,13 @@ def without_mask(attention, given):
             raise error from None
 
 
-def both(got, given, mask=None, what="", **how):
+def both(
+    got: Any,
+    given: Sequence[torch.Tensor],
+    mask: torch.Tensor | None = None,
+    what: str = "",
+    **how: Any,
+) -> None:
     """Raises CheckFailed unless `got` holds the right output and weights for the given query, key and value."""
     output, weights = parts(got, given)
     right_output, right_weights = qkv.attention(*given, mask=mask)
@@ -64,11 +74,11 @@ def both(got, given, mask=None, what="", **how):
     close(output, right_output, f"the output{what}", **how)
 
 
-def wrong_step(submission, draw):
+def wrong_step(submission: Submission, draw: Draw) -> steps.Step | None:
     """The first step at which the function goes wrong, in small cases: without a mask, then with one."""
     attention = submission.function("attention")
 
-    def case(times, mask=None):
+    def case(times: float, mask: torch.Tensor | None = None) -> steps.Case:
         given = draw.normal(B, T, D), times * draw.normal(B, 3, D), draw.normal(B, 3, DV)
         got = attention(*given, mask) if mask is not None else without_mask(attention, given)
         return steps.Case(parts(got, given)[0], qkv.attention(*given, mask=mask)[0], given[2])
@@ -76,14 +86,14 @@ def wrong_step(submission, draw):
     return steps.first_wrong(lambda: case(0), lambda: case(1), ("mask", lambda: case(1, draw.mask(B, T, 3))))
 
 
-def averages(submission, draw):
+def averages(submission: Submission, draw: Draw) -> Proxy:
     """The function, after its output was right in an easy case."""
     averaging(submission, draw)
     return submission.function("attention")
 
 
 @easy_case
-def averaging(submission, draw):
+def averaging(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless the output is right in an easy case: queries that fit all keys to some degree, or one.
 
     A mask by place that nobody asked for is let through, as is a scale. The value is wider than the key, and from the
@@ -98,21 +108,21 @@ def averaging(submission, draw):
     easy_cases.mixes(output, scores, given[2], "the output of mild scores", any_mask=True)
 
 
-def unmasked(submission, draw):
+def unmasked(submission: Submission, draw: Draw) -> Proxy:
     """The function, after it was right without a mask."""
     right_unmasked(submission, draw)
     return submission.function("attention")
 
 
 @easy_case
-def right_unmasked(submission, draw):
+def right_unmasked(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless it is right without a mask, so that a failure there is not blamed on masks."""
     attention, given = submission.function("attention"), inputs(draw, B)
     both(without_mask(attention, given), given, what=" without a mask")
 
 
 @check("shape", points=0.5)
-def test_shapes(submission, draw):
+def test_shapes(submission: Submission, draw: Draw) -> None:
     """It returns the pair `(output, weights)`, of shapes (…, t, dv) and (…, t, s), whatever t, s, d and dv are."""
     attention = averages(submission, draw)
     output, weights = pair(attention(*inputs(draw, B)))
@@ -121,7 +131,7 @@ def test_shapes(submission, draw):
 
 
 @check("values", points=0.5)
-def test_weights(submission, draw):
+def test_weights(submission: Submission, draw: Draw) -> None:
     """Each query's weights are a softmax of its scores / √d over the keys, so every row sums to 1."""
     given = inputs(draw, B)
     _, weights = pair(without_mask(submission.function("attention"), given))
@@ -129,7 +139,7 @@ def test_weights(submission, draw):
 
 
 @check("values", points=0.5)
-def test_output(submission, draw):
+def test_output(submission: Submission, draw: Draw) -> None:
     """The output is the sum of the values, each times its weight."""
     given = inputs(draw, B)
     output, _ = parts(without_mask(submission.function("attention"), given), given)
@@ -137,14 +147,14 @@ def test_output(submission, draw):
 
 
 @check("values", points=0.5)
-def test_all_sizes_equal(submission, draw):
+def test_all_sizes_equal(submission: Submission, draw: Draw) -> None:
     """The values are right also when all sizes are equal, where a mix-up of dimensions does not crash."""
     given = [draw.normal(E, E, E) for _ in range(3)]
     both(without_mask(submission.function("attention"), given), given)
 
 
 @check("values", points=0.5)
-def test_large(submission, draw):
+def test_large(submission: Submission, draw: Draw) -> None:
     """The values are right for long sequences, wide vectors, large batches and many heads as well.
 
     One size is large at a time: loops over everything should not take long.
@@ -164,7 +174,7 @@ def test_large(submission, draw):
 
 
 @check("shape", points=0.5)
-def test_leading_dimensions(submission, draw):
+def test_leading_dimensions(submission: Submission, draw: Draw) -> None:
     """Any number of leading dimensions will do: none, a batch and heads, or three."""
     attention = submission.function("attention")
     cases = {"no": inputs(draw), "two": inputs(draw, B, H), "three": inputs(draw, 2, B, H)}
@@ -174,7 +184,7 @@ def test_leading_dimensions(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_mask(submission, draw):
+def test_mask(submission: Submission, draw: Draw) -> None:
     """A key that is masked out gets a weight of exactly 0, and the others share everything: rows still sum to 1."""
     attention, given, mask = unmasked(submission, draw), inputs(draw, B), draw.mask(B, T, S)
     got = attention(*given, mask)
@@ -185,7 +195,7 @@ def test_mask(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_mask_forms(submission, draw):
+def test_mask_forms(submission: Submission, draw: Draw) -> None:
     """A mask broadcasts to the scores by torch's rules, for many heads as well, and each call goes by its own mask."""
     attention = unmasked(submission, draw)
     three, four = inputs(draw, B), inputs(draw, B, H)
@@ -212,7 +222,7 @@ def test_mask_forms(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_nothing_to_attend_to(submission, draw):
+def test_nothing_to_attend_to(submission: Submission, draw: Draw) -> None:
     """A query that may attend to nothing gets weights 0 and output 0, not NaN."""
     attention = averages(submission, draw)
     given, row = inputs(draw, B), draw.integer(0, T - 1)
@@ -227,7 +237,7 @@ def test_nothing_to_attend_to(submission, draw):
 
 
 @check("gradients", points=0.5)
-def test_gradients_with_nothing_to_attend_to(submission, draw):
+def test_gradients_with_nothing_to_attend_to(submission: Submission, draw: Draw) -> None:
     """With a query that may attend to nothing, all gradients are still finite and right."""
     with gate():
         right_gradients(submission, draw, None)
@@ -237,13 +247,13 @@ def test_gradients_with_nothing_to_attend_to(submission, draw):
 
 
 @check("gradients", points=0.5)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """The output and the weights pass the right gradients back to query, key and value, with a mask and without."""
     right_gradients(submission, draw, None)
     right_gradients(submission, draw, draw.mask(B, T, S))
 
 
-def right_gradients(submission, draw, mask):
+def right_gradients(submission: Submission, draw: Draw, mask: torch.Tensor | None) -> None:
     """Raises CheckFailed unless the gradients of random numbers times output and weights are those of the reference."""
     given, upstream = inputs(draw, B, grad=True), (draw.normal(B, T, DV), draw.normal(B, T, S))
     attention = submission.function("attention")
@@ -259,7 +269,7 @@ def right_gradients(submission, draw, mask):
 
 
 @check("masking", points=0.5)
-def test_empty_context(submission, draw):
+def test_empty_context(submission: Submission, draw: Draw) -> None:
     """With no keys at all (s = 0) the weights have shape (…, t, 0), and the output is 0."""
     attention = averages(submission, draw)
     given = draw.normal(B, T, D), torch.zeros(B, 0, D), torch.zeros(B, 0, DV)
@@ -270,7 +280,7 @@ def test_empty_context(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_what_matters(submission, draw):
+def test_what_matters(submission: Submission, draw: Draw) -> None:
     """Masked keys and other batch items make no difference to a query; a key that it may attend to does."""
     attention = averages(submission, draw)
     query, key, value = inputs(draw, B)
@@ -295,7 +305,7 @@ def test_what_matters(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_extreme_scores(submission, draw):
+def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000 give no NaN and no infinity: all rows extreme, one row among mild ones, all very negative."""
     attention = submission.function("attention")
     cases = [extreme(draw), extreme(draw, one_row=True), extreme(draw, negative=True)]
@@ -305,7 +315,7 @@ def test_extreme_scores(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_extreme_scores_with_a_mask(submission, draw):
+def test_extreme_scores_with_a_mask(submission: Submission, draw: Draw) -> None:
     """A masked key gets a weight of exactly 0 also where all scores are around -10,000 or some are 10,000."""
     attention = unmasked(submission, draw)
     cases = [(extreme(draw), draw.mask(B, T, S)), (extreme(draw, negative=True), draw.mask(B, T, S))]
@@ -321,14 +331,14 @@ def test_extreme_scores_with_a_mask(submission, draw):
             raise CheckFailed("The weights of masked keys are not 0.")
 
 
-def shares(weights):
+def shares(weights: torch.Tensor) -> torch.Tensor:
     """The weights, each divided by the sum of its row, where that is not 0."""
     weights = tensor(weights, "the weights").double()
     total = weights.sum(-1, keepdim=True)
     return weights / torch.where(total == 0, 1.0, total)
 
 
-def poles(draw, dtype):
+def poles(draw: Draw, dtype: torch.dtype) -> tuple[list[torch.Tensor], torch.Tensor]:
     """A query, a key and a value, and a mask that hides the keys with scores of 10,240; the others have -10,240.
 
     These numbers are exact in any dtype, and so are the scores.
@@ -339,7 +349,9 @@ def poles(draw, dtype):
     return [query.to(dtype), key.to(dtype), draw.normal(B, S, DV, dtype=dtype)], mask
 
 
-def extreme(draw, one_row=False, negative=False):
+def extreme(
+    draw: Draw, one_row: bool = False, negative: bool = False
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """A query, a key and a value whose largest score is 1e4 in size: in one row only, or all around -1e4."""
     query, key, value = inputs(draw, B)
     if negative:
@@ -351,7 +363,7 @@ def extreme(draw, one_row=False, negative=False):
 
 
 @check("numerics", points=0.5)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, as accurate as each allows, with a mask and without."""
     attention, dtypes = submission.function("attention"), (torch.float64, torch.float32, torch.float16, torch.bfloat16)
     given = [inputs(draw, B, dtype=dtype, d=3) for dtype in dtypes]
@@ -365,7 +377,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.5)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """Output and weights lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
     attention = averages(submission, draw)
     given = inputs(draw, B)
@@ -378,7 +390,7 @@ def test_device(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_wrong_rank(submission, draw):
+def test_wrong_rank(submission: Submission, draw: Draw) -> None:
     """A query, key or value with fewer than two dimensions is refused with a `ValueError`."""
     attention = averages(submission, draw)
     query, key, value = torch.zeros(T, D), draw.normal(S, D), draw.normal(S, DV)
@@ -392,7 +404,7 @@ def test_wrong_rank(submission, draw):
 
 
 @check("shape", points=0.5)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """One query, one key, a batch of one, and tensors that are not contiguous work like any others."""
     attention = averages(submission, draw)
     one = [draw.normal(1, 1, D), draw.normal(1, 1, D), draw.normal(1, 1, DV)]
@@ -404,7 +416,7 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """Query, key, value and mask stay as they were, and a second call with the same gives the same."""
     attention = averages(submission, draw)
     given, mask, empty_row = inputs(draw, B), draw.mask(B, T, S), draw.mask(B, T, S)
@@ -420,7 +432,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the values are the same, in float32 and in float16."""
     on_cuda(submission)
     for dtype in (torch.float32, torch.float16):

@@ -4,6 +4,8 @@ Checks that are not about who sees whom start with `mixes`, an easy case that an
 many queries as keys, for which torch's own triangle is right, or with one.
 """
 
+from typing import Any
+
 import torch
 
 from ...checks import steps
@@ -11,6 +13,7 @@ from ...checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -22,7 +25,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
-from ...checks.proxies import StudentError
+from ...checks.proxies import StudentError, Submission
 from ..families import easy_cases
 from ..families.many_heads.checks import first_of
 from ..reference import cached, qkv
@@ -30,16 +33,16 @@ from ..reference import cached, qkv
 B, H, T, S, D = 2, 3, 4, 9, 16  # all different; the root of 16 is exact in any dtype
 
 
-def inputs(draw, t=T, s=S, d=D, b=B, h=H, **how):
+def inputs(draw: Draw, t: int = T, s: int = S, d: int = D, b: int = B, h: int = H, **how: Any) -> list[torch.Tensor]:
     """A query, a key and a value."""
     return [draw.normal(b, h, length, d, **how) for length in (t, s, s)]
 
 
-def wrong_step(submission, draw):
+def wrong_step(submission: Submission, draw: Draw) -> steps.Step | None:
     """The first step at which the function goes wrong: with equal scores, then with usual ones."""
     attend = Output(submission)
 
-    def case(times):
+    def case(times: float) -> steps.Case:
         query, key, value = inputs(draw, t=2, s=3)
         given = query, times * key, value
         return steps.Case(attend(*given), cached.attention_of_the_last(*given), value)
@@ -50,29 +53,29 @@ def wrong_step(submission, draw):
 class Output:
     """The function, of which only the first part counts if it returns several: that has a check of its own."""
 
-    def __init__(self, submission):
+    def __init__(self, submission: Submission) -> None:
         self.proxy = submission.function("cached_attention")
 
-    def __call__(self, *given):
+    def __call__(self, *given: torch.Tensor) -> Any:
         return first_of(self.proxy(*given))
 
-    def on(self, device, *given):
+    def on(self, device: str, *given: torch.Tensor) -> Any:
         return first_of(self.proxy.on(device, *given))
 
 
-def mixes(submission, draw):
+def mixes(submission: Submission, draw: Draw) -> tuple[Output, int]:
     """The function and how many queries it gets where S are not needed, after it has passed an easy case."""
     return Output(submission), mixes_all(submission, draw)
 
 
-def some_masks():
+def some_masks() -> torch.Tensor:
     """(n, S, S): who may see whom if everything but the triangle is right, the right one first."""
     whole = torch.ones(S, S, dtype=torch.bool)
     return torch.stack([*(whole.tril(k) for k in (0, 1, -1)), *(whole.triu(k) for k in (0, 1, -1)), whole])
 
 
 @easy_case
-def mixes_all(submission, draw):
+def mixes_all(submission: Submission, draw: Draw) -> int:
     """How many queries it is right for: S, or 1 if it hides the wrong places. Raises CheckFailed if it mixes nothing.
 
     Any scale is let through: the scores are so far apart that each query finds one key, or so near that it finds all
@@ -100,7 +103,7 @@ def mixes_all(submission, draw):
 
 
 @check("values", points=1)
-def test_chunks(submission, draw):
+def test_chunks(submission: Submission, draw: Draw) -> None:
     """Queries at the last places, several at a time: each sees its own place and all before it.
 
     A text that comes in parts is asked for as well, so each place gets the same as in the whole.
@@ -117,7 +120,7 @@ def test_chunks(submission, draw):
 
 
 @check("shape", points=0.25)
-def test_output_alone(submission, draw):
+def test_output_alone(submission: Submission, draw: Draw) -> None:
     """The output alone is returned, in the shape of the query: (b, h, t, d)."""
     mixes(submission, draw)
     given = inputs(draw)
@@ -125,7 +128,7 @@ def test_output_alone(submission, draw):
 
 
 @check("values", points=0.25)
-def test_one_query(submission, draw):
+def test_one_query(submission: Submission, draw: Draw) -> None:
     """A single query stands at the last place, so it sees every key."""
     attend, cases = Output(submission), [inputs(draw, 1, s) for s in (S, 2)]
     got = [attend(*given) for given in cases]
@@ -134,7 +137,7 @@ def test_one_query(submission, draw):
 
 
 @check("values", points=0.25)
-def test_as_many_queries_as_keys(submission, draw):
+def test_as_many_queries_as_keys(submission: Submission, draw: Draw) -> None:
     """With as many queries as keys it is causal attention, also when all sizes are equal."""
     attend, cases = Output(submission), [inputs(draw, S, S), inputs(draw, 4, 4, 4, 4, 4)]
     got = [attend(*given) for given in cases]
@@ -143,7 +146,7 @@ def test_as_many_queries_as_keys(submission, draw):
 
 
 @check("masking", points=0.25)
-def test_what_matters(submission, draw):
+def test_what_matters(submission: Submission, draw: Draw) -> None:
     """What comes later changes no query's output; what stands at its own place or before it changes it."""
     attend, _ = mixes(submission, draw)
     query, key, value = inputs(draw)
@@ -166,7 +169,7 @@ def test_what_matters(submission, draw):
 
 
 @check("gradients", points=0.5)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """The gradients of query, key and value are right."""
     given, upstream = inputs(draw, grad=True), draw.normal(B, H, T, D)
     attend = submission.function("cached_attention")
@@ -177,7 +180,7 @@ def test_gradients(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_extreme_scores(submission, draw):
+def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000 give no NaN and no infinity, and what comes later stays hidden."""
     attend, t = mixes(submission, draw)
     cases = []
@@ -193,7 +196,7 @@ def test_extreme_scores(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
     attend, t = mixes(submission, draw)
     dtypes = torch.float64, torch.float32, torch.float16, torch.bfloat16
@@ -204,7 +207,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.25)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """The output lies on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
     attend, _ = mixes(submission, draw)
     query, key, value = inputs(draw)
@@ -212,7 +215,7 @@ def test_device(submission, draw):
 
 
 @check("shape", points=0.25)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """One place, a batch of one, one head, one feature, and tensors that are not contiguous work like any others."""
     attend, t = mixes(submission, draw)
     cases = {
@@ -227,7 +230,7 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("arguments", points=0.25)
-def test_more_queries_than_keys(submission, draw):
+def test_more_queries_than_keys(submission: Submission, draw: Draw) -> None:
     """More queries than keys are refused with a `ValueError` whose message holds both numbers."""
     attend, _ = mixes(submission, draw)
     refuses(attend.proxy.error(*inputs(draw, 7, 5)), "a call with 7 queries and 5 keys", 7, 5)
@@ -235,7 +238,7 @@ def test_more_queries_than_keys(submission, draw):
 
 
 @check("mode", points=0.25, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """Query, key and value stay as they were, and a second call with the same gives the same."""
     attend, _ = mixes(submission, draw)
     given, other = inputs(draw), inputs(draw, T + 1, S + 3)
@@ -246,7 +249,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the output has the same values, in float32 and in float16."""
     on_cuda(submission)
     attend = Output(submission)

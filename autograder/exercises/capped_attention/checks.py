@@ -4,11 +4,13 @@
 """
 
 import math
+from typing import Any
 
 import torch
 
 from ...checks import steps
-from ...checks.api import CheckFailed, check, close, shape, tensor
+from ...checks.api import CheckFailed, Draw, check, close, shape, tensor
+from ...checks.proxies import Submission
 from ..families.attention.checks import B, D, H, S, T, inputs, parts, sizes
 from ..families.scored.checks import ScoredChecks
 from ..reference import long
@@ -24,23 +26,23 @@ class TestCappedAttention(ScoredChecks):
         "test_extreme_scores": "Scores of ±10,000 give no NaN and no infinity, whether the cap is large or small.",
     }
 
-    def fourth(self, draw, heads=H, dtype=torch.float32):
+    def fourth(self, draw: Draw, heads: int = H, dtype: torch.dtype = torch.float32) -> float:
         return draw.integer(8, 14) / 8  # exact in any dtype
 
-    def mild(self, heads=H, dtype=torch.float32):
+    def mild(self, heads: int = H, dtype: torch.dtype = torch.float32) -> float:
         return 1024.0
 
-    def slips(self, scores):
+    def slips(self, scores: torch.Tensor) -> list[torch.Tensor]:
         return [scores.square()]  # times their tanh instead of the cap
 
-    def strongest(self, heads=H):
+    def strongest(self, heads: int = H) -> tuple[float, float]:
         return 1 / 64, 50.0
 
-    def right(self, *given, mask=None):
+    def right(self, *given: Any, mask: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
         return long.capped_attention(*given, mask=mask)
 
     @check("values", points=0.125)
-    def test_caps(self, submission, draw):
+    def test_caps(self, submission: Submission, draw: Draw) -> None:
         """However far apart two scores are, one weight is never more than exp(2 · cap) times as large as another."""
         attention = self.finding(submission, draw)
         query, key, value = inputs(draw, B, H)
@@ -58,13 +60,13 @@ class TestCappedAttention(ScoredChecks):
             close(weights, self.right(*given)[1], "the weights")
 
     @check("gradients", points=0.125)
-    def test_gradients_through_the_cap(self, submission, draw):
+    def test_gradients_through_the_cap(self, submission: Submission, draw: Draw) -> None:
         """Gradients go through the tanh as well: a score near the cap hardly moves any more."""
         self.right_gradients(submission, draw, None, self.fourth(draw))
         self.right_gradients(submission, draw, draw.mask(B, H, T, S), self.fourth(draw))
 
     @check("shape", points=0.125)
-    def test_leading_dimensions(self, submission, draw):
+    def test_leading_dimensions(self, submission: Submission, draw: Draw) -> None:
         """Any number of leading dimensions will do: none, a batch, or three; and the cap may be a whole number."""
         attention = self.finding(submission, draw)
         cases = {"no": inputs(draw), "one": inputs(draw, B), "three": inputs(draw, 2, B, H)}
@@ -77,11 +79,11 @@ class TestCappedAttention(ScoredChecks):
         self.both(got_whole, whole, what=" with a whole number as cap")
 
 
-def wrong_step(submission, draw):
+def wrong_step(submission: Submission, draw: Draw) -> steps.Step | None:
     """The first step of plain attention that is wrong, with a cap that hardly matters."""
     attention = submission.function("capped_attention")
 
-    def case(times):
+    def case(times: float) -> steps.Case:
         query, key, value = draw.normal(B, T, D), times * draw.normal(B, 3, D), draw.normal(B, 3, D)
         given = query, key, value, 1024.0
         return steps.Case(parts(attention(*given), given)[0], long.capped_attention(*given)[0], value)

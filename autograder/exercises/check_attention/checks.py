@@ -1,6 +1,7 @@
 """Checks of `check_attention(candidate)`, a test of `attention(query, key, value, mask=None)`."""
 
-from ...checks.api import check
+from ...checks.api import Draw, check
+from ...checks.proxies import Submission
 from ..families.examining.checks import ExaminationChecks, Idea
 
 NO_DEVICE = "Candidates run on the CPU of the grading machine."
@@ -54,21 +55,21 @@ class TestCheckAttention(ExaminationChecks):
     }
 
     @check("values", points=1)
-    def test_axis(self, submission, draw):
+    def test_axis(self, submission: Submission, draw: Draw) -> None:
         """Answers whose softmax runs over the wrong axis are stopped: the published one, and most others."""
         self.stops(self.ideas["axis"], submission, draw)
 
     @check("values", points=1)
-    def test_scale(self, submission, draw):
+    def test_scale(self, submission: Submission, draw: Draw) -> None:
         """Most answers with a wrong scale are stopped."""
         self.stops(self.ideas["scale"], submission, draw)
 
     @check("values", points=1)
-    def test_roles(self, submission, draw):
+    def test_roles(self, submission: Submission, draw: Draw) -> None:
         """Most answers are stopped in which query, key and value, or output and weights, change places."""
         self.stops(self.ideas["roles"], submission, draw)
 
     @check("masking", points=1)
-    def test_mask(self, submission, draw):
+    def test_mask(self, submission: Submission, draw: Draw) -> None:
         """Most answers are stopped that misread the mask."""
         self.stops(self.ideas["mask"], submission, draw)

@@ -1,6 +1,7 @@
 """Checks of `check_causal(candidate)`, a test of `CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)`."""
 
-from ...checks.api import check
+from ...checks.api import Draw, check
+from ...checks.proxies import Submission
 from ..families.examining.checks import ExaminationChecks, Idea
 
 NO_DEVICE = "Candidates run on the CPU of the grading machine."
@@ -53,21 +54,21 @@ class TestCheckCausal(ExaminationChecks):
     }
 
     @check("values", points=1)
-    def test_scale(self, submission, draw):
+    def test_scale(self, submission: Submission, draw: Draw) -> None:
         """Answers with a wrong scale are stopped: the published one, by the width of the input, and most others."""
         self.stops(self.ideas["scale"], submission, draw)
 
     @check("masking", points=1)
-    def test_future(self, submission, draw):
+    def test_future(self, submission: Submission, draw: Draw) -> None:
         """Most answers are stopped that hide the wrong tokens, or hide the future too late."""
         self.stops(self.ideas["future"], submission, draw)
 
     @check("masking", points=1)
-    def test_padding(self, submission, draw):
+    def test_padding(self, submission: Submission, draw: Draw) -> None:
         """Most answers are stopped that misread the padding."""
         self.stops(self.ideas["padding"], submission, draw)
 
     @check("values", points=1)
-    def test_roles(self, submission, draw):
+    def test_roles(self, submission: Submission, draw: Draw) -> None:
         """Most answers are stopped whose queries, keys and values come from the wrong layer."""
         self.stops(self.ideas["roles"], submission, draw)

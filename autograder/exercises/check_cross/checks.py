@@ -1,6 +1,7 @@
 """Checks of `check_cross(candidate)`, a test of `CrossAttention(d_query, d_context, d_out, qkv_bias=False)`."""
 
-from ...checks.api import check
+from ...checks.api import Draw, check
+from ...checks.proxies import Submission
 from ..families.examining.checks import ExaminationChecks, Idea
 
 NO_DEVICE = "Candidates run on the CPU of the grading machine."
@@ -55,21 +56,21 @@ class TestCheckCross(ExaminationChecks):
     }
 
     @check("masking", points=1)
-    def test_order(self, submission, draw):
+    def test_order(self, submission: Submission, draw: Draw) -> None:
         """Answers in which the wrong keys compete are stopped: the one with the published triangle, and most others."""
         self.stops(self.ideas["order"], submission, draw)
 
     @check("values", points=1)
-    def test_sides(self, submission, draw):
+    def test_sides(self, submission: Submission, draw: Draw) -> None:
         """Most answers are stopped that take queries, keys or values from the wrong side or layer."""
         self.stops(self.ideas["sides"], submission, draw)
 
     @check("values", points=1)
-    def test_scale(self, submission, draw):
+    def test_scale(self, submission: Submission, draw: Draw) -> None:
         """Most answers with a wrong scale are stopped."""
         self.stops(self.ideas["scale"], submission, draw)
 
     @check("masking", points=1)
-    def test_mask(self, submission, draw):
+    def test_mask(self, submission: Submission, draw: Draw) -> None:
         """Most answers are stopped that misread the mask of the context."""
         self.stops(self.ideas["mask"], submission, draw)

@@ -1,6 +1,7 @@
 """Checks of `check_heads(candidate)`, a test of `MultiHeadAttention`."""
 
-from ...checks.api import check
+from ...checks.api import Draw, check
+from ...checks.proxies import Submission
 from ..families.examining.checks import ExaminationChecks, Idea
 
 NO_DEVICE = "Candidates run on the CPU of the grading machine."
@@ -61,21 +62,21 @@ class TestCheckHeads(ExaminationChecks):
     }
 
     @check("values", points=1)
-    def test_heads(self, submission, draw):
+    def test_heads(self, submission: Submission, draw: Draw) -> None:
         """Answers that cut or merge heads wrongly are stopped: the published one, and most others."""
         self.stops(self.ideas["heads"], submission, draw)
 
     @check("values", points=1)
-    def test_scale(self, submission, draw):
+    def test_scale(self, submission: Submission, draw: Draw) -> None:
         """Most answers with a wrong scale are stopped."""
         self.stops(self.ideas["scale"], submission, draw)
 
     @check("masking", points=1)
-    def test_future(self, submission, draw):
+    def test_future(self, submission: Submission, draw: Draw) -> None:
         """Most answers are stopped that hide the wrong tokens, or hide the future too late."""
         self.stops(self.ideas["future"], submission, draw)
 
     @check("values", points=1)
-    def test_roles(self, submission, draw):
+    def test_roles(self, submission: Submission, draw: Draw) -> None:
         """Most answers are stopped in which a layer does another one's work, or none."""
         self.stops(self.ideas["roles"], submission, draw)

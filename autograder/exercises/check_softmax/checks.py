@@ -1,6 +1,7 @@
 """Checks of `check_softmax(candidate)`, a test of `softmax(scores, dim=-1)`."""
 
-from ...checks.api import check
+from ...checks.api import Draw, check
+from ...checks.proxies import Submission
 from ..families.examining.checks import ExaminationChecks, Idea
 
 NO_DEVICE = "Candidates run on the CPU of the grading machine."
@@ -47,16 +48,16 @@ class TestCheckSoftmax(ExaminationChecks):
     }
 
     @check("numerics", points=1)
-    def test_size(self, submission, draw):
+    def test_size(self, submission: Submission, draw: Draw) -> None:
         """Answers that large scores break are stopped: the textbook's formula, and most others."""
         self.stops(self.ideas["size"], submission, draw)
 
     @check("values", points=1)
-    def test_axis(self, submission, draw):
+    def test_axis(self, submission: Submission, draw: Draw) -> None:
         """Most answers are stopped in which the wrong entries share a sum of 1."""
         self.stops(self.ideas["axis"], submission, draw)
 
     @check("values", points=1)
-    def test_formula(self, submission, draw):
+    def test_formula(self, submission: Submission, draw: Draw) -> None:
         """Most answers are stopped that follow another formula."""
         self.stops(self.ideas["formula"], submission, draw)

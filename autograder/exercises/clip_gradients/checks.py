@@ -1,9 +1,13 @@
 """Checks of `clip_gradients(gradients, max_norm)`: a list of tensors or None -> a list of as many."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 
 from ...checks.api import (
     CheckFailed,
+    Draw,
     check,
     close,
     does_without,
@@ -14,22 +18,23 @@ from ...checks.api import (
     stayed_on_cuda,
     unchanged,
 )
+from ...checks.proxies import Submission
 from ..reference import language
 
 IN_FLOAT32 = 1e-5  # relative: the length may be summed up in float32, whatever the gradients' dtype
 FORBIDDEN = ("clip_grad_norm_", "clip_grad_norm", "clip_grads_with_norm_", "get_total_norm")
 
 
-def gradients_of(draw, dtype=torch.float32, scale=1.0):
+def gradients_of(draw: Draw, dtype: torch.dtype = torch.float32, scale: float = 1.0) -> list[torch.Tensor]:
     """Gradients as a model has them, of several shapes."""
     return [draw.normal(*sizes, dtype=dtype, scale=scale) for sizes in ((4, 3), (3,), (2, 3, 2), (1,))]
 
 
-def length_of(gradients):
+def length_of(gradients: Sequence[torch.Tensor]) -> float:
     return torch.cat([g.double().flatten() for g in gradients if g is not None]).norm().item()
 
 
-def right_for(submission, gradients, max_norm, **how):
+def right_for(submission: Submission, gradients: Sequence[torch.Tensor | None], max_norm: float, **how: Any) -> None:
     """Raises CheckFailed unless every gradient is as long as it should be, and there are as many."""
     got = submission.function("clip_gradients")(gradients, max_norm)
     expected = language.clipped(gradients, max_norm)
@@ -47,7 +52,7 @@ def right_for(submission, gradients, max_norm, **how):
             close(value, right, what, **how)
 
 
-def shortens(submission, gradients):
+def shortens(submission: Submission, gradients: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
     """What came back for gradients that are too long. (How much shorter they are, a check of its own asks.)
 
     Raises CheckFailed unless they are shorter.
@@ -65,7 +70,7 @@ def shortens(submission, gradients):
 
 
 @check("values", points=0.5)
-def test_long(submission, draw):
+def test_long(submission: Submission, draw: Draw) -> None:
     """Gradients that are too long together are all shortened by one factor, to the length `max_norm`."""
     gradients = gradients_of(draw)
     right_for(submission, gradients, 0.2 * length_of(gradients))
@@ -75,7 +80,7 @@ def test_long(submission, draw):
 
 
 @check("values", points=0.5)
-def test_short(submission, draw):
+def test_short(submission: Submission, draw: Draw) -> None:
     """Gradients that are not too long stay as they are, and so do those that are all 0."""
     gradients = gradients_of(draw, scale=0.01)
     right_for(submission, gradients, 3 * length_of(gradients))
@@ -84,7 +89,7 @@ def test_short(submission, draw):
 
 
 @check("values", points=0.5)
-def test_none(submission, draw):
+def test_none(submission: Submission, draw: Draw) -> None:
     """A parameter without a gradient has `None`, which stays in its place; a list may hold nothing else."""
     gradient = gradients_of(draw)[0]
     right_for(submission, [None, gradient, None], 0.3 * length_of([gradient]))
@@ -92,7 +97,7 @@ def test_none(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_as_they_came(submission, draw):
+def test_as_they_came(submission: Submission, draw: Draw) -> None:
     """A list comes back, what comes in is not changed, dtypes stay, and torch's own clipping is not used."""
     does_without(submission, "clip_gradients", FORBIDDEN)
     gradients = gradients_of(draw)
@@ -113,7 +118,7 @@ def test_as_they_came(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the gradients are the same, and stay there."""
     on_cuda(submission)
     gradients = gradients_of(draw)

@@ -1,8 +1,12 @@
 """Checks of `constant_vector_length(c, k)`: the length of a vector of k entries c. Plain numbers in, one out."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 
-from ...checks.api import CheckFailed, check, kind_of
+from ...checks.api import CheckFailed, Draw, check, kind_of
+from ...checks.proxies import Submission
 from ..reference import plain
 
 NO_DEVICE = "It takes and gives plain numbers."  # why no check is made on a GPU
@@ -10,7 +14,7 @@ NO_TENSORS = "It gives a plain number."  # why it is not tried with tensors of r
 TOLERANCE = 1e-5  # relative: float32 is exact enough, and a length cut to four decimals is not
 
 
-def right_for(submission, cases):
+def right_for(submission: Submission, cases: Sequence[tuple[float, int]]) -> None:
     """Raises CheckFailed unless the length is right for every pair (c, k)."""
     length = submission.function("constant_vector_length")
     got = [plain_number(length.sample(c, k)) for c, k in cases]
@@ -24,22 +28,22 @@ def right_for(submission, cases):
             raise CheckFailed(f"For c = {c:.4g} and k = {k} the length is not {value:.6g}.")
 
 
-def plain_number(value):
+def plain_number(value: Any) -> Any:
     """The number in a tensor with one entry, since a measured length may be one; anything else as it is."""
     is_number = isinstance(value, torch.Tensor) and value.numel() == 1 and value.device.type == "cpu"
     return value.item() if is_number else value
 
 
-def is_real(value):
+def is_real(value: Any) -> bool:
     return type(value) in (int, float)
 
 
-def positive(draw):
+def positive(draw: Draw) -> tuple[float, int]:
     return 0.5 + draw.normal(1).abs().item(), draw.integer(5, 900)
 
 
 @check("values", points=0.5)
-def test_length(submission, draw):
+def test_length(submission: Submission, draw: Draw) -> None:
     """The length of a vector of k entries that are all c is right for numbers c above 0."""
     right_for(
         submission, [positive(draw), positive(draw), (3.0, 4), (2, 9), (0.25, 16), (2.5, 1), (1 / 3, 7), (0.01, 2000)]
@@ -47,7 +51,7 @@ def test_length(submission, draw):
 
 
 @check("values", points=0.5)
-def test_negative(submission, draw):
+def test_negative(submission: Submission, draw: Draw) -> None:
     """A length is never negative: it is right for numbers c below 0 too, and 0 when c is 0."""
     (c, k), (other, many) = positive(draw), positive(draw)
     # one number is above 0, so that what makes all lengths 0 is not told that it does so to those of negative numbers

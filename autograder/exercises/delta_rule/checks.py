@@ -4,10 +4,14 @@ Both are compared with the definition, so neither costs what the other does wron
 easy case of the first, and those of the second with one of that as well.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 
 from ...checks.api import (
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -20,6 +24,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Proxy, Submission
 from ..reference import linear, qkv
 
 B, H, T, D, DV = 2, 3, 9, 5, 4  # all different
@@ -27,7 +32,16 @@ STEPS, AT_ONCE = "delta_rule", "delta_rule_at_once"
 PARTS = ("query", "key", "value", "beta")
 
 
-def inputs(draw, t=T, d=D, dv=DV, b=B, h=H, dtype=torch.float32, grad=False):
+def inputs(
+    draw: Draw,
+    t: int = T,
+    d: int = D,
+    dv: int = DV,
+    b: int = B,
+    h: int = H,
+    dtype: torch.dtype = torch.float32,
+    grad: bool = False,
+) -> list[torch.Tensor]:
     """Queries, keys that are at most 1 long, values, and betas between 0 and 1."""
     query, key, value = draw.normal(b, h, t, d), draw.normal(b, h, t, d), draw.normal(b, h, t, dv)
     key = key / key.norm(dim=-1, keepdim=True) * (1 - 0.3 * draw.normal(b, h, t, 1).sigmoid())
@@ -36,28 +50,28 @@ def inputs(draw, t=T, d=D, dv=DV, b=B, h=H, dtype=torch.float32, grad=False):
     return [x.requires_grad_() for x in given] if grad else given
 
 
-def output_of(value):
+def output_of(value: Any) -> Any:
     """The output; of a pair the first part, where the state is not the point."""
     return value[0] if isinstance(value, (tuple, list)) and value else value
 
 
-def is_right(got, given, what="", **how):
+def is_right(got: Any, given: Sequence[torch.Tensor], what: str = "", **how: Any) -> None:
     close(output_of(got), linear.delta_rule(*given)[0], f"the output{what}", **how)
 
 
 @easy_case
-def writes(submission, draw):
+def writes(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless a note that is written twice is found by its own key, in `delta_rule`."""
     finds(submission.function(STEPS), draw)
 
 
 @easy_case
-def writes_at_once(submission, draw):
+def writes_at_once(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless it is found in `delta_rule_at_once`."""
     finds(submission.function(AT_ONCE), draw)
 
 
-def finds(rule, draw):
+def finds(rule: Proxy, draw: Draw) -> None:
     """Raises CheckFailed unless each of two keys, which are at right angles, finds what was written under it twice.
 
     Up to a factor: nothing that the exercise asks for in particular changes that, neither beta nor what is taken off.
@@ -73,26 +87,26 @@ def finds(rule, draw):
         raise CheckFailed("A value that is written twice under the same key is not what that key finds.")
 
 
-def stepping(submission, draw):
+def stepping(submission: Submission, draw: Draw) -> Proxy:
     """The function `delta_rule`, after its easy case."""
     writes(submission, draw)
     return submission.function(STEPS)
 
 
-def solving(submission, draw):
+def solving(submission: Submission, draw: Draw) -> Proxy:
     """The function `delta_rule_at_once`, after the easy cases of both."""
     writes(submission, draw)
     writes_at_once(submission, draw)
     return submission.function(AT_ONCE)
 
 
-def some(draw):
+def some(draw: Draw) -> list[list[torch.Tensor]]:
     """Inputs of several sizes."""
     return [inputs(draw), inputs(draw, t=12, d=3, dv=7, b=1), inputs(draw, 4, 4, 4, 4, 4)]
 
 
 @check("values", points=1)
-def test_steps(submission, draw):
+def test_steps(submission: Submission, draw: Draw) -> None:
     """Token by token: what the state says of a key is taken off its value before it is written, by a share of beta."""
     rule, cases = stepping(submission, draw), some(draw)
     got = [rule(*given) for given in cases]
@@ -101,7 +115,7 @@ def test_steps(submission, draw):
 
 
 @check("values", points=0.5)
-def test_overwriting(submission, draw):
+def test_overwriting(submission: Submission, draw: Draw) -> None:
     """With a beta of 1 a second value under the same key replaces the first; with 0 nothing is written."""
     rule = stepping(submission, draw)
     key = torch.eye(D)[torch.tensor([0, 1, 0, 2, 0])].expand(B, H, 5, D).clone()
@@ -116,7 +130,7 @@ def test_overwriting(submission, draw):
 
 
 @check("values", points=0.5)
-def test_state(submission, draw):
+def test_state(submission: Submission, draw: Draw) -> None:
     """The state after the last token is returned as well, (b, h, d, dv), by both."""
     cases, got = some(draw)[:2], []
     for rule in (stepping(submission, draw), submission.function(AT_ONCE)):
@@ -126,7 +140,7 @@ def test_state(submission, draw):
 
 
 @check("values", points=1.5)
-def test_at_once(submission, draw):
+def test_at_once(submission: Submission, draw: Draw) -> None:
     """Solved at once it gives the same output."""
     rule, cases = solving(submission, draw), some(draw)
     got = [rule(*given) for given in cases]
@@ -135,7 +149,7 @@ def test_at_once(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_nothing_of_what_comes_later(submission, draw):
+def test_nothing_of_what_comes_later(submission: Submission, draw: Draw) -> None:
     """A later token changes nothing for an earlier one, in either form."""
     given, place = inputs(draw), draw.integer(3, 6)
     later = [x.clone() for x in given]
@@ -148,7 +162,7 @@ def test_nothing_of_what_comes_later(submission, draw):
         close(after[:, :, :place], before[:, :, :place].double(), "what tokens get after a change of later ones")
 
 
-def right_gradients(rule, draw):
+def right_gradients(rule: Proxy, draw: Draw) -> None:
     """Raises CheckFailed unless the gradients of all four, by output and state, are those of the definition."""
     given, upstream = inputs(draw, grad=True), (draw.normal(B, H, T, DV), draw.normal(B, H, D, DV))
     got = rule.gradients(*given, upstream=upstream)
@@ -158,19 +172,19 @@ def right_gradients(rule, draw):
 
 
 @check("gradients", points=0.5)
-def test_gradients_of_steps(submission, draw):
+def test_gradients_of_steps(submission: Submission, draw: Draw) -> None:
     """Query, key, value and beta get the right gradients through all steps."""
     right_gradients(stepping(submission, draw), draw)
 
 
 @check("gradients", points=0.25)
-def test_gradients_at_once(submission, draw):
+def test_gradients_at_once(submission: Submission, draw: Draw) -> None:
     """They get the right gradients when it is solved at once, too."""
     right_gradients(solving(submission, draw), draw)
 
 
 @check("numerics", points=0.25)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows; both forms."""
     cases = []
     for rule in (stepping(submission, draw), solving(submission, draw)):
@@ -182,7 +196,7 @@ def test_dtypes(submission, draw):
 
 
 @check("numerics", points=0.125)
-def test_long(submission, draw):
+def test_long(submission: Submission, draw: Draw) -> None:
     """A text of 400 tokens is no less exact, in float64."""
     given = inputs(draw, t=400, b=1, h=1, dtype=torch.float64)
     got = [rule(*given) for rule in (stepping(submission, draw), solving(submission, draw))]
@@ -191,7 +205,7 @@ def test_long(submission, draw):
 
 
 @check("device", points=0.125)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """Output and state are on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
     got = [rule.on("meta", *inputs(draw)) for rule in (stepping(submission, draw), solving(submission, draw))]
     for one in got:
@@ -201,7 +215,7 @@ def test_device(submission, draw):
 
 
 @check("shape", points=0.25)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """One token, a batch of one, one feature, and tensors that are not contiguous work like any others; both forms."""
     query, key, value, beta = inputs(draw)
     turned = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in (query, key, value, beta)]
@@ -218,7 +232,7 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_no_loop(submission, draw):
+def test_no_loop(submission: Submission, draw: Draw) -> None:
     """At once is without a loop: as many operations for 64 tokens as for 8. Inputs stay as they were, in both forms."""
     solving(submission, draw)
     counts = []
@@ -236,7 +250,7 @@ def test_no_loop(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU both have the same values, in float32 and in float16."""
     on_cuda(submission)
     for name in (STEPS, AT_ONCE):

@@ -4,6 +4,7 @@
 right, and gradients by the output alone. Checks that are about neither start with `finds`, an easy case.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from ...checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     does_without,
@@ -28,6 +30,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Proxy, Submission
 from ..families import easy_cases
 from ..reference import heads, qkv
 from ..tiled_attention.checks import DV, B, D, H, S, T, inputs, right
@@ -36,7 +39,7 @@ NAME = "flash_attention"
 PARTS = ("query", "key", "value")
 
 
-def right_lse(query, key, value, causal=False):
+def right_lse(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, causal: bool = False) -> torch.Tensor:
     """log Σ exp of the scaled scores of each query: (b, h, t)."""
     scores = (query.double().unsqueeze(-2) * key.double().unsqueeze(-3)).sum(-1) / key.shape[-1] ** 0.5
     if causal:
@@ -50,18 +53,24 @@ def output_of(value: Any) -> Any:
     return value[0] if isinstance(value, (tuple, list)) and value else value
 
 
-def equal(got, given, causal=False, what="", **how):
+def equal(
+    got: Any,
+    given: Sequence[torch.Tensor],
+    causal: bool = False,
+    what: str = "",
+    **how: Any,
+) -> None:
     close(output_of(got), right(*given, causal=causal), f"the output{what}", **how)
 
 
-def finding(submission, draw):
+def finding(submission: Submission, draw: Draw) -> Proxy:
     """The function, after each query found its key in an easy case."""
     finds(submission, draw)
     return submission.function(NAME)
 
 
 @easy_case
-def finds(submission, draw):
+def finds(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless each of four queries gives most weight to the one key that it fits, in one block.
 
     No slip in the scale changes that.
@@ -77,14 +86,14 @@ def finds(submission, draw):
         raise CheckFailed("Even in a single block a query does not give most weight to the one key that fits it.")
 
 
-def one_block(submission, draw):
+def one_block(submission: Submission, draw: Draw) -> Proxy:
     """The function, after it was right in one block."""
     right_in_one_block(submission, draw)
     return submission.function(NAME)
 
 
 @easy_case
-def right_in_one_block(submission, draw):
+def right_in_one_block(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless it is right in one block, without a fused call: in that, no blocks are put together."""
     given = inputs(draw)
     equal(submission.function(NAME)(*given, S), given, what=" in a single block")
@@ -92,7 +101,7 @@ def right_in_one_block(submission, draw):
 
 
 @check("values", points=0.25)
-def test_one_block(submission, draw):
+def test_one_block(submission: Submission, draw: Draw) -> None:
     """In a single block it is attention: a softmax of the scores / √d, times the values."""
     attention = finding(submission, draw)
     cases = [(inputs(draw), S), (inputs(draw, s=1), T), ([draw.normal(4, 4, 4, 4) for _ in range(3)], 4)]
@@ -102,7 +111,7 @@ def test_one_block(submission, draw):
 
 
 @check("values", points=0.5)
-def test_blocks(submission, draw):
+def test_blocks(submission: Submission, draw: Draw) -> None:
     """In blocks of queries and of keys, which need not divide them, the output is the same."""
     attention = one_block(submission, draw)
     cases = [(inputs(draw, t=6, s=6), size) for size in (3, 2)] + [(inputs(draw), size) for size in (1, 2, 3, 4, 100)]
@@ -114,7 +123,7 @@ def test_blocks(submission, draw):
 
 
 @check("values", points=0.5)
-def test_lse(submission, draw):
+def test_lse(submission: Submission, draw: Draw) -> None:
     """With the output comes the logarithm of each query's sum of exponentials, (b, h, t)."""
     attention = finding(submission, draw)
     cases = [(inputs(draw), S, False), (inputs(draw), 3, False), (inputs(draw, t=6, s=6), 2, True)]
@@ -124,7 +133,7 @@ def test_lse(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_causal(submission, draw):
+def test_causal(submission: Submission, draw: Draw) -> None:
     """With `causal=True` query i sees the keys 0 to i and no others, wherever the blocks begin and end."""
     attention = one_block(submission, draw)
     given, longer = inputs(draw, t=6, s=6), inputs(draw, t=11, s=11)
@@ -134,7 +143,15 @@ def test_causal(submission, draw):
         equal(one, each, causal=True, what=f" for {each[0].shape[-2]} tokens in blocks of {size}")
 
 
-def right_gradients(submission, draw, size, causal=False, names=PARTS, t=T, s=S):
+def right_gradients(
+    submission: Submission,
+    draw: Draw,
+    size: int,
+    causal: bool = False,
+    names: Sequence[str] = PARTS,
+    t: int = T,
+    s: int = S,
+) -> None:
     """Raises CheckFailed unless the gradients of random numbers times the output are those of the reference."""
     given, upstream = inputs(draw, t, s, grad=True), draw.normal(B, H, t, DV)
     got = submission.function(NAME).gradients(*given, size, causal, upstream=(upstream, None))
@@ -145,7 +162,7 @@ def right_gradients(submission, draw, size, causal=False, names=PARTS, t=T, s=S)
 
 
 @check("gradients", points=0.5)
-def test_gradient_of_values(submission, draw):
+def test_gradient_of_values(submission: Submission, draw: Draw) -> None:
     """The values get the right gradient, in one block and in several."""
     finding(submission, draw)
     for size in (S, 3):
@@ -153,7 +170,7 @@ def test_gradient_of_values(submission, draw):
 
 
 @check("gradients", points=0.75)
-def test_gradient_of_queries(submission, draw):
+def test_gradient_of_queries(submission: Submission, draw: Draw) -> None:
     """The queries get the right gradient, in one block and in several."""
     finding(submission, draw)
     for size in (S, 3):
@@ -161,7 +178,7 @@ def test_gradient_of_queries(submission, draw):
 
 
 @check("gradients", points=0.75)
-def test_gradient_of_keys(submission, draw):
+def test_gradient_of_keys(submission: Submission, draw: Draw) -> None:
     """The keys get the right gradient, in one block and in several."""
     finding(submission, draw)
     for size in (S, 3):
@@ -169,7 +186,7 @@ def test_gradient_of_keys(submission, draw):
 
 
 @check("gradients", points=0.5)
-def test_causal_gradients(submission, draw):
+def test_causal_gradients(submission: Submission, draw: Draw) -> None:
     """With `causal=True` the gradients are right as well, and none of them is NaN."""
     with gate():
         right_gradients(submission, draw, S)
@@ -178,7 +195,7 @@ def test_causal_gradients(submission, draw):
 
 
 @check("gradients", points=0.5)
-def test_no_gradient_through_the_lse(submission, draw):
+def test_no_gradient_through_the_lse(submission: Submission, draw: Draw) -> None:
     """No gradient goes through the lse: what is kept for it would be the exponentials of every tile."""
     finding(submission, draw)
     with gate():
@@ -191,7 +208,7 @@ def test_no_gradient_through_the_lse(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_extreme_scores(submission, draw):
+def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000 give no NaN and no infinity, in whichever block they are, and neither do their gradients."""
     attention = one_block(submission, draw)
     query, key, value = inputs(draw, t=8, s=8)
@@ -210,7 +227,7 @@ def test_extreme_scores(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
     attention, dtypes = finding(submission, draw), (torch.float64, torch.float32, torch.float16, torch.bfloat16)
     given = [inputs(draw, d=3, dtype=dtype) for dtype in dtypes]
@@ -220,12 +237,12 @@ def test_dtypes(submission, draw):
     back = attention.gradients(*exact, 3, upstream=(upstream, None))
     for one, each, dtype in zip(got, given, dtypes, strict=True):
         equal(one, each, dtype=dtype)
-    for name, one, wanted in zip(PARTS, back.inputs, qkv.gradients(right(*exact), upstream, exact), strict=True):
+    for name, one, wanted in zip(PARTS, back.inputs, qkv.gradients(right(*exact), upstream, exact), strict=True):  # type: ignore[arg-type]
         gradient(one, wanted, f"`{name}`", dtype=torch.float64)
 
 
 @check("device", points=0.125)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """Output and lse are on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
     attention = finding(submission, draw)
     got = [attention.on("meta", *inputs(draw, s=T), size, causal) for size, causal in ((T, False), (2, True))]
@@ -236,7 +253,7 @@ def test_device(submission, draw):
 
 
 @check("shape", points=0.25)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """One query, one token, a batch of one, and tensors that are not contiguous in memory work like any others."""
     attention = finding(submission, draw)
     turned = [draw.normal(B, H, D, T).mT, draw.normal(B, S, H, D).transpose(1, 2), draw.normal(B, H, DV, S).mT]
@@ -252,7 +269,7 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("shape", points=0.125)
-def test_no_keys(submission, draw):
+def test_no_keys(submission: Submission, draw: Draw) -> None:
     """Without any keys, s = 0, the output is 0 and the lse is −∞."""
     got = pair(finding(submission, draw)(*inputs(draw, s=0), 2), "`(output, lse)`")
     close(got[0], torch.zeros(B, H, T, DV))
@@ -263,7 +280,7 @@ def test_no_keys(submission, draw):
 
 
 @check("arguments", points=0.125)
-def test_block_size(submission, draw):
+def test_block_size(submission: Submission, draw: Draw) -> None:
     """A block size below 1 is refused with a `ValueError`."""
     attention, given = finding(submission, draw), inputs(draw)
     errors = {size: attention.error(*given, size) for size in (0, -1, -S)}
@@ -272,13 +289,13 @@ def test_block_size(submission, draw):
 
 
 @check("values", points=0.25)
-def test_made_by_hand(submission, draw):
+def test_made_by_hand(submission: Submission, draw: Draw) -> None:
     """It does without torch's attention functions: one fused call would pass for it."""
     finds(submission, draw)
     by_hand(submission)
 
 
-def by_hand(submission):
+def by_hand(submission: Submission) -> None:
     """Raises CheckFailed if the definition reaches one of torch's attention functions."""
     try:
         does_without(submission, NAME, source_text.TORCHS_ATTENTION)
@@ -288,7 +305,7 @@ def by_hand(submission):
 
 
 @check("mode", points=0.375, witnessed=True)
-def test_what_is_kept_and_made(submission, draw):
+def test_what_is_kept_and_made(submission: Submission, draw: Draw) -> None:
     """Neither way makes t × s numbers at once, no more than inputs and outputs are kept, and inputs stay as they were.
 
     What is seen are the operations of torch in the student's process, and what torch and `ctx` hold for the way back.
@@ -315,7 +332,7 @@ def test_what_is_kept_and_made(submission, draw):
 
 
 @check("mode", points=0.25, witnessed=True)
-def test_hidden_tiles_are_not_made(submission, draw):
+def test_hidden_tiles_are_not_made(submission: Submission, draw: Draw) -> None:
     """With `causal=True` no tile above the diagonal is made, neither forward nor backward: fewer products."""
     attention, counts = finding(submission, draw), {}
     given = inputs(draw, t=48, s=48, d=2, dv=2, b=1, h=1, grad=True)
@@ -335,7 +352,7 @@ def test_hidden_tiles_are_not_made(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the values are the same, in float32 and in float16."""
     on_cuda(submission)
     for dtype in (torch.float32, torch.float16):
@@ -345,11 +362,11 @@ def test_cuda(submission, draw):
         equal(got, given, True, dtype=dtype)
 
 
-def wrong_step(submission, draw):
+def wrong_step(submission: Submission, draw: Draw) -> steps.Step | None:
     """The first step of plain attention that is wrong, in a single block; then the causal mask."""
     attention = submission.function(NAME)
 
-    def case(times, causal=False):
+    def case(times: float, causal: bool = False) -> steps.Case:
         given = draw.normal(B, 1, 3, D), times * draw.normal(B, 1, 3, D), draw.normal(B, 1, 3, D)
         return steps.Case(output_of(attention(*given, 3, causal)), right(*given, causal=causal), given[2])
 

@@ -5,10 +5,14 @@ Program (i, h) makes block i of the queries of head h: (heads, t, D) three times
 word, in the student's process; all else is judged by the memory that the kernel leaves.
 """
 
+from collections.abc import Sequence
+
 import torch
 
-from ...checks.api import HUGE, HUGE_TOLERANCE, CheckFailed, check, close
+from ...checks.api import HUGE, HUGE_TOLERANCE, CheckFailed, Draw, check, close
 from ...checks.gates import easy_case
+from ...checks.proxies import Submission
+from ...sandbox.replies import Launched
 from ..families import kernels
 from ..families.kernels import LEFT, blocks, untouched
 from ..reference import heads as masks
@@ -18,7 +22,7 @@ NO_DEVICE = kernels.NO_DEVICE
 D = 4
 
 
-def right(given, scale, causal):
+def right(given: Sequence[torch.Tensor], scale: float, causal: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """The output (heads, t, D) and the lse (heads, t) for q, k and v, in float64."""
     q, k, v = given
     scores = (q.double().unsqueeze(2) * k.double().unsqueeze(1)).sum(3) * scale
@@ -30,11 +34,19 @@ def right(given, scale, causal):
     return (new / total) @ v.double(), (largest + total.log()).squeeze(2)
 
 
-def inputs(draw, heads, t, d=D, dtype=torch.float32):
+def inputs(draw: Draw, heads: int, t: int, d: int = D, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
     return [draw.normal(heads, t, d, dtype=dtype) for _ in range(3)]
 
 
-def launched(submission, given, causal, block_m, block_n, scale=None, programs=None):
+def launched(
+    submission: Submission,
+    given: Sequence[torch.Tensor],
+    causal: bool,
+    block_m: int,
+    block_n: int,
+    scale: float | None = None,
+    programs: int | None = None,
+) -> Launched:
     """The launch for q, k and v; a program for each block of queries of each head, unless said otherwise."""
     heads, t, d = given[0].shape
     scale = d**-0.5 if scale is None else scale
@@ -46,11 +58,20 @@ def launched(submission, given, causal, block_m, block_n, scale=None, programs=N
     return got
 
 
-def equal(submission, given, causal, block_m, block_n, scale=None, lse=False, tolerance=None):
+def equal(
+    submission: Submission,
+    given: Sequence[torch.Tensor],
+    causal: bool,
+    block_m: int,
+    block_n: int,
+    scale: float | None = None,
+    lse: bool = False,
+    tolerance: float | None = None,
+) -> Launched:
     """Raises CheckFailed unless the output is right, or, if that is asked, the lse."""
     got = launched(submission, given, causal, block_m, block_n, scale)
     scale = given[0].shape[2] ** -0.5 if scale is None else scale
-    output, right_lse = right(given, scale, causal)
+    output, right_lse = right(given, scale, causal)  # type: ignore[arg-type]
     where = f" for t = {given[0].shape[1]}, BLOCK_M = {block_m}, BLOCK_N = {block_n}"
     if lse:
         close(got.tensors[4], right_lse, f"the lse{where}", tolerance=tolerance)
@@ -60,28 +81,28 @@ def equal(submission, given, causal, block_m, block_n, scale=None, lse=False, to
 
 
 @easy_case
-def one_tile(submission, draw):
+def one_tile(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless it is a kernel, and a single tile without a mask is right."""
     kernels.is_kernel(submission, NAME)
     equal(submission, inputs(draw, 1, 4), False, 4, 4)
 
 
 @easy_case
-def several_tiles(submission, draw):
+def several_tiles(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless several tiles of keys without a mask are right."""
     one_tile(submission, draw)
     equal(submission, inputs(draw, 1, 8), False, 4, 4)
 
 
 @easy_case
-def causal_tiles(submission, draw):
+def causal_tiles(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless several tiles with a mask are right as well."""
     several_tiles(submission, draw)
     equal(submission, inputs(draw, 1, 8), True, 4, 4)
 
 
 @check("values", points=0.5)
-def test_one_tile(submission, draw):
+def test_one_tile(submission: Submission, draw: Draw) -> None:
     """It is a Triton kernel, and one tile is attention: a softmax of the scores times `scale`, times the values."""
     one_tile(submission, draw)
     equal(submission, inputs(draw, 1, 8), False, 8, 8)
@@ -89,7 +110,7 @@ def test_one_tile(submission, draw):
 
 
 @check("values", points=1.5)
-def test_tiles(submission, draw):
+def test_tiles(submission: Submission, draw: Draw) -> None:
     """Several tiles of keys give what all at once give, for several blocks of queries and several heads."""
     one_tile(submission, draw)
     for heads, t, block_m, block_n in ((2, 8, 4, 4), (1, 8, 8, 4), (1, 8, 4, 8)):
@@ -97,7 +118,7 @@ def test_tiles(submission, draw):
 
 
 @check("masking", points=1)
-def test_tail(submission, draw):
+def test_tail(submission: Submission, draw: Draw) -> None:
     """Where blocks don't divide t, keys behind the end get no weight, and nothing is accessed there."""
     several_tiles(submission, draw)
     for heads, t, block_m, block_n in ((2, 6, 4, 4), (1, 9, 8, 8), (1, 3, 8, 4)):
@@ -107,7 +128,7 @@ def test_tail(submission, draw):
 
 
 @check("masking", points=1)
-def test_causal(submission, draw):
+def test_causal(submission: Submission, draw: Draw) -> None:
     """With CAUSAL query i sees the keys 0 to i, also where BLOCK_M and BLOCK_N differ."""
     several_tiles(submission, draw)
     for heads, t, block_m, block_n in ((2, 8, 4, 4), (1, 16, 8, 4), (1, 8, 4, 8)):
@@ -115,7 +136,7 @@ def test_causal(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_causal_tail(submission, draw):
+def test_causal_tail(submission: Submission, draw: Draw) -> None:
     """With CAUSAL, too, blocks need not divide t."""
     causal_tiles(submission, draw)
     for heads, t, block_m, block_n in ((1, 7, 4, 4), (2, 6, 4, 8), (1, 1, 2, 2)):
@@ -123,7 +144,7 @@ def test_causal_tail(submission, draw):
 
 
 @check("values", points=1)
-def test_lse(submission, draw):
+def test_lse(submission: Submission, draw: Draw) -> None:
     """The lse is the natural logarithm of each query's sum of exponentials of its scores."""
     one_tile(submission, draw)
     for heads, t, causal in ((1, 8, False), (2, 8, True)):
@@ -131,7 +152,7 @@ def test_lse(submission, draw):
 
 
 @check("values", points=0.25)
-def test_each_program(submission, draw):
+def test_each_program(submission: Submission, draw: Draw) -> None:
     """Program (i, h) makes block i of head h and nothing else: later blocks stay as they were."""
     several_tiles(submission, draw)
     given = inputs(draw, 2, 8)
@@ -143,7 +164,7 @@ def test_each_program(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_extreme_scores(submission, draw):
+def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000 give no NaN and no infinity, in whichever tile they are."""
     several_tiles(submission, draw)
     q, k, v = inputs(draw, 1, 8)
@@ -156,7 +177,7 @@ def test_extreme_scores(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_half_precision(submission, draw):
+def test_half_precision(submission: Submission, draw: Draw) -> None:
     """float16 in, float16 out, and an lse in float32."""
     several_tiles(submission, draw)
     given = inputs(draw, 1, 8, dtype=torch.float16)
@@ -165,7 +186,7 @@ def test_half_precision(submission, draw):
 
 
 @check("masking", points=0.75)
-def test_tiles_above_the_diagonal(submission, draw):
+def test_tiles_above_the_diagonal(submission: Submission, draw: Draw) -> None:
     """With CAUSAL what tiles above the diagonal hold does not matter, be it NaN: they are not loaded."""
     causal_tiles(submission, draw)
     for heads, t, block_m, block_n, seen in ((1, 12, 4, 4, 8), (1, 16, 4, 8, 8)):
@@ -183,7 +204,7 @@ def test_tiles_above_the_diagonal(submission, draw):
 
 
 @check("mode", points=0.75, witnessed=True)
-def test_accesses(submission, draw):
+def test_accesses(submission: Submission, draw: Draw) -> None:
     """Of keys and values, the tiles that a block of queries sees are read once for it, and no others; queries once."""
     several_tiles(submission, draw)
     for causal, t, block_m, block_n in ((False, 8, 4, 4), (True, 8, 4, 4), (True, 14, 4, 8)):

@@ -8,12 +8,14 @@ tokens comes, in the right form, is asked for in two checks alone: the others lo
 """
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 
-from ...checks.api import CheckFailed, check, frequencies, name_of, shape, tensor, unchanged
+from ...checks.api import CheckFailed, Draw, check, frequencies, name_of, shape, tensor, unchanged
 from ...checks.gates import easy_case
-from ...checks.proxies import Counts, StudentError
+from ...checks.proxies import Counts, Proxy, StudentError, Submission
 from ...sandbox.inside.wire import Generator
 from ..families.drawing.checks import generator_told
 from ..reference import language
@@ -39,18 +41,20 @@ MANY = {  # a large one, of which the rarest tokens are easily left out
 }
 
 
-def model_of(submission, draw, profile=PEAK, block_size=BLOCK, training=False):
+def model_of(
+    submission: Submission, draw: Draw, profile: Sequence[float] = PEAK, block_size: int = BLOCK, training: bool = False
+) -> tuple[Proxy, list[int]]:
     """(a stub model, the weights of its rule)."""
     weights = [draw.integer(2, len(profile) - 1) for _ in range(block_size)]
     return submission.stub("Rolled", profile=profile, weights=weights).train(training), weights
 
 
-def prompts(draw, b, t, v=V):
+def prompts(draw: Draw, b: int, t: int, v: int = V) -> torch.Tensor:
     """(b, t) random tokens."""
     return torch.randint(v, (b, t), generator=draw.generator)
 
 
-def generated(value, idx, new, v=V):
+def generated(value: Any, idx: torch.Tensor, new: int, v: int = V) -> torch.Tensor:
     """The tokens returned, (b, t + new), with the prompt in front. Raises CheckFailed for anything else."""
     b, t = idx.shape
     shape(value, (b, t + new), "the tokens")
@@ -61,7 +65,7 @@ def generated(value, idx, new, v=V):
     return value.long()
 
 
-def tokens_in(value, idx, new, v=V):
+def tokens_in(value: Any, idx: torch.Tensor, new: int, v: int = V) -> torch.Tensor:
     """The prompt and up to `new` tokens after it, at least one, (b, t + …), in whatever form they were returned."""
     value = tensor(value[0] if isinstance(value, (tuple, list)) and value else value, "the tokens")
     if value.shape == (len(idx), new) and not torch.equal(value[:, : idx.shape[1]], idx):  # the new ones alone
@@ -72,7 +76,9 @@ def tokens_in(value, idx, new, v=V):
     return generated(value.long(), idx, value.shape[1] - idx.shape[1], v)
 
 
-def right_tokens(got, idx, weights, v=V, what="the new tokens"):
+def right_tokens(
+    got: torch.Tensor, idx: torch.Tensor, weights: Sequence[int], v: int = V, what: str = "the new tokens"
+) -> None:
     """Raises CheckFailed unless the tokens are those with which a model with a peak continues."""
     right = language.continued(idx, weights, v, got.shape[1] - idx.shape[1])
     wrong = got != right
@@ -84,14 +90,14 @@ def right_tokens(got, idx, weights, v=V, what="the new tokens"):
         )
 
 
-def ready(submission, draw):
+def ready(submission: Submission, draw: Draw) -> Proxy:
     """The function, after it has found what comes after single tokens."""
     finds_the_next(submission, draw)
     return submission.function("generate")
 
 
 @easy_case
-def finds_the_next(submission, draw):
+def finds_the_next(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless it finds what comes after two single tokens, out of 101.
 
     They are in one batch, or if that is an error, in two.
@@ -105,19 +111,19 @@ def finds_the_next(submission, draw):
             next_one(function.seeded(0, model, one, 2), one, weights, len(SURE))
 
 
-def next_one(value, idx, weights, v=V):
+def next_one(value: Any, idx: torch.Tensor, weights: Sequence[int], v: int = V) -> None:
     """Raises CheckFailed unless the first new token is the right one."""
     right_tokens(tokens_in(value, idx, 2, v)[:, : idx.shape[1] + 1], idx, weights, v, "the tokens that come next")
 
 
-def places(tokens, t, weights, v):
+def places(tokens: torch.Tensor, t: int, weights: Sequence[int], v: int) -> torch.Tensor:
     """The place of every new token in the profile, (b, new): what remains after subtracting the model's rule."""
     found = [(tokens[:, i] - language.rolled_sum(tokens[:, :i], weights, v)) % v for i in range(t, tokens.shape[1])]
     return torch.stack(found, dim=1)
 
 
 @check("values", points=1)
-def test_next_tokens(submission, draw):
+def test_next_tokens(submission: Submission, draw: Draw) -> None:
     """The prompt stays in front, and the new tokens are those that the logits of the last position ask for."""
     function, small, large = (
         submission.function("generate"),
@@ -136,7 +142,7 @@ def test_next_tokens(submission, draw):
 
 
 @check("masking", points=1.5)
-def test_context(submission, draw):
+def test_context(submission: Submission, draw: Draw) -> None:
     """The model sees the last `model.block_size` tokens, no more and no fewer, whatever the length of the prompt."""
     function = ready(submission, draw)
     cases, errors = [], []
@@ -165,7 +171,7 @@ def test_context(submission, draw):
 
 
 @check("values", points=1)
-def test_sampled(submission, draw):
+def test_sampled(submission: Submission, draw: Draw) -> None:
     """Tokens are drawn from the softmax of the last position's logits over the vocabulary, which may be large.
 
     7200 draws from 12 tokens show a temperature, 500 from 300 tokens show whether any are left out; see
@@ -182,7 +188,9 @@ def test_sampled(submission, draw):
         frequencies(counts, chances, "tokens", [f"{name} of {v}" for name in groups])
 
 
-def draws_by_group(submission, draw, function, groups, b):
+def draws_by_group(
+    submission: Submission, draw: Draw, function: Proxy, groups: dict[str, tuple[int, float]], b: int
+) -> torch.Tensor:
     """How many of b tokens, one each after b prompts of which half are equal, were of each group: (groups,)."""
     profile = [math.log(share / size) for size, share in groups.values() for _ in range(size)]
     group = torch.tensor([i for i, (size, _) in enumerate(groups.values()) for _ in range(size)])
@@ -194,7 +202,7 @@ def draws_by_group(submission, draw, function, groups, b):
 
 
 @check("values", points=0.5)
-def test_independent(submission, draw):
+def test_independent(submission: Submission, draw: Draw) -> None:
     """The sequences of a batch are continued independently of one another, and so is each token of the one before.
 
     Of 800 equal prompts, pairs of tokens are counted; see `kit.frequencies`.
@@ -216,13 +224,13 @@ def test_independent(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_generator(submission, draw):
+def test_generator(submission: Submission, draw: Draw) -> None:
     """Chance comes from `generator`: one seed, the same tokens; without one, from torch's own, never seeded."""
     function, v, b, new = ready(submission, draw), len(MILD), 60, 2
     model, _ = model_of(submission, draw, MILD)
     idx, seed, other = prompts(draw, b, 2, v), draw.integer(0, 2**30), draw.integer(2**30, 2**31)
 
-    def drawn(**chance):
+    def drawn(**chance: Any) -> torch.Tensor:
         return tokens_in(function.sample(model, idx, new, **chance), idx, new, v)
 
     first, again = (drawn(generator=Generator(seed), seed=torchs) for torchs in (1, 2))
@@ -241,7 +249,7 @@ def test_generator(submission, draw):
 
 
 @check("shape", points=0.5)
-def test_small_and_odd(submission, draw):
+def test_small_and_odd(submission: Submission, draw: Draw) -> None:
     """No new tokens give the prompt; one sequence, one token and prompts that are not contiguous work; `idx` stays."""
     function, (model, weights) = ready(submission, draw), model_of(submission, draw)
     cases = {
@@ -259,7 +267,7 @@ def test_small_and_odd(submission, draw):
 
 
 @check("mode", points=0.5)
-def test_eval_mode(submission, draw):
+def test_eval_mode(submission: Submission, draw: Draw) -> None:
     """A model in train mode is asked in eval mode: no dropout while sampling."""
     function = ready(submission, draw)
     model, weights = model_of(submission, draw, training=True)
@@ -268,7 +276,7 @@ def test_eval_mode(submission, draw):
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_leaves_no_trace(submission, draw):
+def test_leaves_no_trace(submission: Submission, draw: Draw) -> None:
     """The model's mode is the same afterwards, no graph is recorded, and a generator leaves torch's own as it was."""
     function, modes = ready(submission, draw), []
     for training in (False, True):

@@ -7,11 +7,14 @@ for in two checks alone.
 """
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 from ...checks.api import (
     CheckFailed,
+    Draw,
     check,
     frequencies,
     kind_of,
@@ -23,19 +26,19 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
-from ...checks.proxies import Counts
+from ...checks.proxies import Counts, Proxy, Submission
 from ...sandbox.inside.wire import Generator
 from ..families.drawing.checks import generator_told
 
 NO_DEVICE = "Its checks look at the values that are drawn."  # why no check is made on a GPU
 
 
-def text_of(draw, n):
+def text_of(draw: Draw, n: int) -> torch.Tensor:
     """(n,) tokens below 5n, each one different."""
     return 5 * torch.randperm(n, generator=draw.generator) + torch.randint(5, (n,), generator=draw.generator)
 
 
-def starts_of(value, data, block_size, batch_size):
+def starts_of(value: Any, data: torch.Tensor, block_size: int, batch_size: int) -> torch.Tensor:
     """Where each row of a batch starts, (b,). Raises CheckFailed unless all rows are blocks and their targets."""
     x, y = pair(value, "`(inputs, targets)`")
     shape(x, (batch_size, block_size), "the inputs")
@@ -53,7 +56,7 @@ def starts_of(value, data, block_size, batch_size):
     return inputs[:, 0]
 
 
-def places(tokens, data):
+def places(tokens: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
     """Where tokens stand in a text of different ones, in their shape; -1 where the text has no such token."""
     table = torch.full((int(data.max()) + 1,), -1)
     table[data] = torch.arange(len(data))
@@ -61,7 +64,7 @@ def places(tokens, data):
     return torch.where(near == tokens, table[near], -1)
 
 
-def first_places(value, data, batch_size):
+def first_places(value: Any, data: torch.Tensor, batch_size: int) -> torch.Tensor:
     """Where each row starts, (b,), whatever form the batch has. Raises CheckFailed unless rows are tokens in a row."""
     inputs = value[0] if isinstance(value, (tuple, list)) and len(value) > 0 else value
     rows = inputs if isinstance(inputs, (tuple, list)) else []
@@ -81,20 +84,20 @@ def first_places(value, data, batch_size):
     return found[:, 0].contiguous()
 
 
-def within(starts, many):
+def within(starts: torch.Tensor, many: int) -> None:
     """Raises CheckFailed unless the starts are among the first `many`."""
     if starts.max() >= many:
         raise CheckFailed("There are inputs at the end of the text, with no token after them.")
 
 
-def ready(submission, draw):
+def ready(submission: Submission, draw: Draw) -> Proxy:
     """The function, after two plain batches of it have shown that something is drawn."""
     draws_blocks(submission, draw)
     return submission.function("get_batch")
 
 
 @easy_case
-def draws_blocks(submission, draw):
+def draws_blocks(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless two plain batches show that something is drawn.
 
     Two right batches of 8 out of 1996 starts are the same once in 10^26.
@@ -107,14 +110,14 @@ def draws_blocks(submission, draw):
         raise CheckFailed("Two batches had the same rows, in the same order: nothing was drawn by chance.")
 
 
-def is_regular(starts, many):
+def is_regular(starts: torch.Tensor, many: int) -> bool:
     """Whether the starts only rise, only fall, or are about equally far apart, allowing for wrapping at the end."""
     steps = starts.diff()
     apart = (steps - steps[0] + many // 2) % many - many // 2
     return bool((steps >= 0).all() or (steps <= 0).all() or apart.max() - apart.min() <= 2)
 
 
-def draws(submission, function, data):
+def draws(submission: Submission, function: Proxy, data: torch.Tensor) -> bool:
     """Whether the generator matters, or at least torch's own is drawn from or seeded."""
     batches, drew = [], False
     for seed in (0, 1):
@@ -124,12 +127,12 @@ def draws(submission, function, data):
     return drew or not torch.equal(*batches)
 
 
-def seeded(draw):
+def seeded(draw: Draw) -> Generator:
     return Generator(draw.integer(0, 2**30))
 
 
 @check("values", points=1.5)
-def test_blocks(submission, draw):
+def test_blocks(submission: Submission, draw: Draw) -> None:
     """Rows of the inputs are blocks of the text, the targets are the same blocks one token further on; both int64."""
     function, data = submission.function("get_batch"), text_of(draw, 2000)
     sizes = [(5, 3), (3, 8), (4, 4), (33, 9), (70, 2)]
@@ -144,7 +147,7 @@ def test_blocks(submission, draw):
                 )
 
 
-def told(value, data):
+def told(value: Any, data: torch.Tensor) -> list[Any]:
     """What in a batch does not depend on chance: shapes, dtypes, and how far apart in the text its tokens lie."""
     if not isinstance(value, (list, tuple)):
         return [kind_of(value)]
@@ -163,7 +166,7 @@ def told(value, data):
 
 
 @check("values", points=1)
-def test_every_start(submission, draw):
+def test_every_start(submission: Submission, draw: Draw) -> None:
     """Every start is equally likely: all len(data) - block_size of them, the first and the last among them.
 
     3000 draws, and 1200 from a text of 70,000 tokens; see `kit.frequencies`.
@@ -185,13 +188,13 @@ def test_every_start(submission, draw):
         raise CheckFailed(f"Of 1200 {what}, only {len(long.unique())} start at different places.")
 
 
-def equally(counts, what, names):
+def equally(counts: torch.Tensor, what: str, names: Sequence[str]) -> None:
     """Raises CheckFailed unless all outcomes may be equally likely."""
     frequencies(counts, torch.full((len(names),), 1 / len(names)), what, names)
 
 
 @check("values", points=0.5)
-def test_independent(submission, draw):
+def test_independent(submission: Submission, draw: Draw) -> None:
     """Starts are drawn independently of one another: a start may come twice, and a row says nothing of the next.
 
     Of 4000 rows, pairs are counted (see `kit.frequencies`), and in 2 batches of 240 rows from 2400 starts, which of two
@@ -218,12 +221,12 @@ def test_independent(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_generator(submission, draw):
+def test_generator(submission: Submission, draw: Draw) -> None:
     """Chance comes from `generator`: one seed, the same batch; without one, from torch's own, which is never seeded."""
     function, data, size = ready(submission, draw), text_of(draw, 2000), (2, 6)
     seed, other = draw.integer(0, 2**30), draw.integer(2**30, 2**31)
 
-    def drawn(**chance):
+    def drawn(**chance: Any) -> torch.Tensor:
         return first_places(function.sample(data, *size, **chance), data, size[1])
 
     first, again = (drawn(generator=Generator(seed), seed=torchs) for torchs in (1, 2))
@@ -242,7 +245,7 @@ def test_generator(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_too_short(submission, draw):
+def test_too_short(submission: Submission, draw: Draw) -> None:
     """A text of `block_size` tokens or fewer holds no block with its targets: a `ValueError` that says both numbers."""
     function, errors = ready(submission, draw), {}
     few, as_many, one_less = draw.integer(10, 19), draw.integer(20, 29), draw.integer(40, 49)
@@ -259,7 +262,7 @@ def test_too_short(submission, draw):
 
 
 @check("shape", points=0.5)
-def test_small_and_odd(submission, draw):
+def test_small_and_odd(submission: Submission, draw: Draw) -> None:
     """A text of block_size + 1 tokens holds one block; blocks of one token and batches of one row work."""
     function, got = ready(submission, draw), {}
     for n, block_size, batch_size in [(7, 6, 4), (2, 1, 3), (20, 1, 1), (20, 19, 1), (9, 5, 30)]:
@@ -273,7 +276,7 @@ def test_small_and_odd(submission, draw):
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_leaves_no_trace(submission, draw):
+def test_leaves_no_trace(submission: Submission, draw: Draw) -> None:
     """The text is not changed, and with a generator torch's own stays as it was."""
     function, data = ready(submission, draw), text_of(draw, 2000)
     value = function.sample(data, 4, 3, seeded(draw), seed=2)

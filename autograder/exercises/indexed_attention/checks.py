@@ -4,6 +4,7 @@
 checks start with `attends`, an easy case in which all keys are picked; where picking is not the point they are, too.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from ...checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -25,6 +27,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Submission
 from ..families import easy_cases
 from ..reference import indexed, qkv
 
@@ -33,7 +36,16 @@ NAME = "indexed_attention"
 PARTS = ("query", "key", "value")
 
 
-def inputs(draw, t=T, b=B, h=H, d=D, dv=DV, dtype=torch.float32, grad=False):
+def inputs(
+    draw: Draw,
+    t: int = T,
+    b: int = B,
+    h: int = H,
+    d: int = D,
+    dv: int = DV,
+    dtype: torch.dtype = torch.float32,
+    grad: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Queries, keys, values and index scores, which are at least 0.1 apart in each row."""
     query, key, value = (draw.normal(b, h, t, size, dtype=dtype, grad=grad) for size in (d, d, dv))
     order = torch.rand(b, t, t, generator=draw.generator).argsort(dim=2)
@@ -45,13 +57,13 @@ def output_of(value: Any) -> Any:
     return value[0] if isinstance(value, (tuple, list)) and value else value
 
 
-def is_right(got, given, top_k, what="", **how):
+def is_right(got: Any, given: Sequence[torch.Tensor], top_k: int, what: str = "", **how: Any) -> None:
     query, key, value, index = given
     close(output_of(got), indexed.indexed_attention(query, key, value, index, top_k)[0], f"the output{what}", **how)
 
 
 @easy_case
-def attends(submission, draw):
+def attends(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless each of four queries finds the key that it fits, or mixes what all fit to some degree.
 
     Each query may see all: the last of four tokens, one text for each, with as many picked as there are.
@@ -78,7 +90,7 @@ def attends(submission, draw):
 
 
 @check("values", points=0.75)
-def test_few(submission, draw):
+def test_few(submission: Submission, draw: Draw) -> None:
     """Each query attends to the `top_k` keys of largest index score among those that it may see, in all heads."""
     attends(submission, draw)
     function, cases = submission.function(NAME), [(inputs(draw), top_k) for top_k in (1, 2, 3, 5)]
@@ -89,7 +101,7 @@ def test_few(submission, draw):
 
 
 @check("values", points=0.25)
-def test_all(submission, draw):
+def test_all(submission: Submission, draw: Draw) -> None:
     """With a `top_k` of t or more it is causal attention."""
     attends(submission, draw)
     function, cases = submission.function(NAME), [(inputs(draw), top_k) for top_k in (T, T + 1, 100)]
@@ -99,7 +111,7 @@ def test_all(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_later_keys_take_no_place(submission, draw):
+def test_later_keys_take_no_place(submission: Submission, draw: Draw) -> None:
     """Keys that come later are neither seen nor picked, however large their index scores."""
     attends(submission, draw)
     query, key, value, index = inputs(draw)
@@ -109,7 +121,7 @@ def test_later_keys_take_no_place(submission, draw):
 
 
 @check("values", points=0.25)
-def test_early_queries_see_all(submission, draw):
+def test_early_queries_see_all(submission: Submission, draw: Draw) -> None:
     """A query that may see fewer than `top_k` keys sees all of these, and no others."""
     attends(submission, draw)
     given = inputs(draw)
@@ -120,7 +132,7 @@ def test_early_queries_see_all(submission, draw):
 
 
 @check("shape", points=0.25)
-def test_weights(submission, draw):
+def test_weights(submission: Submission, draw: Draw) -> None:
     """The weights come with the output, (b, h, t, t): 0 where a key was not picked, and rows sum to 1."""
     attends(submission, draw)
     given = inputs(draw)
@@ -129,7 +141,7 @@ def test_weights(submission, draw):
 
 
 @check("gradients", points=0.25)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """Query, key and value get the right gradients, and none is NaN."""
     attends(submission, draw)
     given, upstream = inputs(draw, grad=True), draw.normal(B, H, T, DV)
@@ -140,7 +152,7 @@ def test_gradients(submission, draw):
 
 
 @check("numerics", points=0.125)
-def test_extreme_scores(submission, draw):
+def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores and index scores of ±10,000 give no NaN and no infinity, and what is not picked stays unseen."""
     attends(submission, draw)
     cases = []
@@ -155,7 +167,7 @@ def test_extreme_scores(submission, draw):
 
 
 @check("numerics", points=0.125)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, whatever float the index scores are."""
     attends(submission, draw)
     cases = []
@@ -168,7 +180,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.125)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """Output and weights are on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
     attends(submission, draw)
     output, weights = pair(submission.function(NAME).on("meta", *inputs(draw), 3))
@@ -177,7 +189,7 @@ def test_device(submission, draw):
 
 
 @check("arguments", points=0.125)
-def test_top_k(submission, draw):
+def test_top_k(submission: Submission, draw: Draw) -> None:
     """A `top_k` below 1 is refused with a `ValueError`."""
     attends(submission, draw)
     given = inputs(draw)
@@ -187,7 +199,7 @@ def test_top_k(submission, draw):
 
 
 @check("shape", points=0.125)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """One token, a batch of one, one head, and tensors that are not contiguous in memory work like any others."""
     attends(submission, draw)
     query, key, value, index = inputs(draw)
@@ -203,7 +215,7 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("mode", points=0.125, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """All four stay as they were, and a second call with the same gives the same."""
     attends(submission, draw)
     function, given = submission.function(NAME), inputs(draw)
@@ -215,7 +227,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the values are the same, in float32 and in float16."""
     on_cuda(submission)
     for dtype in (torch.float32, torch.float16):

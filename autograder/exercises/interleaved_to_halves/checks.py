@@ -4,11 +4,13 @@ Most checks that are not about the order itself compare the function with itself
 """
 
 import re
+from collections.abc import Callable
 
 import torch
 
 from ...checks.api import (
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -21,19 +23,27 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Submission
 from ..families.refusals import refusals
 from ..reference import modern, qkv
 
 HEADS, D, D_IN = 3, 8, 5
 
 
-def reordered(weight, num_heads):
+def reordered(weight: torch.Tensor, num_heads: int) -> torch.Tensor:
     """The rows in their right order, head by head: those with an even place in the head first, then the others."""
     d = weight.shape[0] // num_heads
     return weight[[head * d + place for head in range(num_heads) for place in (*range(0, d, 2), *range(1, d, 2))]]
 
 
-def scores(x, query, key, heads, kv_heads, turn):
+def scores(
+    x: torch.Tensor,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    heads: int,
+    kv_heads: int,
+    turn: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+) -> torch.Tensor:
     """The scores (heads, t, t) of tokens (t, d_in), unscaled, after queries and keys were turned by `turn`.
 
     The weights are (heads · d, d_in) and (kv_heads · d, d_in); neighbouring heads of queries share one of keys.
@@ -45,7 +55,7 @@ def scores(x, query, key, heads, kv_heads, turn):
     return queries @ keys.repeat_interleave(heads // kv_heads, dim=0).mT
 
 
-def turn_neighbours(x, positions):
+def turn_neighbours(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
     """Pair i of x, its entries 2i and 2i + 1, turned as `modern.rope` turns i and i + d/2: (…, t, d) -> (…, t, d)."""
     d = x.shape[-1]
     angles = positions[:, None] * 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
@@ -54,7 +64,7 @@ def turn_neighbours(x, positions):
 
 
 @easy_case
-def moves_entries(submission, draw):
+def moves_entries(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless the entries of one head are the same as before, and not all where they were."""
     weight = draw.normal(4, D_IN)
     got = submission.function("interleaved_to_halves")(weight, 1)
@@ -67,7 +77,7 @@ def moves_entries(submission, draw):
 
 
 @check("values", points=0.75)
-def test_values(submission, draw):
+def test_values(submission: Submission, draw: Draw) -> None:
     """Within each head, rows 0, 2, 4, … come first, then rows 1, 3, 5, …; heads stay where they are."""
     function, cases = submission.function("interleaved_to_halves"), []
     for heads, d, d_in in ((HEADS, D, D_IN), (4, 6, 24), (4, 4, 3), (6, 2, 4)):
@@ -78,7 +88,7 @@ def test_values(submission, draw):
 
 
 @check("values", points=0.75)
-def test_one_head(submission, draw):
+def test_one_head(submission: Submission, draw: Draw) -> None:
     """In a single head, rows 0, 2, 4, … come first, then all the others."""
     moves_entries(submission, draw)
     weight = draw.normal(D, D_IN)
@@ -87,7 +97,7 @@ def test_one_head(submission, draw):
 
 
 @check("values", points=0.75)
-def test_same_scores(submission, draw):
+def test_same_scores(submission: Submission, draw: Draw) -> None:
     """Half-split rotation with the new weights gives the scores of interleaved rotation with the old ones, also when
     there are fewer heads of keys than of queries."""
     function, x = submission.function("interleaved_to_halves"), draw.normal(6, D_IN)
@@ -99,7 +109,7 @@ def test_same_scores(submission, draw):
 
 
 @check("shape", points=0.25)
-def test_odd_sizes(submission, draw):
+def test_odd_sizes(submission: Submission, draw: Draw) -> None:
     """One input feature, a square weight and one that is not contiguous work like any other; a head of one pair stays
     as it is."""
     moves_entries(submission, draw)
@@ -117,7 +127,7 @@ def test_odd_sizes(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, and not a digit is lost: rows only move."""
     moves_entries(submission, draw)
     function, cases = submission.function("interleaved_to_halves"), []
@@ -134,7 +144,7 @@ def test_dtypes(submission, draw):
 
 
 @check("gradients", points=0.25)
-def test_gradient(submission, draw):
+def test_gradient(submission: Submission, draw: Draw) -> None:
     """The gradient of each row goes back to where the row came from."""
     moves_entries(submission, draw)
     function = submission.function("interleaved_to_halves")
@@ -146,7 +156,7 @@ def test_gradient(submission, draw):
 
 
 @check("arguments", points=0.25)
-def test_heads_that_do_not_divide(submission, draw):
+def test_heads_that_do_not_divide(submission: Submission, draw: Draw) -> None:
     """Rows that the heads don't divide are refused with a `ValueError` whose message holds both numbers."""
     moves_entries(submission, draw)
     wrong = {"a weight of 20 rows for 3 heads": (draw.normal(20, D_IN), 3)}
@@ -157,7 +167,7 @@ def test_heads_that_do_not_divide(submission, draw):
 
 
 @check("arguments", points=0.25)
-def test_odd_heads(submission, draw):
+def test_odd_heads(submission: Submission, draw: Draw) -> None:
     """Heads with an odd number of rows, which are no pairs, are refused with a `ValueError`."""
     moves_entries(submission, draw)
     wrong = {f"a weight of {rows} rows for 2 heads": (draw.normal(rows, D_IN), 2) for rows in (6, 10)}
@@ -166,7 +176,7 @@ def test_odd_heads(submission, draw):
 
 
 @check("device", points=0.25)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """The new weight lies on the device of the old one, and nothing is made elsewhere (tried on `meta`)."""
     moves_entries(submission, draw)
     weight = draw.normal(HEADS * D, D_IN)
@@ -174,7 +184,7 @@ def test_device(submission, draw):
 
 
 @check("mode", points=0.25, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """The weight that is given stays as it was, and a second call gives the same."""
     moves_entries(submission, draw)
     function, weight = submission.function("interleaved_to_halves"), draw.normal(HEADS * D, D_IN)
@@ -187,7 +197,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the new weight is the same."""
     on_cuda(submission)
     weight = draw.normal(HEADS * D, D_IN)

@@ -1,10 +1,13 @@
 """Checks of `learning_rate(step, steps, peak, warm_up)`: plain numbers in, one float out."""
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 
-from ...checks.api import CheckFailed, check, kind_of, refuses
+from ...checks.api import CheckFailed, Draw, check, kind_of, refuses
+from ...checks.proxies import StudentError, Submission
 from ..families.refusals import refusals
 from ..reference import language
 
@@ -13,12 +16,12 @@ NO_TENSORS = "It gives a plain number."  # why it is not tried with tensors of r
 TOLERANCE = 1e-6  # of the peak
 
 
-def as_number(value):
+def as_number(value: Any) -> Any:
     """What came, or the number in it if it is a tensor of one."""
     return value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value
 
 
-def right_for(submission, cases):
+def right_for(submission: Submission, cases: Sequence[tuple[int, int, float, int]]) -> None:
     """Raises CheckFailed unless the learning rate is right for every (step, steps, peak, warm_up)."""
     function = submission.function("learning_rate")
     for case, value in [(case, function(*case)) for case in cases]:
@@ -34,25 +37,25 @@ def right_for(submission, cases):
             )
 
 
-def numbers_in(error):
+def numbers_in(error: StudentError) -> set[str]:
     """The whole numbers in the message of an error, as texts."""
     return set(re.findall(r"\d+", error.message))
 
 
-def run(draw):
+def run(draw: Draw) -> tuple[int, float, int]:
     """(steps, peak, warm_up) of a training."""
     return draw.integer(40, 90), 10.0 ** -draw.integer(1, 4) * draw.integer(2, 9), draw.integer(5, 20)
 
 
 @check("values", points=0.5)
-def test_warm_up(submission, draw):
+def test_warm_up(submission: Submission, draw: Draw) -> None:
     """The first steps climb to the peak in equal parts, from the very first step on."""
     steps, peak, warm_up = run(draw)
     right_for(submission, [(step, steps, peak, warm_up) for step in (0, 1, warm_up // 2, warm_up - 1)])
 
 
 @check("values", points=0.5)
-def test_cosine(submission, draw):
+def test_cosine(submission: Submission, draw: Draw) -> None:
     """After the warm-up it falls from the peak along half a cosine, which would reach 0 at step `steps`."""
     steps, peak, warm_up = run(draw)
     places = (warm_up, warm_up + 1, (steps + warm_up) // 2, steps - 2, steps - 1)
@@ -60,7 +63,7 @@ def test_cosine(submission, draw):
 
 
 @check("values", points=0.5)
-def test_nothing_but_one_part(submission, draw):
+def test_nothing_but_one_part(submission: Submission, draw: Draw) -> None:
     """A warm-up of 0 steps leaves the cosine alone, and one of all steps the line alone."""
     steps, peak, _ = run(draw)
     right_for(submission, [(step, steps, peak, 0) for step in (0, 1, steps // 3, steps - 1)])
@@ -68,7 +71,7 @@ def test_nothing_but_one_part(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_too_long(submission, draw):
+def test_too_long(submission: Submission, draw: Draw) -> None:
     """It gives plain numbers, and refuses a warm-up of more steps than there are with a `ValueError` that holds both
     numbers."""
     steps, peak, _ = run(draw)

@@ -4,11 +4,14 @@ The student's own module is built in the sandbox, and so is torch's, whose weigh
 parameters are then read and compared here. Every check demands that weights arrive.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import nn
 
-from ...checks.api import CheckFailed, check, close, gate, name_of, refuses
-from ...checks.proxies import StudentError
+from ...checks.api import CheckFailed, Draw, check, close, gate, name_of, refuses
+from ...checks.proxies import Proxy, StudentError, Submission
+from ...checks.steps import Weights
 
 NO_DEVICE = "It writes into parameters, wherever they are."  # why no check is made on a GPU
 NO_TENSORS = "It gives nothing, and writes into parameters."  # why it is not tried with tensors of random values
@@ -17,7 +20,7 @@ D, HEADS, N = 6, 2, 5
 LAYERS = ("W_query", "W_key", "W_value")
 
 
-def source_state(draw, bias=True, dtype=torch.float32):
+def source_state(draw: Draw, bias: bool = True, dtype: torch.dtype = torch.float32) -> Weights:
     """Random weights for an nn.MultiheadAttention."""
     shapes: dict[str, tuple[int, ...]] = {"in_proj_weight": (3 * D, D), "out_proj.weight": (D, D)}
     if bias:
@@ -25,7 +28,7 @@ def source_state(draw, bias=True, dtype=torch.float32):
     return draw.state(shapes, dtype)
 
 
-def source(submission, state, dtype=None):
+def source(submission: Submission, state: Weights, dtype: torch.dtype | None = None) -> Proxy:
     """An nn.MultiheadAttention in the sandbox with these weights loaded."""
     bias = "in_proj_bias" in state
     mha = submission.torch_module("MultiheadAttention", embed_dim=D, num_heads=HEADS, bias=bias, batch_first=True)
@@ -36,7 +39,7 @@ def source(submission, state, dtype=None):
 
 
 @gate()
-def target(submission, draw, qkv_bias):
+def target(submission: Submission, draw: Draw, qkv_bias: bool) -> Proxy:
     """A module of the student's with random weights in all its parameters."""
     try:
         module = submission.build("MultiHeadAttention", D, D, N, 0.0, HEADS, qkv_bias=qkv_bias)
@@ -51,7 +54,7 @@ def target(submission, draw, qkv_bias):
     return module
 
 
-def expected(state, qkv_bias):
+def expected(state: Weights, qkv_bias: bool) -> Weights:
     """The right parameters by name."""
     right = dict(zip([f"{name}.weight" for name in LAYERS], state["in_proj_weight"].chunk(3), strict=True))
     if qkv_bias:
@@ -62,7 +65,7 @@ def expected(state, qkv_bias):
     return right
 
 
-def arrived(module, state, qkv_bias, names=None):
+def arrived(module: Proxy, state: Weights, qkv_bias: bool, names: Sequence[str] | None = None) -> None:
     """Raises CheckFailed unless the parameters (all, or those in `names`) hold the source's numbers."""
     got = module.parameters(telling=True)
     for name, right in expected(state, qkv_bias).items():
@@ -70,14 +73,14 @@ def arrived(module, state, qkv_bias, names=None):
             close(got.get(name), right, f"{name} after loading", tolerance=1e-6)
 
 
-def blocks_of(state):
+def blocks_of(state: Weights) -> list[torch.Tensor]:
     """What any of the three layers may hold where it does not matter which is where: a block, or a turned one."""
     blocks = state["in_proj_weight"].chunk(3)
     return [*blocks, *(block.T for block in blocks)]
 
 
 @gate()
-def something_arrived(module, state):
+def something_arrived(module: Proxy, state: Weights) -> None:
     """Raises CheckFailed unless queries, keys and values each hold a block of the source's weights, whichever."""
     got, blocks = module.parameters(telling=True), blocks_of(state)
     for name in LAYERS:
@@ -86,7 +89,9 @@ def something_arrived(module, state):
             raise CheckFailed(f"{name}.weight holds none of the three blocks of `in_proj_weight`.")
 
 
-def loaded(submission, draw, bias, qkv_bias, state=None):
+def loaded(
+    submission: Submission, draw: Draw, bias: bool, qkv_bias: bool, state: Weights | None = None
+) -> tuple[Proxy, Proxy, Weights]:
     """(module, source, the source's weights) after a call of the function."""
     state = state or source_state(draw, bias)
     module, mha = target(submission, draw, qkv_bias), source(submission, state)
@@ -99,14 +104,14 @@ BIASES = [f"{name}.bias" for name in (*LAYERS, "out_proj")]
 
 
 @check("values", points=1)
-def test_weights(submission, draw):
+def test_weights(submission: Submission, draw: Draw) -> None:
     """The weights of queries, keys and values, in this order, and of the output projection are copied."""
     module, _, state = loaded(submission, draw, bias=False, qkv_bias=False)
     arrived(module, state, False, WEIGHTS)
 
 
 @check("values", points=0.5)
-def test_biases(submission, draw):
+def test_biases(submission: Submission, draw: Draw) -> None:
     """The biases of queries, keys and values, in this order, and of the output projection are copied."""
     module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)
     something_arrived(module, state)
@@ -114,7 +119,7 @@ def test_biases(submission, draw):
 
 
 @check("values", points=0.5)
-def test_missing_biases_become_zero(submission, draw):
+def test_missing_biases_become_zero(submission: Submission, draw: Draw) -> None:
     """Where the source has no biases, all biases that the module has become 0."""
     cases = [(*loaded(submission, draw, bias=False, qkv_bias=room), room) for room in (True, False)]
     for module, _, state, room in cases:
@@ -123,7 +128,7 @@ def test_missing_biases_become_zero(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_no_room_for_biases(submission, draw):
+def test_no_room_for_biases(submission: Submission, draw: Draw) -> None:
     """Biases of queries, keys or values that are not 0, in a module without room for them, are a `ValueError`."""
     module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)
     something_arrived(module, state)
@@ -139,7 +144,7 @@ def test_no_room_for_biases(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_biases_of_zero_need_no_room(submission, draw):
+def test_biases_of_zero_need_no_room(submission: Submission, draw: Draw) -> None:
     """Biases of queries, keys and values that are all 0 need no room: the rest is copied."""
     state = source_state(draw)
     state["in_proj_bias"] = torch.zeros(3 * D)
@@ -148,7 +153,7 @@ def test_biases_of_zero_need_no_room(submission, draw):
 
 
 @check("values", points=0.5)
-def test_agreement(submission, draw):
+def test_agreement(submission: Submission, draw: Draw) -> None:
     """After loading, the module gives what torch's layer gives under a causal mask."""
     module, _, state = loaded(submission, draw, bias=True, qkv_bias=True)
     with gate():
@@ -162,7 +167,7 @@ def test_agreement(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_dtype_and_requires_grad_stay(submission, draw):
+def test_dtype_and_requires_grad_stay(submission: Submission, draw: Draw) -> None:
     """Parameters keep their dtype, also where the source has another, and whether they ask for a gradient."""
     cases = []
     single, double = torch.float32, torch.float64
@@ -187,7 +192,7 @@ def test_dtype_and_requires_grad_stay(submission, draw):
 
 
 @check("mode", points=0.5)
-def test_source_stays_apart(submission, draw):
+def test_source_stays_apart(submission: Submission, draw: Draw) -> None:
     """The source is left as it was, and changing it afterwards does not change the module: they share no memory."""
     module, mha, state = loaded(submission, draw, bias=True, qkv_bias=True)
     something_arrived(module, state)
@@ -203,7 +208,7 @@ def test_source_stays_apart(submission, draw):
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_same_parameters(submission, draw):
+def test_same_parameters(submission: Submission, draw: Draw) -> None:
     """The parameters are the same objects as before, so that an optimiser still trains them, and modes stay as well."""
     for mode in (True, False):
         state = source_state(draw)

@@ -11,6 +11,7 @@ from ...checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gradient,
@@ -23,6 +24,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Proxy, Submission
 from ..families import easy_cases
 from ..reference import causal, qkv
 
@@ -31,15 +33,15 @@ NEARLY_EXACT = 3e-10  # in float64, where the right weight is 1: a sum that is 1
 PRINTED = 1e-4  # four printed decimals, and some room for the rounding of another build of torch
 
 
-def inputs(draw, *leading, dtype=torch.float32, grad=False):
+def inputs(draw: Draw, *leading: int, dtype: torch.dtype = torch.float32, grad: bool = False) -> list[torch.Tensor]:
     """A query and a key."""
     return [draw.normal(*(leading or (B,)), T, D, dtype=dtype, grad=grad) for _ in range(2)]
 
 
-def wrong_step(submission, draw):
+def wrong_step(submission: Submission, draw: Draw) -> steps.Step | None:
     """The first step at which the function goes wrong: with equal scores, and with usual ones."""
 
-    def case(times):
+    def case(times: float) -> steps.Case:
         query, key = inputs(draw)
         got = submission.function("masked_weights")(query, times * key)
         return steps.Case(got, causal.masked_weights(query, times * key), torch.eye(T))
@@ -47,14 +49,14 @@ def wrong_step(submission, draw):
     return steps.first_wrong(lambda: case(0), lambda: case(1))
 
 
-def own_kind(submission, draw, any_mask=True):
+def own_kind(submission: Submission, draw: Draw, any_mask: bool = True) -> Proxy:
     """The function, after it has passed the easy case."""
     weighs_own_kind(submission, draw, any_mask=any_mask)
     return submission.function("masked_weights")
 
 
 @easy_case
-def weighs_own_kind(submission, draw, any_mask):
+def weighs_own_kind(submission: Submission, draw: Draw, any_mask: bool) -> None:
     """Raises CheckFailed unless an easy case shows a softmax of scores, of any scale and under any mask by place.
 
     The mask may also be applied to the weights, so that rows don't sum to 1. Without `any_mask`, each query has to find
@@ -73,7 +75,7 @@ def weighs_own_kind(submission, draw, any_mask):
 
 
 @check("values", points=0.5)
-def test_values(submission, draw):
+def test_values(submission: Submission, draw: Draw) -> None:
     """The weights are a softmax of Q Kᵀ, unscaled, over the keys up to the query's own place, few or many."""
     function, t = submission.function("masked_weights"), draw.integer(65, 130)
     small, large = inputs(draw, 9), [draw.normal(B, t, 33) for _ in range(2)]
@@ -84,7 +86,7 @@ def test_values(submission, draw):
 
 
 @check("values", points=0.5)
-def test_table_of_003(submission, draw):
+def test_table_of_003(submission: Submission, draw: Draw) -> None:
     """From the seed 1337 it gives the published table, to four decimals."""
     got = submission.function("masked_weights")(*causal.drawn_by_003())
     shape(got, (4, 8, 8), "the weights")
@@ -92,7 +94,7 @@ def test_table_of_003(submission, draw):
 
 
 @check("shape", points=0.5)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """One token, a batch of one, b = t = d, and tensors that are not contiguous work like any others."""
     function = own_kind(submission, draw)
     cases = {
@@ -107,7 +109,7 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("masking", points=0.5)
-def test_the_future_does_not_matter(submission, draw):
+def test_the_future_does_not_matter(submission: Submission, draw: Draw) -> None:
     """The future gets a weight of exactly 0 and has no influence on the rest; every token of the past has some."""
     function = own_kind(submission, draw, any_mask=False)
     query, key = (0.5 * x for x in inputs(draw))
@@ -128,7 +130,7 @@ def test_the_future_does_not_matter(submission, draw):
 
 
 @check("gradients", points=0.5)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """The weights pass the right gradients back to the query and the key."""
     given, upstream = inputs(draw, grad=True), draw.normal(B, T, T)
     got = submission.function("masked_weights").gradients(*given, upstream=upstream)
@@ -138,7 +140,7 @@ def test_gradients(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_extreme_scores(submission, draw):
+def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000 give no NaN and no infinity, and the future still gets exactly 0, also if all are negative."""
     function = own_kind(submission, draw)
     mixed, one_row, negative = inputs(draw), inputs(draw), inputs(draw)
@@ -162,13 +164,13 @@ def test_extreme_scores(submission, draw):
             raise CheckFailed("There is weight above the diagonal.")
 
 
-def shares(weights):
+def shares(weights: torch.Tensor) -> torch.Tensor:
     """The weights, each divided by the sum of its row, where that is not 0."""
     total = weights.double().sum(-1, keepdim=True)
     return weights.double() / torch.where(total == 0, 1.0, total)
 
 
-def poles(draw, dtype):
+def poles(draw: Draw, dtype: torch.dtype) -> list[torch.Tensor]:
     """A query and a key: in each row the key of the future has a score of 10,240, those up to the query's own -10,240.
 
     These numbers are exact in any dtype, and so are the scores.
@@ -179,13 +181,13 @@ def poles(draw, dtype):
     return [query.to(dtype), key.to(dtype)]
 
 
-def largest(query, key):
+def largest(query: torch.Tensor, key: torch.Tensor) -> float:
     """The largest absolute score."""
     return (query @ key.mT).abs().max().item()
 
 
 @check("numerics", points=0.5)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
     function = own_kind(submission, draw)
     cases = []
@@ -201,14 +203,14 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.5)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """The weights lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
     function = own_kind(submission, draw)
     on_meta(function.on("meta", *inputs(draw)), (B, T, T), "the weights")
 
 
 @check("arguments", points=0.5)
-def test_wrong_rank(submission, draw):
+def test_wrong_rank(submission: Submission, draw: Draw) -> None:
     """A query or a key that is not three-dimensional is refused with a `ValueError`."""
     function = own_kind(submission, draw)
     query, key = inputs(draw)
@@ -223,7 +225,7 @@ def test_wrong_rank(submission, draw):
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """Query and key stay as they were, and a second call depends on nothing but its own inputs."""
     function = own_kind(submission, draw)
     given, longer = inputs(draw), [draw.normal(B + 1, T + 2, D) for _ in range(2)]
@@ -236,7 +238,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the weights are the same, in float32 and in float16."""
     on_cuda(submission)
     for dtype in (torch.float32, torch.float16):

@@ -13,6 +13,7 @@ from ...checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     gate,
@@ -26,6 +27,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Proxy, Submission
 from ..families import easy_cases
 from ..reference import long, qkv
 
@@ -34,7 +36,9 @@ INF = float("inf")
 SIDES = ("output_a", "lse_a", "output_b", "lse_b")
 
 
-def sides(draw, *leading, dtype=torch.float32, grad=False, dv=DV):
+def sides(
+    draw: Draw, *leading: int, dtype: torch.dtype = torch.float32, grad: bool = False, dv: int = DV
+) -> list[torch.Tensor]:
     """An output and an lse for each of two sets of keys, with these leading dimensions; their lse are a few apart."""
     leading = leading or (B, H)
     given = []
@@ -49,7 +53,13 @@ def parts(got: Any) -> Sequence[Any]:
     return (got, None) if isinstance(got, torch.Tensor) else pair(got, "`(output, lse)`")
 
 
-def both(got, right, what="", lse_counts=True, **how):
+def both(
+    got: Any,
+    right: Sequence[torch.Tensor],
+    what: str = "",
+    lse_counts: bool = True,
+    **how: Any,
+) -> None:
     """Raises CheckFailed unless `got` holds the right output and, if that counts, the right lse."""
     output, lse = parts(got)
     close(output, right[0], f"the output{what}", **how)
@@ -57,7 +67,7 @@ def both(got, right, what="", lse_counts=True, **how):
         equal_lse(lse, right[1], f"the lse{what}", **how)
 
 
-def equal_lse(lse, right, what, **how):
+def equal_lse(lse: Any, right: torch.Tensor, what: str, **how: Any) -> None:
     """Raises CheckFailed unless it is the right lse: -inf in the same places, and the same numbers elsewhere."""
     shape(lse, right.shape, what)
     empty = right == -INF
@@ -66,14 +76,14 @@ def equal_lse(lse, right, what, **how):
     close(torch.where(empty, 0.0, lse.double()).to(lse.dtype), torch.where(empty, 0.0, right), what, **how)
 
 
-def averaging(submission, draw):
+def averaging(submission: Submission, draw: Draw) -> Proxy:
     """The function, after it was right in an easy case."""
     averages(submission, draw)
     return submission.function("merge")
 
 
 @easy_case
-def averages(submission, draw):
+def averages(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless two sides of the same lse, 0, are averaged, and others count by a softmax of theirs.
 
     Any base of the exponential is let through.
@@ -90,7 +100,7 @@ def averages(submission, draw):
 
 
 @easy_case
-def lse_counts(submission, draw):
+def lse_counts(submission: Submission, draw: Draw) -> bool:
     """Whether the lse is right where nothing is empty or extreme, so that other checks look at it as well."""
     given = sides(draw)
     try:
@@ -100,7 +110,7 @@ def lse_counts(submission, draw):
     return True
 
 
-def with_empty_sides(draw, **how):
+def with_empty_sides(draw: Draw, **how: Any) -> tuple[list[torch.Tensor], torch.Tensor, torch.Tensor]:
     """Two sides of which the first is empty for some queries, the second for others, and neither or both for some.
 
     The outputs of empty sides are no zeros: what is empty counts nothing.
@@ -115,14 +125,14 @@ def with_empty_sides(draw, **how):
 
 
 @check("values", points=0.5)
-def test_output(submission, draw):
+def test_output(submission: Submission, draw: Draw) -> None:
     """Each side's output counts by exp(lse), its share of the sum of all exponentials."""
     given = sides(draw)
     close(parts(submission.function("merge")(*given))[0], long.merge(*given)[0])
 
 
 @check("values", points=0.25)
-def test_lse(submission, draw):
+def test_lse(submission: Submission, draw: Draw) -> None:
     """The lse for both together is log(exp(lse_a) + exp(lse_b)), so that one can merge again."""
     given = sides(draw)
     _, lse = pair(submission.function("merge")(*given), "`(output, lse)`")
@@ -130,7 +140,7 @@ def test_lse(submission, draw):
 
 
 @check("values", points=0.5)
-def test_two_halves(submission, draw):
+def test_two_halves(submission: Submission, draw: Draw) -> None:
     """Attention to two halves of the keys, merged, is attention to all; three thirds may be merged in any order."""
     merge, keys = averaging(submission, draw), draw.integer(2, S - 2)
     query, key, value = (draw.normal(B, H, *size) for size in [(T, D), (S, D), (S, DV)])
@@ -146,7 +156,7 @@ def test_two_halves(submission, draw):
 
 
 @check("shape", points=0.125)
-def test_shapes(submission, draw):
+def test_shapes(submission: Submission, draw: Draw) -> None:
     """It returns the pair `(output, lse)`, of the shapes of either side, for any number of leading dimensions."""
     merge = averaging(submission, draw)
     square = [draw.normal(T, T), draw.normal(T), draw.normal(T, T), draw.normal(T)]
@@ -158,7 +168,7 @@ def test_shapes(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_extreme(submission, draw):
+def test_extreme(submission: Submission, draw: Draw) -> None:
     """An lse of ±10,000 gives no NaN, no infinity and no 0 / 0, beside mild ones as well."""
     merge = averaging(submission, draw)
     cases = []
@@ -177,7 +187,7 @@ def test_extreme(submission, draw):
 
 
 @check("masking", points=0.25)
-def test_one_side_empty(submission, draw):
+def test_one_side_empty(submission: Submission, draw: Draw) -> None:
     """A side without keys, lse -inf, changes nothing, whatever numbers its output holds: the other side comes out."""
     merge = averaging(submission, draw)
     given, a, b = with_empty_sides(draw)
@@ -191,7 +201,7 @@ def test_one_side_empty(submission, draw):
 
 
 @check("masking", points=0.25)
-def test_both_sides_empty(submission, draw):
+def test_both_sides_empty(submission: Submission, draw: Draw) -> None:
     """Two empty sides make an empty one: output 0 and lse -inf, not NaN."""
     merge = averaging(submission, draw)
     given, a, b = with_empty_sides(draw)
@@ -204,7 +214,7 @@ def test_both_sides_empty(submission, draw):
         equal_lse(got[1][:, :, none], right[1][:, :, none], "the lse where both sides are empty")
 
 
-def right_gradients(submission, draw, given):
+def right_gradients(submission: Submission, draw: Draw, given: Sequence[torch.Tensor]) -> None:
     """Raises CheckFailed unless the gradients of random numbers times output and lse are those of the reference."""
     given = [x.requires_grad_() for x in given]
     upstream = draw.normal(*given[0].shape), draw.normal(*given[1].shape)
@@ -215,13 +225,13 @@ def right_gradients(submission, draw, given):
 
 
 @check("gradients", points=0.125)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """Both outputs and both lse get the right gradients, from the output and from the lse."""
     right_gradients(submission, draw, sides(draw))
 
 
 @check("gradients", points=0.25)
-def test_gradients_with_empty_sides(submission, draw):
+def test_gradients_with_empty_sides(submission: Submission, draw: Draw) -> None:
     """Where a side is empty, or both are, no gradient is NaN, and what counts nothing gets a gradient of 0."""
     with gate():
         right_gradients(submission, draw, sides(draw))
@@ -229,7 +239,7 @@ def test_gradients_with_empty_sides(submission, draw):
 
 
 @check("numerics", points=0.125)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
     merge, dtypes = averaging(submission, draw), (torch.float64, torch.float32, torch.float16, torch.bfloat16)
     cases = [sides(draw, dtype=dtype) for dtype in dtypes]
@@ -239,7 +249,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.125)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """Output and lse lie on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
     output, lse = parts(averaging(submission, draw).on("meta", *sides(draw)))
     on_meta(output, (B, H, T, DV))
@@ -248,7 +258,7 @@ def test_device(submission, draw):
 
 
 @check("shape", points=0.125)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """One query, a batch of one, no leading dimension, no query at all, and tensors that are not contiguous work."""
     merge = averaging(submission, draw)
     one = [draw.normal(1, 1, 1, DV), draw.normal(1, 1, 1), draw.normal(1, 1, 1, DV), draw.normal(1, 1, 1)]
@@ -263,7 +273,7 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("mode", points=0.125, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """Outputs and lse stay as they were, and a second call with the same gives the same."""
     merge, given = averaging(submission, draw), sides(draw)
     first = parts(merge(*given))
@@ -277,7 +287,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the values are the same, in float32 and in float16."""
     on_cuda(submission)
     for dtype in (torch.float32, torch.float16):

@@ -8,6 +8,7 @@ import torch
 
 from ...checks.api import (
     CheckFailed,
+    Draw,
     boolean,
     check,
     on_cuda,
@@ -19,25 +20,26 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Proxy, Submission
 from ..reference import causal
 
 B = 5
 
 
-def some_lengths(draw, longest=8, b=B):
+def some_lengths(draw: Draw, longest: int = 8, b: int = B) -> torch.Tensor:
     """Unsorted lengths from 1 to `longest`, which is among them but not the first or the last: (b,)."""
     lengths = torch.tensor([draw.integer(1, longest - 1) for _ in range(b)])
     lengths[draw.integer(1, b - 2)] = longest
     return lengths
 
 
-def tells_lengths_apart(submission, draw):
+def tells_lengths_apart(submission: Submission, draw: Draw) -> tuple[Proxy, torch.Tensor]:
     """The function and a mask of its, after that was seen to go by the lengths."""
     return submission.function("padding_mask"), mask_by_lengths(submission, draw)
 
 
 @easy_case
-def mask_by_lengths(submission, draw):
+def mask_by_lengths(submission: Submission, draw: Draw) -> torch.Tensor:
     """A mask of the function's, in whose rows as many entries are True, or False, as the length says, or one off.
 
     The mask may be turned, or have dimensions of 1 too many. It is asked for with a `max_len`.
@@ -55,7 +57,7 @@ def mask_by_lengths(submission, draw):
 
 
 @check("values", points=0.5)
-def test_real_tokens(submission, draw):
+def test_real_tokens(submission: Submission, draw: Draw) -> None:
     """As many places as the length says are True in each row, from the first on; the longest length is the width."""
     padding_mask, cases = submission.function("padding_mask"), [some_lengths(draw), some_lengths(draw, 90, b=9)]
     got = [padding_mask(lengths) for lengths in cases]
@@ -64,7 +66,7 @@ def test_real_tokens(submission, draw):
 
 
 @check("values", points=0.5)
-def test_max_len(submission, draw):
+def test_max_len(submission: Submission, draw: Draw) -> None:
     """With `max_len` given, the mask is that wide, whether a sequence fills it or not."""
     padding_mask, lengths, many = submission.function("padding_mask"), some_lengths(draw), some_lengths(draw, 60, b=33)
     cases = [(lengths, 11), (lengths, 8), (lengths, None), (lengths[:1], 9), (many, draw.integer(65, 130)), (many, 60)]
@@ -76,14 +78,14 @@ def test_max_len(submission, draw):
 
 
 @check("values", points=0.5)
-def test_boolean(submission, draw):
+def test_boolean(submission: Submission, draw: Draw) -> None:
     """The mask holds booleans, not numbers."""
     _, mask = tells_lengths_apart(submission, draw)
     boolean(mask, mask != 0)
 
 
 @check("shape", points=0.5)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """A length of 0, a batch of one, lengths of any integer dtype and lengths that are not contiguous work as well."""
     padding_mask, lengths = submission.function("padding_mask"), some_lengths(draw)
     with_zero, long = lengths.clone(), some_lengths(draw, longest=120)
@@ -103,7 +105,7 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_too_long(submission, draw):
+def test_too_long(submission: Submission, draw: Draw) -> None:
     """A length above `max_len` is refused with a `ValueError` that holds both numbers, also where `max_len` is 0."""
     (padding_mask, _), lengths = tells_lengths_apart(submission, draw), some_lengths(draw, longest=17)
     alone = lengths * (lengths == 17)  # the others are 0, so there is only one to refuse
@@ -113,7 +115,7 @@ def test_too_long(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_no_lengths(submission, draw):
+def test_no_lengths(submission: Submission, draw: Draw) -> None:
     """A length below 0, and `lengths` that has not exactly one dimension, are refused with a `ValueError`."""
     (padding_mask, _), lengths = tells_lengths_apart(submission, draw), some_lengths(draw)
     negative = lengths.clone()
@@ -130,7 +132,7 @@ def test_no_lengths(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the mask is the same, and lies where the lengths lie."""
     on_cuda(submission)
     lengths = some_lengths(draw)

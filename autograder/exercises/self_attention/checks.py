@@ -1,5 +1,6 @@
 """Checks of `self_attention(x)`: softmax(X Xᵀ) X, (b, t, d) -> (b, t, d), nothing to learn."""
 
+from ...checks.proxies import Proxy, Submission
 from ..families.parameter_free.checks import BatchedChecks
 
 
@@ -12,5 +13,5 @@ class TestSelfAttention(BatchedChecks):
         ),
     }
 
-    def attend(self, submission):
+    def attend(self, submission: Submission) -> Proxy:
         return submission.function("self_attention")

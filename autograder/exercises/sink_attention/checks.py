@@ -3,10 +3,13 @@
 (b, h, t, d), (b, h, s, d), (b, h, s, dv), (h,) and a mask -> (b, h, t, dv), (b, h, t, s).
 """
 
+from typing import Any
+
 import torch
 
 from ...checks import steps
-from ...checks.api import check, close, gate, tensor
+from ...checks.api import Draw, check, close, gate, tensor
+from ...checks.proxies import Submission
 from ..families.attention.checks import B, D, H, S, T, inputs, parts
 from ..families.scored.checks import ScoredChecks
 from ..reference import long, qkv
@@ -26,21 +29,23 @@ class TestSinkAttention(ScoredChecks):
         "test_extreme_scores": "Scores of ±10,000 give no NaN and no infinity, and neither does a sink of ±10,000.",
     }
 
-    def fourth(self, draw, heads=H, dtype=torch.float32, grad=False):
+    def fourth(
+        self, draw: Draw, heads: int = H, dtype: torch.dtype = torch.float32, grad: bool = False
+    ) -> torch.Tensor:
         sink = 1 + draw.normal(heads)
         return sink.to(dtype).requires_grad_(grad)
 
-    def mild(self, heads=H, dtype=torch.float32):
+    def mild(self, heads: int = H, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         return torch.full((heads,), FAR, dtype=dtype)
 
-    def strongest(self, heads=H):
+    def strongest(self, heads: int = H) -> tuple[torch.Tensor, torch.Tensor]:
         return torch.tensor([-FAR, 0.0, FAR]), torch.tensor([FAR, -FAR, -FAR])
 
-    def right(self, *given, mask=None):
+    def right(self, *given: Any, mask: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
         return long.sink_attention(*given, mask=mask)
 
     @check("values", points=0.125)
-    def test_sums(self, submission, draw):
+    def test_sums(self, submission: Submission, draw: Draw) -> None:
         """Each row of weights sums to less than 1: to σ(lse - sink), and the rest is the sink's, which has no value."""
         attention, given = self.finding(submission, draw), (*inputs(draw, B, H), self.fourth(draw))
         output, weights = parts(attention(*given), given)
@@ -51,7 +56,7 @@ class TestSinkAttention(ScoredChecks):
         close(output, share[..., None] * qkv.attention(*given[:3])[0])
 
     @check("values", points=0.25)
-    def test_each_head_has_its_own(self, submission, draw):
+    def test_each_head_has_its_own(self, submission: Submission, draw: Draw) -> None:
         """Each head has a sink of its own, also where there are as many heads as sequences, queries and keys."""
         attention, n = self.finding(submission, draw), 3
         query, key, value = (draw.normal(n, n, n, n) for _ in range(3))
@@ -60,7 +65,7 @@ class TestSinkAttention(ScoredChecks):
         self.both(attention(*given), given)
 
     @check("gradients", points=0.25)
-    def test_gradient_of_the_sink(self, submission, draw):
+    def test_gradient_of_the_sink(self, submission: Submission, draw: Draw) -> None:
         """The sink is learnt: it gets a gradient, the right one, and so does everything beside it."""
         with gate():
             self.right_gradients(submission, draw, None, self.mild())
@@ -68,7 +73,7 @@ class TestSinkAttention(ScoredChecks):
         self.right_gradients(submission, draw, draw.mask(B, 1, T, S), self.fourth(draw, grad=True), named=())
 
     @check("gradients", points=0.125)
-    def test_gradients_where_the_sink_takes_all(self, submission, draw):
+    def test_gradients_where_the_sink_takes_all(self, submission: Submission, draw: Draw) -> None:
         """Where all keys are hidden and the sink takes everything, all gradients are finite and right."""
         with gate():
             self.right_gradients(submission, draw, None, self.fourth(draw))
@@ -77,7 +82,7 @@ class TestSinkAttention(ScoredChecks):
         self.right_gradients(submission, draw, mask, self.fourth(draw, grad=True))
 
     @check("values", points=0.125)
-    def test_zero_sink(self, submission, draw):
+    def test_zero_sink(self, submission: Submission, draw: Draw) -> None:
         """A sink of 0 does what a key of zeros would do that has a value of zeros."""
         attention, given = self.finding(submission, draw), [*inputs(draw, B, H), torch.zeros(H)]
         output, weights = parts(attention(*given), given)
@@ -88,11 +93,11 @@ class TestSinkAttention(ScoredChecks):
             close(weights, right_weights[..., :-1], "the weights")
 
 
-def wrong_step(submission, draw):
+def wrong_step(submission: Submission, draw: Draw) -> steps.Step | None:
     """The first step of plain attention that is wrong, with a sink that takes nothing."""
     attention = submission.function("sink_attention")
 
-    def case(times):
+    def case(times: float) -> steps.Case:
         query, key, value = draw.normal(B, 2, T, D), times * draw.normal(B, 2, 3, D), draw.normal(B, 2, 3, D)
         given = query, key, value, torch.full((2,), FAR)
         return steps.Case(parts(attention(*given), given)[0], long.sink_attention(*given)[0], value)

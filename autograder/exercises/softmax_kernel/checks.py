@@ -5,10 +5,14 @@ lies between two rows is NaN here. What is read is the interpreter's word, in th
 by the memory that the kernel leaves.
 """
 
+from typing import Any
+
 import torch
 
-from ...checks.api import HUGE, CheckFailed, check, close
+from ...checks.api import HUGE, CheckFailed, Draw, check, close
 from ...checks.gates import easy_case
+from ...checks.proxies import Submission
+from ...sandbox.replies import Launched
 from ..families import kernels
 from ..families.kernels import LEFT, untouched
 
@@ -16,20 +20,27 @@ NAME = "softmax_kernel"
 NO_DEVICE = kernels.NO_DEVICE
 
 
-def right(x):
+def right(x: torch.Tensor) -> torch.Tensor:
     """The softmax of each row, (rows, columns), in float64."""
     exponentials = (x.double() - x.double().amax(1, keepdim=True)).exp()
     return exponentials / exponentials.sum(1, keepdim=True)
 
 
-def padded(x, stride):
+def padded(x: torch.Tensor, stride: int) -> torch.Tensor:
     """The rows of x, (rows, columns), `stride` apart, with NaN between them."""
     apart = torch.full((len(x), stride), torch.nan, dtype=x.dtype)
     apart[:, : x.shape[1]] = x
     return apart
 
 
-def launched(submission, x, block=None, x_stride=None, out_stride=None, programs=None):
+def launched(
+    submission: Submission,
+    x: torch.Tensor,
+    block: int | None = None,
+    x_stride: int | None = None,
+    out_stride: int | None = None,
+    programs: int | None = None,
+) -> Launched:
     """The launch for the rows of x: by default they lie side by side, and fill a block."""
     rows, columns = x.shape
     x_stride, out_stride = x_stride or columns, out_stride or columns
@@ -41,7 +52,9 @@ def launched(submission, x, block=None, x_stride=None, out_stride=None, programs
     return got
 
 
-def equal(submission, x, what="", tolerance=None, **how):
+def equal(
+    submission: Submission, x: torch.Tensor, what: str = "", tolerance: float | None = None, **how: Any
+) -> torch.Tensor:
     """Raises CheckFailed unless the rows are right."""
     out = launched(submission, x, **how).tensors[1]
     close(out[:, : x.shape[1]], right(x), f"the softmax{what}", dtype=x.dtype, tolerance=tolerance)
@@ -49,14 +62,14 @@ def equal(submission, x, what="", tolerance=None, **how):
 
 
 @easy_case
-def one_row(submission, draw):
+def one_row(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless it is a kernel, and a row of four numbers that fills its block is right."""
     kernels.is_kernel(submission, NAME)
     equal(submission, draw.normal(1, 4), " of one row")
 
 
 @check("values", points=1.25)
-def test_whole_rows(submission, draw):
+def test_whole_rows(submission: Submission, draw: Draw) -> None:
     """It is a Triton kernel, and makes the softmax of each row, where rows fill their blocks."""
     one_row(submission, draw)
     for rows, columns in ((1, 8), (3, 4), (5, 16), (2, 1)):
@@ -64,7 +77,7 @@ def test_whole_rows(submission, draw):
 
 
 @check("masking", points=1.5)
-def test_tail(submission, draw):
+def test_tail(submission: Submission, draw: Draw) -> None:
     """Where a row is shorter than BLOCK, what is behind its end counts for nothing, and is not accessed."""
     one_row(submission, draw)
     for rows, columns, block in ((1, 3, 4), (3, 5, 8), (2, 9, 16), (3, 4, 16)):
@@ -73,7 +86,7 @@ def test_tail(submission, draw):
 
 
 @check("shape", points=1)
-def test_strides(submission, draw):
+def test_strides(submission: Submission, draw: Draw) -> None:
     """Rows that lie apart are found by their strides, and what lies between them stays as it is."""
     one_row(submission, draw)
     for rows, columns, x_stride, out_stride in ((3, 4, 7, 6), (4, 4, 4, 9), (3, 8, 11, 8)):
@@ -84,7 +97,7 @@ def test_strides(submission, draw):
 
 
 @check("values", points=0.5)
-def test_each_program(submission, draw):
+def test_each_program(submission: Submission, draw: Draw) -> None:
     """Program i makes row i and nothing else: where fewer programs run, the later rows stay as they were."""
     one_row(submission, draw)
     x = draw.normal(5, 8)
@@ -96,7 +109,7 @@ def test_each_program(submission, draw):
 
 
 @check("numerics", points=1)
-def test_extreme_scores(submission, draw):
+def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """±10,000 gives no NaN and no infinity, also in rows of very negative numbers; −∞ beside others gets 0."""
     one_row(submission, draw)
     x = draw.normal(3, 8)
@@ -107,7 +120,7 @@ def test_extreme_scores(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float16 in, float16 out, as accurate as it allows."""
     one_row(submission, draw)
     for rows, columns in ((2, 8), (1, 64)):
@@ -115,7 +128,7 @@ def test_dtypes(submission, draw):
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_accesses(submission, draw):
+def test_accesses(submission: Submission, draw: Draw) -> None:
     """One pass: each number of a row is read once and written once."""
     one_row(submission, draw)
     for rows, columns, block in ((3, 8, 8), (2, 5, 8)):

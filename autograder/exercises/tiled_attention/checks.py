@@ -7,6 +7,7 @@ first ask for one (`one_block`), and those about the causal mask for several blo
 that a slip in one of these does not look like one in another.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from ...checks.api import (
     HUGE,
     HUGE_TOLERANCE,
     CheckFailed,
+    Draw,
     check,
     close,
     does_without,
@@ -29,6 +31,7 @@ from ...checks.api import (
     unchanged,
 )
 from ...checks.gates import easy_case
+from ...checks.proxies import Proxy, Submission
 from ..families import easy_cases
 from ..reference import heads, qkv
 
@@ -37,12 +40,14 @@ NAME = "tiled_attention"
 PARTS = ("q", "k", "v")
 
 
-def inputs(draw, t=T, s=S, d=D, dv=DV, b=B, h=H, **how):
+def inputs(
+    draw: Draw, t: int = T, s: int = S, d: int = D, dv: int = DV, b: int = B, h: int = H, **how: Any
+) -> list[torch.Tensor]:
     """Queries, keys and values."""
     return [draw.normal(b, h, *size, **how) for size in [(t, d), (s, d), (s, dv)]]
 
 
-def right(q, k, v, causal=False):
+def right(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False) -> torch.Tensor:
     return qkv.attention(q, k, v, mask=heads.causal(q.shape[-2]) if causal else None)[0]
 
 
@@ -51,18 +56,18 @@ def whole(output: Any) -> Any:
     return output[0] if isinstance(output, (tuple, list)) and len(output) == 2 else output
 
 
-def equal(got, given, causal=False, what="", **how):
+def equal(got: Any, given: Sequence[torch.Tensor], causal: bool = False, what: str = "", **how: Any) -> None:
     close(whole(got), right(*given, causal=causal), f"the output{what}", **how)
 
 
-def finding(submission, draw):
+def finding(submission: Submission, draw: Draw) -> Proxy:
     """The function, after each query found its key in an easy case."""
     finds(submission, draw)
     return submission.function(NAME)
 
 
 @easy_case
-def finds(submission, draw):
+def finds(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless each of four queries gives most weight to the one key that it fits, in one block.
 
     No slip in the scale changes that.
@@ -78,28 +83,28 @@ def finds(submission, draw):
         raise CheckFailed("Even in a single block a query does not give most weight to the one key that fits it.")
 
 
-def one_block(submission, draw):
+def one_block(submission: Submission, draw: Draw) -> Proxy:
     """The function, after it was right in one block."""
     right_in_one_block(submission, draw)
     return submission.function(NAME)
 
 
 @easy_case
-def right_in_one_block(submission, draw):
+def right_in_one_block(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless it is right in one block, without a fused call: in that, no blocks are put together."""
     given = inputs(draw)
     equal(submission.function(NAME)(*given, S), given, what=" in a single block of all keys")
     by_hand(submission)
 
 
-def several_blocks(submission, draw):
+def several_blocks(submission: Submission, draw: Draw) -> Proxy:
     """The function, after it was right in several blocks of equal size."""
     right_in_blocks(submission, draw)
     return submission.function(NAME)
 
 
 @easy_case
-def right_in_blocks(submission, draw):
+def right_in_blocks(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless it is right in several blocks of equal size."""
     right_in_one_block(submission, draw)
     given = inputs(draw, s=6)
@@ -107,7 +112,7 @@ def right_in_blocks(submission, draw):
         equal(submission.function(NAME)(*given, size), given, what=f" for 6 keys in blocks of {size}")
 
 
-def rising(draw, s=8, step=2.0, **how):
+def rising(draw: Draw, s: int = 8, step: float = 2.0, **how: Any) -> list[torch.Tensor]:
     """Queries, keys and values whose scores grow from key to key by `step`, so that the largest always comes later."""
     q, k, v = inputs(draw, s=s, **how)
     q = q.abs() + 0.5
@@ -116,7 +121,7 @@ def rising(draw, s=8, step=2.0, **how):
 
 
 @check("values", points=0.25)
-def test_one_block(submission, draw):
+def test_one_block(submission: Submission, draw: Draw) -> None:
     """In a single block of all keys it is attention: a softmax of the scores / √d, times the values."""
     attention = submission.function(NAME)
     cases = [(inputs(draw), S), (inputs(draw, s=1), 1), ([draw.normal(4, 4, 4, 4) for _ in range(3)], 4)]
@@ -126,7 +131,7 @@ def test_one_block(submission, draw):
 
 
 @check("values", points=0.75)
-def test_blocks_that_divide(submission, draw):
+def test_blocks_that_divide(submission: Submission, draw: Draw) -> None:
     """In blocks of equal size the output is the same: what was found so far is scaled to each new maximum."""
     attention = one_block(submission, draw)
     cases = [(inputs(draw, s=6), size) for size in (3, 2)] + [(inputs(draw, t=8, s=8, d=8, dv=8), 4)]
@@ -137,7 +142,7 @@ def test_blocks_that_divide(submission, draw):
 
 
 @check("values", points=0.375)
-def test_any_order_of_scores(submission, draw):
+def test_any_order_of_scores(submission: Submission, draw: Draw) -> None:
     """It does not matter in which block the largest score is: in the last, in the first or in between."""
     attention, order = one_block(submission, draw), torch.randperm(8, generator=draw.generator)
     q, k, v = rising(draw)
@@ -148,7 +153,7 @@ def test_any_order_of_scores(submission, draw):
 
 
 @check("values", points=0.25)
-def test_blocks_that_do_not_divide(submission, draw):
+def test_blocks_that_do_not_divide(submission: Submission, draw: Draw) -> None:
     """The last block may be shorter: 7 keys in blocks of 2, 3, 4, 5 and 6."""
     attention, given = several_blocks(submission, draw), inputs(draw)
     got = [attention(*given, size) for size in range(2, S)]
@@ -157,7 +162,7 @@ def test_blocks_that_do_not_divide(submission, draw):
 
 
 @check("values", points=0.25)
-def test_extreme_block_sizes(submission, draw):
+def test_extreme_block_sizes(submission: Submission, draw: Draw) -> None:
     """Blocks of 1 key, and blocks larger than all keys together."""
     attention, given = finding(submission, draw), inputs(draw)
     got = {size: attention(*given, size) for size in (1, S + 1, 100)}
@@ -166,7 +171,7 @@ def test_extreme_block_sizes(submission, draw):
 
 
 @check("masking", points=0.75)
-def test_causal(submission, draw):
+def test_causal(submission: Submission, draw: Draw) -> None:
     """With `causal=True` query i sees the keys 0 to i and no others, wherever the blocks begin and end."""
     attention = several_blocks(submission, draw)
     given, longer = inputs(draw, t=6, s=6), inputs(draw, t=11, s=11)
@@ -177,7 +182,7 @@ def test_causal(submission, draw):
 
 
 @check("masking", points=0.25)
-def test_causal_in_one_block(submission, draw):
+def test_causal_in_one_block(submission: Submission, draw: Draw) -> None:
     """A later token changes nothing for an earlier one, and the first token gets its own value."""
     attention = one_block(submission, draw)
     given, place = inputs(draw, t=6, s=6), draw.integer(2, 5)
@@ -193,7 +198,7 @@ def test_causal_in_one_block(submission, draw):
 
 
 @check("shape", points=0.125)
-def test_small_and_odd_inputs(submission, draw):
+def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """One query, one token, a batch of one, another width of the values, and tensors that are not contiguous work."""
     attention = finding(submission, draw)
     turned = [draw.normal(B, H, D, T).mT, draw.normal(B, S, H, D).transpose(1, 2), draw.normal(B, H, DV, S).mT]
@@ -210,14 +215,14 @@ def test_small_and_odd_inputs(submission, draw):
 
 
 @check("shape", points=0.125)
-def test_no_keys(submission, draw):
+def test_no_keys(submission: Submission, draw: Draw) -> None:
     """Without any keys, s = 0, the output is 0 and not NaN."""
     got = whole(finding(submission, draw)(*inputs(draw, s=0), 2))
     close(got, torch.zeros(B, H, T, DV))
 
 
 @check("numerics", points=0.25)
-def test_extreme_scores(submission, draw):
+def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000 give no NaN and no infinity, in whichever block they are."""
     attention, cases = several_blocks(submission, draw), []
     q, k, v = inputs(draw, s=8)
@@ -236,7 +241,7 @@ def test_extreme_scores(submission, draw):
         equal(one, given, causal, tolerance=HUGE_TOLERANCE)
 
 
-def right_gradients(submission, draw, size, causal, t=T):
+def right_gradients(submission: Submission, draw: Draw, size: int, causal: bool, t: int = T) -> None:
     """Raises CheckFailed unless the gradients of random numbers times the output are those of the reference."""
     given, upstream = inputs(draw, t=t, grad=True), draw.normal(B, H, t, DV)
     got = submission.function(NAME).gradients(*given, size, causal, upstream=upstream)
@@ -246,7 +251,7 @@ def right_gradients(submission, draw, size, causal, t=T):
 
 
 @check("gradients", points=0.25)
-def test_gradients(submission, draw):
+def test_gradients(submission: Submission, draw: Draw) -> None:
     """Queries, keys and values get the right gradients through all blocks."""
     with gate():
         right_gradients(submission, draw, S, False)
@@ -255,7 +260,7 @@ def test_gradients(submission, draw):
 
 
 @check("gradients", points=0.125)
-def test_causal_gradients(submission, draw):
+def test_causal_gradients(submission: Submission, draw: Draw) -> None:
     """With `causal=True` the gradients are right as well, and none of them is NaN."""
     with gate():
         right_gradients(submission, draw, S, False)
@@ -264,7 +269,7 @@ def test_causal_gradients(submission, draw):
 
 
 @check("numerics", points=0.25)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """float64, float32, float16 and bfloat16 in, the same out, as accurate as each of them allows."""
     attention, dtypes = finding(submission, draw), (torch.float64, torch.float32, torch.float16, torch.bfloat16)
     given = [inputs(draw, d=3, dtype=dtype) for dtype in dtypes]
@@ -274,7 +279,7 @@ def test_dtypes(submission, draw):
 
 
 @check("device", points=0.125)
-def test_device(submission, draw):
+def test_device(submission: Submission, draw: Draw) -> None:
     """The output lies on the device of the inputs, and nothing is made elsewhere (tried on `meta`)."""
     attention = finding(submission, draw)
     got = [attention.on("meta", *inputs(draw, s=T), size, causal) for size, causal in ((T, False), (2, True))]
@@ -283,7 +288,7 @@ def test_device(submission, draw):
 
 
 @check("arguments", points=0.125)
-def test_block_size(submission, draw):
+def test_block_size(submission: Submission, draw: Draw) -> None:
     """A block size below 1 is refused with a `ValueError`."""
     attention, given = finding(submission, draw), inputs(draw)
     for size in (0, -1, -S):
@@ -291,19 +296,19 @@ def test_block_size(submission, draw):
 
 
 @check("values", points=0.125)
-def test_output_alone(submission, draw):
+def test_output_alone(submission: Submission, draw: Draw) -> None:
     """It returns the output alone, (b, h, t, dv)."""
     shape(finding(submission, draw)(*inputs(draw), S), (B, H, T, DV))
 
 
 @check("values", points=0.25)
-def test_made_by_hand(submission, draw):
+def test_made_by_hand(submission: Submission, draw: Draw) -> None:
     """It does without torch's attention functions: one fused call would pass for it."""
     finds(submission, draw)
     by_hand(submission)
 
 
-def by_hand(submission):
+def by_hand(submission: Submission) -> None:
     """Raises CheckFailed if the definition reaches one of torch's attention functions."""
     try:
         does_without(submission, NAME, source_text.TORCHS_ATTENTION)
@@ -313,7 +318,7 @@ def by_hand(submission):
 
 
 @check("values", points=0.25, witnessed=True)
-def test_never_all_scores(submission, draw):
+def test_never_all_scores(submission: Submission, draw: Draw) -> None:
     """No tensor of t × s numbers is made, neither of scores nor of a mask, when a block is smaller than s.
 
     What is seen are the operations of torch in the student's process, one result after another: blocks that are kept
@@ -335,7 +340,7 @@ def test_never_all_scores(submission, draw):
 
 
 @check("mode", points=0.125, witnessed=True)
-def test_again(submission, draw):
+def test_again(submission: Submission, draw: Draw) -> None:
     """Queries, keys and values stay as they were, and a second call with the same gives the same."""
     attention, given = finding(submission, draw), inputs(draw, t=S)
     first = whole(attention(*given, 3))
@@ -346,7 +351,7 @@ def test_again(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the values are the same, in float32 and in float16."""
     on_cuda(submission)
     for dtype in (torch.float32, torch.float16):
@@ -356,11 +361,11 @@ def test_cuda(submission, draw):
         equal(got, given, True, dtype=dtype)
 
 
-def wrong_step(submission, draw):
+def wrong_step(submission: Submission, draw: Draw) -> steps.Step | None:
     """The first step of plain attention that is wrong, in a single block; then the causal mask."""
     attention = submission.function(NAME)
 
-    def case(times, causal=False):
+    def case(times: float, causal: bool = False) -> steps.Case:
         given = draw.normal(B, 1, 3, D), times * draw.normal(B, 1, 3, D), draw.normal(B, 1, 3, D)
         return steps.Case(whole(attention(*given, 3, causal)), right(*given, causal=causal), given[2])
 

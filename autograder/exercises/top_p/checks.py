@@ -4,6 +4,7 @@ import torch
 
 from ...checks.api import (
     CheckFailed,
+    Draw,
     check,
     close,
     name_of,
@@ -15,13 +16,16 @@ from ...checks.api import (
     tensor,
     unchanged,
 )
+from ...checks.proxies import Submission
 from ..reference import language
 
 MILD = torch.tensor([0.5, -0.25, 0.0, 0.25])  # all of them stay for p = 1, whatever is rounded
 NEAR = 0.01  # a p this near to a sum of probabilities is not tried, since rounding could decide
 
 
-def drawn(draw, *sizes, dtype=torch.float32, scale=2.0, least=0.5):
+def drawn(
+    draw: Draw, *sizes: int, dtype: torch.dtype = torch.float32, scale: float = 2.0, least: float = 0.5
+) -> tuple[torch.Tensor, float]:
     """Logits (…, vocab), and a p at which several tokens stay and several go, in every row."""
     while True:
         logits, p = draw.normal(*sizes, dtype=dtype, scale=scale), least + 0.04 * draw.integer(0, 10)
@@ -30,7 +34,7 @@ def drawn(draw, *sizes, dtype=torch.float32, scale=2.0, least=0.5):
             return logits, p
 
 
-def stays(submission, logits, p):
+def stays(submission: Submission, logits: torch.Tensor, p: float) -> torch.Tensor:
     """Raises CheckFailed unless the right tokens stay; returns what came."""
     got = tensor(submission.function("top_p")(logits, p))
     shape(got, logits.shape)
@@ -41,7 +45,7 @@ def stays(submission, logits, p):
     return got
 
 
-def cut(submission, logits, p):
+def cut(submission: Submission, logits: torch.Tensor, p: float) -> torch.Tensor:
     """What comes for logits of which some tokens should stay in each row, and some go. Raises CheckFailed otherwise.
 
     Which ones they are, two checks ask; that much is enough for the others.
@@ -56,7 +60,7 @@ def cut(submission, logits, p):
 
 
 @check("values", points=0.5)
-def test_nucleus(submission, draw):
+def test_nucleus(submission: Submission, draw: Draw) -> None:
     """The fewest of the likeliest tokens whose probabilities together are at least p stay, the others get -inf."""
     for shift in (0.0, -8.0):  # what is added to all logits changes no probability
         logits, p = drawn(draw, 12)
@@ -65,7 +69,7 @@ def test_nucleus(submission, draw):
 
 
 @check("values", points=0.5)
-def test_the_likeliest_always_stays(submission, draw):
+def test_the_likeliest_always_stays(submission: Submission, draw: Draw) -> None:
     """The likeliest token stays even where it alone has more than p, and where p is tiny."""
     logits = draw.normal(11)
     logits[draw.integer(0, 10)] += 9
@@ -75,7 +79,7 @@ def test_the_likeliest_always_stays(submission, draw):
 
 
 @check("shape", points=0.5)
-def test_each_row(submission, draw):
+def test_each_row(submission: Submission, draw: Draw) -> None:
     """Each row is judged by itself, with any number of leading dimensions, and not contiguous ones as well."""
     top_p = submission.function("top_p")
     turned, share = drawn(draw, 3, 12)
@@ -87,7 +91,7 @@ def test_each_row(submission, draw):
 
 
 @check("values", points=0.5)
-def test_logits_stay(submission, draw):
+def test_logits_stay(submission: Submission, draw: Draw) -> None:
     """The logits of those that stay are not changed, and stand where they stood."""
     for sizes in ((13,), (4, 12)):
         logits, p = drawn(draw, *sizes)
@@ -97,7 +101,7 @@ def test_logits_stay(submission, draw):
 
 
 @check("numerics", points=0.5)
-def test_dtypes(submission, draw):
+def test_dtypes(submission: Submission, draw: Draw) -> None:
     """The dtype stays, logits of ±10,000 are no trouble, and what comes in is not changed."""
     for dtype in (torch.float64, torch.float16, torch.bfloat16):
         logits, p = drawn(draw, 2, 8, dtype=dtype)
@@ -114,7 +118,7 @@ def test_dtypes(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_refused(submission, draw):
+def test_refused(submission: Submission, draw: Draw) -> None:
     """A p of 0 or less, or above 1, is refused with a `ValueError`, and one of 1 is not."""
     logits, p = drawn(draw, 9)
     cut(submission, logits, p)
@@ -125,7 +129,7 @@ def test_refused(submission, draw):
 
 
 @check("device", points=0)
-def test_cuda(submission, draw):
+def test_cuda(submission: Submission, draw: Draw) -> None:
     """On a GPU the same tokens stay, and the result stays there."""
     on_cuda(submission)
     logits, p = drawn(draw, 3, 12)

@@ -7,11 +7,13 @@ also make sure that there is some training (`trier`). The form in which losses a
 check alone.
 """
 
+from typing import Any
+
 import torch
 
-from ...checks.api import CheckFailed, check, frequencies, gate
+from ...checks.api import CheckFailed, Draw, check, frequencies, gate
 from ...checks.gates import easy_case
-from ...checks.proxies import Counts
+from ...checks.proxies import Counts, Proxy, Submission
 from ...sandbox.inside.wire import Generator
 from ..families.drawing.checks import generator_told
 from ..families.training import checks as training
@@ -39,20 +41,20 @@ FLOOR = language.full_loss(**RULE, block_size=LEARNT_BLOCK)  # the loss of a mod
 BELOW, ABOVE = 0.15, 0.3
 
 
-def ready(submission, draw):
+def ready(submission: Submission, draw: Draw) -> Proxy:
     """The function, after two steps of it have begun rightly."""
     begins(submission, draw)
     return submission.function("train")
 
 
 @easy_case
-def begins(submission, draw):
+def begins(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless two steps begin rightly (`training.begun`)."""
     training.begun(submission, draw, TRAINER, 2)
 
 
 @gate()
-def learner(submission, draw):
+def learner(submission: Submission, draw: Draw) -> Proxy:
     """The function, after 8 steps of it have lowered the loss about as far as they should."""
     function, model, data = ready(submission, draw), Model(submission, draw), shortest(draw)
     function.sample(model.proxy, data, 8, 2, 0.05, seed=1)
@@ -64,26 +66,26 @@ def learner(submission, draw):
     return function
 
 
-def trier(submission, draw):
+def trier(submission: Submission, draw: Draw) -> Proxy:
     """The function, after it was seen to train."""
     tries(submission, draw)
     return submission.function("train")
 
 
 @easy_case
-def tries(submission, draw):
+def tries(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless it is seen to train, however badly."""
     training.tried(submission, draw, TRAINER)
 
 
 @check("shape", points=0.5)
-def test_list_of_losses(submission, draw):
+def test_list_of_losses(submission: Submission, draw: Draw) -> None:
     """It returns a list of plain numbers, of type float: the loss of each step, the first before anything is learnt."""
     training.listed(submission, draw, TRAINER)
 
 
 @check("values", points=0.5)
-def test_one_step(submission, draw):
+def test_one_step(submission: Submission, draw: Draw) -> None:
     """A step of AdamW moves all weights, as far as `lr` says, and by default as far as 1e-3 says."""
     function, model, data = ready(submission, draw), Model(submission, draw), shortest(draw)
     for arguments, lr in (((2, 0.03), 0.03), ((2, 0.002), 0.002), ((), 1e-3)):
@@ -100,7 +102,7 @@ def test_one_step(submission, draw):
 
 
 @check("values", points=1)
-def test_steps(submission, draw):
+def test_steps(submission: Submission, draw: Draw) -> None:
     """120 steps are alike: each goes on from the weights of the one before, with its own gradients, the same `lr`."""
     function, model, data = ready(submission, draw), TableModel(submission, draw, in_train=6.0), shortest(draw)
     got = losses_in(submission, function.sample(model.proxy, data, 120, 3, 0.01, seed=1))
@@ -110,7 +112,7 @@ def test_steps(submission, draw):
     same_weights(model, state, "120 steps")
 
 
-def telling_text(model, draw, blocks, apart):
+def telling_text(model: Model, draw: Draw, blocks: int, apart: float) -> tuple[torch.Tensor, torch.Tensor]:
     """A text of a few blocks whose losses are at least `apart`, and these: (text, losses); the model may be made anew.
 
     For some weights there is hardly any such text.
@@ -125,7 +127,7 @@ def telling_text(model, draw, blocks, apart):
 
 
 @check("values", points=1)
-def test_blocks(submission, draw):
+def test_blocks(submission: Submission, draw: Draw) -> None:
     """Blocks of `model.block_size` tokens are drawn from all of the text, every start as likely as another.
 
     32 steps of one block each, of two; see `kit.frequencies` for how rarely a right answer is turned down.
@@ -143,7 +145,7 @@ def test_blocks(submission, draw):
 
 
 @check("values", points=0.5)
-def test_batch_size(submission, draw):
+def test_batch_size(submission: Submission, draw: Draw) -> None:
     """A batch is `batch_size` blocks, by default 32, each drawn independently; its loss is the mean of theirs.
 
     From three blocks, that all batches of a size hold numbers of each that hide it happens about once in 10^7.
@@ -163,16 +165,16 @@ def test_batch_size(submission, draw):
 
 
 @check("arguments", points=0.5)
-def test_generator(submission, draw):
+def test_generator(submission: Submission, draw: Draw) -> None:
     """Chance comes from `generator`: one seed, the same losses; without one, from torch's own, never seeded."""
     function, model, data = trier(submission, draw), Model(submission, draw), text_of(draw, 60)
     seed, other = draw.integer(0, 2**30), draw.integer(2**30, 2**31)
 
-    def drawn(**chance):
+    def drawn(**chance: Any) -> torch.Tensor:
         losses = losses_in(submission, function.sample(model.reset(), data, 2, 3, 0.01, **chance))
         return losses if len(losses) else torch.cat([w.flatten() for w in weights_of(model).values()])
 
-    def same(one, two):
+    def same(one: torch.Tensor, two: torch.Tensor) -> bool:
         return one.shape == two.shape and torch.allclose(one, two, rtol=0, atol=1e-9)
 
     first, again = (drawn(generator=Generator(seed), seed=torchs) for torchs in (1, 2))
@@ -191,13 +193,13 @@ def test_generator(submission, draw):
 
 
 @check("mode", points=0.5)
-def test_train_mode(submission, draw):
+def test_train_mode(submission: Submission, draw: Draw) -> None:
     """The model is in train mode during every step, also if it comes in eval mode."""
     trier(submission, draw)
     training.in_train_mode(submission, draw, TRAINER)
 
 
-def learnt(submission, draw):
+def learnt(submission: Submission, draw: Draw) -> tuple[float, float]:
     """Train on a text with rules: (the mean loss of the last steps, that of the trained weights on unseen text)."""
     text = language.made_text(5000, **RULE, draw=draw.generator)
     model = Model(submission, draw, RULE["vocab_size"], LEARNT_BLOCK, memory=3, width=6, n_hidden=32)
@@ -208,7 +210,7 @@ def learnt(submission, draw):
 
 
 @check("values", points=1)
-def test_learns(submission, draw):
+def test_learns(submission: Submission, draw: Draw) -> None:
     """A text with rules is learnt: on text not seen before, the loss falls to what the rules leave to chance.
 
     The limits are 0.55 and 1.00 (a table of pairs: 1.39, copying: about 0). Of 250 right runs, in five styles, all
@@ -226,7 +228,7 @@ def test_learns(submission, draw):
 
 
 @check("mode", points=0.5, witnessed=True)
-def test_what_the_model_sees(submission, draw):
+def test_what_the_model_sees(submission: Submission, draw: Draw) -> None:
     """The model is given new batches of (batch_size, block_size) blocks; a generator leaves torch's own as it was."""
     ready(submission, draw)
     training.new_batches_seen(submission, draw, TRAINER)

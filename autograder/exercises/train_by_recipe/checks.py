@@ -4,10 +4,14 @@ How a model's training is followed says families/training. The schedule is judge
 the clipping also with learning rates that stay at the peak, so that neither costs the points of the other.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 
-from ...checks.api import CheckFailed, check, refuses
+from ...checks.api import CheckFailed, Draw, check, refuses
 from ...checks.gates import easy_case
+from ...checks.proxies import Submission
 from ...sandbox.inside.wire import Generator
 from ..families.training import checks as training
 from ..families.training.checks import (
@@ -33,7 +37,7 @@ TORCHS = 1e-4  # how near weights are to be: torch's own clipping adds a million
 IN_FLOAT32 = 1e-5  # as coarse, for that reason, are float64 values where a mistake is looked for
 
 
-def schedule(steps, peak, warm_up=0):
+def schedule(steps: int, peak: float, warm_up: int = 0) -> list[float]:
     """The learning rates of all steps."""
     return [language.learning_rate(step, steps, peak, warm_up) for step in range(steps)]
 
@@ -41,32 +45,32 @@ def schedule(steps, peak, warm_up=0):
 TRAINER = training.Trainer("train_by_recipe", rates=schedule, settings={"max_norm": NEVER})
 
 
-def sampled(submission, draw):
+def sampled(submission: Submission, draw: Draw) -> Callable[..., Any]:
     """The function, to be sampled, after it was seen to train."""
     tries(submission, draw)
     return submission.function("train_by_recipe").sample
 
 
 @easy_case
-def begins(submission, draw):
+def begins(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless two steps begin rightly (`training.begun`)."""
     training.begun(submission, draw, TRAINER, 2)
 
 
 @easy_case
-def tries(submission, draw):
+def tries(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless it is seen to train, however badly."""
     training.tried(submission, draw, TRAINER)
 
 
 @check("shape", points=0.5)
-def test_list_of_losses(submission, draw):
+def test_list_of_losses(submission: Submission, draw: Draw) -> None:
     """It returns a list of plain numbers, of type float: the loss of each step, the first before anything is learnt."""
     training.listed(submission, draw, TRAINER)
 
 
 @check("values", points=1)
-def test_schedule(submission, draw):
+def test_schedule(submission: Submission, draw: Draw) -> None:
     """Each step of AdamW has the learning rate that the schedule gives it: the warm-up, then half a cosine."""
     sample, model, data = sampled(submission, draw), TableModel(submission, draw), shortest(draw)
     for steps, warm_up in ((40, 7), (6, 0), (5, 5), (1, 1)):
@@ -79,7 +83,9 @@ def test_schedule(submission, draw):
         same_weights(model, state, what)
 
 
-def clipping_case(submission, draw, in_train, max_norm=None):
+def clipping_case(
+    submission: Submission, draw: Draw, in_train: float, max_norm: float | None = None
+) -> tuple[Model, torch.Tensor, float]:
     """(a model, a text, a length) for which clipping changes what is learnt; the length may be given."""
     while True:
         model, data = Model(submission, draw, in_train=in_train), shortest(draw)
@@ -90,7 +96,7 @@ def clipping_case(submission, draw, in_train, max_norm=None):
 
 
 @check("values", points=1)
-def test_clipping(submission, draw):
+def test_clipping(submission: Submission, draw: Draw) -> None:
     """The gradients of a step are clipped together to the length `max_norm`, before AdamW sees them."""
     sample = sampled(submission, draw)
     model, data, max_norm = clipping_case(submission, draw, in_train=6.0)
@@ -102,7 +108,7 @@ def test_clipping(submission, draw):
 
 
 @check("mode", points=0.25, witnessed=True)
-def test_what_the_model_sees(submission, draw):
+def test_what_the_model_sees(submission: Submission, draw: Draw) -> None:
     """The model is given new batches of (batch_size, block_size) blocks; a generator leaves torch's own as it was."""
     begins(submission, draw)
     training.new_batches_seen(submission, draw, TRAINER)
@@ -114,14 +120,14 @@ def test_what_the_model_sees(submission, draw):
 
 
 @check("mode", points=0.5)
-def test_train_mode(submission, draw):
+def test_train_mode(submission: Submission, draw: Draw) -> None:
     """The model is in train mode during every step, also if it comes in eval mode."""
     tries(submission, draw)
     training.in_train_mode(submission, draw, TRAINER)
 
 
 @check("arguments", points=0.75)
-def test_arguments(submission, draw):
+def test_arguments(submission: Submission, draw: Draw) -> None:
     """The defaults, the generator, and a warm-up that is too long: a `ValueError`, before any weight has moved."""
     sample, model, data = sampled(submission, draw), Model(submission, draw), shortest(draw)
     sample(model.proxy, data, 1, seed=1)
