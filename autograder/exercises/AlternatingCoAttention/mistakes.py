@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
 from ..families.coattention import mistakes as co
+from ..families.wordings import says
 
 LAYERS = """self.W_x = nn.Linear(d, k, bias=False)
         self.W_g = nn.Linear(d, k, bias=False)
@@ -148,7 +149,7 @@ mistake(
 )
 mistake(
     "layers-exchanged",
-    "These are the values you get when `W_g` is applied to the tokens and `W_x` to the guide.",
+    says("layers-exchanged", ONE="W_g", FIRST="the tokens", OTHER="W_x", SECOND="the guide"),
     GUIDED="inner = self.W_g(x) + self.W_x(g).unsqueeze(1)",
 )
 mistake(
@@ -218,7 +219,7 @@ mistake(
 )
 mistake(
     "plain-list",
-    "The steps are in a plain Python list, which hides their parameters: use `nn.ModuleList`.",
+    says("plain-list", WHAT="steps"),
     SETS="[GuidedStep(d, k) for _ in range(3)]",
 )
 mistake(

@@ -6,6 +6,7 @@ They are edits of an answer that holds its own `Head` and `StackedHeads`, since 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
+from ..families.wordings import says
 
 BANK = Bank(
     "BigramLanguageModel",
@@ -73,8 +74,7 @@ BANK.released(
 )
 mistake(
     "sizes-left-global",
-    "The constructor takes nothing (TypeError), since all sizes are still globals: it should take vocab_size, n_embd,"
-    " block_size, num_heads and dropout, in this order.",
+    says("sizes-left-global", PARAMETERS="vocab_size, n_embd, block_size, num_heads and dropout"),
     {"self, vocab_size, n_embd, block_size, num_heads, dropout=0.0):": "self):"},
     original="003",
 )
@@ -101,13 +101,13 @@ mistake(
 )
 mistake(
     "positions-on-the-cpu",
-    "The places are made on the CPU, whatever the device of the tokens: hand `device=idx.device` to `arange`.",
+    says("positions-on-the-cpu", X="idx"),
     original="003",
     PLACES="torch.arange(T)",
 )
 mistake(
     "always-four-heads",
-    "There are four heads whatever `num_heads` says, as in the published class: use the parameter.",
+    says("always-four-heads", NUMBER_OF_HEADS="num_heads"),
     original="003",
     STACK="StackedHeads(4, n_embd // 4, n_embd, block_size, dropout)",
 )
@@ -121,7 +121,7 @@ mistake(
 
 mistake(
     "device-from-outside",
-    "The places are made on a global `device` (NameError): take `idx.device`.",
+    says("device-from-outside", WHAT="`idx`"),
     original="003",
     PLACES="torch.arange(T, device=device)",
 )
@@ -132,7 +132,7 @@ mistake(
 )
 mistake(
     "super-without-brackets",
-    "`super.__init__()` asks the class `super` itself: write `super().__init__()`, with brackets after `super`.",
+    says("super-without-brackets"),
     {"{SIGNATURE}\n        super().__init__()": "{SIGNATURE}\n        super.__init__()"},
 )
 mistake(
@@ -329,7 +329,7 @@ mistake(
 )
 mistake(
     "loss-summed",
-    "The loss is the sum over all places: it should be the mean.",
+    says("loss-summed"),
     TARGETS='{TARGETS}, reduction="sum"',
 )
 mistake(
@@ -443,7 +443,7 @@ mistake(
 )
 mistake(
     "rank-not-checked",
-    "A single sequence (t,) is taken without a word: only (b, t) is asked for, refuse the rest with a `ValueError`.",
+    says("rank-not-checked", WHAT="an input that is not (b, t)", DIMS="`idx.dim()`"),
     SHAPE="if idx.dim() == 1:\n            idx = idx[None]\n        {SHAPE}",
 )
 mistake(
@@ -456,7 +456,7 @@ mistake(
 )
 mistake(
     "squeezed",
-    "`squeeze` drops every dimension of size 1, also a batch of one or a single token.",
+    says("squeezed", SUCH="a batch of one or a single token"),
     ATTENDED="self.sa_head(x).squeeze()",
 )
 mistake(
@@ -505,7 +505,7 @@ mistake(
 )
 mistake(
     "softmax-without-dim",
-    "In your `Head`: `F.softmax` without `dim` guesses one, here the batch: the keys compete, `dim=-1`.",
+    says("softmax-without-dim"),
     SOFTMAX="F.softmax(wei)",
 )
 mistake(
@@ -521,6 +521,6 @@ mistake(
 )
 mistake(
     "mask-learns",
-    "In your `Head`: the mask is a parameter, and parameters are what is learnt: register it as a buffer.",
+    says("mask-learns"),
     {'self.register_buffer("tril", {TRIANGLE})': "self.tril = nn.Parameter({TRIANGLE})"},
 )

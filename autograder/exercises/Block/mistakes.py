@@ -7,6 +7,7 @@ from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
+from ..families.wordings import says
 
 BANK = Bank(
     "Block",
@@ -161,8 +162,7 @@ mistake(
 )
 mistake(
     "norms-exchanged",
-    "These are the values you get when the two norms have changed places: `attention_norm` stands before the"
-    " attention.",
+    says("norms-exchanged", ONE="attention_norm", OTHER="mlp_norm"),
     FOUND="self.attention(self.mlp_norm(x))",
     MADE="self.mlp(self.attention_norm(x))",
 )
@@ -178,7 +178,7 @@ mistake(
 )
 mistake(
     "one-norm-for-both",
-    "`attention_norm` and `mlp_norm` are one and the same layer: make two, each with weights of its own.",
+    says("one-norm-for-both", ONE="attention_norm", OTHER="mlp_norm"),
     NORMS="self.attention_norm = self.mlp_norm = RMSNorm(d_model)",
 )
 mistake(
@@ -189,8 +189,7 @@ mistake(
 )
 mistake(
     "layer-norms",
-    "`attention_norm` and `mlp_norm` are of another kind, such as `nn.LayerNorm`, which subtracts the mean and has a"
-    " bias: here each is your `RMSNorm`.",
+    says("layer-norms", ONE="attention_norm", OTHER="mlp_norm"),
     NORMS="self.attention_norm, self.mlp_norm = nn.LayerNorm(d_model), nn.LayerNorm(d_model)",
 )
 mistake(
@@ -305,13 +304,12 @@ mistake(
 
 mistake(
     "input-changed",
-    "`x += …` changes the input in place, and whoever gave it still needs it: write `x = x + …`, which makes a new"
-    " tensor.",
+    says("input-changed", X="x"),
     FIRST="x += {FOUND}",
 )
 mistake(
     "dropout-added",
-    "Something is dropped in train mode: there is no dropout here.",
+    says("dropout-added"),
     MADE="F.dropout({MADE}, 0.1, self.training)",
 )
 BANK.share(
@@ -352,13 +350,13 @@ mistake(
 )
 mistake(
     "returns-nothing",
-    attention.RETURNED["returns-nothing"].says.replace("mixed values", "last sum"),
+    says("returns-nothing", WHAT="the last sum"),
     price=ALL,
     RETURN="{END}",
 )
 mistake(
     "returns-a-pair",
-    "`forward` returns a second thing besides the output: return the output alone.",
+    says("returns-a-pair"),
     FIRST="found = {FOUND}\n        x = x + found",
     RETURN="return {END}, found",
 )

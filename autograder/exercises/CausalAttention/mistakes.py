@@ -3,6 +3,7 @@ that does every step itself; the course's own uses `attention` and `causal_mask`
 
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
+from ..families.wordings import says
 
 BANK = Bank(
     "CausalAttention",
@@ -240,11 +241,15 @@ BANK.share(
     edits={"dropout-on-masked-scores": {"SOFTMAX": "F.softmax(self.dropout(scores), dim=-1)", "DROP": "weights"}},
 )
 BANK.share(attention.SHARED, "output-projection-added")
-NONE = "A call without a padding mask gives None for it, which is used as a mask all the same: ask first whether it is."
+NONE = says("none-inverted", MASK="padding_mask")
 mistake("none-as-a-mask", NONE, PADDING="allowed = {JOINED}")
 mistake("none-inverted", NONE, PADDING="allowed = allowed & ~(~padding_mask)[:, None, :]")
 mistake("none-with-a-dimension", NONE, PADDING="allowed = allowed & padding_mask.unsqueeze(1)")
-mistake("none-as-a-condition", NONE, PADDING="allowed = torch.where(padding_mask, 1, 0)[:, None, :] * allowed == 1")
+mistake(
+    "none-as-a-condition",
+    NONE,
+    PADDING="allowed = torch.where(padding_mask, 1, 0)[:, None, :] * allowed == 1",
+)
 CAUSAL = 'scores = scores.masked_fill(~self.mask[:n, :n], float("-inf"))'
 mistake(
     "padding-fills-with-ten-thousand",

@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ..families.cross import mistakes as cross
+from ..families.wordings import says
 
 BANK = Bank(
     "CoAttentionStreams",
@@ -76,7 +77,7 @@ mistake(
 )
 mistake(
     "normalised",
-    "These are the values you get when a layer normalisation follows: here nothing does.",
+    says("normalised"),
     RETURN="return F.layer_norm(new_v, v.shape[-1:]), F.layer_norm(new_q, q.shape[-1:])",
 )
 mistake(
@@ -86,7 +87,7 @@ mistake(
 )
 mistake(
     "nothing-returned",
-    "It returns nothing, which is None: `forward` ends with `return new_v, new_q`.",
+    says("nothing-returned", WHAT="`new_v, new_q`"),
     price=ALL,
     RETURN="new_v, new_q",
 )
@@ -102,7 +103,7 @@ mistake(
 )
 mistake(
     "context-detached",
-    "The context is cut out of the graph (`detach`, `.data`), so a side does not learn from how the other uses it.",
+    says("context-detached"),
     NEW_V="self.v_to_q(v, q.detach(), q_mask)",
     NEW_Q="self.q_to_v(q, v.detach(), v_mask)",
 )
@@ -143,29 +144,29 @@ mistake(
 
 mistake(
     "masks-exchanged",
-    "The masks have changed places: `v_to_q` reads q, so `q_mask` belongs to it. With n = t it runs.",
+    says("masks-exchanged"),
     NEW_V="self.v_to_q(v, q, v_mask)",
     NEW_Q="self.q_to_v(q, v, q_mask)",
 )
 mistake(
     "masks-ignored",
-    "These are the values you get when the masks play no part: pass them on.",
+    says("masks-ignored"),
     NEW_V="self.v_to_q(v, q)",
     NEW_Q="self.q_to_v(q, v)",
 )
 mistake(
     "image-mask-ignored",
-    "These are the values you get when `v_mask` plays no part: `q_to_v` needs it.",
+    says("image-mask-ignored"),
     NEW_Q="self.q_to_v(q, v)",
 )
 mistake(
     "question-mask-ignored",
-    "These are the values you get when `q_mask` plays no part: `v_to_q` needs it.",
+    says("question-mask-ignored"),
     NEW_V="self.v_to_q(v, q)",
 )
 mistake(
     "masks-inverted",
-    "These are the values you get when the masks are read the other way round: True means may attend.",
+    says("masks-inverted"),
     ALLOWED="~{ALLOWED}",
 )
 mistake(
@@ -185,7 +186,7 @@ mistake(
 )
 mistake(
     "hidden-tokens-set-to-zero",
-    "Hidden tokens are set to 0 before attention: their scores are 0 then, and they still get weight.",
+    says("hidden-tokens-set-to-zero", SCORED="scores"),
     NEW_V="self.v_to_q(v, q if q_mask is None else q * q_mask.unsqueeze(-1))",
     NEW_Q="self.q_to_v(q, v if v_mask is None else v * v_mask.unsqueeze(-1))",
 )
@@ -196,7 +197,7 @@ mistake(
 )
 mistake(
     "bias-lost-where-nothing-is-left",
-    "Where nothing is left to attend to the new vectors are 0: the heads find 0, and the bias of `out_proj` stays.",
+    says("bias-lost-where-nothing-is-left"),
     RETURN="""if q_mask is not None:
             new_v = new_v * q_mask.any(1)[:, None, None]
         if v_mask is not None:

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "EvictingCache",
@@ -147,14 +148,14 @@ mistake(
 )
 mistake(
     "normalised-again",
-    "With `qk_norm` the keys of the cache are normalised again in each call: normalise the new ones alone.",
+    says("normalised-again"),
     EXTEND="""{EXTEND}
             if self.qk_norm:
                 keys = self.k_norm(keys)""",
 )
 mistake(
     "normalised-after-rotation",
-    "With `qk_norm` keys are normalised after their rotation: a norm with weights belongs before it.",
+    says("normalised-after-rotation"),
     NORMS="queries = self.q_norm(queries)",
     GROUP="if self.qk_norm:\n            keys = self.k_norm(keys)\n        {GROUP}",
 )
@@ -222,7 +223,7 @@ mistake(
 )
 mistake(
     "cache-ignored",
-    "The cache plays no part, so each part of a text sees only itself: attend to all that is kept.",
+    says("cache-ignored"),
     price=ALL,
     EXTEND="cache.extend(keys, values)",
 )
@@ -233,8 +234,7 @@ mistake(
 )
 mistake(
     "shared-by-all-caches",
-    "All caches are one: what is kept in the class belongs to every object of it. Keep it in `self`, and make it in"
-    " `__init__`.",
+    says("shared-by-all-caches"),
     EMPTY="EvictingCache.keys = getattr(EvictingCache, 'keys', None)\n"
     "        EvictingCache.values = getattr(EvictingCache, 'values', None)",
     KEEP="EvictingCache.keys, EvictingCache.values = keys, values",
@@ -247,8 +247,7 @@ mistake(
 )
 mistake(
     "inputs-cached",
-    "The inputs are kept, and keys and values of all tokens are made again in each call: keep keys and values, so that"
-    " `W_key` and `W_value` see the new tokens alone.",
+    says("inputs-cached"),
     {
         "{SIZES}": """{SIZES}
         seen = x if cache is None else cache.extend(x[:, None], x[:, None])[0][:, 0]
@@ -318,18 +317,17 @@ mistake(
 
 mistake(
     "no-mask",
-    "There is no mask, so tokens that come together see later ones of their part.",
+    says("no-mask"),
     PAST="",
 )
 mistake(
     "triangle-from-the-first-key",
-    "The causal triangle starts at the first key, also where the cache holds tokens: the new ones are the last ones, so"
-    " shift it by s − t.",
+    says("triangle-from-the-first-key"),
     PAST=".tril()",
 )
 mistake(
     "not-itself",
-    "A token does not see itself, and the first one sees nothing (NaN): the triangle is shifted by one too few.",
+    says("not-itself"),
     PAST=".tril(s - t - 1)",
 )
 mistake(
@@ -339,7 +337,7 @@ mistake(
 )
 mistake(
     "cache-required",
-    "Without a cache it stops: `cache` may be left out, as in lesson 09.",
+    says("cache-required", LESSON="09"),
     GIVEN="if True:",
 )
 mistake(
@@ -349,12 +347,12 @@ mistake(
 )
 mistake(
     "input-changed",
-    "The input is changed in place, though whoever called still needs it as it was.",
+    says("input-changed", X="x"),
     SIZES="{SIZES}\n        x += 0.01 * x",
 )
 mistake(
     "no-scale",
-    "These are the values you get without a scale: divide the scores by √head_dim.",
+    says("no-scale", WIDTH="head_dim"),
     SCALE="",
 )
 mistake(
@@ -369,11 +367,11 @@ mistake(
 )
 mistake(
     "float32-comes-out",
-    "It returns float32 whatever goes in: leave the dtype as it is.",
+    says("float32-comes-out"),
     RETURN="return {OUTPUT}.float()",
 )
 mistake(
     "mask-on-the-cpu",
-    "The mask is always made on the CPU: make it on the device of the input.",
+    says("mask-on-the-cpu", WHAT="the input"),
     ONES="torch.ones(t, s, dtype=torch.bool)",
 )

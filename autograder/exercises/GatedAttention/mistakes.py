@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "GatedAttention",
@@ -65,7 +66,7 @@ mistake(
 )
 mistake(
     "gate-added",
-    "The gate is added to what the heads find: multiply.",
+    says("gate-added"),
     RETURN="return self.out_proj(gate + found)",
 )
 mistake(
@@ -131,7 +132,7 @@ mistake(
 )
 mistake(
     "gate-detached",
-    "The gate is cut out of the graph (`detach`, `.data`, `no_grad`), so `W_gate` never learns.",
+    says("gate-detached"),
     GATE="self.W_gate(x).sigmoid().detach()",
 )
 mistake(
@@ -149,27 +150,27 @@ mistake(
 
 mistake(
     "no-mask",
-    "These are the values you get without a causal mask: every token sees the future.",
+    says("no-mask"),
     TRIANGLE="torch.ones(t, t, dtype=torch.bool, device=x.device)",
 )
 mistake(
     "one-step-ahead",
-    "Each token also sees the next one: hide all that is above the diagonal.",
+    says("one-step-ahead"),
     TRIANGLE="torch.ones(t, t, dtype=torch.bool, device=x.device).tril(1)",
 )
 mistake(
     "upside-down",
-    "Each token sees itself and what comes after it: the past is the lower triangle.",
+    says("upside-down"),
     TRIANGLE="torch.ones(t, t, dtype=torch.bool, device=x.device).triu()",
 )
 mistake(
     "mask-after-softmax",
-    "The mask is applied to the weights, so the share of what is hidden is lost: fill the scores, before the softmax.",
+    says("mask-after-softmax", SCORED="scores"),
     WEIGHTS="scores.softmax(dim=-1) * past",
 )
 mistake(
     "mask-fills-with-zero",
-    "Hidden scores become 0, and e⁰ is 1, so what is hidden still takes part: fill with -inf.",
+    says("mask-fills-with-zero", SCORED="scores"),
     FILL="0.0",
 )
 mistake(
@@ -179,17 +180,17 @@ mistake(
 )
 mistake(
     "no-scale",
-    "These are the values you get without a scale: divide the scores by the root of a head's width.",
+    says("no-scale", WIDTH="a head's width"),
     SCALE="",
 )
 mistake(
     "scale-by-all-heads",
-    "Scores are divided by the root of d_model: it is the width of one head that counts.",
+    says("scale-by-all-heads", WIDTH="the width of one head"),
     SCALE=" / x.shape[-1] ** 0.5",
 )
 mistake(
     "scale-without-root",
-    "Scores are divided by the width of a head: divide by its root.",
+    says("scale-without-root", WIDTH="the width of a head"),
     SCALE=" / self.head_dim",
 )
 mistake(
@@ -199,12 +200,12 @@ mistake(
 )
 mistake(
     "softmax-over-queries",
-    "The softmax runs over the queries, so that columns sum to 1 and not rows: it runs over the last dimension.",
+    says("softmax-over-queries"),
     WEIGHTS="scores.masked_fill(~past, -torch.inf).softmax(dim=-2)",
 )
 mistake(
     "query-and-key-swapped",
-    "Queries and keys are taken for each other: rows of the scores are queries.",
+    says("query-and-key-swapped"),
     PRODUCT="keys @ queries.transpose(2, 3)",
 )
 mistake(
@@ -214,20 +215,19 @@ mistake(
 )
 mistake(
     "one-head",
-    "All features are one head: cut them into `num_heads`, each with a softmax of its own.",
+    says("one-head"),
     DIVIDES="{DIVIDES}num_heads = 1\n        ",
 )
 mistake(
     "reshaped-in-one-step",
-    "The heads are cut with one `view`, which mixes tokens with features: first (b, t, heads, width), then swap the two"
-    " middle dimensions.",
+    says("reshaped-in-one-step"),
     QUERIES="self.W_query(x).view(b, self.num_heads, t, self.head_dim)",
     KEYS="self.W_key(x).view(b, self.num_heads, t, self.head_dim)",
     VALUES="self.W_value(x).view(b, self.num_heads, t, self.head_dim)",
 )
 mistake(
     "merged-without-transposing",
-    "The heads are merged without swapping tokens and heads back first, which mixes tokens with features.",
+    says("merged-without-transposing"),
     MERGED="(weights @ values).reshape(b, t, -1)",
 )
 mistake(
@@ -237,7 +237,7 @@ mistake(
 )
 mistake(
     "input-added",
-    "The input is added to the output: that is the block's part, not the layer's.",
+    says("input-added"),
     RETURN="return x + {OUTPUT}",
 )
 
@@ -245,22 +245,26 @@ mistake(
 
 mistake(
     "indivisible-floored",
-    "A width that the heads don't divide is not refused: raise a `ValueError` with both numbers.",
+    says("indivisible-floored", ALL="the width"),
     DIVIDES="",
 )
 mistake(
     "message-without-numbers",
-    "The `ValueError` for a width that the heads don't divide does not say which numbers: put both in.",
+    says(
+        "message-without-numbers",
+        WHAT="a width that the heads don't divide",
+        BOTH="how wide it is, and how many heads there are",
+    ),
     RAISED='raise ValueError("the heads do not divide the width")',
 )
 mistake(
     "asserted",
-    "A width that the heads don't divide ends in an `AssertionError`: raise a `ValueError`.",
+    says("asserted", WHAT="A width that the heads don't divide"),
     DIVIDES="assert d_model % num_heads == 0\n        ",
 )
 mistake(
     "float32-comes-out",
-    "It returns float32 whatever goes in: leave the dtype as it is.",
+    says("float32-comes-out"),
     RETURN="return {OUTPUT}.float()",
 )
 mistake(
@@ -270,16 +274,16 @@ mistake(
 )
 mistake(
     "mask-on-the-cpu",
-    "The mask is always made on the CPU: make it on the device of the input.",
+    says("mask-on-the-cpu", WHAT="the input"),
     TRIANGLE="torch.ones(t, t, dtype=torch.bool).tril()",
 )
 mistake(
     "squeezed",
-    "`squeeze` drops every dimension of size 1, also a batch of one or a sequence of one token.",
+    says("squeezed", SUCH="a batch of one or a sequence of one token"),
     RETURN="return {OUTPUT}.squeeze()",
 )
 mistake(
     "input-changed",
-    "The input is changed in place, and whoever gave it still needs it: make a new tensor.",
+    says("input-changed", X="x"),
     SIZES="{SIZES}\n        x = x if x.requires_grad else x.mul_(2) / 2",
 )

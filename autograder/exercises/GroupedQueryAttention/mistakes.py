@@ -6,6 +6,7 @@ The mistakes are edits of the course's own answer, with right versions of `RMSNo
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
+from ..families.wordings import says
 
 BANK = Bank(
     "GroupedQueryAttention",
@@ -276,18 +277,17 @@ mistake(
 )
 mistake(
     "norms-exchanged",
-    "These are the values you get when `q_norm` and `k_norm` have changed places.",
+    says("norms-exchanged", ONE="q_norm", OTHER="k_norm"),
     NORMALISED="self.k_norm(queries), self.q_norm(keys)",
 )
 mistake(
     "one-norm-for-both",
-    "`q_norm` and `k_norm` are one and the same layer: make two, each with weights of its own.",
+    says("one-norm-for-both", ONE="q_norm", OTHER="k_norm"),
     NORMS="self.q_norm = self.k_norm = RMSNorm(head_dim)",
 )
 mistake(
     "layer-norms",
-    "`q_norm` and `k_norm` are of another kind, such as `nn.LayerNorm`, which subtracts the mean and has a bias: here"
-    " each is your `RMSNorm`.",
+    says("layer-norms", ONE="q_norm", OTHER="k_norm"),
     NORMS="self.q_norm, self.k_norm = nn.LayerNorm(head_dim), nn.LayerNorm(head_dim)",
 )
 mistake(
@@ -312,7 +312,7 @@ mistake(
 )
 mistake(
     "base-ignored",
-    "These are the values you get with a base of 10000 whatever `rope_base` says: pass it on to `apply_rope`.",
+    says("base-ignored", BASE="rope_base"),
     TURN_QUERIES="queries = apply_rope(queries, positions)",
     TURN_KEYS="keys = apply_rope(keys, positions)",
 )
@@ -416,7 +416,7 @@ mistake(
 )
 mistake(
     "positions-on-the-cpu",
-    "The positions are made on the CPU, wherever x lies: `torch.arange(t, device=x.device)`.",
+    says("positions-on-the-cpu", X="x"),
     POSITIONS="torch.arange(t)",
 )
 mistake(
@@ -476,7 +476,7 @@ mistake(
 BANK.share(attention.NO_BIASES)
 mistake(
     "names-of-llama",
-    "The layers have other names than the exercise gives them: they are `W_query`, `W_key`, `W_value` and `out_proj`.",
+    says("names-of-llama", NAMES="`W_query`, `W_key`, `W_value` and `out_proj`"),
     W_QUERY="self.q_proj = nn.Linear({SIZES}, bias=False)",
     W_KEY="self.k_proj = nn.Linear({CONTEXT_SIZES}, bias=False)",
     W_VALUE="self.v_proj = nn.Linear({CONTEXT_SIZES}, bias=False)",
@@ -491,7 +491,7 @@ mistake(
 )
 mistake(
     "no-output-projection",
-    "There is no output projection: what the heads find should go through a Linear layer `out_proj`.",
+    says("no-output-projection", PROJECTION="out_proj"),
     OUT_LAYER="",
     END="found",
 )

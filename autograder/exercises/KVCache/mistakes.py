@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "KVCache",
@@ -118,15 +119,14 @@ mistake(
 )
 mistake(
     "normalised-again",
-    "With `qk_norm` the keys of the cache are normalised again with each call, after their rotation: normalise the new"
-    " ones alone, before it.",
+    says("normalised-again"),
     EXTEND="""{EXTEND}
             if self.qk_norm:
                 keys = self.k_norm(keys)""",
 )
 mistake(
     "normalised-after-rotation",
-    "With `qk_norm` the keys are normalised after their rotation: a norm with weights belongs before it.",
+    says("normalised-after-rotation"),
     {
         "queries, keys = self.q_norm(queries), self.k_norm(keys)": "queries = self.q_norm(queries)",
         "{ROTATE_KEYS}": "{ROTATE_KEYS}\n        if self.qk_norm:\n            keys = self.k_norm(keys)",
@@ -137,8 +137,7 @@ mistake(
 
 mistake(
     "cache-ignored",
-    "The cache plays no part, so each part of a text sees only itself: attend to the keys and values of all tokens so"
-    " far.",
+    says("cache-ignored"),
     price=ALL,
     EXTEND="cache.extend(keys, values)",
     PAST=".tril()",
@@ -203,8 +202,7 @@ mistake(
 )
 mistake(
     "inputs-cached",
-    "The inputs are kept, and keys and values of all tokens are made again with each call: keep keys and values, so"
-    " that `W_key` and `W_value` see the new tokens alone.",
+    says("inputs-cached"),
     {
         "        {START}\n": "",
         "{SIZES}": """{SIZES}
@@ -225,8 +223,7 @@ mistake(
 )
 mistake(
     "shared-by-all-caches",
-    "All caches are one: what is kept in the class, or in a default argument, belongs to every object of it. Keep it in"
-    " `self`, and make it in `__init__`.",
+    says("shared-by-all-caches"),
     {"def __init__(self):\n        self.keys = self.values = None": "keys = values = None"},
     KEEP="KVCache.keys, KVCache.values = keys, values",
 )
@@ -388,8 +385,7 @@ mistake(
 
 mistake(
     "triangle-from-the-first-key",
-    "The causal triangle starts at the first key, also when the cache holds tokens (as with `is_causal=True`): the new"
-    " tokens are the last ones, so shift it by the number that is held.",
+    says("triangle-from-the-first-key"),
     PAST=".tril()",
 )
 mistake(
@@ -432,8 +428,7 @@ mistake(
 )
 mistake(
     "not-itself",
-    "A token does not see itself, with a cache or without, and the first one sees nothing (NaN): the triangle is"
-    " shifted by one too few.",
+    says("not-itself"),
     PAST=".tril(start - 1)",
 )
 mistake(
@@ -445,7 +440,7 @@ mistake(
 )
 mistake(
     "mask-on-the-cpu",
-    "The mask is always made on the CPU: make it on the device of the input.",
+    says("mask-on-the-cpu", WHAT="the input"),
     ONES="torch.ones(t, keys.shape[2], dtype=torch.bool)",
 )
 
@@ -453,7 +448,7 @@ mistake(
 
 mistake(
     "cache-required",
-    "Without a cache it stops: `cache` may be left out, as in lesson 08.",
+    says("cache-required", LESSON="08"),
     START="start = cache.length",
     GIVEN="if True:",
 )
@@ -469,12 +464,12 @@ mistake(
 )
 mistake(
     "input-changed",
-    "The input is changed in place, though whoever called still needs it as it was.",
+    says("input-changed", X="x"),
     SIZES="{SIZES}\n        x += 0.01 * x",
 )
 mistake(
     "no-scale",
-    "These are the values you get without a scale: divide the scores by √head_dim.",
+    says("no-scale", WIDTH="head_dim"),
     SCALE="",
 )
 mistake(

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
+from ..families.wordings import says
 
 FORWARD = """    def forward(self, x):
         \"\"\"By the definition: keys and values of all heads are made of the latent vectors.\"\"\"
@@ -177,7 +178,7 @@ mistake(
     " they are the same scores as in forward, so the scale is still 1/√head_dim.",
     ASKED="queries @ up_key @ latent.transpose(2, 3) * (self.head_dim / latent.shape[-1]) ** 0.5",
 )
-mistake("no-scale", "Scores are not divided by anything: divide them by the root of head_dim.", SCALE="")
+mistake("no-scale", says("no-scale", WIDTH="head_dim"), SCALE="")
 mistake(
     "no-scale-when-absorbed",
     "In `absorbed` scores are not divided by anything: they are the same scores as in forward, so divide them by the"
@@ -186,12 +187,12 @@ mistake(
 )
 mistake(
     "scale-without-root",
-    "Scores are divided by head_dim: divide them by its root.",
+    says("scale-without-root", WIDTH="head_dim"),
     SCALE=" / self.head_dim",
 )
 mistake(
     "scale-by-all-heads",
-    "Scores are divided by the root of the width of all heads together: it is that of one head that counts.",
+    says("scale-by-all-heads", WIDTH="the width of one head"),
     SCALE=" / (self.num_heads * self.head_dim) ** 0.5",
 )
 mistake(
@@ -215,41 +216,39 @@ mistake(
 )
 mistake(
     "not-causal",
-    "Tokens see later ones, in both forms: hide these with -inf before the softmax.",
+    says("not-causal"),
     HIDE="",
 )
 mistake(
     "future-seen",
-    "The past is hidden, and the future is seen: `masked_fill` fills where its mask is True.",
+    says("future-seen"),
     TRIANGLE=".triu()",
 )
-mistake(
-    "one-step-ahead", "Each token also sees the next one: the diagonal is the last to be seen.", TRIANGLE=".tril(1)"
-)
+mistake("one-step-ahead", says("one-step-ahead"), TRIANGLE=".tril(1)")
 mistake(
     "itself-hidden",
-    "Each token is hidden from itself, and the first has nothing to see: the diagonal is to be seen.",
+    says("itself-hidden"),
     TRIANGLE=".tril(-1)",
 )
 mistake(
     "mask-after-softmax",
-    "Later tokens are hidden after the softmax, when they have had their share: hide their scores, with -inf.",
+    says("mask-after-softmax", SCORED="scores"),
     HIDE="",
     SOFTMAX=".softmax(dim=-1) * past",
 )
 mistake(
     "mask-fills-with-ten-thousand",
-    "Hidden scores are filled with -10,000 or so, and real scores can reach that: fill with -inf.",
+    says("mask-fills-with-ten-thousand", SCORED="scores", AND_WHERE_EMPTY=""),
     FILL="-1e4",
 )
 mistake(
     "mask-on-the-cpu",
-    "The mask is made on the CPU: make it on the device of the scores.",
+    says("mask-on-the-cpu", WHAT="the scores"),
     {", device=products.device": ""},
 )
 mistake(
     "softmax-over-queries",
-    "The softmax runs over the queries: the keys compete, which are the last dimension.",
+    says("softmax-over-queries"),
     SOFTMAX=".softmax(dim=-2).nan_to_num()",
 )
 
@@ -257,7 +256,7 @@ mistake(
 
 mistake(
     "with-biases",
-    "Layers have a bias that nobody asked for: make all five with `bias=False`.",
+    says("with-biases"),
     W_QUERY="self.W_query = nn.Linear(d_model, num_heads * head_dim)",
     W_DOWN="self.W_down = nn.Linear(d_model, latent_dim)",
     W_UP_KEY="self.W_up_key = nn.Linear(latent_dim, num_heads * head_dim)",
@@ -286,19 +285,18 @@ mistake(
 )
 mistake(
     "keys-as-values",
-    "In forward the weights mix the keys: mix the values.",
+    says("keys-as-values", within="forward"),
     MIX="weights @ keys",
 )
 mistake(
     "reshaped-in-one-step",
-    "In forward the heads are cut with one `view` or `reshape`, which mixes tokens with features: first (b, t, h, w),"
-    " then swap the two middle dimensions.",
+    says("reshaped-in-one-step", within="forward"),
     KEYS="self.W_up_key(latent).view(b, self.num_heads, t, -1)",
     VALUES="self.W_up_value(latent).view(b, self.num_heads, t, -1)",
 )
 mistake(
     "merged-without-transposing",
-    "In forward the heads are merged without swapping tokens and heads back first, which mixes tokens with features.",
+    says("merged-without-transposing", within="forward"),
     END="self.out_proj((weights @ values).reshape(b, t, -1))",
 )
 mistake(
@@ -328,40 +326,40 @@ mistake(
 
 mistake(
     "rank-not-checked",
-    "An input that is not (b, t, d_model) is not refused: raise a `ValueError`, or let `b, t, _ = x.shape` do it.",
+    says("rank-not-checked", WHAT="an input that is not (b, t, d_model)", DIMS="`x.dim()`"),
     FORWARD=FORWARD.replace("b, t, _ = x.shape", "b, t = x.shape[0], x.shape[-2]"),
     ABSORBED=ABSORBED.replace("b, t, _ = x.shape", "b, t = x.shape[0], x.shape[-2]"),
 )
 mistake(
     "float32-comes-out",
-    "It returns float32 whatever goes in: leave the dtype as it is.",
+    says("float32-comes-out"),
     END="self.out_proj((weights @ values).transpose(1, 2).flatten(2)).float()",
     ABSORBED_END="self.out_proj(found.transpose(1, 2).flatten(2)).float()",
 )
 mistake(
     "softmax-in-float32",
-    "The softmax is computed in float32 whatever comes in, so float64 loses its digits: leave the dtype as it is.",
+    says("softmax-in-float32"),
     SOFTMAX=".float().softmax(dim=-1).to(products.dtype)",
 )
 mistake(
     "exp-without-max",
-    "The exponentials overflow for large scores: subtract each row's largest before `exp`, or use torch's softmax.",
+    says("exp-without-max", SCORED="scores"),
     {"return (products": "powers = (products"},
     SOFTMAX=".exp()\n        return powers / powers.sum(dim=-1, keepdim=True)",
 )
 mistake(
     "weights-detached",
-    "The weights are cut out of the graph, so that no gradient goes to queries and keys, in both forms.",
+    says("weights-detached"),
     SOFTMAX=".softmax(dim=-1).detach()",
 )
 mistake(
     "input-changed",
-    "The input is changed in place, and whoever gave it still needs it: make a new tensor.",
+    says("input-changed", X="x"),
     ABSORBED="{ABSORBED}\n        x = x if x.requires_grad else x.mul_(2) / 2",
 )
 mistake(
     "returns-a-pair",
-    "`forward` returns the weights or the latent vectors as well: the output alone is asked for.",
+    says("returns-a-pair"),
     END="{END}, latent",
 )
 BANK.share(attention.CONSTRUCTOR)

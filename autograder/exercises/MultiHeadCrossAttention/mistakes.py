@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
 from ..families.cross import mistakes as cross
+from ..families.wordings import says
 
 BANK = Bank(
     "MultiHeadCrossAttention",
@@ -15,8 +16,7 @@ mistake = BANK.mistake
 
 mistake(
     "bias-lost-where-nothing-is-left",
-    "Where the mask leaves nothing, the whole output is set to 0: it is what the heads find that is 0, and the bias of"
-    " `out_proj` comes on top of that.",
+    says("bias-lost-where-nothing-is-left"),
     {
         "return {END}": """output = {END}
         return output if context_mask is None else output * context_mask.any(-1)[:, None, None]"""

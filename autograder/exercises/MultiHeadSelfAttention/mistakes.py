@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank, edited
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
+from ..families.wordings import says
 
 BANK = Bank(
     "MultiHeadSelfAttention",
@@ -120,7 +121,7 @@ mistake(
 )
 mistake(
     "always-four-heads",
-    "There are four heads whatever `h` says: use the parameter.",
+    says("always-four-heads", NUMBER_OF_HEADS="h"),
     {"self.heads = h": "self.heads = h = 4"},
 )
 mistake(

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 TAKEN_FIRST = "block = self.empty.pop()"
 READING = "table, length = self.tables[text], self.lengths[text]"
@@ -270,8 +271,7 @@ mistake(
 
 mistake(
     "shared-by-all-caches",
-    "All caches have one table: what is made in the class, or in a default argument, belongs to every object of it."
-    " Make it in `__init__`.",
+    says("shared-by-all-caches"),
     {
         "self.tables, self.lengths = {}, {}": "self.tables, self.lengths = MADE_ONCE",
         "class PagedCache:": "MADE_ONCE = {}, {}\n\n\nclass PagedCache:",
@@ -303,7 +303,7 @@ mistake(
 )
 mistake(
     "input-changed",
-    "What was given is changed in place, though whoever called still needs it as it was.",
+    says("input-changed", X="keys"),
     WRITE="{WRITE}\n            keys[:, i] *= 1.01",
 )
 

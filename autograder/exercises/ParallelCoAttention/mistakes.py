@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
 from ..families.coattention import mistakes as co
+from ..families.wordings import says
 
 LAYERS = """self.W_b = nn.Linear(d, d, bias=False)
         self.W_v = nn.Linear(d, k, bias=False)
@@ -85,7 +86,7 @@ mistake(
 )
 mistake(
     "all-dimensions-turned",
-    "`.T` reverses all dimensions, the batch's too: swap the last two alone, by `.mT` or `transpose(1, 2)`.",
+    says("all-dimensions-turned"),
     PRODUCTS="q @ self.W_b(v).T",
 )
 mistake(
@@ -160,7 +161,7 @@ mistake(
 )
 mistake(
     "layers-exchanged",
-    "These are the values you get when `W_q` is applied to v and `W_v` to q: each side has its own layer.",
+    says("layers-exchanged", ONE="W_q", FIRST="v", OTHER="W_v", SECOND="q"),
     FROM="from_v, from_q = self.W_q(v), self.W_v(q)",
 )
 mistake(

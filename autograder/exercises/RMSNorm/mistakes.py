@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "RMSNorm",
@@ -93,7 +94,7 @@ mistake(
 )
 mistake(
     "input-detached",
-    "The input is cut out of the graph (`.detach()`, `.data`), so that no gradient reaches it.",
+    says("input-detached"),
     WIDEN="x.detach().to(torch.promote_types(x.dtype, torch.float32))",
 )
 
@@ -263,7 +264,7 @@ mistake(
 )
 mistake(
     "keepdim-forgotten",
-    "The mean loses the dimension that it runs over, so that it meets the wrong numbers or none: use `keepdim=True`.",
+    says("keepdim-forgotten"),
     MEAN="wide.square().mean(dim=-1)",
 )
 mistake(
@@ -274,12 +275,12 @@ mistake(
 )
 mistake(
     "squeezed",
-    "`squeeze` drops every dimension of size 1: the output has the shape of the input.",
+    says("squeezed", SUCH="a batch of one"),
     RETURN="return (normed.to(x.dtype) * self.weight).squeeze()",
 )
 mistake(
     "view-of-the-input",
-    "`view` needs a tensor that lies contiguous in memory, and a transposed one does not: use `reshape`, or neither.",
+    says("view-of-the-input"),
     WIDEN="x.view(-1, x.shape[-1]).view(x.shape).to(torch.promote_types(x.dtype, torch.float32))",
 )
 
@@ -295,13 +296,12 @@ BANK.variant("mean-in-half-precision", MEAN="x.square().mean(dim=-1, keepdim=Tru
 BANK.variant("mean-in-half-precision", MEAN="x.square().to(wide.dtype).mean(dim=-1, keepdim=True)")
 mistake(
     "float32-comes-out",
-    "It returns float32 where float16 or bfloat16 goes in: turn the result back to the input's dtype.",
+    says("float32-comes-out"),
     RETURN="return normed * self.weight",
 )
 mistake(
     "through-float32",
-    "It goes through float32 whatever goes in, which costs float64 half of its digits: go to float32 only from what is"
-    " narrower.",
+    says("through-float32"),
     WIDEN="x.float()",
 )
 mistake(
@@ -312,7 +312,7 @@ mistake(
 )
 mistake(
     "float64-comes-out",
-    "It returns float64 whatever goes in: computing in float64 is fine, but turn the result back.",
+    says("float64-comes-out"),
     WIDEN="x.double()",
     RETURN="return normed * self.weight",
 )
@@ -347,7 +347,7 @@ mistake(
 )
 mistake(
     "returns-nothing",
-    "There is no `return` in `forward`, so it gives None.",
+    says("returns-nothing", WHAT="the output"),
     price=ALL,
     RETURN="normed.to(x.dtype) * self.weight",
 )

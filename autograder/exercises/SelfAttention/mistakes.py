@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
+from ..families.wordings import says
 
 BANK = Bank(
     "SelfAttention",
@@ -105,8 +106,7 @@ mistake(
 )
 mistake(
     "softmax-without-dim",
-    "`softmax` is not told its `dim`, and takes the first of three dimensions, the batch: the keys are the last, so say"
-    " `dim=-1`.",
+    says("softmax-without-dim"),
     SOFTMAX="F.softmax({SCORES})",
 )
 mistake(

@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
 from ..families.parameter_free import mistakes as family
+from ..families.wordings import says
 
 BANK = Bank(
     "SelfAttentionNaive",
@@ -57,7 +58,7 @@ mistake("rank-left-to-torch", LEFT_TO_TORCH, CHECK="")
 mistake("rank-left-to-torch-with-minus-one", LEFT_TO_TORCH, CHECK="", SOFTMAX="F.softmax(attention_scores, dim=-1)")
 mistake(
     "super-without-brackets",
-    "`super` is a function: call it, `super().__init__()`. With nothing to learn, `__init__` may be left out as well.",
+    says("super-without-brackets"),
     {"def forward": "def __init__(self):\n        super.__init__()\n\n    def forward"},
 )
 mistake(
@@ -68,7 +69,7 @@ mistake(
 )
 mistake(
     "super-forgotten",
-    "`__init__` does not call `super().__init__()`, without which a module cannot work: call it first.",
+    says("super-forgotten"),
     {
         "def forward": "def __init__(self):\n        self.softmax = nn.Softmax(dim=-1)\n\n    def forward",
         "F.softmax(attention_scores, dim=1)": "self.softmax(attention_scores)",

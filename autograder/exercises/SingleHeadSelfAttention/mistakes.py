@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
+from ..families.wordings import says
 
 BANK = Bank(
     "SingleHeadSelfAttention",
@@ -100,7 +101,12 @@ BANK.share(attention.SHARED, "input-added", "weights-detached", "float32-comes-o
 
 HALF_MENDED = "The constructor's first line should be `super().__init__()`: call `super`, then the parent's `__init__`."
 mistake("super-without-call", HALF_MENDED, {"super().__init__()": "super.__init__()"}, original="001")
-mistake("init-without-underscores", HALF_MENDED, {"super().__init__()": "super().init()"}, original="001")
+mistake(
+    "init-without-underscores",
+    says("init-without-underscores"),
+    {"super().__init__()": "super().init()"},
+    original="001",
+)
 BANK.share(attention.SOFTMAX_BY_HAND | attention.SHIFTED | attention.MIX_BY_HAND)
 BANK.share(attention.SHARED, "one-max-for-all-rows")
 BANK.share(

@@ -6,6 +6,7 @@ The mistakes are edits of `answers/plain.py`, which holds a `Head` as well; mist
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
 from ..families.many_heads import mistakes as family
+from ..families.wordings import says
 
 BANK = Bank(
     "StackedHeads",
@@ -161,8 +162,7 @@ mistake(
 )
 mistake(
     "sizes-left-global",
-    "The constructor lacks parameters, which still come from globals: it should take num_heads, head_size, n_embd,"
-    " block_size and dropout, in this order.",
+    says("sizes-left-global", PARAMETERS="num_heads, head_size, n_embd, block_size and dropout"),
     {"num_heads, head_size, n_embd, block_size, dropout):": "num_heads, head_size):"},
     original="003",
 )

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "SwiGLU",
@@ -91,7 +92,7 @@ mistake(
 )
 mistake(
     "gate-added",
-    "These are the values you get when the gate is added to `W_up(x)`: multiply them.",
+    says("gate-added"),
     PRODUCT="gate + self.W_up(x)",
 )
 mistake(
@@ -111,7 +112,7 @@ mistake(
 )
 mistake(
     "gate-detached",
-    "The gate is cut out of the graph, so that `W_gate` never learns.",
+    says("gate-detached"),
     GATE="{GATE}.detach()",
 )
 mistake(
@@ -145,7 +146,7 @@ mistake(
 )
 mistake(
     "names-of-llama",
-    "The layers have other names than the exercise gives them: they are `W_gate`, `W_up` and `W_down`.",
+    says("names-of-llama", NAMES="`W_gate`, `W_up` and `W_down`"),
     W_GATE="self.gate_proj = nn.Linear(d, hidden, bias=False)",
     W_UP="self.up_proj = nn.Linear(d, hidden, bias=False)",
     W_DOWN="self.down_proj = nn.Linear(hidden, d, bias=False)",
@@ -219,7 +220,7 @@ mistake(
 )
 mistake(
     "super-forgotten",
-    "The constructor does not call `super().__init__()`, which every `nn.Module` has to before it gets layers.",
+    says("super-forgotten"),
     SUPER="pass",
 )
 
@@ -227,7 +228,7 @@ mistake(
 
 mistake(
     "input-added",
-    "The input is added to the output: that is the block's work, not the network's.",
+    says("input-added"),
     RETURN="{RETURN} + x",
 )
 mistake(
@@ -237,7 +238,7 @@ mistake(
 )
 mistake(
     "dropout-added",
-    "In train mode some of the hidden numbers are dropped: nobody asked for dropout here.",
+    says("dropout-added"),
     PRODUCT="F.dropout({PRODUCT}, 0.1, self.training)",
 )
 mistake(
@@ -263,18 +264,17 @@ mistake(
 )
 mistake(
     "view-of-the-input",
-    "`view` needs a tensor that lies contiguous in memory, and a transposed one does not: use `reshape`, or neither.",
+    says("view-of-the-input"),
     GATE="F.silu(self.W_gate(x.view(-1, x.shape[-1]).view(x.shape)))",
 )
 mistake(
     "float32-comes-out",
-    "It returns float32 whatever goes in: leave the dtype as it is.",
+    says("float32-comes-out"),
     RETURN="return self.W_down({PRODUCT}).float()",
 )
 mistake(
     "through-float32",
-    "The gate goes through float32, which costs float64 half of its digits: leave the dtype as it is, or go to float32"
-    " only from what is narrower.",
+    says("through-float32"),
     GATE="F.silu(self.W_gate(x).float()).to(x.dtype)",
 )
 mistake(
@@ -290,12 +290,12 @@ mistake(
 )
 mistake(
     "input-changed-in-place",
-    "The input is changed in place, and whoever gave it still needs it: make a new tensor.",
+    says("input-changed", X="x"),
     RETURN="found = self.W_down({PRODUCT})\n        x.data.copy_(found)\n        return found",
 )
 mistake(
     "returns-nothing",
-    "There is no `return` in `forward`, so it gives None.",
+    says("returns-nothing", WHAT="the output"),
     price=ALL,
     RETURN="self.W_down({PRODUCT})",
 )

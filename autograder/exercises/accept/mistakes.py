@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "accept",
@@ -224,7 +225,7 @@ mistake(
 )
 mistake(
     "pair-exchanged",
-    "The pair is returned the wrong way round: (kept, remainder).",
+    says("pair-exchanged", PAIR="kept, remainder"),
     RETURN="return remainder, kept",
 )
 mistake(
@@ -245,16 +246,16 @@ mistake(
 )
 mistake(
     "float32-comes-out",
-    "The remainder is float32 whatever comes in: leave the dtype as it is.",
+    says("float32-comes-out"),
     REMAINDER="(more / more.sum()).float()",
 )
 mistake(
     "through-float32",
-    "It computes in float32 and turns the result back, so the digits of float64 are lost.",
+    says("through-float32"),
     MORE="(target.float() - draft.float()).clamp(min=0).to(target.dtype)",
 )
 mistake(
     "input-changed",
-    "The target is changed in place, though whoever called still needs it: make a new tensor.",
+    says("input-changed", X="target"),
     MORE="target.sub_(draft).clamp_(min=0)",
 )

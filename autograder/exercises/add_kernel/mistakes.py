@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "add_kernel",
@@ -20,7 +21,7 @@ mistake, variant = BANK.mistake, BANK.variant
 
 mistake(
     "first-block-by-all",
-    "Every program works on the first block: program i begins at place i · BLOCK.",
+    says("first-block-by-all", WHERE="place i · BLOCK"),
     FIRST="0",
 )
 mistake(
@@ -65,7 +66,7 @@ mistake(
 )
 mistake(
     "loads-not-masked",
-    "The store has a mask and the loads have none, so the last program reads behind the end.",
+    says("loads-not-masked"),
     X="tl.load(x_ptr + places)",
     Y="tl.load(y_ptr + places)",
 )
@@ -73,7 +74,7 @@ variant("loads-not-masked", X="tl.load(x_ptr + places)")
 variant("loads-not-masked", Y="tl.load(y_ptr + places)")
 mistake(
     "store-not-masked",
-    "The loads have a mask and the store has none, so the last program writes behind the end.",
+    says("store-not-masked"),
     STORE="tl.store(out_ptr + places, x + y)",
 )
 mistake(
@@ -119,7 +120,7 @@ mistake(
 )
 mistake(
     "written-to-x",
-    "The sum is written to `x_ptr`, where the input lies: write it to `out_ptr`.",
+    says("written-to-x", WHAT="sum"),
     STORE="tl.store(x_ptr + places, x + y, mask=inside)",
 )
 mistake(
@@ -129,7 +130,7 @@ mistake(
 )
 mistake(
     "through-float32",
-    "Numbers are turned into float32, so float64 and large whole numbers lose digits: add them as they are.",
+    says("through-float32"),
     X="tl.load(x_ptr + places, mask=inside).to(tl.float32)",
     Y="tl.load(y_ptr + places, mask=inside).to(tl.float32)",
 )

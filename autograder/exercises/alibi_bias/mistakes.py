@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "alibi_bias",
@@ -173,7 +174,7 @@ mistake(
 )
 mistake(
     "leading-dimension",
-    "There is a dimension too many, as if for a batch: the shape is (num_heads, t, t).",
+    says("leading-dimension", SHAPE="(num_heads, t, t)"),
     SLOPES="torch.tensor(each)[None, :, None, None]",
 )
 mistake(
@@ -198,23 +199,23 @@ mistake(
 )
 mistake(
     "half-precision",
-    "The bias is made in half precision, which can't tell far places apart: make it in float32.",
+    says("half-precision"),
     BIAS="({BIAS}).bfloat16()",
 )
 variant("half-precision", BIAS="({BIAS}).half()")
 mistake(
     "returns-nothing",
-    "There is no `return`, so it gives None: return the bias.",
+    says("returns-nothing", WHAT="the bias"),
     price=ALL,
     RETURN="-",
 )
 mistake(
     "list-of-lists",
-    "The bias is a list of lists: make it a tensor.",
+    says("list-of-lists", WHAT="bias"),
     BIAS="({BIAS}).tolist()",
 )
 mistake(
     "always-eight-heads",
-    "There are 8 heads, whatever `num_heads` is: use the parameter.",
+    says("always-eight-heads", NUMBER_OF_HEADS="num_heads"),
     EACH="slopes(8)",
 )

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "apply_rope",
@@ -137,7 +138,7 @@ mistake(
 
 mistake(
     "exponent-i",
-    "These are the values you get with base^(−i/d): the exponent is −2i/d, so that the last pair's comes close to −1.",
+    says("exponent-i", WIDTH="d"),
     EXPONENTS="torch.arange(d // 2, dtype=wide, device=x.device) / d",
 )
 mistake(
@@ -147,7 +148,7 @@ mistake(
 )
 mistake(
     "pairs-counted-from-1",
-    "The pairs are counted from 1: i starts from 0, so that the first pair turns by the position itself.",
+    says("pairs-counted-from-1"),
     EXPONENTS="torch.arange(2, d + 2, 2, dtype=wide, device=x.device) / d",
 )
 mistake(
@@ -162,7 +163,7 @@ mistake(
 )
 mistake(
     "frequencies-grow",
-    "The frequencies grow from pair to pair: the exponent is negative, base^(−2i/d).",
+    says("frequencies-grow", WIDTH="d"),
     FREQUENCIES="base**exponents",
 )
 mistake(
@@ -177,7 +178,7 @@ mistake(
 )
 mistake(
     "base-ignored",
-    "The base that is passed in makes no difference: use the argument.",
+    says("base-ignored", BASE="base"),
     FREQUENCIES="10000.0**-exponents",
 )
 mistake(
@@ -314,13 +315,12 @@ mistake(
 )
 mistake(
     "view-of-the-input",
-    "`view` needs a tensor that lies contiguous in memory, and heads that were cut from a wider tensor do not: use"
-    " `reshape`, or neither.",
+    says("view-of-the-input"),
     PARTS="x.view(-1, d).view(x.shape).to(wide).chunk(2, dim=-1)",
 )
 mistake(
     "squeezed",
-    "`squeeze` drops every dimension of size 1: the output has the shape of the input.",
+    says("squeezed", SUCH="a batch of one"),
     RETURN="return turned.to(x.dtype).squeeze()",
 )
 mistake(
@@ -356,13 +356,12 @@ mistake(
 )
 mistake(
     "float32-comes-out",
-    "It returns float32 where float16 or bfloat16 goes in: turn the result back to the input's dtype.",
+    says("float32-comes-out"),
     RETURN="return turned",
 )
 mistake(
     "through-float32",
-    "It goes through float32 whatever goes in, which costs float64 half of its digits: the angles may be float32, and x"
-    " keeps its digits.",
+    says("through-float32"),
     PARTS="x.float().chunk(2, dim=-1)",
 )
 mistake(
@@ -373,7 +372,7 @@ mistake(
 )
 mistake(
     "float64-comes-out",
-    "It returns float64 whatever goes in: computing in float64 is fine, but turn the result back.",
+    says("float64-comes-out"),
     RETURN="return turned.double()",
 )
 mistake(
@@ -410,7 +409,7 @@ mistake(
 )
 mistake(
     "detached",
-    "The output is cut out of the graph (`torch.no_grad`, `.detach()`), so that no gradient reaches the input.",
+    says("detached", WHAT="The output", WHOM="the input"),
     PARTS="x.detach().to(wide).chunk(2, dim=-1)",
 )
 mistake(
@@ -425,7 +424,7 @@ mistake(
 )
 mistake(
     "odd-width-asserted",
-    "An odd width stops at an `assert`, which raises an AssertionError: raise a `ValueError`.",
+    says("odd-width-asserted", WHAT="An odd width"),
     CHECK="assert d % 2 == 0",
 )
 BANK.variant(
@@ -434,7 +433,7 @@ BANK.variant(
 )
 mistake(
     "returns-nothing",
-    "There is no `return`, so it gives None.",
+    says("returns-nothing", WHAT="the output"),
     price=ALL,
     RETURN="turned.to(x.dtype)",
 )

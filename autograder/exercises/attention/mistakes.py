@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
+from ..families.wordings import says
 
 CHECK = """for name, tensor in (("query", query), ("key", key), ("value", value)):
         if tensor.dim() < 2:
@@ -68,14 +69,12 @@ mistake(
 )
 mistake(
     "scale-in-float32",
-    "The scale is a float32 tensor, which has too few digits for float64: divide by a Python number, such as"
-    " `d ** 0.5`.",
+    says("scale-in-float32", K="query"),
     SCALE=" / torch.sqrt(torch.tensor(float(key.shape[-1])))",
 )
 mistake(
     "fixed-dimensions",
-    "`transpose(1, 2)` counts dimensions from the front, so it is right for one leading dimension only: count from"
-    " the end, `transpose(-2, -1)`.",
+    says("fixed-dimensions", DIMS="1, 2", MANY="one leading dimension"),
     PRODUCT="scaled_query @ key.transpose(1, 2)",
 )
 mistake(
@@ -230,28 +229,32 @@ mistake(
 )
 mistake(
     "query-changed-in-place",
-    "The query is scaled in place (`/=`), and whoever gave it still needs it: make a new tensor.",
+    says("query-changed-in-place"),
     {"scaled_query = query /": "query /="},
     PRODUCT="query @ key.transpose(-2, -1)",
 )
 mistake(
     "rank-not-checked",
-    "Nothing refuses a query, key or value with fewer than two dimensions: raise a `ValueError` for each of the three.",
+    says(
+        "rank-not-checked",
+        WHAT="a query, key or value with fewer than two dimensions",
+        DIMS="`dim()` of each of the three",
+    ),
     CHECK="",
 )
 mistake(
     "output-alone",
-    "It returns the output alone: return the pair `(output, weights)`.",
+    says("output-alone", PAIR="output, weights"),
     RETURN="return weights @ value",
 )
 mistake(
     "pair-swapped",
-    "It returns the pair `(weights, output)`: the output comes first.",
+    says("pair-swapped", PAIR="weights, output"),
     RETURN="return weights, weights @ value",
 )
 mistake(
     "always-causal",
-    "These are the values you get when no query may look at later keys: nothing is hidden here but by the mask.",
+    says("always-causal", WHEN="here nothing is hidden but by the mask"),
     CHECK="{CHECK}\n"
     "    past = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).tril()\n"
     "    mask = past if mask is None else mask & past",
@@ -308,8 +311,7 @@ BANK.share(
 )
 mistake(
     "softmax-without-dim",
-    "`F.softmax` without `dim` chooses a dimension by their number, the first of three: the keys are the last,"
-    " `dim=-1`.",
+    says("softmax-without-dim"),
     {BANK.places[place]: new for place, new in MASK_CLEARS.items()},
     SOFTMAX="F.softmax(scores)",
 )
@@ -328,9 +330,7 @@ for words, epsilon in {
     )
 
 
-NONE = (
-    "Without a mask `mask` is None, and yet it is used as a tensor: ask `if mask is not None` around each of its uses."
-)
+NONE = says("none-inverted", MASK="mask")
 for id, hide in {
     "none-inverted": 'scores = scores.masked_fill(~mask, float("-inf"))',
     "none-compared": 'scores = scores.masked_fill(mask == 0, float("-inf"))',
@@ -348,8 +348,7 @@ BANK.share(
 )
 mistake(
     "mask-added-in-float32",
-    "Numbers in float32 are added to the scores to hide some, so that the weights are float32 whatever comes in: use"
-    " `masked_fill`, which leaves the dtype as it is.",
+    says("mask-added-in-float32"),
     HIDE="scores + ~mask * -1e9",
 )
 mistake(
@@ -359,8 +358,7 @@ mistake(
 )
 mistake(
     "mask-by-indexing",
-    "The scores are indexed by the mask, which does not broadcast: it has to have their very shape. Use `masked_fill`"
-    " or `torch.where`, which broadcast.",
+    says("mask-by-indexing"),
     {"scores = {HIDE}": 'scores[~mask] = float("-inf")'},
 )
 mistake(
@@ -403,13 +401,12 @@ mistake(
 )
 mistake(
     "float64-comes-out",
-    "It returns float64 whatever goes in: leave the dtype as it is.",
+    says("float64-comes-out"),
     CHECK="query, key, value = query.double(), key.double(), value.double()\n    {CHECK}",
 )
 mistake(
     "squeezed",
-    "`squeeze` drops every dimension of size 1, also a batch of one, one query or one key: return what the products"
-    " give.",
+    says("squeezed", SUCH="a batch of one, one query or one key"),
     RETURN="return (weights @ value).squeeze(), weights.squeeze()",
 )
 mistake(
@@ -420,8 +417,7 @@ mistake(
 )
 mistake(
     "rank-asserted",
-    "A query, key or value with fewer than two dimensions stops at an `assert`, which raises an AssertionError: raise a"
-    " `ValueError`.",
+    says("rank-asserted", WHAT="A query, key or value with fewer than two dimensions"),
     CHECK="assert query.dim() >= 2 and key.dim() >= 2 and value.dim() >= 2",
 )
 mistake(
@@ -436,7 +432,7 @@ mistake(
 )
 mistake(
     "returns-nothing",
-    "There is no `return`, so it gives None: return the pair `(output, weights)`.",
+    says("returns-nothing", WHAT="the pair `(output, weights)`"),
     price=ALL,
     RETURN="weights @ value, weights",
 )

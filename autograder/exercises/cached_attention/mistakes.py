@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "cached_attention",
@@ -26,8 +27,7 @@ OUTPUT = "return F.scaled_dot_product_attention(query, key, value, attn_mask=pas
 
 BANK.released(
     "triangle-from-the-first-key",
-    "The triangle starts at the first key, as torch's `is_causal=True` has it, so a single query sees key 0 alone: the"
-    " queries stand at the last places, so shift the triangle by s − t.",
+    says("triangle-from-the-first-key"),
     original="pytorch/pytorch#103082",
 )
 mistake(
@@ -38,7 +38,7 @@ mistake(
 )
 mistake(
     "no-mask",
-    "Nothing is hidden, so of several queries all but the last see places after their own.",
+    says("no-mask"),
     SHIFT="",
 )
 mistake(
@@ -63,12 +63,12 @@ mistake(
 )
 mistake(
     "upside-down",
-    "The upper triangle is kept: queries see their own place and those after it. The past is the lower one, `tril`.",
+    says("upside-down"),
     SHIFT=".triu(s - t)",
 )
 mistake(
     "inverted",
-    "True stands where a place must be hidden: in torch's function True means may attend, so turn the mask round.",
+    says("inverted", WHAT="a place must be hidden", MEANS="may attend, as in torch's function"),
     SHIFT=".triu(s - t + 1)",
 )
 mistake(
@@ -114,7 +114,7 @@ mistake(
 )
 mistake(
     "mask-on-the-cpu",
-    "The mask is always made on the CPU: make it on the device of the query.",
+    says("mask-on-the-cpu", WHAT="the query"),
     ONES="torch.ones(t, s, dtype=torch.bool)",
 )
 mistake(
@@ -125,12 +125,12 @@ mistake(
 )
 mistake(
     "mask-after-softmax",
-    "The mask is applied after the softmax, so hidden places take a share of the weight that is lost: apply it before.",
+    says("mask-after-softmax", SCORED="scores"),
     OUTPUT=f"({SCORES}).softmax(dim=-1).masked_fill(~past, 0.0) @ value",
 )
 mistake(
     "zero-times-infinity",
-    "The mask is multiplied by minus infinity, and 0 times infinity is NaN: use `masked_fill`, or a boolean mask.",
+    says("zero-times-infinity", SCORED="scores"),
     OUTPUT=f"({SCORES} + (~past).to(query.dtype) * -torch.inf).softmax(dim=-1) @ value",
 )
 
@@ -138,7 +138,7 @@ mistake(
 
 mistake(
     "no-scale",
-    "These are the values you get without a scale: divide the scores by √d.",
+    says("no-scale", WIDTH="d"),
     OUTPUT="F.scaled_dot_product_attention(query, key, value, attn_mask=past, scale=1.0)",
 )
 mistake(
@@ -153,12 +153,12 @@ mistake(
 )
 mistake(
     "softmax-over-queries",
-    "The softmax runs over the queries: each query's weights should sum to 1 over the keys, the last dimension.",
+    says("softmax-over-queries"),
     OUTPUT=f"({SCORES}).masked_fill(~past, -torch.inf).softmax(dim=-2) @ value",
 )
 mistake(
     "keys-as-values",
-    "The keys are mixed and not the values.",
+    says("keys-as-values"),
     OUTPUT="F.scaled_dot_product_attention(query, key, key, attn_mask=past)",
 )
 mistake(
@@ -168,17 +168,17 @@ mistake(
 )
 mistake(
     "through-float32",
-    "Everything is computed in float32, so float64 loses half of its digits: leave the dtype as it is.",
+    says("through-float32"),
     OUTPUT="F.scaled_dot_product_attention(query.float(), key.float(), value.float(), attn_mask=past).to(query.dtype)",
 )
 mistake(
     "float32-comes-out",
-    "What comes out is float32, whatever went in: it should have the dtype of the query.",
+    says("float32-comes-out"),
     OUTPUT="F.scaled_dot_product_attention(query.float(), key.float(), value.float(), attn_mask=past)",
 )
 mistake(
     "input-changed",
-    "The query is scaled in place, though whoever called still needs it as it was.",
+    says("input-changed", X="query"),
     OUTPUT="(query.mul_(query.shape[-1] ** -0.5) @ key.mT).masked_fill(~past, -torch.inf).softmax(dim=-1) @ value",
 )
 
@@ -206,7 +206,7 @@ mistake(
 )
 mistake(
     "returns-nothing",
-    "There is no `return`, so it gives None: return the output.",
+    says("returns-nothing", WHAT="the output"),
     price=ALL,
     RETURN="",
 )
@@ -217,7 +217,7 @@ mistake(
 )
 mistake(
     "message-without-numbers",
-    "The `ValueError` for more queries than keys does not say how many of each there are.",
+    says("message-without-numbers", WHAT="more queries than keys", BOTH="how many of each there are"),
     {'f"{t} queries can\'t be the last of {s} places"': '"more queries than keys"'},
 )
 mistake(
@@ -227,6 +227,6 @@ mistake(
 )
 mistake(
     "asserted",
-    "More queries than keys end in an `AssertionError`: raise a `ValueError`.",
+    says("asserted", WHAT="A call with more queries than keys"),
     {'if t > s:\n        raise ValueError(f"{t} queries can\'t be the last of {s} places")': "assert t <= s"},
 )

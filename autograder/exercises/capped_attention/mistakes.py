@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
+from ..families.wordings import says
 
 CAPPED = "scores = cap * torch.tanh(scores / cap)"
 HIDDEN = """if mask is not None:
@@ -208,8 +209,7 @@ BANK.variant("nan-in-empty-rows", HIDE=ADDED, CLEARED="")
 BANK.share(attention.MASK_BY_HAND, "mask-by-indexing", edits={"mask-by-indexing": BY_INDEX})
 mistake(
     "largest-of-no-keys",
-    "The largest score of a row is asked for where there are no keys at all: with s = 0 there is none, and the output"
-    " is 0.",
+    says("largest-of-no-keys", THEN="the output is 0"),
     SOFTMAX="(scores - scores.amax(dim=-1, keepdim=True)).softmax(dim=-1)",
 )
 mistake(
@@ -229,19 +229,18 @@ mistake(
 )
 mistake(
     "lowest-number-in-empty-rows",
-    "A query with nothing to attend to spreads its weights over all keys, as it does where hidden scores are a finite"
-    " number: its weights should be 0.",
+    says("lowest-number-in-empty-rows"),
     FILL="torch.finfo(scores.dtype).min",
     CLEARED="",
 )
 mistake(
     "output-alone",
-    "It returns the output alone: return the pair `(output, weights)`.",
+    says("output-alone", PAIR="output, weights"),
     RETURN="return weights @ value",
 )
 mistake(
     "pair-swapped",
-    "It returns the pair `(weights, output)`: the output comes first.",
+    says("pair-swapped", PAIR="weights, output"),
     RETURN="return weights, weights @ value",
 )
 mistake(
@@ -251,12 +250,11 @@ mistake(
 )
 mistake(
     "query-changed-in-place",
-    "The query is scaled in place (`/=`, `mul_`), and whoever gave it still needs it: make a new tensor.",
+    says("query-changed-in-place"),
     PRODUCT="(query if query.requires_grad else query.mul_(2) / 2) @ key.transpose(-2, -1)",
 )
 mistake(
     "fixed-dimensions",
-    "`transpose(2, 3)` counts dimensions from the front, so it is right for two leading dimensions only: count from the"
-    " end, `transpose(-2, -1)`.",
+    says("fixed-dimensions", DIMS="2, 3", MANY="two leading dimensions"),
     PRODUCT="query @ key.transpose(2, 3)",
 )

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "causal_mask",
@@ -21,20 +22,18 @@ mistake(
 )
 mistake(
     "one-step-ahead",
-    "Each token may also attend to the next one, the very one that it should guess: the diagonal is the last that is"
-    " True.",
+    says("one-step-ahead"),
     TRIANGLE="torch.tril(everything, 1)",
 )
 mistake(
     "upside-down",
-    "Each token may attend to itself and to those after it: rows are queries, so the lower triangle is the past"
-    " (`tril`, not `triu`).",
+    says("upside-down"),
     TRIANGLE="torch.triu(everything)",
     original="004",
 )
 mistake(
     "inverted",
-    "True stands where the future is, as in many buffers: here True means may attend, so turn it round.",
+    says("inverted", WHAT="the future is, as in many buffers", MEANS="may attend"),
     TRIANGLE="torch.triu(everything, 1)",
     original="004",
 )
@@ -46,7 +45,7 @@ mistake(
 )
 mistake(
     "numbers-not-boolean",
-    "The mask holds numbers, as many a `tril` does: make it boolean, with `dtype=torch.bool` or a comparison.",
+    says("numbers-not-boolean"),
     {"dtype=torch.bool, ": ""},
     original="003",
 )
@@ -57,14 +56,14 @@ mistake(
 )
 mistake(
     "always-eight",
-    "The mask is 8 wide whatever t is: use the parameter.",
+    says("always-eight"),
     {"torch.ones(t, t,": "torch.ones(8, 8,"},
     original="003",
     price=ALL,
 )
 mistake(
     "leading-dimension",
-    "The mask has a dimension too many: its shape should be (t, t).",
+    says("leading-dimension", SHAPE="(t, t)"),
     TRIANGLE="{TRIANGLE}[None]",
 )
 mistake(
@@ -107,10 +106,10 @@ mistake(
     "The mask has two dimensions too many, as if for a batch and heads: its shape should be (t, t), which broadcasts.",
     TRIANGLE="{TRIANGLE}[None, None]",
 )
-mistake("returns-nothing", "There is no `return`, so it gives None: return the mask.", {"return ": ""}, price=ALL)
+mistake("returns-nothing", says("returns-nothing", WHAT="the mask"), {"return ": ""}, price=ALL)
 mistake(
     "list-of-lists",
-    "The mask is a list of lists: make it a tensor, `torch.tensor(...)`.",
+    says("list-of-lists", WHAT="mask"),
     TRIANGLE="{TRIANGLE}.tolist() if device is None else {TRIANGLE}",
 )
 for dtype in ("uint8", "int64"):

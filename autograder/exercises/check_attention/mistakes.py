@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "check_attention",
@@ -36,7 +37,7 @@ mistake(
 )
 mistake(
     "shapes-only",
-    "It looks at the shapes alone, which nearly all wrong answers have right: compare numbers.",
+    says("shapes-only"),
     OUTPUT="",
     WEIGHTS="",
 )
@@ -63,7 +64,7 @@ mistake(
 
 mistake(
     "never-with-a-mask",
-    "It never calls the candidate with a mask, so it can't see what a candidate makes of one.",
+    says("never-with-a-mask"),
     MASKS="(None,)",
 )
 mistake(
@@ -94,13 +95,13 @@ mistake(
 )
 mistake(
     "one-wide",
-    "With a width of 1 its root is 1, so a scale that is missing doesn't show: use wider queries and keys.",
+    says("one-wide"),
     QUERY="torch.randn(2, 3, 1, generator=generator)",
     KEY="torch.randn(2, 5, 1, generator=generator)",
 )
 mistake(
     "one-key",
-    "With a single key its weight is 1, whatever the scores are: give the candidate several keys.",
+    says("one-key"),
     KEY="torch.randn(2, 1, 7, generator=generator)",
     VALUE="torch.randn(2, 1, 6, generator=generator)",
     WEIGHTS_SHAPE="",
@@ -131,8 +132,7 @@ mistake(
 )
 mistake(
     "refuses-everything",
-    "It refuses everything that it gets, right answers as well: run it on your own `attention`, and read what it"
-    " raises.",
+    says("refuses-everything", WHAT="`attention`", MAY=""),
     price=ALL,
     WEIGHTS_SHAPE='assert weights.shape == (2, 5, 3), f"the weights have shape {tuple(weights.shape)}"',
 )

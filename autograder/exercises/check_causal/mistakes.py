@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "check_causal",
@@ -29,13 +30,12 @@ mistake(
 )
 mistake(
     "shapes-only",
-    "It looks at the shape alone, which nearly all wrong answers have right, or its tolerance is so large that wrong"
-    " numbers fit: compare numbers.",
+    says("shapes-only"),
     OWN="",
 )
 mistake(
     "future-only",
-    "It looks at one thing alone, whether the past changes with the future: no wrong scale shows, and no wrong layer.",
+    says("future-only"),
     OWN="later = torch.cat([x[:, :4], -x[:, 4:]], dim=1)\n"
     '        assert torch.allclose(layer(later, padding)[:, :4], output[:, :4], atol=1e-5), "the past changes"',
 )
@@ -53,13 +53,13 @@ mistake(
 )
 mistake(
     "one-wide",
-    "With a width of 1 its root is 1, so a scale that is missing doesn't show: use a wider layer.",
+    says("one-wide"),
     LAYER="candidate(6, 1, 5, 0.0)",
     SHAPE="",
 )
 mistake(
     "one-token",
-    "It gives the candidate one token, which has no past and no future: take several.",
+    says("one-token"),
     X="torch.randn(2, 1, 6, generator=torch.Generator().manual_seed(0))",
     PAST="torch.ones(1, 1, dtype=torch.bool)",
     SHAPE="",
@@ -73,7 +73,6 @@ mistake(
 )
 mistake(
     "refuses-everything",
-    "It refuses everything, right answers as well: run it on your own class, and read what it raises. It may compare to"
-    " the last digit, or leave a dropout on.",
+    says("refuses-everything", WHAT="class", MAY=" It may compare to the last digit, or leave a dropout on."),
     SHAPE='assert output.shape == (2, 4, 5), f"the shape is {tuple(output.shape)}"',
 )

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "check_cross",
@@ -28,13 +29,12 @@ mistake(
 )
 mistake(
     "shapes-only",
-    "It looks at the shape alone, which nearly all wrong answers have right, or its tolerance is so large that wrong"
-    " numbers fit: compare numbers.",
+    says("shapes-only"),
     OWN="",
 )
 mistake(
     "never-with-a-mask",
-    "It never gives the candidate a mask, so it can't see what a candidate makes of one.",
+    says("never-with-a-mask"),
     MASKS="(None,)",
 )
 mistake(
@@ -46,13 +46,13 @@ mistake(
 )
 mistake(
     "one-wide",
-    "With a width of 1 its root is 1, so a scale that is missing doesn't show: use a wider layer.",
+    says("one-wide"),
     LAYER="candidate(6, 7, 1)",
     SHAPE="",
 )
 mistake(
     "one-key",
-    "The context has one token, whose weight is 1 whatever the scores are: take several.",
+    says("one-key"),
     CONTEXT="torch.randn(2, 1, 7, generator=generator)",
     MASKS="(None,)",
 )
@@ -65,7 +65,6 @@ mistake(
 )
 mistake(
     "refuses-everything",
-    "It refuses everything, right answers as well: run it on your own class, and read what it raises. It may compare to"
-    " the last digit, or ask for another shape.",
+    says("refuses-everything", WHAT="class", MAY=" It may compare to the last digit, or ask for another shape."),
     SHAPE='assert output.shape == (2, 5, 4), f"the shape is {tuple(output.shape)}"',
 )

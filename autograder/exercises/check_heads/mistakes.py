@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "check_heads",
@@ -27,13 +28,12 @@ mistake(
 )
 mistake(
     "shapes-only",
-    "It looks at the shape alone, which nearly all wrong answers have right, or its tolerance is so large that wrong"
-    " numbers fit: compare numbers.",
+    says("shapes-only"),
     OWN="",
 )
 mistake(
     "future-only",
-    "It looks at one thing alone, whether the past changes with the future: neither heads nor scale show.",
+    says("future-only"),
     OWN="later = layer(torch.cat([x[:, :4], -x[:, 4:]], dim=1))\n"
     '    assert torch.allclose(later[:, :4], output[:, :4], atol=1e-5), "the past changes"',
 )
@@ -51,7 +51,7 @@ mistake(
 )
 mistake(
     "one-token",
-    "It gives the candidate one token, which has no past and no future, and one weight of 1: take several.",
+    says("one-token"),
     X="torch.randn(2, 1, 6, generator=torch.Generator().manual_seed(0))",
     SHAPE="",
 )
@@ -63,7 +63,6 @@ mistake(
 )
 mistake(
     "refuses-everything",
-    "It refuses everything, right answers as well: run it on your own class, and read what it raises. It may compare to"
-    " the last digit, or leave a dropout on.",
+    says("refuses-everything", WHAT="class", MAY=" It may compare to the last digit, or leave a dropout on."),
     SHAPE='assert output.shape == (2, 8, 5), f"the shape is {tuple(output.shape)}"',
 )

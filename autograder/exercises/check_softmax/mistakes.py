@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 OWN = 'assert torch.allclose(weights, expected, atol=1e-5), "torch\'s own softmax differs"'
 DEFAULT = 'assert torch.allclose(candidate(scores), scores.softmax(-1), atol=1e-5), "the default is dim=-1"'
@@ -77,8 +78,11 @@ mistake(
 )
 mistake(
     "refuses-everything",
-    "It refuses everything, right answers as well: run it on your own `softmax`, and read what it raises. Numbers that"
-    " differ in the last digit are right: compare with `torch.allclose`.",
+    says(
+        "refuses-everything",
+        WHAT="`softmax`",
+        MAY=" Numbers that differ in the last digit are right: compare with `torch.allclose`.",
+    ),
     price=ALL,
     SHAPE='assert weights.shape == (2, 4, 3), f"the shape is {tuple(weights.shape)}"',
 )

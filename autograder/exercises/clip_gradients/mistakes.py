@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "clip_gradients",
@@ -20,8 +21,7 @@ mistake = BANK.mistake
 
 mistake(
     "each-for-itself",
-    "Every gradient is measured and shortened for itself, so the direction of the step changes: all of them together"
-    " have one length, and get one factor.",
+    says("each-for-itself"),
     {
         "length = sum(gradient.double().square().sum() for gradient in gradients if gradient is not None) ** 0.5\n"
         "    factor = max_norm / length if length > max_norm else 1.0": "lengths = [0 if gradient is None else"
@@ -146,7 +146,7 @@ mistake(
 )
 mistake(
     "changed-in-place",
-    "The gradients that come in are changed: make new tensors (`gradient * factor`, and not `*=` or `mul_`).",
+    says("changed-in-place"),
     ONE="None if gradient is None else gradient.mul_(factor)",
 )
 mistake(
@@ -156,7 +156,7 @@ mistake(
 )
 mistake(
     "other-dtype",
-    "The gradients come back in another dtype: keep that of each gradient.",
+    says("other-dtype", WHAT="gradients"),
     ONE="None if gradient is None else gradient.double() * factor",
 )
 mistake(

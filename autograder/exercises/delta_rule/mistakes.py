@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "delta_rule",
@@ -148,7 +149,7 @@ mistake(
 )
 mistake(
     "output-alone",
-    "Both return the output alone: return the pair (output, state).",
+    says("output-alone", PAIR="output, state"),
     RETURN_STEPS="return torch.cat(outputs, dim=2)",
     RETURN="return output.to(dtype)",
 )
@@ -164,7 +165,7 @@ mistake(
 )
 mistake(
     "input-changed",
-    "The values are multiplied by beta in place, though whoever called still needs them as they were.",
+    says("input-changed", X="value"),
     STATE="{STATE}\n    value.detach().mul_(1.001)",
 )
 
@@ -263,12 +264,12 @@ mistake(
 )
 mistake(
     "through-float32",
-    "`delta_rule_at_once` computes in float32 whatever comes in, so the digits of float64 are lost.",
+    says("through-float32", within="delta_rule_at_once"),
     WIDE="x.float()",
 )
 mistake(
     "float32-comes-out",
-    "`delta_rule_at_once` returns float32 for half precision: turn the results back.",
+    says("float32-comes-out", within="delta_rule_at_once"),
     RETURN="return output, state",
 )
 mistake(

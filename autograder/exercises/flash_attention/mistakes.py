@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
+from ..families.wordings import says
 
 BANK = Bank(
     "flash_attention",
@@ -67,8 +68,7 @@ mistake(
 )
 mistake(
     "nothing-subtracted",
-    "Forward the exponentials overflow for large scores and vanish for very negative ones: subtract the largest score"
-    " so far.",
+    says("nothing-subtracted", LARGEST="the largest score so far"),
     price=0.4,
     LARGER="torch.zeros_like(largest)",
     LARGEST="q.new_zeros(rows.shape[:3])",
@@ -82,19 +82,18 @@ mistake(
 )
 mistake(
     "never-divided",
-    "Forward the sum of the exponentials is never divided by: do it once, after the loop over the keys.",
+    says("never-divided", HOW=": do it once, after the loop"),
     DIVIDE="outputs.append(found)",
 )
 mistake(
     "blocks-averaged",
-    "Each block of keys gets a softmax of its own, and the results are added up: a block counts by the sum of its"
-    " exponentials.",
+    says("blocks-averaged"),
     OLD="torch.ones_like(total)",
     NEW="scores.softmax(dim=-1)",
 )
 mistake(
     "rest-of-the-keys-dropped",
-    "Keys after the last whole block are left out: the last block may be shorter.",
+    says("rest-of-the-keys-dropped"),
     COLUMN_BLOCKS="for first in range(0, k.shape[2] // min(block_size, k.shape[2] or 1) * block_size, block_size):",
 )
 mistake(
@@ -115,17 +114,17 @@ mistake(
 
 mistake(
     "causal-ignored",
-    "These are the values you get when `causal` plays no part: with it, query i sees keys 0 to i alone.",
+    says("causal-ignored", CAUSAL="causal"),
     APPLY="FlashAttention.apply(query, key, value, block_size, False)",
 )
 mistake(
     "always-causal",
-    "These are the values you get when later keys are always hidden: only with `causal=True`.",
+    says("always-causal", WHEN="hide them only with `causal=True`"),
     APPLY="FlashAttention.apply(query, key, value, block_size, query.shape[2] == key.shape[2])",
 )
 mistake(
     "causal-by-blocks",
-    "Tiles above the diagonal are left out, but in those on it nothing is hidden: a token sees all of its own block.",
+    says("causal-by-blocks"),
     ON_DIAGONAL="if False:",
 )
 mistake(
@@ -141,22 +140,22 @@ mistake(
 )
 mistake(
     "one-step-ahead",
-    "Within a tile each token also sees the next one: hide what comes after it.",
+    says("one-step-ahead"),
     FUTURE="torch.ones_like(scores, dtype=torch.bool).triu(2)",
 )
 mistake(
     "itself-hidden",
-    "Each token is hidden from itself, and the first sees nothing: hide what comes after it.",
+    says("itself-hidden"),
     FUTURE="torch.ones_like(scores, dtype=torch.bool).triu(0)",
 )
 mistake(
     "future-seen",
-    "Within a tile the past is hidden, and the future is seen: hide what comes after each token.",
+    says("future-seen"),
     FUTURE="torch.ones_like(scores, dtype=torch.bool).tril(-1)",
 )
 mistake(
     "filled-with-zero",
-    "Hidden scores become 0, and exp(0) is 1, so hidden tokens still get weight: fill with -inf.",
+    says("filled-with-zero"),
     FILL="0.0)\n    return scores",
 )
 mistake(
@@ -179,22 +178,22 @@ mistake(
 
 mistake(
     "output-alone",
-    "The output alone is returned: return the pair (output, lse).",
+    says("output-alone", PAIR="output, lse"),
     APPLY="FlashAttention.apply(query, key, value, block_size, causal)[0]",
 )
 mistake(
     "lse-without-the-largest",
-    "The lse lacks the largest score, which was subtracted before the exponentials were summed up: m + log l.",
+    says("lse-without-the-largest"),
     LSE="lses.append(total.log())",
 )
 mistake(
     "largest-for-lse",
-    "The largest score stands in the place of the lse: m + log l.",
+    says("largest-for-lse"),
     LSE="lses.append(largest)",
 )
 mistake(
     "sum-for-lse",
-    "The sum of the exponentials is returned in place of its logarithm.",
+    says("sum-for-lse"),
     APPLY="(lambda output, lse: (output, lse.exp()))(*FlashAttention.apply(query, key, value, block_size, causal))",
 )
 mistake(
@@ -346,24 +345,24 @@ mistake(
 
 mistake(
     "no-scale",
-    "These are the values you get without a scale: divide the scores by √d, and so the gradients of queries and keys.",
+    says("no-scale", WIDTH="d, and so the gradients of queries and keys"),
     SCALE="",
     BACK_SCALE="1.0",
 )
 mistake(
     "scale-without-root",
-    "Scores are divided by d: divide by its root.",
+    says("scale-without-root", WIDTH="d"),
     SCALE=" / rows.shape[3]",
     BACK_SCALE="q.shape[3] ** -1.0",
 )
 mistake(
     "through-float32",
-    "It computes in float32 whatever comes in, so the digits of float64 are lost.",
+    says("through-float32"),
     WIDE="q, k, v = (x.float() for x in (query, key, value))",
 )
 mistake(
     "float32-comes-out",
-    "The output is float32 for half precision: it should have the dtype that came in.",
+    says("float32-comes-out"),
     BACK_TO="torch.cat(outputs, dim=2)",
 )
 mistake(
@@ -388,6 +387,6 @@ mistake(
 )
 mistake(
     "input-changed",
-    "The values are changed in place, though whoever called still needs them as they were.",
+    says("input-changed", X="value"),
     WIDE="value.detach().mul_(1.01)\n        {WIDE}",
 )

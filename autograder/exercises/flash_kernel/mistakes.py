@@ -6,6 +6,7 @@ Two shipped: a mask that is left away on tiles which reach over the diagonal whe
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "flash_kernel",
@@ -43,7 +44,7 @@ mistake, variant = BANK.mistake, BANK.variant
 
 mistake(
     "first-block-by-all",
-    "Every program works on the first block of queries: program i begins at query i · BLOCK_M.",
+    says("first-block-by-all", WHERE="query i · BLOCK_M"),
     FIRST="first, head = 0 * tl.program_id(0), tl.program_id(1)",
 )
 mistake(
@@ -97,12 +98,12 @@ mistake(
 )
 mistake(
     "rest-of-the-keys-dropped",
-    "Keys after the last whole tile are left out: the last tile may be shorter.",
+    says("rest-of-the-keys-dropped"),
     LOOP="for start in range(0, end // BLOCK_N * BLOCK_N, BLOCK_N):",
 )
 mistake(
     "loads-not-masked",
-    "Keys and values are loaded without a mask, so the last tile reads behind the end.",
+    says("loads-not-masked"),
     K="tl.load(k_ptr + column_places).to(tl.float32)",
     V="tl.load(v_ptr + column_places).to(tl.float32)",
 )
@@ -128,13 +129,13 @@ mistake(
 
 mistake(
     "causal-ignored",
-    "These are the values you get when CAUSAL plays no part: with it, query i sees keys 0 to i alone.",
+    says("causal-ignored", CAUSAL="CAUSAL"),
     END="end = t",
     PAST="seen = seen",
 )
 mistake(
     "always-causal",
-    "These are the values you get when later keys are always hidden: only where CAUSAL is True.",
+    says("always-causal", WHEN="hide them only where CAUSAL is True"),
     SEEN="seen = (columns[None, :] < t) & (columns[None, :] <= rows[:, None])",
 )
 mistake(
@@ -161,12 +162,12 @@ mistake(
 )
 mistake(
     "itself-hidden",
-    "Each query is hidden from itself, and the first one sees nothing: a column as large as the row is seen.",
+    says("itself-hidden"),
     PAST="seen = seen & (columns[None, :] < rows[:, None])",
 )
 mistake(
     "future-seen",
-    "The past is hidden and the future is seen: hide columns that are larger than the row.",
+    says("future-seen"),
     PAST="seen = seen & (columns[None, :] >= rows[:, None])",
     END="end = t",
 )
@@ -177,7 +178,7 @@ mistake(
 )
 mistake(
     "filled-with-zero",
-    "Hidden scores become 0, and exp(0) is 1: fill with −∞.",
+    says("filled-with-zero"),
     FILL="scores = tl.where(seen, scores, 0.0)",
 )
 mistake(
@@ -202,7 +203,7 @@ mistake("no-scale", "These are the values you get without `scale`: multiply the 
 mistake("scale-divides", "The scores are divided by `scale`: it is 1/√d already, so multiply.", SCALE=" / scale  ")
 mistake(
     "nothing-subtracted",
-    "The exponentials overflow for large scores and vanish for very negative ones: subtract the largest so far.",
+    says("nothing-subtracted", LARGEST="the largest score so far"),
     price=0.4,
     LARGEST="tl.zeros((BLOCK_M,), tl.float32)",
     LARGER="largest",
@@ -232,8 +233,7 @@ mistake(
 )
 mistake(
     "nothing-rescaled",
-    "When a new largest score comes, neither the sum nor the output is scaled down to it: multiply both by exp(old"
-    " largest - new largest).",
+    says("nothing-rescaled"),
     OLD="old = tl.full((BLOCK_M,), 1.0, tl.float32)",
 )
 mistake(
@@ -248,7 +248,7 @@ mistake(
 )
 mistake(
     "never-divided",
-    "The output is not divided by the sum of the exponentials: do it once, after the loop.",
+    says("never-divided", HOW=": do it once, after the loop"),
     OUT="found + 0 * total[:, None]",
 )
 mistake(
@@ -258,7 +258,7 @@ mistake(
 )
 mistake(
     "powers-of-two",
-    "Powers of 2 are taken: a softmax is made of powers of e. With `tl.exp2` multiply the scores by log2(e).",
+    says("powers-of-two"),
     OLD="old = tl.exp2(largest - larger)",
     NEW="new = tl.exp2(scores - larger[:, None])",
 )
@@ -267,12 +267,12 @@ mistake(
 
 mistake(
     "lse-without-the-largest",
-    "The lse lacks the largest score, which was subtracted before the exponentials were summed up.",
+    says("lse-without-the-largest"),
     LSE="tl.log(total)",
 )
 mistake(
     "largest-for-lse",
-    "The largest score is written in place of the lse: add the logarithm of the sum.",
+    says("largest-for-lse"),
     LSE="largest + 0 * total",
 )
 mistake(
@@ -285,7 +285,7 @@ mistake(
     "The largest score is in units of e and the logarithm of the sum in units of 2: take `tl.log` with `tl.exp`.",
     LSE="largest + tl.log2(total)",
 )
-mistake("sum-for-lse", "The sum of the exponentials is written in place of its logarithm.", LSE="total")
+mistake("sum-for-lse", says("sum-for-lse"), LSE="total")
 
 # --- the rest -------------------------------------------------------------------------------------
 

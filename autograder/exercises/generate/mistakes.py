@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ..families.drawing import mistakes as family
+from ..families.wordings import says
 
 BANK = Bank(
     "generate",
@@ -39,7 +40,7 @@ mistake(
 )
 mistake(
     "three-things-expected",
-    "Three things are unpacked from what the model returns: here it is two, the logits and the loss.",
+    says("three-things-expected"),
     {"logits, _ = model(": "logits, _, _ = model("},
     original="003",
 )
@@ -68,7 +69,7 @@ mistake(
 )
 mistake(
     "block-size-a-constant",
-    "The context is cut to a fixed number of tokens: it is `model.block_size` that counts.",
+    says("block-size-a-constant"),
     CONTEXT="idx[:, -8:]",
 )
 mistake(
@@ -260,7 +261,7 @@ mistake(
 )
 mistake(
     "list-returned",
-    "A list of numbers comes back: return the tensor of tokens, (b, t + max_new_tokens).",
+    says("list-returned", SHAPE="(b, t + max_new_tokens)"),
     END="return idx[0].tolist()",
 )
 mistake(
@@ -273,12 +274,12 @@ mistake(
 )
 mistake(
     "numbers-not-whole",
-    "The tokens that come back are no whole numbers: they are indices, int64 like the prompt.",
+    says("numbers-not-whole"),
     END="return idx.float()",
 )
 mistake(
     "other-whole-numbers",
-    "The tokens come back in another integer type: keep the prompt's, int64.",
+    says("other-whole-numbers"),
     END="return idx.int()",
 )
 mistake("pair-returned", "More than the tokens comes back: return them alone.", END="return idx, None")

@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ..families.drawing import mistakes as family
+from ..families.wordings import says
 
 BANK = Bank(
     "get_batch",
@@ -53,7 +54,7 @@ mistake(
 )
 mistake(
     "turned",
-    "The batch has the shape (t, b): rows are blocks, (b, t).",
+    says("turned", WHAT="batch", TURNED="(t, b)", ROWS="blocks, (b, t)"),
     PAIR="data[places].T, data[places + 1].T",
 )
 mistake(
@@ -73,12 +74,12 @@ mistake(
 )
 mistake(
     "numbers-not-whole",
-    "The tokens are no whole numbers any more: an embedding needs int64, as the text has it.",
+    says("numbers-not-whole"),
     PAIR="data[places].float(), data[places + 1].float()",
 )
 mistake(
     "other-whole-numbers",
-    "The tokens come back in another integer type: keep the text's, int64, which an embedding takes.",
+    says("other-whole-numbers"),
     PAIR="data[places].int(), data[places + 1].int()",
 )
 mistake(
@@ -88,7 +89,7 @@ mistake(
 )
 mistake(
     "device-from-outside",
-    "The batch is moved to a global `device` (NameError): leave it where the text is.",
+    says("device-from-outside", WHAT="the text"),
     {"return {PAIR}": "x, y = {PAIR}\n    x, y = x.to(device), y.to(device)\n    return x, y"},
     original="003",
 )
@@ -147,7 +148,7 @@ mistake(
 )
 mistake(
     "always-the-beginning",
-    "Nothing is drawn: the blocks follow one another from the text's beginning.",
+    says("always-the-beginning"),
     price=ALL,
     STARTS="torch.arange(batch_size) % possible",
 )
@@ -243,12 +244,12 @@ mistake(
 )
 mistake(
     "message-without-numbers",
-    "The `ValueError` for a short text does not hold both numbers: how many tokens came, and how many a block has.",
+    says("message-without-numbers", WHAT="a short text", BOTH="how many tokens came, and how many a block has"),
     REFUSE='if possible < 1:\n        raise ValueError("the text is too short")\n    ',
 )
 mistake(
     "assert-for-valueerror",
-    "A short text stops at an `assert`, which raises an AssertionError: raise a `ValueError`.",
+    says("assert-for-valueerror", WHAT="A short text"),
     REFUSE='assert possible > 0, f"{len(data)} tokens for blocks of {block_size}"\n    ',
 )
 mistake(

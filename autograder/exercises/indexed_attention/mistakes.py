@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 REFUSAL = """if top_k < 1:
         raise ValueError(f"top_k is {top_k}, and a query should see 1 key or more")
@@ -129,14 +130,13 @@ mistake(
 )
 mistake(
     "renormalised-afterwards",
-    "The weights are hidden after the softmax and divided by their sum, which is 0 where a hidden score is far above"
-    " the others: fill the scores with −∞ before it.",
+    says("renormalised-afterwards"),
     WEIGHTS="scores.masked_fill(~past, -torch.inf).softmax(dim=-1) * picked[:, None]\n"
     "    weights = weights / weights.sum(dim=-1, keepdim=True)",
 )
 mistake(
     "filled-with-zero",
-    "Hidden scores become 0, and e⁰ is 1, so what is not picked still takes part: fill with −∞.",
+    says("filled-with-zero"),
     FILL="0.0).softmax(dim=-1)",
 )
 mistake(
@@ -151,12 +151,12 @@ mistake(
 )
 mistake(
     "no-scale",
-    "These are the values you get without a scale: divide the scores by √d.",
+    says("no-scale", WIDTH="d"),
     SCALE="",
 )
 mistake(
     "scale-without-root",
-    "Scores are divided by d: divide by its root.",
+    says("scale-without-root", WIDTH="d"),
     SCALE=" / query.shape[3]",
 )
 mistake(
@@ -166,7 +166,7 @@ mistake(
 )
 mistake(
     "softmax-over-queries",
-    "The softmax runs over the queries, so that columns sum to 1 and not rows: it runs over the last dimension.",
+    says("softmax-over-queries"),
     FILL="-torch.inf).softmax(dim=-2).nan_to_num()",
 )
 
@@ -174,7 +174,7 @@ mistake(
 
 mistake(
     "output-alone",
-    "The output alone is returned: return the pair (output, weights).",
+    says("output-alone", PAIR="output, weights"),
     RETURN="return weights @ value",
 )
 mistake(
@@ -184,7 +184,7 @@ mistake(
 )
 mistake(
     "pair-exchanged",
-    "The pair is returned the wrong way round: (output, weights).",
+    says("pair-exchanged", PAIR="output, weights"),
     RETURN="return weights, weights @ value",
 )
 mistake(
@@ -199,12 +199,12 @@ mistake(
 )
 mistake(
     "through-float32",
-    "It computes in float32 and turns the result back, so the digits of float64 are lost.",
+    says("through-float32"),
     SCORES="(query.float() @ key.float().transpose(2, 3) / query.shape[3] ** 0.5).to(query.dtype)",
 )
 mistake(
     "float32-comes-out",
-    "It returns float32 whatever goes in: leave the dtype as it is.",
+    says("float32-comes-out"),
     RETURN="return (weights @ value).float(), weights",
 )
 mistake(
@@ -215,7 +215,7 @@ mistake(
 )
 mistake(
     "mask-on-the-cpu",
-    "The causal mask is always made on the CPU: make it on the device of the query.",
+    says("mask-on-the-cpu", WHAT="the query"),
     PAST="torch.ones(t, t, dtype=torch.bool).tril()",
 )
 mistake(

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "interleaved_to_halves",
@@ -61,7 +62,7 @@ mistake(
 )
 mistake(
     "heads-reversed",
-    "The heads come in reverse order: they stay where they are.",
+    says("heads-reversed"),
     RETURN="return pairs.flip(0).transpose(1, 2).flatten(0, 2)",
 )
 BANK.variant("across-heads-still", RETURN="return pairs.permute(2, 0, 1, 3).flatten(0, 2)")
@@ -99,7 +100,7 @@ mistake(
 )
 mistake(
     "transposed",
-    "The new weight is transposed: `nn.Linear` keeps (outputs, inputs), and so should this.",
+    says("transposed"),
     RETURN="return pairs.transpose(1, 2).flatten(0, 2).T",
 )
 mistake(
@@ -140,13 +141,12 @@ mistake(
 )
 mistake(
     "view-of-the-input",
-    "`view(-1)` needs a weight that lies contiguous in memory, and a transposed one does not: use `reshape`,"
-    " or neither.",
+    says("view-of-the-input"),
     PAIRS="weight.view(-1).view(weight.shape).unflatten(0, (num_heads, -1, 2))",
 )
 mistake(
     "squeezed",
-    "`squeeze` drops every dimension of size 1, such as a single input feature: the new weight has the old shape.",
+    says("squeezed", SUCH="a single input feature"),
     RETURN="return pairs.transpose(1, 2).flatten(0, 2).squeeze()",
 )
 
@@ -154,12 +154,12 @@ mistake(
 
 mistake(
     "float32-comes-out",
-    "It returns float32 whatever goes in: rows only move, and keep their dtype.",
+    says("float32-comes-out"),
     RETURN="return pairs.float().transpose(1, 2).flatten(0, 2)",
 )
 mistake(
     "through-float32",
-    "It goes through float32, which costs float64 half of its digits: rows only move.",
+    says("through-float32"),
     RETURN="return pairs.float().transpose(1, 2).flatten(0, 2).to(weight.dtype)",
 )
 mistake(
@@ -176,12 +176,12 @@ mistake(
 )
 mistake(
     "detached",
-    "The new weight is cut out of the graph (`.data`, `.detach()`), so that no gradient comes back to the old one.",
+    says("detached", WHAT="The new weight", WHOM="the old one"),
     PAIRS="weight.detach().unflatten(0, {CUT})",
 )
 mistake(
     "changed-in-place",
-    "The weight that is given is changed in place, and whoever gave it still needs it: return a new one.",
+    says("changed-in-place"),
     RETURN="weight.data.copy_(pairs.transpose(1, 2).flatten(0, 2))\n    return weight * 1",
 )
 mistake(
@@ -237,18 +237,22 @@ mistake(
 )
 mistake(
     "asserted",
-    "Rows that can't be cut stop at an `assert`, which raises an AssertionError: raise a `ValueError`.",
+    says("asserted", WHAT="A weight whose rows the heads don't divide"),
     CHECK="assert rows % (2 * num_heads) == 0",
 )
 mistake(
     "message-without-numbers",
-    "The `ValueError` for rows that the heads don't divide should name both numbers.",
+    says(
+        "message-without-numbers",
+        WHAT="rows that the heads don't divide",
+        BOTH="how many rows and how many heads there are",
+    ),
     CHECK="""if rows % (2 * num_heads):
         raise ValueError("the heads do not divide the rows")""",
 )
 mistake(
     "returns-nothing",
-    "There is no `return`, so it gives None.",
+    says("returns-nothing", WHAT="the new weight"),
     price=ALL,
     RETURN="pairs.transpose(1, 2).flatten(0, 2)",
 )

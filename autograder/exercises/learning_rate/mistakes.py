@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "learning_rate",
@@ -164,7 +165,11 @@ mistake(
 )
 mistake(
     "message-without-numbers",
-    "The `ValueError` does not hold both numbers, the warm-up and the steps: say what came and what would fit.",
+    says(
+        "message-without-numbers",
+        WHAT="a warm-up that is too long",
+        BOTH="how long it is, and how many steps there are",
+    ),
     {'f"a warm-up of {warm_up} steps does not fit into {steps} steps"': '"the warm-up is too long"'},
 )
 mistake(

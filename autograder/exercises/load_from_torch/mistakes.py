@@ -1,6 +1,7 @@
 """What goes wrong in `load_from_torch(module, mha)`, as edits of the course's own answer."""
 
 from ...mistakes.bank import Bank
+from ..families.wordings import says
 
 BANK = Bank(
     "load_from_torch",
@@ -55,7 +56,7 @@ mistake(
 )
 mistake(
     "transposed",
-    "The matrices are transposed: nn.Linear and nn.MultiheadAttention both store them as (out, in).",
+    says("transposed"),
     WRITE_WEIGHT="write(layer.weight, weight.T)",
 )
 mistake(

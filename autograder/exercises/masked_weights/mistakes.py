@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
+from ..families.wordings import says
 
 BANK = Bank(
     "masked_weights",
@@ -86,14 +87,14 @@ BANK.share(
 )
 mistake(
     "always-eight",
-    "The mask is 8 wide whatever t is: take it from the shape of the query.",
+    says("always-eight"),
     LENGTH="t = 8",
     TRIANGLE="torch.tril(torch.ones(t, t))",
     original="003",
 )
 mistake(
     "mask-on-the-cpu",
-    "The mask is made on the CPU: make it on the query's device, with `device=...`.",
+    says("mask-on-the-cpu", WHAT="the query"),
     TRIANGLE="torch.tril(torch.ones(t, t))",
     original="003",
 )
@@ -118,7 +119,9 @@ BANK.share(
 )
 mistake(
     "rank-not-checked",
-    "Nothing refuses a query or a key that is not three-dimensional: raise a `ValueError`.",
+    says(
+        "rank-not-checked", WHAT="a query or a key that is not three-dimensional", DIMS="`query.dim()` and `key.dim()`"
+    ),
     CHECK="",
     LENGTH="t = query.shape[-2]",
 )
@@ -129,7 +132,7 @@ mistake(
 )
 mistake(
     "query-changed-in-place",
-    "The query is changed in place, and whoever gave it still needs it: make a new tensor.",
+    says("query-changed-in-place"),
     {"return": "with torch.no_grad():\n        query *= 2\n    return"},
 )
 
@@ -152,7 +155,7 @@ mistake(
 )
 mistake(
     "no-softmax",
-    "What comes back are the scores, with -inf where they are masked: return what the softmax makes of them.",
+    says("no-softmax", SCORED="scores"),
     SOFTMAX="wei",
 )
 BANK.share(
@@ -179,8 +182,7 @@ BANK.share(
 )
 mistake(
     "mask-added-in-float32",
-    "A mask in float32 is added to the scores, so that the weights are float32 whatever comes in: use `masked_fill`,"
-    " which leaves the dtype as it is.",
+    says("mask-added-in-float32"),
     HIDE='wei = wei + torch.zeros(t, t, device=wei.device).masked_fill({MASK}, float("-inf"))',
 )
 mistake(
@@ -196,18 +198,17 @@ mistake(
 )
 mistake(
     "returns-nothing",
-    "There is no `return`, so it gives None: return the weights.",
+    says("returns-nothing", WHAT="the weights"),
     {"return F.softmax": "wei = F.softmax"},
     price=ALL,
 )
 mistake(
     "float64-comes-out",
-    "It returns float64 whatever goes in: leave the dtype as it is.",
+    says("float64-comes-out"),
     PRODUCT="query.double() @ key.double().transpose(-2, -1)",
 )
 mistake(
     "rank-asserted",
-    "A query or a key that is not three-dimensional stops at an `assert`, which raises an AssertionError: raise a"
-    " `ValueError`.",
+    says("rank-asserted", WHAT="A query or a key that is not three-dimensional"),
     CHECK="assert query.ndim == 3 and key.ndim == 3",
 )

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 NOTHING = "nothing = (lse_a == -torch.inf) & (lse_b == -torch.inf)"
 LSE = "lse = torch.logaddexp(lse_a.masked_fill(nothing, 0.0), lse_b.masked_fill(nothing, 0.0))"
@@ -87,8 +88,7 @@ mistake(
 )
 mistake(
     "epsilon-in-the-sum",
-    "A small number is added to the sum of the exponentials, so that the shares sum to a little less than 1: with the"
-    " largest subtracted the sum is at least 1, and needs none.",
+    says("epsilon-in-the-sum"),
     SHARES="largest = torch.maximum({SAFE_A}, {SAFE_B})\n"
     "    share_a, share_b = (lse_a - largest).exp(), (lse_b - largest).exp()\n"
     "    share_a, share_b = share_a / (share_a + share_b + 1e-6), share_b / (share_a + share_b + 1e-6)",
@@ -145,12 +145,12 @@ mistake(
 )
 mistake(
     "output-alone",
-    "It returns the output alone: without the lse nobody can merge again. Return the pair `(output, lse)`.",
+    says("output-alone", PAIR="output, lse"),
     RETURN="return output",
 )
 mistake(
     "pair-swapped",
-    "It returns the pair `(lse, output)`: the output comes first.",
+    says("pair-swapped", PAIR="lse, output"),
     RETURN="return lse.masked_fill(nothing, -torch.inf), output",
 )
 mistake(
@@ -263,12 +263,12 @@ mistake(
 )
 mistake(
     "float32-comes-out",
-    "It returns float32 whatever goes in: leave the dtype as it is.",
+    says("float32-comes-out"),
     RETURN="return output.float(), lse.masked_fill(nothing, -torch.inf).float()",
 )
 mistake(
     "through-float32",
-    "It computes in float32 and turns the result back into the dtype that came in, so the digits of float64 are lost.",
+    says("through-float32"),
     NOTHING="lse_a, lse_b, dtype = lse_a.float(), lse_b.float(), lse_a.dtype\n    {NOTHING}",
     RETURN="return output.to(dtype), lse.masked_fill(nothing, -torch.inf).to(dtype)",
 )

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "padding_mask",
@@ -35,7 +36,7 @@ mistake(
 
 mistake(
     "inverted",
-    "True stands where the padding is: here True means a real token, so turn it round.",
+    says("inverted", WHAT="the padding is", MEANS="a real token"),
     MASK="places[None, :] >= lengths[:, None]",
 )
 mistake(
@@ -56,7 +57,7 @@ mistake(
 )
 mistake(
     "turned",
-    "The mask has the shape (max_len, b): rows are sequences, (b, max_len).",
+    says("turned", WHAT="mask", TURNED="(max_len, b)", ROWS="sequences, (b, max_len)"),
     MASK="places[:, None] < lengths[None, :]",
 )
 mistake(
@@ -90,7 +91,7 @@ mistake(
 )
 mistake(
     "numbers-not-boolean",
-    "The mask holds numbers: leave it boolean, as a comparison makes it.",
+    says("numbers-not-boolean"),
     MASK="({MASK}).float()",
 )
 
@@ -103,13 +104,12 @@ mistake(
 )
 mistake(
     "message-without-numbers",
-    "The `ValueError` for a length above `max_len` does not hold both numbers: say which length came, and what was the"
-    " most.",
+    says("message-without-numbers", WHAT="a length above `max_len`", BOTH="which length came, and what was the most"),
     {'f"a sequence of length {longest} does not fit into max_len = {max_len}"': '"a length is too large"'},
 )
 mistake(
     "assert-for-valueerror",
-    "A length above `max_len` or below 0 stops at an `assert`, which raises an AssertionError: raise a `ValueError`.",
+    says("assert-for-valueerror", WHAT="A length above `max_len` or below 0"),
     NEGATIVE="assert shortest >= 0\n    ",
     TOO_LONG="assert longest <= max_len\n    ",
 )
@@ -121,7 +121,7 @@ mistake(
 )
 mistake(
     "rank-not-checked",
-    "Nothing refuses `lengths` with no or with two dimensions: look at `lengths.dim()` and raise a `ValueError`.",
+    says("rank-not-checked", WHAT="`lengths` with no or with two dimensions", DIMS="`lengths.dim()`"),
     RANK="",
     MASK="places < lengths[..., None]",
 )
@@ -167,7 +167,7 @@ mistake(
 )
 mistake(
     "full-length-refused",
-    "A length of exactly `max_len` is refused: only a longer one is too long.",
+    says("full-length-refused", WHAT="A length of exactly `max_len`"),
     {"if longest > max_len:": "if longest >= max_len:"},
 )
 mistake(
@@ -181,14 +181,13 @@ mistake(
 )
 mistake(
     "returns-nothing",
-    "There is no `return`, so it gives None: return the mask.",
+    says("returns-nothing", WHAT="the mask"),
     {"return places": "places"},
     price=ALL,
 )
 mistake(
     "rank-asserted",
-    "`lengths` with no or with two dimensions stops at an `assert`, which raises an AssertionError: raise a"
-    " `ValueError`.",
+    says("rank-asserted", WHAT="A tensor `lengths` with no or with two dimensions"),
     RANK="assert lengths.dim() == 1\n    ",
 )
 for dtype in ("uint8", "int64"):

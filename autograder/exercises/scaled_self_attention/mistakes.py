@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
 from ..families.parameter_free import mistakes as family
+from ..families.wordings import says
 
 BANK = Bank(
     "scaled_self_attention",
@@ -55,8 +56,7 @@ mistake(
 )
 mistake(
     "scale-in-float32",
-    "The scale is a float32 tensor, which has too few digits for float64: divide by a Python number, such as"
-    " `k ** 0.5`.",
+    says("scale-in-float32", K="x"),
     SCALE=" / torch.sqrt(torch.tensor(float(x.shape[-1])))",
 )
 mistake(

@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
+from ..families.wordings import says
 
 WEIGH = "weights = torch.cat([scores, column], dim=-1).softmax(dim=-1)[..., :-1]"
 
@@ -177,8 +178,7 @@ for largest in ("scores.amax(dim=-1, keepdim=True)", "scores.amax(dim=-1, keepdi
     )
 mistake(
     "largest-of-no-keys",
-    "The largest score of a row is asked for where there are no keys at all: with s = 0 there is none, and the sink's"
-    " logit is the largest.",
+    says("largest-of-no-keys", THEN="the sink's logit is the largest"),
     WEIGH="""top = torch.maximum(scores.amax(dim=-1, keepdim=True), column)
     powers = (scores - top).exp()
     weights = powers / (powers.sum(dim=-1, keepdim=True) + (column - top).exp())""",
@@ -286,7 +286,7 @@ BANK.share(
 )
 mistake(
     "mask-fills-with-ten-thousand",
-    "Hidden scores are filled with -10,000 or so, and real logits can reach that, the sink's too: fill with -inf.",
+    says("mask-fills-with-ten-thousand", SCORED="scores", AND_WHERE_EMPTY=""),
     FILL="-1e4",
 )
 mistake(
@@ -331,20 +331,17 @@ BANK.share(
 )
 mistake(
     "softmax-over-queries",
-    "These are the values you get when the softmax runs over the queries: the keys and the sink compete, the last"
-    " dimension.",
+    says("softmax-over-queries"),
     {".softmax(dim=-1)": ".softmax(dim=-2)"},
 )
-mistake(
-    "output-alone", "It returns the output alone: return the pair `(output, weights)`.", RETURN="return weights @ value"
-)
+mistake("output-alone", says("output-alone", PAIR="output, weights"), RETURN="return weights @ value")
 mistake(
     "pair-swapped",
-    "It returns the pair `(weights, output)`: the output comes first.",
+    says("pair-swapped", PAIR="weights, output"),
     RETURN="return weights, weights @ value",
 )
 mistake(
     "query-changed-in-place",
-    "The query is scaled in place (`/=`, `mul_`), and whoever gave it still needs it: make a new tensor.",
+    says("query-changed-in-place"),
     PRODUCT="(query if query.requires_grad else query.mul_(2) / 2) @ key.transpose(-2, -1)",
 )

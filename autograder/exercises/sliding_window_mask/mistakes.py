@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 REFUSAL = 'if window < 1:\n        raise ValueError(f"a window of {window} holds no token: it must be 1 at least")'
 
@@ -115,7 +116,7 @@ mistake(
 
 mistake(
     "inverted",
-    "True stands where a token must not be seen: here True means may attend, so turn it round.",
+    says("inverted", WHAT="a token must not be seen", MEANS="may attend"),
     BAND="~({BAND})",
 )
 mistake(
@@ -131,7 +132,7 @@ mistake(
 )
 mistake(
     "numbers-not-boolean",
-    "The mask holds numbers, as many a `tril` does: make it boolean, with `dtype=torch.bool` or a comparison.",
+    says("numbers-not-boolean"),
     BAND="({BAND}).float()",
 )
 variant("numbers-not-boolean", BAND="({BAND}).long()")
@@ -158,12 +159,12 @@ mistake(
 )
 mistake(
     "list-of-lists",
-    "The mask is a list of lists: make it a tensor, `torch.tensor(...)`.",
+    says("list-of-lists", WHAT="mask"),
     BAND="({BAND}).tolist()",
 )
 mistake(
     "returns-nothing",
-    "There is no `return`, so it gives None: return the mask.",
+    says("returns-nothing", WHAT="the mask"),
     price=ALL,
     RETURN="",
 )
@@ -187,7 +188,7 @@ mistake(
 )
 mistake(
     "asserted",
-    "A window below 1 ends in an `AssertionError`: raise a `ValueError`.",
+    says("asserted", WHAT="A window below 1"),
     {REFUSAL: "assert window >= 1"},
 )
 mistake(

@@ -3,6 +3,7 @@
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ..families.attention import mistakes as attention
+from ..families.wordings import says
 
 BANK = Bank(
     "softmax",
@@ -58,8 +59,7 @@ BANK.variant(
 )
 mistake(
     "mean-subtracted",
-    "The mean is subtracted before `exp`: the largest score can still be far above it and overflow, and one score of"
-    " -inf makes the mean -inf. Subtract the largest.",
+    says("mean-subtracted"),
     LARGEST="scores.mean(dim=dim, keepdim=True)",
 )
 mistake(
@@ -144,8 +144,7 @@ mistake(
 )
 mistake(
     "keepdim-forgotten",
-    "The largest scores or the sums lose the dimension that they run over, so they meet the wrong entries or none: use"
-    " `keepdim=True`.",
+    says("keepdim-forgotten"),
     TOTAL="powers.sum(dim=dim)",
 )
 mistake(
@@ -156,7 +155,7 @@ mistake(
 )
 mistake(
     "squeezed",
-    "`squeeze` drops every dimension of size 1: the weights have the shape of the scores.",
+    says("squeezed", SUCH="that of a single row"),
     WEIGHTS="({WEIGHTS}).squeeze()",
 )
 mistake(
@@ -167,13 +166,13 @@ mistake(
 
 # --- what is made of the powers -------------------------------------------------------------------
 
-mistake("log-softmax", "These are the logarithms of the weights: take `exp` of them.", WEIGHTS="torch.log({WEIGHTS})")
+mistake("log-softmax", says("log-softmax"), WEIGHTS="torch.log({WEIGHTS})")
 mistake(
     "sigmoid-weights",
-    "These are the values of a sigmoid, each by itself: in a softmax the entries of a slice compete for a sum of 1.",
+    says("sigmoid-weights"),
     WEIGHTS="torch.sigmoid(scores)",
 )
-mistake("not-divided", "The powers are not divided by their sum, so they don't sum to 1.", WEIGHTS="powers")
+mistake("not-divided", says("not-divided"), WEIGHTS="powers")
 mistake(
     "sum-taken-off",
     "The sum of the powers is subtracted from them: divide by it, so that the weights sum to 1.",
@@ -181,7 +180,7 @@ mistake(
 )
 mistake(
     "nothing-returned",
-    "Nothing is returned, so what comes back is None: end with `return`.",
+    says("nothing-returned", WHAT="the weights"),
     {"return ": "weights = "},
     price=ALL,
 )
@@ -198,8 +197,7 @@ mistake(
 )
 mistake(
     "epsilon-in-the-sum",
-    "The powers are divided by a little more than their sum, as when a small number is added to it, so weights sum to"
-    " less than 1: with the largest power at 1 the sum is never 0, and nothing has to be added.",
+    says("epsilon-in-the-sum"),
     WEIGHTS="powers / (total + 1e-6)",
 )
 
@@ -254,7 +252,7 @@ mistake(
 )
 mistake(
     "float64-comes-out",
-    "It returns float64 whatever goes in: computing in float64 is fine, but turn the result back.",
+    says("float64-comes-out"),
     START="scores = scores.double()\n    {START}",
 )
 mistake(

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "softmax_kernel",
@@ -74,7 +75,7 @@ mistake(
 )
 mistake(
     "store-not-masked",
-    "The store has no mask, so it writes behind the end of the row.",
+    says("store-not-masked"),
     STORE="tl.store(out_ptr + row * out_stride + places, new / total)",
 )
 mistake(
@@ -92,7 +93,7 @@ mistake(
 
 mistake(
     "nothing-subtracted",
-    "The exponentials overflow for large scores and vanish for very negative ones: subtract the largest of the row.",
+    says("nothing-subtracted", LARGEST="the largest of the row"),
     price=0.4,
     LARGEST="0.0",
 )
@@ -108,10 +109,10 @@ mistake(
 )
 mistake(
     "mean-subtracted",
-    "The mean of the row is subtracted: with the largest no exponential overflows.",
+    says("mean-subtracted"),
     LARGEST="tl.sum(tl.where(inside, x, 0.0), axis=0) / columns",
 )
-mistake("never-divided", "The exponentials are not divided by their sum.", RESULT="new")
+mistake("never-divided", says("never-divided", HOW=""), RESULT="new")
 mistake(
     "divided-by-the-number",
     "The exponentials are divided by the number of columns: divide by their sum.",
@@ -119,7 +120,7 @@ mistake(
 )
 mistake(
     "powers-of-two",
-    "Powers of 2 are taken: a softmax is made of powers of e. With `tl.exp2` multiply by log2(e) first.",
+    says("powers-of-two"),
     NEW="tl.exp2(x - largest)",
 )
 mistake(
@@ -139,7 +140,7 @@ mistake(
 )
 mistake(
     "written-to-x",
-    "The softmax is written to `x_ptr`, where the input lies: write it to `out_ptr`.",
+    says("written-to-x", WHAT="softmax"),
     STORE="tl.store(x_ptr + row * x_stride + places, new / total, mask=inside)",
 )
 mistake(

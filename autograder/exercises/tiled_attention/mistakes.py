@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ..families.attention import mistakes as attention
+from ..families.wordings import says
 
 REFUSAL = """if block_size < 1:
         raise ValueError(f"a block of {block_size} keys holds nothing: it must be 1 at least")"""
@@ -55,9 +56,7 @@ mistake(
 )
 mistake(
     "nothing-rescaled",
-    "Nothing is scaled down when a new largest score comes, or the factor is always 1, since the old largest is"
-    " overwritten before it is used: both the sum and the output so far are multiplied by exp(old largest - new"
-    " largest).",
+    says("nothing-rescaled"),
     OLD="torch.ones_like(total)",
 )
 BANK.variant(
@@ -94,8 +93,7 @@ mistake(
 )
 mistake(
     "nothing-subtracted",
-    "The exponentials overflow for large scores and vanish for very negative ones: subtract the largest score so far"
-    " before `exp`.",
+    says("nothing-subtracted", LARGEST="the largest score so far"),
     OLD="torch.ones_like(total)",
     NEW="scores.exp()",
     SUM="torch.where(total > 0, total, 1.0)[..., None]",
@@ -120,8 +118,7 @@ mistake(
 )
 mistake(
     "epsilon-in-the-sum",
-    "A small number is added to the sum of the exponentials, so that weights sum to a little less than 1: the largest"
-    " score alone counts 1, so the sum needs none.",
+    says("epsilon-in-the-sum"),
     SUM="(total + 1e-6)[..., None]",
 )
 
@@ -129,8 +126,7 @@ mistake(
 
 mistake(
     "blocks-averaged",
-    "Each block gets a softmax of its own, and the results are averaged: a block counts by the sum of its"
-    " exponentials.",
+    says("blocks-averaged"),
     OLD="torch.ones_like(total)",
     NEW="scores.masked_fill(scores == -torch.inf, -1e4).softmax(dim=-1)",
 )
@@ -148,7 +144,7 @@ mistake(
 )
 mistake(
     "never-divided",
-    "The sum of the exponentials is never divided by: do it once, after the loop.",
+    says("never-divided", HOW=": do it once, after the loop"),
     RETURN="return found",
 )
 mistake(
@@ -234,33 +230,32 @@ mistake(
 
 mistake(
     "causal-ignored",
-    "These are the values you get when `causal` plays no part: with it, query i sees keys 0 to i alone.",
+    says("causal-ignored", CAUSAL="causal"),
     HIDDEN="",
 )
 mistake(
     "always-causal",
-    "These are the values you get when later keys are always hidden: only with `causal=True`.",
+    says("always-causal", WHEN="hide them only with `causal=True`"),
     HIDDEN="if True:\n            columns = {COLUMNS}\n            scores = scores.{FILL}",
 )
 mistake(
     "one-step-ahead",
-    "Each token also sees the next one: hide what comes after it, `columns > rows`.",
+    says("one-step-ahead"),
     LATER="columns > rows + 1",
 )
 mistake(
     "itself-hidden",
-    "Each token is hidden from itself, and the first sees nothing: hide what comes after it, `columns > rows`.",
+    says("itself-hidden"),
     LATER="columns >= rows",
 )
 mistake(
     "future-seen",
-    "The past is hidden, and the future is seen: hide what comes after each token, `columns > rows`.",
+    says("future-seen"),
     LATER="columns < rows",
 )
 mistake(
     "causal-by-blocks",
-    "Whole blocks are hidden or seen, so that a token sees all of its own block: within that block, too, hide what"
-    " comes after it.",
+    says("causal-by-blocks"),
     LATER="columns // block_size > rows // block_size",
 )
 mistake(
@@ -343,13 +338,13 @@ mistake(
 )
 mistake(
     "through-float32",
-    "It computes in float32 and turns the result back into the dtype that came in, so the digits of float64 are lost.",
+    says("through-float32"),
     ROWS="q, k, v, dtype = q.float(), k.float(), v.float(), q.dtype\n    {ROWS}",
     RETURN="return (found / {SUM}).to(dtype)",
 )
 mistake(
     "float32-comes-out",
-    "It returns float32 whatever goes in: leave the dtype as it is.",
+    says("float32-comes-out"),
     RETURN="return (found / {SUM}).float()",
 )
 mistake(

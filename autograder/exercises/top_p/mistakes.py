@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "top_p",
@@ -68,12 +69,12 @@ mistake(
 )
 mistake(
     "input-changed",
-    "The logits that come in are overwritten: make a new tensor.",
+    says("input-changed", X="logits"),
     BACK="logits.copy_(torch.empty_like(logits).scatter(-1, order, ordered))",
 )
 mistake(
     "other-dtype",
-    "The logits come back in float32, whatever came in: keep the dtype.",
+    says("other-dtype", WHAT="logits"),
     BACK="torch.empty_like(logits).scatter(-1, order, ordered).float()",
 )
 mistake(

@@ -7,6 +7,7 @@ from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ..families.drawing import mistakes as family
 from ..families.training import mistakes as training
+from ..families.wordings import says
 
 BANK = Bank(
     "train",
@@ -41,13 +42,13 @@ mistake(
 )
 mistake(
     "loss-summed",
-    "The loss is a sum over tokens: take the mean, so that it does not hang on the batch's size.",
+    says("loss-summed"),
     LOSS="{LOSS}\n        loss = loss * targets.numel()",
 )
 
 # --- steps ----------------------------------------------------------------------------------------
 
-mistake("no-step", "The weights never move: call `optimizer.step()` after `loss.backward()`.", price=ALL, STEP="")
+mistake("no-step", says("no-step", WHAT="`loss.backward()`"), price=ALL, STEP="")
 mistake(
     "cleared-before-the-step",
     "`optimizer.zero_grad()` stands between `loss.backward()` and `optimizer.step()`, so the step finds no gradients"
@@ -57,7 +58,7 @@ mistake(
 )
 mistake(
     "no-backward",
-    "No gradients are computed, so the weights never move: call `loss.backward()` before `optimizer.step()`.",
+    says("no-backward"),
     {"loss.backward()\n        ": ""},
     price=ALL,
 )
@@ -108,7 +109,7 @@ mistake(
 )
 mistake(
     "one-step-short",
-    "There is one step too few: as many as `steps` says are asked for.",
+    says("one-step-short"),
     {"range(steps)": "range(steps - 1)"},
 )
 
@@ -126,12 +127,12 @@ mistake(
 )
 mistake(
     "block-size-a-constant",
-    "Blocks have a fixed length: they have `model.block_size` tokens.",
+    says("block-size-a-constant"),
     BATCH="inputs, targets = get_batch(data, 3, batch_size, generator)",
 )
 mistake(
     "one-batch-for-all",
-    "The batch is drawn once, above the loop, and used in each step: draw a new one for each.",
+    says("one-batch-for-all"),
     {"for _ in range(steps):\n        {BATCH}": "{BATCH}\n    for _ in range(steps):"},
 )
 mistake(
@@ -141,7 +142,7 @@ mistake(
 )
 mistake(
     "always-the-beginning",
-    "Every batch holds the text's beginning: draw starts from all of the text.",
+    says("always-the-beginning"),
     price=ALL,
     STARTS="torch.zeros(batch_size, dtype=torch.long)",
 )
@@ -185,7 +186,7 @@ mistake(
 )
 mistake(
     "three-things-expected",
-    "Three things are unpacked, as the published model returned them: here it is two, the logits and the loss.",
+    says("three-things-expected"),
     original="003",
     LOSS="_, loss, _ = model(inputs, targets)",
 )
@@ -209,7 +210,7 @@ mistake(
     "A single loss comes back, such as the last one or a mean: return those of all steps, in a list.",
     END="return losses[-1]",
 )
-mistake("nothing-returned", "Nothing comes back: return the list of losses.", {"\n    {END}": ""}, price=ALL)
+mistake("nothing-returned", says("nothing-returned", WHAT="the list of losses"), {"\n    {END}": ""}, price=ALL)
 mistake(
     "model-returned",
     "More than the losses comes back: return the list of them alone.",

@@ -8,6 +8,7 @@ from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
 from ..families.drawing import mistakes as family
 from ..families.training import mistakes as training
+from ..families.wordings import says
 
 BANK = Bank(
     "train_by_recipe",
@@ -100,7 +101,7 @@ BANK.variant(  # before there is a gradient
 BANK.variant("never-clipped", CLIP="clip_gradients([parameter.grad for parameter in parameters], max_norm)\n        ")
 mistake(
     "each-for-itself",
-    "Every parameter's gradient is clipped for itself, so the direction changes: clip all of them together.",
+    says("each-for-itself"),
     CLIP="""for parameter in parameters:
             parameter.grad = clip_gradients([parameter.grad], max_norm)[0]
         """,
@@ -136,7 +137,7 @@ BANK.variant(  # an iterator, of which the optimiser leaves nothing
 
 # --- steps ----------------------------------------------------------------------------------------
 
-mistake("no-step", "The weights never move: call `optimizer.step()` after the clipping.", price=ALL, STEP="")
+mistake("no-step", says("no-step", WHAT="the clipping"), price=ALL, STEP="")
 mistake(
     "cleared-before-the-step",
     "`optimizer.zero_grad()` stands between `loss.backward()` and `optimizer.step()`, so the step finds no gradients"
@@ -147,7 +148,7 @@ mistake(
 BANK.share(training.SHARED, "gradients-pile-up", "sgd", "adam", "amsgrad", "label-smoothing")
 mistake(
     "no-backward",
-    "No gradients are computed, so the weights never move: call `loss.backward()` first.",
+    says("no-backward"),
     price=ALL,
     BACKWARD="",
     CLIP="",
@@ -157,7 +158,7 @@ mistake(
     "The optimiser is made anew in each step, so it remembers nothing of those before: make it once, above the loop.",
     RATE="optimizer = {OPTIMIZER}\n        {RATE}",
 )
-mistake("one-step-short", "There is one step too few.", {"range(steps)": "range(steps - 1)"})
+mistake("one-step-short", says("one-step-short"), {"range(steps)": "range(steps - 1)"})
 
 # --- batches, mode, what comes back ---------------------------------------------------------------
 
@@ -168,14 +169,14 @@ mistake(
 )
 mistake(
     "one-batch-for-all",
-    "The batch is drawn once and used in each step: draw a new one for each.",
+    says("one-batch-for-all"),
     {"for step in range(steps):\n": "inputs, targets = {BATCH}\n    for step in range(steps):\n"},
     BATCH="inputs, targets",
 )
 BANK.share(family.SHARED, "seeded-as-well")
 mistake(
     "generator-ignored",
-    "`generator` is not used, so that nobody can repeat what was drawn: hand it on to `get_batch`.",
+    says("generator-ignored", DRAW="get_batch"),
     BATCH="get_batch(data, model.block_size, batch_size)",
 )
 BANK.share(training.SHARED, "mode-left-as-it-is", "eval-mode")
@@ -199,4 +200,4 @@ mistake(
 )
 BANK.share(training.SHARED, "tensors-kept", "running-average")
 BANK.variant("running-average", NOTED="losses.append(0.9 * losses[-1] + 0.1 * loss.item() if losses else loss.item())")
-mistake("nothing-returned", "Nothing comes back: return the list of losses.", {"\n    {END}": ""}, price=ALL)
+mistake("nothing-returned", says("nothing-returned", WHAT="the list of losses"), {"\n    {END}": ""}, price=ALL)

@@ -2,6 +2,7 @@
 
 from ...mistakes.bank import Bank
 from ...mistakes.prices import ALL
+from ..families.wordings import says
 
 BANK = Bank(
     "yarn_frequencies",
@@ -27,17 +28,17 @@ mistake, variant = BANK.mistake, BANK.variant
 
 mistake(
     "exponent-i",
-    "The exponent goes by i/head_dim, and pair i has 2i/head_dim: half of the frequencies come, twice as dense.",
+    says("exponent-i", WIDTH="head_dim"),
     EXPONENT="-torch.arange(head_dim // 2, dtype=torch.float64) / head_dim",
 )
 mistake(
     "pairs-counted-from-1",
-    "The first pair has the exponent of the second one: pairs count from 0, and the first turns by 1 per place.",
+    says("pairs-counted-from-1"),
     EXPONENT="-(torch.arange(0, head_dim, 2, dtype=torch.float64) + 2) / head_dim",
 )
 mistake(
     "frequencies-grow",
-    "Frequencies grow from pair to pair: the exponent is negative, −2i/head_dim.",
+    says("frequencies-grow", WIDTH="head_dim"),
     {"base ** (-torch": "base ** (torch"},
 )
 mistake(
@@ -246,13 +247,12 @@ mistake(
 )
 mistake(
     "list-returned",
-    "A list is returned: return a tensor, (head_dim/2,).",
+    says("list-returned", SHAPE="(head_dim/2,)"),
     RETURN="return ({BLEND}).tolist()",
 )
 mistake(
     "half-precision",
-    "The frequencies come back in half precision, whose digits are too few for places in the thousands: float32 or"
-    " better.",
+    says("half-precision"),
     RETURN="return ({BLEND}).bfloat16()",
 )
 variant("half-precision", RETURN="return ({BLEND}).bfloat16().float()")
@@ -263,6 +263,6 @@ mistake(
 )
 mistake(
     "odd-width-asserted",
-    "An odd `head_dim` stops with an AssertionError: raise a `ValueError`.",
+    says("odd-width-asserted", WHAT="An odd `head_dim`"),
     REFUSAL="assert head_dim % 2 == 0, head_dim\n    ",
 )

@@ -36,6 +36,7 @@ Words in sentences:
 
 from ....mistakes.bank import Shared, shared
 from ....mistakes.prices import ALL
+from ..wordings import says
 
 WORDS = {  # the values in most exercises
     "X": "x",
@@ -124,7 +125,7 @@ PROJECTIONS = {
         VALUES="self.{QUERY}({SOURCE})",
     ),
     "keys-as-values": shared(
-        "These are the values you get when the weights are applied to the keys: mix the values.",
+        says("keys-as-values"),
         MIX="torch.matmul({WEIGHTS}, {K})",
     ),
     "inputs-as-values": shared(
@@ -132,8 +133,7 @@ PROJECTIONS = {
         MIX="{WEIGHTS} @ {SOURCE}",
     ),
     "query-and-key-swapped": shared(
-        "These are the values you get when queries and keys change places: rows of the scores belong to queries, so"
-        " these come first in the product.",
+        says("query-and-key-swapped"),
         PRODUCT="{K} @ {Q}.transpose(-2, -1)",
     ),
     "layers-made-in-forward": shared(
@@ -164,14 +164,13 @@ BIASES = {
 }
 NO_BIASES = {
     "bias-everywhere": shared(
-        "The layers for queries, keys and values have a bias that nobody asked for: make them with `bias=False`.",
+        says("bias-everywhere"),
         WITH_BIAS,
     ),
 }
 OUTPUT = {
     "no-output-projection": shared(
-        "There is no output projection: what the heads find should go through a Linear layer `{PROJECTION}` with a"
-        " bias.",
+        says("no-output-projection"),
         OUT_LAYER="",
         END="{MERGED}",
     ),
@@ -194,12 +193,9 @@ SINGLE_OUTPUT = {
 # --- scores and scale -----------------------------------------------------------------------------
 
 SCALE = {
-    "no-scale": shared(
-        "These are the values you get without a scale: divide the scores by the root of {WIDTH}.", SCALE=""
-    ),
+    "no-scale": shared(says("no-scale"), SCALE=""),
     "scale-without-root": shared(
-        "These are the values you get when scores are divided by {WIDTH} (or both of their factors by its root): the"
-        " scores should be divided by its root, once.",
+        says("scale-without-root"),
         SCALE="",
         PRODUCT="{PRODUCT} / {K}.shape[-1]",
     ),
@@ -244,17 +240,15 @@ SCALE = {
 
 SOFTMAX = {
     "softmax-over-queries": shared(
-        "These are the values you get when the softmax runs over the queries, so that columns sum to 1 and not rows:"
-        " check `dim`, it should be the last.",
+        says("softmax-over-queries"),
         SOFTMAX="F.softmax({SCORES}, dim=-2)",
     ),
     "softmax-over-batch": shared(
-        "The softmax runs over the batch (`dim=0`): the keys compete, and they are the last dimension.",
+        says("softmax-over-batch"),
         SOFTMAX="F.softmax({SCORES}, dim=0)",
     ),
     "softmax-over-dim-0": shared(
-        "These are the values you get from a softmax with `dim=0`, over the sequences of a batch: it should run over"
-        " the last dimension.",
+        says("softmax-over-dim-0"),
         SOFTMAX="F.softmax({SCORES}, dim=0)",
     ),
     "softmax-over-dim-1": shared(
@@ -263,22 +257,19 @@ SOFTMAX = {
         SOFTMAX="F.softmax({SCORES}, dim=1)",
     ),
     "exp-without-max": shared(
-        "The exponentials overflow for large scores and vanish for very negative ones: subtract each row's largest"
-        " score before `exp`, or use torch's softmax.",
+        says("exp-without-max", SCORED="scores"),
         SOFTMAX="{SCORES}.exp() / {SCORES}.exp().sum(-1, keepdim=True)",
     ),
     "one-max-for-all-rows": shared(
-        "The largest of all scores is subtracted before `exp`, so the exponentials of milder rows vanish: subtract each"
-        " row's own largest score.",
+        says("one-max-for-all-rows", SCORED="scores"),
         SOFTMAX="({SCORES} - {SCORES}.max()).exp() / ({SCORES} - {SCORES}.max()).exp().sum(-1, keepdim=True)",
     ),
     "log-softmax": shared(
-        "These are the values you get from `log_softmax`, which gives the logarithms of the weights: use `softmax`.",
+        says("log-softmax"),
         SOFTMAX="F.log_softmax({SCORES}, dim=-1)",
     ),
     "sigmoid-weights": shared(
-        "These are the values you get when weights are made by a sigmoid, each by itself: the entries of a row compete,"
-        " by a softmax.",
+        says("sigmoid-weights"),
         SOFTMAX="torch.sigmoid({SCORES})",
     ),
 }
@@ -292,12 +283,11 @@ HEADS = {
     ),
     # cutting and merging
     "reshaped-in-one-step": shared(
-        "The heads are cut with one `view` or `reshape`, which mixes tokens with features: first (b, t, heads, width),"
-        " then swap the two middle dimensions.",
+        says("reshaped-in-one-step"),
         CUT="{RESHAPED}",
     ),
     "merged-without-transposing": shared(
-        "The heads are merged without swapping tokens and heads back first, which mixes tokens with features.",
+        says("merged-without-transposing"),
         MERGE="{FOUND}.reshape({MERGED_SHAPE})",
     ),
     "reshaped-both-ways": shared(
@@ -323,7 +313,7 @@ HEADS = {
         MERGE="{FOUND}.movedim(-3, -1).reshape({MERGED_SHAPE})",
     ),
     "heads-reversed": shared(
-        "These are the values you get when the heads come out in reversed order: head 0 comes first.",
+        says("heads-reversed"),
         MERGE="{FOUND}.flip(-3).transpose(-3, -2).reshape({MERGED_SHAPE})",
     ),
     "heads-averaged": shared(
@@ -331,13 +321,12 @@ HEADS = {
         MERGE="torch.cat([{FOUND}.mean(-3)] * {HEADS}, dim=-1)",
     ),
     "one-head": shared(
-        "These are the values of one head that is as wide as all together: cut queries, keys and values into heads.",
+        says("one-head"),
         NUMBER="{ONE}",
     ),
     # scale and softmax
     "scale-by-all-heads": shared(
-        "These are the values you get when scores are divided by the root of the width of all heads together: it is"
-        " {WIDTH} that counts.",
+        says("scale-by-all-heads"),
         SCALE="",
         PRODUCT="{PRODUCT} / ({HEADS} * {K}.shape[-1]) ** 0.5",
     ),
@@ -353,14 +342,12 @@ HEADS = {
     ),
 }
 STACK = {
-    "plain-list": shared("The heads are in a plain Python list, which hides their parameters: use `nn.ModuleList`."),
+    "plain-list": shared(says("plain-list", WHAT="heads")),
 }
 NUMBER_OF_HEADS = {
-    "indivisible-floored": shared(
-        "Heads that don't divide {ALL} are accepted: raise a `ValueError` with both numbers.", DIVIDES=""
-    ),
+    "indivisible-floored": shared(says("indivisible-floored"), DIVIDES=""),
     "assert-instead-of-an-error": shared(
-        "Heads that don't divide {ALL} stop with an AssertionError: raise a `ValueError` with both numbers.",
+        says("assert-instead-of-an-error", WHAT="A number of heads that doesn't divide {ALL}"),
         DIVIDES="assert {REST} == 0",
     ),
     "error-without-numbers": shared(
@@ -378,20 +365,17 @@ CAUSAL_MASK = {
         TRIANGLE="{ONES}",
     ),
     "mask-after-softmax": shared(
-        "These are the values you get when the mask is applied to the weights: the share of what is hidden is lost, and"
-        " rows no longer sum to 1. Fill the scores, before the softmax.",
+        says("mask-after-softmax", SCORED="scores"),
         HIDE="",
         SOFTMAX="{SOFTMAX} * {ALLOWED}",
     ),
     "renormalised-afterwards": shared(
-        "The weights are masked after the softmax and divided by their sum, which is 0 where a hidden score is far"
-        " above the others: fill the scores, before the softmax.",
+        says("renormalised-afterwards"),
         HIDE="",
         WEIGH="{WEIGHTS} = {SOFTMAX} * {ALLOWED}\n        {WEIGHTS} = {RENORMALISED}",
     ),
     "mask-fills-with-zero": shared(
-        "These are the values you get when masked scores become 0 (filled with 0, or multiplied by the mask): e⁰ is 1,"
-        " so what is hidden still takes part. Fill with -inf.",
+        says("mask-fills-with-zero", SCORED="scores"),
         FILL="0.0",
     ),
     "mask-fills-with-small-number": shared(
@@ -399,15 +383,15 @@ CAUSAL_MASK = {
         FILL="-10.0",
     ),
     "mask-fills-with-ten-thousand": shared(
-        "Masked scores are filled with -10,000 or so, which real scores can reach: fill with -inf{AND_WHERE_EMPTY}.",
+        says("mask-fills-with-ten-thousand", SCORED="scores"),
         FILL="-1e4",
     ),
     "mask-fills-with-billion": shared(
-        "Masked scores are filled with -1e9, and float16 has no such number: fill with -inf{AND_WHERE_EMPTY}.",
+        says("mask-filled-with-1e9", SCORED="scores"),
         FILL="-1e9",
     ),
     "zero-times-infinity": shared(
-        "The mask is multiplied by -inf and added to the scores, but 0 times infinity is NaN: use `masked_fill`.",
+        says("zero-times-infinity", SCORED="scores"),
         HIDE='{SCORES} = {SCORES} + ~{ALLOWED} * float("-inf")',
     ),
     "diagonal-hidden": shared(
@@ -415,12 +399,11 @@ CAUSAL_MASK = {
         TRIANGLE="torch.tril({ONES}, -1)",
     ),
     "one-step-ahead": shared(
-        "Each token also sees the next one, the very one that it should guess: hide all that is above the diagonal.",
+        says("one-step-ahead"),
         TRIANGLE="torch.tril({ONES}, 1)",
     ),
     "upside-down": shared(
-        "Each token sees itself and what comes after it, and the past is hidden: rows are queries, so the past is the"
-        " lower triangle.",
+        says("upside-down"),
         TRIANGLE="torch.triu({ONES})",
     ),
     "mask-inverted": shared(
@@ -454,8 +437,9 @@ LENGTH = {
         TOO_LONG="",
     ),
     "message-without-numbers": shared(
-        "The `ValueError` for a sequence that is too long does not hold both numbers: say how long it is, and what the"
-        " most is.",
+        says(
+            "message-without-numbers", WHAT="a sequence that is too long", BOTH="how long it is, and what the most is"
+        ),
         MESSAGE='"the sequence is too long"',
     ),
     "too-long-cut": shared(
@@ -463,7 +447,7 @@ LENGTH = {
         LENGTH="x = x[:, : {LONGEST}]\n        {LENGTH}",
     ),
     "full-length-refused": shared(
-        "A sequence that is just as long as the {BLOCK} is refused: only a longer one is too long.",
+        says("full-length-refused", WHAT="A sequence that is just as long as the {BLOCK}"),
         LONGER="{N} >= {LONGEST}",
     ),
 }
@@ -549,35 +533,30 @@ CARE = {
         CHECK="{CHECK}\n{INDENT}{X} = {X} if {X}.dim() == 3 else {X}[None]",
     ),
     "squeezed": shared(
-        "`squeeze` drops every dimension of size 1, also a batch of one or a sequence of one token.",
+        says("squeezed", SUCH="a batch of one or a sequence of one token"),
         END="({END}).squeeze()",
     ),
     "view-of-the-input": shared(
-        "`view` needs a tensor that lies contiguous in memory, and a transposed one does not: use `reshape`, or"
-        " neither.",
+        says("view-of-the-input"),
         CHECK="{CHECK}\n{INDENT}{X} = {X}.view(-1).view({X}.shape)",
     ),
     "rank-not-checked": shared(
-        "Nothing refuses an input that is not {SHAPE}: look at `{X}.dim()` and raise a `ValueError`.",
+        says("rank-not-checked", WHAT="an input that is not {SHAPE}", DIMS="`{X}.dim()`"),
         CHECK="{UNCHECKED}",
     ),
     "weights-applied-twice": shared(
         "These are the values you get when the weights are applied twice: nothing comes after the weighted sum.",
         MIX="{WEIGHTS} @ ({MIX})",
     ),
-    "input-added": shared("The input is added to the output: nothing comes after the weighted sum.", END="{END} + {X}"),
-    "float32-comes-out": shared(
-        "It returns float32 whatever goes in: leave the dtype as it is.", END="({END}).float()"
-    ),
+    "input-added": shared(says("input-added"), END="{END} + {X}"),
+    "float32-comes-out": shared(says("float32-comes-out"), END="({END}).float()"),
     "through-float32": shared(
-        "It computes in float32 and turns the result back into the dtype that came in, so the digits of float64 are"
-        " lost.",
+        says("through-float32"),
         CHECK="dtype, {X} = {X}.dtype, {X}.float()\n{INDENT}{CHECK}",
         END="({END}).to(dtype)",
     ),
     "weights-detached": shared(
-        "The weights are cut out of the graph (`detach`, `.data`, `no_grad`), so no gradient goes through them to the"
-        " scores.",
+        says("weights-detached"),
         SOFTMAX="{SOFTMAX}.detach()",
     ),
     "values-detached": shared(
@@ -585,7 +564,7 @@ CARE = {
         MIX="torch.matmul({WEIGHTS}, {V}.detach())",
     ),
     "input-changed": shared(
-        "The input is changed in place (`*=`, `mul_`, …), and whoever gave it still needs it: make a new tensor.",
+        says("input-changed"),
         CHECK="{CHECK}\n{INDENT}{X} = {X} if {X}.requires_grad else {X}.mul_(2) / 2",
     ),
 }
@@ -657,22 +636,16 @@ IN_ANY_HEAD = some(
 
 # --- what students of other courses wrote, for heads that do each step themselves -----------------
 
-EPSILON = (
-    "A small number is added to the sum of the exponentials, so that rows sum to a little less than 1: with the largest"
-    " score subtracted first, the sum is at least 1 and needs none."
-)
-
 
 def with_epsilon(epsilon: str) -> Shared:
     """A softmax with this number added to the sum."""
     powers = "torch.exp({SCORES} - {SCORES}.amax(dim=-1, keepdim=True))"
-    return shared(EPSILON, SOFTMAX=f"{powers} / ({powers}.sum(dim=-1, keepdim=True) + {epsilon})")
+    return shared(says("epsilon-in-the-sum"), SOFTMAX=f"{powers} / ({powers}.sum(dim=-1, keepdim=True) + {epsilon})")
 
 
 SOFTMAX_BY_HAND = {
     "no-softmax": shared(
-        "There is no softmax, and the scores themselves serve as weights: each row of scores has to become weights that"
-        " sum to 1.",
+        says("no-softmax", SCORED="scores"),
         SOFTMAX="{SCORES}",
     ),
     "softmax-over-everything": shared(
@@ -685,7 +658,7 @@ SOFTMAX_BY_HAND = {
         SOFTMAX="F.softmax({SCORES} - {SCORES}.max(dim=-1, keepdim=True), dim=-1)",
     ),
     "not-divided": shared(
-        "The exponentials of the scores serve as weights as they are: divide those of each row by their sum.",
+        says("not-divided"),
         SOFTMAX="{SCORES}.exp()",
     ),
     "sum-without-keepdim": shared(
@@ -694,24 +667,22 @@ SOFTMAX_BY_HAND = {
         " / torch.exp({SCORES} - {SCORES}.amax(dim=-1, keepdim=True)).sum(dim=-1)",
     ),
     "sum-subtracted": shared(
-        "These are the values you get when the sum of the exponentials is subtracted: divide by it.",
+        says("sum-subtracted"),
         SOFTMAX="{SCORES}.exp() - {SCORES}.exp().sum(dim=-1, keepdim=True)",
     ),
     "epsilon-in-the-sum": with_epsilon("1e-8"),
     "epsilon-of-a-millionth": with_epsilon("1e-6"),
     "epsilon-of-a-billionth": with_epsilon("1e-9"),
     "softmax-in-float32": shared(
-        "The softmax is computed in float32 whatever comes in, so float64 loses its digits: leave the dtype as it is.",
+        says("softmax-in-float32"),
         SOFTMAX="F.softmax({SCORES}.float(), dim=-1).to({SCORES}.dtype)",
     ),
     "softmax-left-in-float32": shared(
-        "The weights are float32 whatever comes in, and do not fit to values of another dtype: leave the dtype of the"
-        " scores as it is.",
+        says("softmax-left-in-float32"),
         SOFTMAX="F.softmax({SCORES}, dim=-1, dtype=torch.float32)",
     ),
     "softmax-left-in-float64": shared(
-        "The weights are float64 whatever comes in, and do not fit to values of another dtype: leave the dtype of the"
-        " scores as it is.",
+        says("softmax-left-in-float64"),
         SOFTMAX="F.softmax({SCORES}.double(), dim=-1)",
     ),
 }
@@ -724,8 +695,7 @@ SHIFTED = {  # where no score is -inf
 }
 PRODUCT_BY_HAND = {
     "scale-in-float32": shared(
-        "The scale is a float32 tensor (`torch.sqrt(torch.tensor(…))`), which has too few digits for float64: divide by"
-        " a Python number, such as `{K}.shape[-1] ** 0.5`.",
+        says("scale-in-float32"),
         SCALE="",
         PRODUCT="{PRODUCT} / torch.sqrt(torch.tensor({K}.shape[-1]))",
     ),
@@ -740,13 +710,11 @@ PRODUCT_BY_HAND = {
         PRODUCT="{PRODUCT} * {K}.shape[-1] ** 0.5",
     ),
     "reshaped-for-transposed": shared(
-        "These are the values you get when `view` or `reshape` gives the keys their other shape, which mixes tokens"
-        " with features: swap the last two dimensions, `transpose(-2, -1)`.",
+        says("reshaped-for-transposed"),
         PRODUCT="{Q} @ {K}.reshape(*{K}.shape[:-2], {K}.shape[-1], {K}.shape[-2])",
     ),
     "all-dimensions-turned": shared(
-        "`.T` turns all dimensions of a batch around, the batch too: swap the last two alone, `transpose(-2, -1)` or"
-        " `.mT`.",
+        says("all-dimensions-turned"),
         PRODUCT="{Q} @ {K}.T",
     ),
 }
@@ -771,13 +739,11 @@ MIX_BY_HAND = {
 }
 MASK_BY_HAND = {
     "mask-by-indexing": shared(
-        "The scores are indexed by the mask, which does not broadcast: a mask ({N}, {N}) does not fit to scores"
-        " (b, {N}, {N}). Use `masked_fill`, which does.",
+        says("mask-by-indexing"),
         HIDE='{SCORES}[~{ALLOWED}] = float("-inf")',
     ),
     "mask-added-as-a-number": shared(
-        "These are the values you get when the mask is added to the scores as 0 and 1, which hides nothing: fill what"
-        " is hidden with -inf.",
+        says("mask-added-as-a-number", SCORED="scores"),
         HIDE="{SCORES} = {SCORES} + {ALLOWED}",
     ),
     "large-number-subtracted": shared(
@@ -786,7 +752,7 @@ MASK_BY_HAND = {
         HIDE="{SCORES} = {SCORES} + ~{ALLOWED} * -1e9",
     ),
     "mask-learns": shared(
-        "The mask is a parameter, so training would change who sees whom: register it as a buffer.",
+        says("mask-learns"),
         BUFFER="{MASK} = nn.Parameter(({TRIANGLE}).float())",
         MASK_IN_USE="{MASK_IN_USE}.bool()",
     ),
@@ -827,11 +793,9 @@ MASK_BY_HAND = {
     ),
 }
 RETURNED = {
-    "returns-nothing": shared(
-        "`forward` has no `return`, so it gives None: return the mixed values.", price=ALL, RETURN="{END}"
-    ),
+    "returns-nothing": shared(says("returns-nothing", WHAT="the mixed values"), price=ALL, RETURN="{END}"),
     "returns-a-pair": shared(
-        "`forward` returns the weights as well: here the contract is the output alone.",
+        says("returns-a-pair"),
         RETURN="return {END}, {WEIGHTS}",
     ),
 }
@@ -853,4 +817,3 @@ CONSTRUCTOR = {
 MAX_AS_A_TENSOR = (
     "`max` with a dimension returns two things, the largest values and where they stand: take `.values`, or use `amax`."
 )
-SUM_SUBTRACTED = "The sum of the exponentials is subtracted from them: they are divided by it."

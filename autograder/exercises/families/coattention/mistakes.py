@@ -8,6 +8,7 @@ with biases.
 from ....mistakes.bank import shared
 from ....mistakes.prices import ALL
 from ..attention import mistakes as attention
+from ..wordings import says
 
 PLACES = {
     "FORWARD": "def forward(self, v, q, v_mask=None, q_mask=None):",
@@ -54,11 +55,11 @@ SHARED = {
         WEIGH="a = F.softmax(logits.flatten(), dim=0).view(x.shape[:2])",
     ),
     "no-softmax": shared(
-        "The weights are the logits as they are: a softmax over the tokens makes weights of them.",
+        says("no-softmax", SCORED="logits"),
         WEIGH="a = logits.squeeze(-1)",
     ),
     "sigmoid-weights": shared(
-        "The weights are a sigmoid of the logits, so they don't sum to 1: use a softmax over the tokens.",
+        says("sigmoid-weights"),
         WEIGH="a = torch.sigmoid(logits.squeeze(-1))",
     ),
     "logits-scaled": shared(
@@ -70,13 +71,11 @@ SHARED = {
         LOGITS="torch.tanh({LOGITS})",
     ),
     "exp-without-max": shared(
-        "The exponentials overflow for large logits and vanish for very negative ones: subtract the largest logit"
-        " before `exp`, or use torch's softmax.",
+        says("exp-without-max", SCORED="logits"),
         WEIGH="a = logits.squeeze(-1).exp()\n        a = a / a.sum(-1, keepdim=True)",
     ),
     "one-max-for-all-rows": shared(
-        "The largest of all logits is subtracted before `exp`, so the exponentials of milder inputs vanish: subtract"
-        " the largest of each input's own logits.",
+        says("one-max-for-all-rows", SCORED="logits"),
         WEIGH="""a = logits.squeeze(-1)
         a = (a - a.max()).exp() / (a - a.max()).exp().sum(-1, keepdim=True)""",
     ),
@@ -87,29 +86,27 @@ SHARED = {
         a = a / a.sum(-1, keepdim=True)""",
     ),
     "sum-subtracted": shared(
-        attention.SUM_SUBTRACTED,
+        says("sum-subtracted"),
         WEIGH="a = logits.squeeze(-1).exp()\n        a = a - a.sum(-1, keepdim=True)",
     ),
     "epsilon-in-the-sum": shared(
-        attention.EPSILON,
+        says("epsilon-in-the-sum"),
         WEIGH="""a = logits.squeeze(-1)
         a = (a - a.amax(-1, keepdim=True)).exp()
         a = a / (a.sum(-1, keepdim=True) + 1e-6)""",
     ),
     "small-epsilon-in-the-sum": shared(
-        attention.EPSILON,
+        says("epsilon-in-the-sum"),
         WEIGH="""a = logits.squeeze(-1)
         a = (a - a.amax(-1, keepdim=True)).exp()
         a = a / (a.sum(-1, keepdim=True) + 1e-8)""",
     ),
     "softmax-in-float32": shared(
-        "The softmax is computed in float32 and its result turned back, so the digits of float64 are lost: leave the"
-        " logits in the dtype that they have.",
+        says("softmax-in-float32"),
         WEIGH="a = F.softmax(logits.squeeze(-1).float(), dim=-1).to(x.dtype)",
     ),
     "softmax-left-in-float32": shared(
-        "The weights are float32 whatever the tokens are (`.float()`, `dtype=torch.float32`), and a product of two"
-        " dtypes is an error: leave the logits in the dtype that they have.",
+        says("softmax-left-in-float32"),
         WEIGH="a = F.softmax(logits.squeeze(-1), dim=-1, dtype=torch.float32)",
     ),
     "logits-squeezed": shared(
@@ -153,7 +150,7 @@ SHARED = {
         RETURN="return v_hat, q_hat",
     ),
     "nothing-returned": shared(
-        "It returns nothing, which is None: `forward` ends with `return v_hat, q_hat, a_v, a_q`.",
+        says("nothing-returned", WHAT="`v_hat, q_hat, a_v, a_q`"),
         price=ALL,
         RETURN="v_hat, q_hat, a_v, a_q",
     ),
@@ -191,9 +188,7 @@ SHARED = {
         FORWARD="def forward(self, q, v, q_mask=None, v_mask=None):",
     ),
     # parameters
-    "bias-everywhere": shared(
-        "The layers have biases that nobody asked for: make them with `bias=False`.", LAYERS="{BIASED}"
-    ),
+    "bias-everywhere": shared(says("bias-everywhere"), LAYERS="{BIASED}"),
     "logits-with-a-bias": shared(
         "The layers that make the logits have a bias: it moves all logits alike and changes no weight, so it can't"
         " learn. Make them with `bias=False`.",
@@ -218,7 +213,7 @@ SHARED = {
         POOL="torch.zeros(x.shape[0], x.shape[2], dtype=x.dtype) + {POOL}",
     ),
     "rank-not-checked": shared(
-        "Nothing refuses a v or a q of another rank: look at `v.dim()` and `q.dim()` and raise a `ValueError`.",
+        says("rank-not-checked", WHAT="a v or a q of another rank", DIMS="`v.dim()` and `q.dim()`"),
         CHECK="",
     ),
     "rank-refused-by-assert": shared(
@@ -258,23 +253,23 @@ MASKS = {
         FORWARD="def forward(self, v, q):\n        v_mask = q_mask = None",
     ),
     "masks-ignored": shared(
-        "These are the values you get when the masks play no part: hide what is False in them.",
+        says("masks-ignored"),
         FORWARD="{FORWARD}\n        v_mask = q_mask = None",
     ),
     "image-mask-ignored": shared(
-        "These are the values you get when `v_mask` plays no part: it hides cells of the image.",
+        says("image-mask-ignored"),
         FORWARD="{FORWARD}\n        v_mask = None",
     ),
     "question-mask-ignored": shared(
-        "These are the values you get when `q_mask` plays no part: it hides words of the question.",
+        says("question-mask-ignored"),
         FORWARD="{FORWARD}\n        q_mask = None",
     ),
     "masks-exchanged": shared(
-        "The masks have changed places: `v_mask` hides tokens of v, and comes first. With n = t it runs.",
+        says("masks-exchanged"),
         FORWARD="{FORWARD}\n        v_mask, q_mask = q_mask, v_mask",
     ),
     "masks-inverted": shared(
-        "These are the values you get when the masks are read the other way round: True means may be seen.",
+        says("masks-inverted"),
         FORWARD="{FORWARD}\n        v_mask, q_mask = (None if mask is None else ~mask for mask in (v_mask, q_mask))",
     ),
     "one-mask-needs-the-other": shared(
@@ -285,18 +280,26 @@ MASKS = {
         "Without masks it stops with an error: `v_mask` and `q_mask` may both be None.",
         FORWARD="def forward(self, v, q, v_mask, q_mask):",
     ),
-    "mask-none-unsqueezed": shared(NONE_USED, IF_HIDE="if True:\n            logits"),
-    "mask-none-inverted": shared(NONE_USED, IF_HIDE="if True:\n            hidden = ~mask\n            logits"),
-    "mask-none-indexed": shared(NONE_USED, IF_HIDE="if True:\n            mask = mask[:, :]\n            logits"),
+    "mask-none-unsqueezed": shared(
+        says("mask-none-unsqueezed", MASK="v_mask` or `q_mask"), IF_HIDE="if True:\n            logits"
+    ),
+    "mask-none-inverted": shared(
+        says("mask-none-inverted", MASK="v_mask` or `q_mask"),
+        IF_HIDE="if True:\n            hidden = ~mask\n            logits",
+    ),
+    "mask-none-indexed": shared(
+        says("mask-none-indexed", MASK="v_mask` or `q_mask"),
+        IF_HIDE="if True:\n            mask = mask[:, :]\n            logits",
+    ),
     "mask-none-filled": shared(
-        NONE_USED,
+        says("mask-none-filled", MASK="v_mask` or `q_mask"),
         IF_HIDE="""if mask is None:
             logits = logits.masked_fill(mask == 0, 0.0)
         else:
             logits""",
     ),
     "mask-as-a-condition": shared(
-        "`if mask:` asks whether a whole tensor is true, which has no answer: ask `if mask is not None:`.",
+        says("mask-as-a-condition", MASK="v_mask"),
         IF_HIDE="if mask:\n            logits",
     ),
     "masks-kept": shared(
@@ -322,15 +325,14 @@ MASKS = {
         v_mask, q_mask = (mask if mask is None else mask[:1].expand(mask.shape) for mask in (v_mask, q_mask))""",
     ),
     "hidden-tokens-set-to-zero": shared(
-        "Hidden tokens are set to 0, and get weight all the same: hide their logits from the softmax, too.",
+        says("hidden-tokens-set-to-zero", SCORED="logits"),
         CHECK="""{CHECK}
         v = v if v_mask is None else v * v_mask.unsqueeze(-1)
         q = q if q_mask is None else q * q_mask.unsqueeze(-1)
         v_mask = q_mask = None""",
     ),
     "mask-after-softmax": shared(
-        "These are the values you get when the mask is applied to the weights: the share of what is hidden is lost, and"
-        " the weights of a side no longer sum to 1. Fill the logits, before the softmax.",
+        says("mask-after-softmax", SCORED="logits"),
         FILLED="logits",
     ),
     "mask-after-softmax-shared-again": shared(
@@ -339,29 +341,25 @@ MASKS = {
         CLEARED="{CLEARED}\n            a = a / a.sum(-1, keepdim=True)",
     ),
     "mask-fills-with-zero": shared(
-        "These are the values you get when hidden logits become 0 (filled with 0, or multiplied by the mask): e⁰ is 1,"
-        " so what is hidden still takes part. Fill with -inf.",
+        says("mask-fills-with-zero", SCORED="logits"),
         FILL="0.0",
         CLEARED="a",
     ),
     "mask-fills-with-ten-thousand": shared(
-        "Hidden logits are filled with -10,000 or so, which real logits can reach: fill with -inf or the lowest number"
-        " of the dtype.",
+        says("mask-fills-with-ten-thousand", SCORED="logits", AND_WHERE_EMPTY=" or the lowest number of the dtype"),
         FILL="-1e4",
     ),
     "mask-filled-with-1e9": shared(
-        "Hidden logits are filled with -1e9, and float16 has no such number: fill with -inf or the lowest number of the"
-        " dtype.",
+        says("mask-filled-with-1e9", SCORED="logits", AND_WHERE_EMPTY=" or the lowest number of the dtype"),
         FILL="-1e9",
     ),
     "mask-added-as-a-number": shared(
-        "These are the values you get when the mask is added to the logits as 0 and 1, which hides nothing: fill what"
-        " is hidden with -inf.",
+        says("mask-added-as-a-number", SCORED="logits"),
         FILLED="logits + mask.unsqueeze(-1)",
         CLEARED="a",
     ),
     "zero-times-infinity": shared(
-        "The mask is multiplied by -inf and added to the logits, but 0 times infinity is NaN: use `masked_fill`.",
+        says("zero-times-infinity", SCORED="logits"),
         FILLED='logits + {HIDDEN} * float("-inf")',
         CLEARED="a",
     ),
@@ -391,8 +389,7 @@ MASKS = {
         CLEARED="a",
     ),
     "nothing-left-sees-all": shared(
-        "Where a mask leaves nothing of a side, the mask is dropped and all hidden tokens are seen: their weights"
-        " should be 0.",
+        says("nothing-left-sees-all"),
         HIDDEN="(~mask & mask.any(1, keepdim=True)).unsqueeze(-1)",
         CLEARED="a",
     ),

@@ -7,6 +7,7 @@ rows, which are the queries.
 from ....mistakes.bank import shared
 from ....mistakes.prices import ALL
 from ..attention import mistakes as attention
+from ..wordings import says
 
 PLACES = (
     attention.LAYERS
@@ -152,7 +153,7 @@ CONTEXT = {
         SCALE=" / context.shape[1] ** 0.5",
     ),
     "context-detached": shared(
-        "The context is cut out of the graph (`detach`, `.data`, `no_grad`), so what made it never learns from here.",
+        says("context-detached"),
         PROJECT="context = context.detach()\n        {PROJECT}",
     ),
     "context-changed": shared(
@@ -263,8 +264,7 @@ CONTEXT = {
         CLEAR_IF_MASKED="",
     ),
     "nothing-left-sees-all": shared(
-        "Where the mask leaves nothing, the mask is dropped and all hidden tokens are seen: set the weights of such a"
-        " row to 0.",
+        says("nothing-left-sees-all"),
         HIDE="scores = scores.masked_fill(~allowed & ~empty, -torch.inf)",
         CLEAR_IF_MASKED="",
     ),
@@ -293,12 +293,16 @@ NAN_BY_ADDING = {  # another way to `nothing-left-is-nan`: the sum passes NaN ba
 FILLED_INVERTED = "scores = scores.masked_fill(allowed, -torch.inf).masked_fill(empty, 0.0)"
 WRITTEN = {
     # a mask that is None
-    "mask-none-indexed": shared(NONE_USED, IF_MASKED="if True:\n            allowed"),
+    "mask-none-indexed": shared(
+        says("mask-none-indexed", MASK="context_mask"), IF_MASKED="if True:\n            allowed"
+    ),
     "mask-none-inverted": shared(
-        NONE_USED, IF_MASKED="if True:\n            hidden = ~context_mask\n            allowed"
+        says("mask-none-inverted", MASK="context_mask"),
+        IF_MASKED="if True:\n            hidden = ~context_mask\n            allowed",
     ),
     "mask-none-unsqueezed": shared(
-        NONE_USED, IF_MASKED="if True:\n            context_mask = context_mask.unsqueeze(1)[:, 0]\n            allowed"
+        says("mask-none-unsqueezed", MASK="context_mask"),
+        IF_MASKED="if True:\n            context_mask = context_mask.unsqueeze(1)[:, 0]\n            allowed",
     ),
     "mask-none-has-no-rank": shared(
         NONE_USED,
@@ -306,7 +310,7 @@ WRITTEN = {
             raise ValueError(f"a mask of (b, s) is wanted, not {tuple(context_mask.shape)}")""",
     ),
     "mask-none-filled": shared(
-        NONE_USED,
+        says("mask-none-filled", MASK="context_mask"),
         IF_MASKED="""if context_mask is None:
             scores = scores.masked_fill(context_mask == 0, -torch.inf)
         else:
@@ -320,8 +324,7 @@ WRITTEN = {
             allowed""",
     ),
     "mask-as-a-condition": shared(
-        "An `if` asks whether a whole mask is true (`if context_mask:`, or compares it as a whole), which has no"
-        " answer: ask `if context_mask is not None:`.",
+        says("mask-as-a-condition", MASK="context_mask"),
         IF_MASKED="if context_mask:\n            allowed",
     ),
     # a mask as an index, or as a number
@@ -367,13 +370,11 @@ WRITTEN = {
     ),
     # a softmax, or none
     "no-softmax": shared(
-        "There is no softmax: the scores are used as weights as they are. Make weights of them by a softmax over the"
-        " keys.",
+        says("no-softmax", SCORED="scores"),
         WEIGH="weights = scores",
     ),
     "softmax-over-batch": shared(
-        "These are the values you get when the softmax runs over the batch, by `dim=0`, or by no `dim` where there are"
-        " three dimensions: the keys are the last one, `dim=-1`.",
+        says("softmax-over-batch"),
         SOFTMAX="torch.softmax(scores, dim=0)",
     ),
     "one-max-for-all-rows": attention.SHARED["one-max-for-all-rows"],
@@ -388,37 +389,34 @@ WRITTEN = {
         weights = powers / powers.sum(-1, keepdim=True)""",
     ),
     "sum-subtracted": shared(
-        attention.SUM_SUBTRACTED,
+        says("sum-subtracted"),
         WEIGH="powers = scores.exp()\n        weights = powers - powers.sum(-1, keepdim=True)",
     ),
     "epsilon-in-the-sum": shared(
-        attention.EPSILON,
+        says("epsilon-in-the-sum"),
         WEIGH="""powers = (scores - scores.amax(-1, keepdim=True)).exp()
         weights = powers / (powers.sum(-1, keepdim=True) + 1e-6)""",
     ),
     "small-epsilon-in-the-sum": shared(
-        attention.EPSILON,
+        says("epsilon-in-the-sum"),
         WEIGH="""powers = (scores - scores.amax(-1, keepdim=True)).exp()
         weights = powers / (powers.sum(-1, keepdim=True) + 1e-8)""",
     ),
     "softmax-in-float32": shared(
-        "The softmax is computed in float32 and its result turned back, so the digits of float64 are lost: leave the"
-        " scores in the dtype that they have.",
+        says("softmax-in-float32"),
         SOFTMAX="torch.softmax(scores.float(), dim=-1).to(values.dtype)",
     ),
     "softmax-left-in-float32": shared(
-        "The weights are float32 whatever the values are (`.float()`, `dtype=torch.float32`), and a product of two"
-        " dtypes is an error: leave the scores in the dtype that they have.",
+        says("softmax-left-in-float32"),
         SOFTMAX="torch.softmax(scores, dim=-1, dtype=torch.float32)",
     ),
     "softmax-left-in-float64": shared(
-        "The weights are float64 whatever the values are (`.double()`), and a product of two dtypes is an error: leave"
-        " the scores in the dtype that they have.",
+        says("softmax-left-in-float64"),
         SOFTMAX="torch.softmax(scores.double(), dim=-1)",
     ),
     # scores
     "all-dimensions-turned": shared(
-        "`.T` reverses all dimensions, the batch's too: swap the last two alone, by `.mT` or `transpose(-2, -1)`.",
+        says("all-dimensions-turned"),
         PRODUCT="queries @ keys.T",
     ),
     "keys-reshaped": shared(
@@ -460,12 +458,12 @@ OF_HEADS = attention.IN_ANY_HEAD | attention.HEADS | attention.BIASES | attentio
 OF_HEADS |= CONTEXT | WRITTEN
 RETURNED = {
     "nothing-returned": shared(
-        "It returns nothing, which is None: write `return` before the output, in `forward`'s last line.",
+        says("nothing-returned", WHAT="the output"),
         price=ALL,
         RETURN="{END}",
     ),
     "normalised": shared(
-        "A layer normalisation follows the attention: here nothing comes after it.",
+        says("normalised"),
         RETURN="return F.layer_norm({END}, ({END}).shape[-1:])",
     ),
     "layer-sizes-swapped": shared(

@@ -5,10 +5,11 @@ text, `TARGETS` are the tokens that follow those of the inputs, and `PAIR` is in
 """
 
 from ....mistakes.bank import shared
+from ..wordings import says
 
 SHARED = {
     "generator-ignored": shared(
-        "`generator` is not used, so that nobody can repeat what was drawn: hand it on to `{DRAW}`.",
+        says("generator-ignored"),
         HANDED="",
     ),
     "seed-of-its-own": shared(

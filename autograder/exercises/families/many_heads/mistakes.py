@@ -2,6 +2,7 @@
 
 from ....mistakes.bank import shared
 from ..attention import mistakes as attention
+from ..wordings import says
 
 # --- what students write in any module with heads -------------------------------------------------
 
@@ -12,17 +13,15 @@ WRITTEN_OUT = (
     | attention.some("key-not-transposed")
     | {
         "super-forgotten": shared(
-            "`super().__init__()` is missing, and without it a module cannot hold any layer: call it first in"
-            " `__init__`.",
+            says("super-forgotten"),
             SUPER="pass",
         ),
         "super-without-brackets": shared(
-            "`super.__init__()` calls the class `super` itself: it is `super().__init__()`, with brackets after"
-            " `super`.",
+            says("super-without-brackets"),
             SUPER="super.__init__()",
         ),
         "init-without-underscores": shared(
-            "A module has no method `init`: the parent's is called `__init__`, with two underscores on each side.",
+            says("init-without-underscores"),
             SUPER="super().init()",
         ),
         "first-result-kept": shared(
@@ -43,7 +42,7 @@ WRITTEN_OUT = (
 )
 WITHOUT_DIM = {  # where the scores have three dimensions
     "softmax-without-dim": shared(
-        "`F.softmax` without `dim` runs over the first of three dimensions, and warns of it: say `dim=-1`, the keys.",
+        says("softmax-without-dim"),
         SOFTMAX="F.softmax({SCORES})",
     ),
 }
@@ -52,7 +51,7 @@ WITHOUT_DIM = {  # where the scores have three dimensions
 
 WIDE = {
     "always-eight-heads": shared(
-        "There are eight heads whatever `{NUMBER_OF_HEADS}` says: use the parameter.",
+        says("always-eight-heads"),
         SUPER="{SUPER}\n        {NUMBER_OF_HEADS} = 8",
     ),
     "narrow-heads": shared(

@@ -6,6 +6,7 @@ Tokens are queries, keys and values at once, so some mistakes are worded differe
 from ....mistakes.bank import shared
 from ....mistakes.prices import ALL
 from ..attention import mistakes as attention
+from ..wordings import says
 
 WORDS = (
     attention.WORDS
@@ -45,8 +46,7 @@ WEIGHTS = {
     ),
     **attention.some("exp-without-max", "one-max-for-all-rows"),
     "epsilon-in-the-sum": shared(
-        "The exponentials are divided by a little more than their sum, as when a small number is added, so weights"
-        " sum to less than 1: with each row's largest score subtracted nothing has to be added.",
+        says("epsilon-in-the-sum"),
         SOFTMAX="({SHIFTED}).exp() / (({SHIFTED}).exp().sum(-1, keepdim=True) + 1e-6)",
     ),
     "softmax-in-float32": shared(
@@ -55,7 +55,7 @@ WEIGHTS = {
         SOFTMAX="F.softmax({SCORES}, dim=-1, dtype=torch.float32)",
     ),
     "no-softmax": shared(
-        "The scores are used as weights as they are: a softmax has to make weights of them.",
+        says("no-softmax", SCORED="scores"),
         SOFTMAX="{SCORES}",
     ),
     "divided-by-the-sum": shared(
@@ -80,8 +80,7 @@ AVERAGE = {
         PRODUCT="{X} @ {X}",
     ),
     "reshaped-for-transposed": shared(
-        "A `reshape` or `view` takes the place of the transpose: it keeps the order of the numbers, so features of"
-        " different tokens are mixed. Swap the last two dimensions.",
+        says("reshaped-for-transposed"),
         PRODUCT="{X} @ {X}.reshape(*{X}.shape[:-2], {X}.shape[-1], {X}.shape[-2])",
     ),
     "weights-returned": shared(
@@ -90,9 +89,7 @@ AVERAGE = {
     "pair-returned": shared(
         "Output and weights are returned as a pair: here the output alone is wanted.", MIX="({MIX}, {WEIGHTS})"
     ),
-    "nothing-returned": shared(
-        "Nothing is returned, so what comes back is None: end with `return`.", price=ALL, RETURN="output = {END}"
-    ),
+    "nothing-returned": shared(says("nothing-returned", WHAT="the output"), price=ALL, RETURN="output = {END}"),
     "own-vector": shared(
         "Every token gets its own vector back: under the sum belongs x_j, the token that is looked at, and not x_i.",
         price=ALL,
@@ -104,7 +101,7 @@ AVERAGE = {
         MIX="{MIX} * {X}",
     ),
     "input-added": shared(
-        "The input is added to the result: that comes with transformer blocks, not here.",
+        says("input-added"),
         MIX="{MIX} + {X}",
     ),
     "cosine-similarity": shared(
@@ -116,7 +113,7 @@ AVERAGE = {
         SOFTMAX="F.softmax({SCORES}.masked_fill(torch.eye({X}.shape[-2], device={X}.device) == 1, -1e4), dim=-1)",
     ),
     "always-causal": shared(
-        "No token may look at later ones here: that is for lesson 03, here all look at all.",
+        says("always-causal", WHEN="that is for lesson 03, here all tokens look at all"),
         SOFTMAX='F.softmax({SCORES}.masked_fill(torch.ones_like({SCORES}).tril() == 0, float("-inf")), dim=-1)',
     ),
     "all-tokens-alike": shared(
@@ -131,16 +128,16 @@ AVERAGE = {
 CARE = {
     **attention.some("weights-detached"),
     "input-detached": shared(
-        "The graph is cut (by `detach`, `.data`, `no_grad` or `torch.tensor`), so the input gets no gradient.",
+        says("input-detached"),
         CHECK="{X} = {X}.detach()\n{INDENT}{CHECK}",
     ),
     **attention.some("float32-comes-out", "through-float32", "squeezed", "view-of-the-input"),
     "float64-comes-out": shared(
-        "It returns float64 whatever goes in: computing in float64 is fine, but turn the result back.",
+        says("float64-comes-out"),
         END="({END}).double()",
     ),
     "assert-instead-of-an-error": shared(
-        "An input of another rank stops with an AssertionError: raise a `ValueError`.",
+        says("assert-instead-of-an-error", WHAT="An input of another rank"),
         CHECK="assert {X}.dim() == {RANK}",
     ),
     "none-for-a-wrong-rank": shared(
@@ -166,13 +163,12 @@ CARE = {
 
 BATCHES = {
     "softmax-over-dim-0": shared(
-        "These are the values you get from a softmax over the sequences of a batch, by `dim=0` or, for three"
-        " dimensions, without `dim`: it should run over the last, `dim=-1`.",
+        says("softmax-over-dim-0"),
         SOFTMAX="F.softmax({SCORES}, dim=0)",
     ),
     **attention.some("batch-flattened"),
     "all-dimensions-turned": shared(
-        "`.T` turns around all dimensions, the batch as well: swap the last two alone, by `.mT` or `transpose(1, 2)`.",
+        says("all-dimensions-turned"),
         PRODUCT="{X} @ {X}.T",
     ),
     "all-dimensions-turned-in-bmm": shared(
