@@ -9,7 +9,7 @@ STAMP := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE :=
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/npm/node_modules/.bin:$(PATH)
 
-.PHONY: setup kernels demo test everything quick lowest costs build storyteller author-page matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
+.PHONY: setup kernels demo test everything quick lowest costs build storyteller author-page site matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -83,6 +83,19 @@ storyteller: setup
 author-page: setup
 	PYTHONPATH=tests:tests/support $(BIN)/python tests/support/author_page.py
 
+# the documentation as a site, site/index.html, by mkdocs.yml, in an environment of its own. A link or an anchor that leads
+# nowhere is an error (with --quiet, --strict would miss it). Links to files that are no pages lead to
+# REPOSITORY=https://…, and without it are plain text
+SITE := .venv-site
+site: $(SITE)/.ready
+	REPOSITORY=$(REPOSITORY) NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict
+
+$(SITE)/.ready: site.lock
+	rm -rf $(SITE)
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python $(LOCKED) --requirement site.lock
+	touch $@
+
 # which check catches which mistake, as reports/matrix.md: of all exercises (some minutes), or of EXERCISE=name
 matrix: $(STAMP) kernels
 	$(BIN)/python -m autograder.mistakes.matrix $(EXERCISE)
@@ -140,7 +153,7 @@ LOCKED := -m pip install --quiet --no-deps --only-binary :all: --require-hashes
 CPU_TORCH := $(LOCKED) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) --requirement torch-cpu.lock
 
 # made again when the pinned packages change; an environment that broke half-way has no stamp and is made again too
-$(STAMP): $(filter-out lowest.lock kernels.lock,$(wildcard *.lock)) pyproject.toml
+$(STAMP): $(filter-out lowest.lock kernels.lock site.lock,$(wildcard *.lock)) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
 	  echo "Python 3.11, 3.12 or 3.13 is needed, and $(PYTHON) is none of them: name one, as in make demo PYTHON=python3.12" >&2; \
 	  exit 1; }
@@ -193,4 +206,4 @@ packages:
 	  || echo "$(PROXY) could not be installed: do it by hand (npm install $(PROXY))"; }
 
 clean:
-	rm -rf $(VENV) $(LOWEST) demo_course reports feedback autograded .autograder gradebook.db
+	rm -rf $(VENV) $(LOWEST) $(SITE) site demo_course reports feedback autograded .autograder gradebook.db
