@@ -44,7 +44,8 @@ $(LOWEST)/.ready: lowest.lock pyproject.toml
 # About a minute: style, and some tests of every part; EXERCISE=name: with all of that exercise. It leaves out the attacks
 # and the walls between processes (tests/hostile, most of tests/sandbox), fuzzing, kills, clusters, PostgreSQL, browsers,
 # nbgrader's commands, kernels, whole weeks and demos, types, lessons that are run, and all exercises but one: `make test`.
-QUICK := tests/test_imports.py tests/test_outside.py tests/test_new.py::test_a_name_that_cannot_be_is_refused \
+QUICK := tests/test_imports.py tests/test_outside.py tests/test_pages.py \
+  tests/test_new.py::test_a_name_that_cannot_be_is_refused \
   tests/test_demo.py::test_a_student_of_a_page_is_read tests/test_demo.py::test_every_expected_mistake_is_in_the_bank \
   tests/submission tests/checks/test_runner.py tests/checks/test_source_text.py \
   tests/mistakes/test_bank.py tests/mistakes/test_evidence.py \
@@ -54,7 +55,7 @@ QUICK := tests/test_imports.py tests/test_outside.py tests/test_new.py::test_a_n
   tests/report/test_outcome_text.py tests/report/test_formulas.py \
   tests/nbgrader/test_points.py tests/nbgrader/test_safe_markdown.py \
   tests/batch/test_naming.py tests/batch/test_run.py tests/lms/test_roster_and_exports.py \
-  tests/watch/test_changes.py tests/watch/test_screen.py \
+  tests/watch/test_changes.py tests/watch/test_screen.py tests/desk/test_settings.py tests/desk/test_links.py \
   tests/lessons/test_all_lessons.py::test_the_rules_and_the_drawing_are_the_same_in_each \
   tests/exercises/test_originals.py $(wildcard tests/exercises/test_reference*.py)
 DEAR := tests/grading/test_store.py::test_results_with_wrong_types tests/batch/test_naming.py::test_from_a_group \
