@@ -9,7 +9,7 @@ STAMP := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE :=
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/npm/node_modules/.bin:$(PATH)
 
-.PHONY: setup kernels demo test everything quick lowest costs build storyteller author-page matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
+.PHONY: setup kernels demo test everything quick lowest costs build storyteller author-page site matrix mutants seeds odd hostile gpu fuzz kill-test desk-kills postgresql pictures clean
 
 demo: setup
 	$(BIN)/autograder demo
@@ -44,7 +44,8 @@ $(LOWEST)/.ready: lowest.lock pyproject.toml
 # About a minute: style, and some tests of every part; EXERCISE=name: with all of that exercise. It leaves out the attacks
 # and the walls between processes (tests/hostile, most of tests/sandbox), fuzzing, kills, clusters, PostgreSQL, browsers,
 # nbgrader's commands, kernels, whole weeks and demos, types, lessons that are run, and all exercises but one: `make test`.
-QUICK := tests/test_imports.py tests/test_outside.py tests/test_new.py::test_a_name_that_cannot_be_is_refused \
+QUICK := tests/test_imports.py tests/test_outside.py tests/test_pages.py \
+  tests/test_new.py::test_a_name_that_cannot_be_is_refused \
   tests/test_demo.py::test_a_student_of_a_page_is_read tests/test_demo.py::test_every_expected_mistake_is_in_the_bank \
   tests/submission tests/checks/test_runner.py tests/checks/test_source_text.py \
   tests/mistakes/test_bank.py tests/mistakes/test_evidence.py \
@@ -54,7 +55,7 @@ QUICK := tests/test_imports.py tests/test_outside.py tests/test_new.py::test_a_n
   tests/report/test_outcome_text.py tests/report/test_formulas.py \
   tests/nbgrader/test_points.py tests/nbgrader/test_safe_markdown.py \
   tests/batch/test_naming.py tests/batch/test_run.py tests/lms/test_roster_and_exports.py \
-  tests/watch/test_changes.py tests/watch/test_screen.py \
+  tests/watch/test_changes.py tests/watch/test_screen.py tests/desk/test_settings.py tests/desk/test_links.py \
   tests/lessons/test_all_lessons.py::test_the_rules_and_the_drawing_are_the_same_in_each \
   tests/exercises/test_originals.py $(wildcard tests/exercises/test_reference*.py)
 DEAR := tests/grading/test_store.py::test_results_with_wrong_types tests/batch/test_naming.py::test_from_a_group \
@@ -82,6 +83,19 @@ storyteller: setup
 # docs/checks.md, of the docstrings of what authors of exercises import
 author-page: setup
 	PYTHONPATH=tests:tests/support $(BIN)/python tests/support/author_page.py
+
+# the documentation as a site, site/index.html, by mkdocs.yml, in an environment of its own. A link or an anchor that leads
+# nowhere is an error (with --quiet, --strict would miss it). Links to files that are no pages lead to
+# REPOSITORY=https://…, and without it are plain text
+SITE := .venv-site
+site: $(SITE)/.ready
+	REPOSITORY=$(REPOSITORY) NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict
+
+$(SITE)/.ready: site.lock
+	rm -rf $(SITE)
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python $(LOCKED) --requirement site.lock
+	touch $@
 
 # which check catches which mistake, as reports/matrix.md: of all exercises (some minutes), or of EXERCISE=name
 matrix: $(STAMP) kernels
@@ -140,7 +154,7 @@ LOCKED := -m pip install --quiet --no-deps --only-binary :all: --require-hashes
 CPU_TORCH := $(LOCKED) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) --requirement torch-cpu.lock
 
 # made again when the pinned packages change; an environment that broke half-way has no stamp and is made again too
-$(STAMP): $(filter-out lowest.lock kernels.lock,$(wildcard *.lock)) pyproject.toml
+$(STAMP): $(filter-out lowest.lock kernels.lock site.lock,$(wildcard *.lock)) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
 	  echo "Python 3.11, 3.12 or 3.13 is needed, and $(PYTHON) is none of them: name one, as in make demo PYTHON=python3.12" >&2; \
 	  exit 1; }
@@ -193,4 +207,4 @@ packages:
 	  || echo "$(PROXY) could not be installed: do it by hand (npm install $(PROXY))"; }
 
 clean:
-	rm -rf $(VENV) $(LOWEST) demo_course reports feedback autograded .autograder gradebook.db
+	rm -rf $(VENV) $(LOWEST) $(SITE) site demo_course reports feedback autograded .autograder gradebook.db

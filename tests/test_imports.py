@@ -1,6 +1,7 @@
 """The house as docs/architecture.md draws it: imports go one way, and the README's map shows every folder."""
 
 import ast
+import functools
 import re
 
 from conftest import ROOT
@@ -61,6 +62,7 @@ def circles(imports):
     return {tuple(sorted({other for other in reach[name] if name in reach[other]})) for name in imports} - {()}
 
 
+@functools.cache
 def tree(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 

@@ -19,6 +19,7 @@ WORKFLOWS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / ".g
 JOBS = {f"{name}/{job}": body for name, text in WORKFLOWS.items() for job, body in yaml.safe_load(text)["jobs"].items()}
 MADE = {
     "quick/quick": "quick",
+    "quick/site": "site",
     "nightly/test": "everything",
     "nightly/lowest": "lowest",
 }  # job: the target of the Makefile
@@ -41,14 +42,15 @@ def test_a_step_does_what_it_says(job, step, tmp_path):
         assert done.stdout.split()[-1] == f"{path.replace('/', '.')}={allows}"
     else:
         assert script.split()[:2] == ["make", MADE[job]]
-        assert re.search(r"-m pytest", done.stdout)
+        runs = "-m mkdocs build --strict$" if MADE[job] == "site" else "-m pytest"
+        assert re.search(runs, done.stdout, re.MULTILINE)
 
 
 def test_every_python_that_is_promised_is_tested():
     assert JOBS["nightly/test"]["strategy"]["matrix"]["python"] == PYTHONS
     settings = [step.get("with", {}) for body in JOBS.values() for step in body["steps"]]
     pythons = [each["python-version"] for each in settings if "python-version" in each]
-    assert sorted(pythons) == ["${{ matrix.python }}", PYTHONS[0], PYTHONS[0]]
+    assert sorted(pythons) == ["${{ matrix.python }}", *3 * [PYTHONS[0]]]
 
 
 def test_actions_are_those_of_the_template_by_what_they_hold():

@@ -20,6 +20,7 @@ TORCH = ["torch-cpu.lock", "torch-cuda.lock"]
 LOCKS = ["requirements.lock", "requirements-dev.lock", *TORCH]
 KERNELS = "kernels.lock"  # Triton, where torch does not bring it
 LOWEST = "lowest.lock"  # for the first Python alone
+SITE = "site.lock"  # for `make site` alone
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WANTED = [
     Requirement(line)
@@ -47,7 +48,7 @@ def pinned(names, python):
     return found
 
 
-@pytest.mark.parametrize("name", [*LOCKS, KERNELS, LOWEST])
+@pytest.mark.parametrize("name", [*LOCKS, KERNELS, LOWEST, SITE])
 def test_every_pin_has_hashes_and_no_file_names_an_index(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     found = read(name)
@@ -110,7 +111,7 @@ def test_make_installs_by_hash_alone():
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "--no-deps --only-binary :all: --require-hashes" in re.search("^LOCKED := (.*)", text, re.MULTILINE)[1]
     installs = re.findall(r"^\t.*(?:pip install|\$\(LOCKED\)).*", text, re.MULTILINE)
-    assert len(installs) == 6 and "extra-index" not in text and "$(CPU_TORCH)" in text
+    assert len(installs) == 7 and "extra-index" not in text and "$(CPU_TORCH)" in text
     assert re.search(r"^CPU_TORCH := \$\(LOCKED\) ", text, re.MULTILINE)
     assert all("$(LOCKED)" in line or line.endswith("--no-deps --no-build-isolation --editable .") for line in installs)
 

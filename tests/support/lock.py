@@ -5,6 +5,7 @@
     lowest.lock             for Python 3.11, the lowest versions that pyproject.toml promises, with the same test tools
     torch-cuda.lock         PyPI's torch, of the version in torch-cpu.lock, and NVIDIA's libraries, which it needs
     kernels.lock            Triton for lesson 11, of the version that this torch needs on a GPU
+    site.lock               what `make site` needs, in an environment of its own
 
 Each has the hashes of all files of a version, for each Python from 3.11 on. torch-cpu.lock is kept by hand: its files
 are in PyTorch's index. To take newer versions, remove a file, or lines of it, first.
@@ -13,6 +14,7 @@ are in PyTorch's index. To take newer versions, remove a file, or lines of it, f
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.batch import pins
@@ -24,11 +26,11 @@ FOR_TESTS = ["--extra", "dev", "--extra", "desk"]
 EXTRAS = ["--extra", "cluster", "--extra", "postgresql"]
 
 
-def write(name: str, *arguments: str, without: set[str]) -> set[str]:
-    """Write a lock file of what pyproject.toml needs, without some packages; returns the names of those in it."""
+def write(name: str, *arguments: str, without: set[str], of: Sequence[str] = ("pyproject.toml",)) -> set[str]:
+    """Write a lock file of what the project needs, without some packages; returns the names of those in it."""
     left_out = [f"--no-emit-package={package}" for package in sorted(without)]
     command = [*UV, *arguments, *left_out, "--custom-compile-command", "make lock", "--output-file", name]
-    subprocess.run([*command, "pyproject.toml"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*command, *of], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return {pin.name for pin in pins.read((ROOT / name).read_text(encoding="utf-8"))}
 
 
@@ -45,6 +47,7 @@ def main() -> None:
         write("requirements.lock", *options, without=for_cuda)
         write("requirements-dev.lock", *options, *FOR_TESTS, without=everything)
     write("lowest.lock", *EXTRAS, *FOR_TESTS, *LOWEST, without=set())
+    write("site.lock", "--universal", without=set(), of=["--group", "site"])
 
 
 if __name__ == "__main__":

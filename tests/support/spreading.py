@@ -1,8 +1,11 @@
 """How the suite is spread over workers: together what shares something costly, and first what takes longest.
 
 The tests of a file share sandboxes and courses. Those of `tests/exercises` that are about one exercise share its bank
-and its runs, and there are thousands of them: each exercise goes to whichever worker is free.
+and its runs, and there are thousands of them: each exercise goes to whichever worker is free. What `test_all_lessons`
+asks of a lesson goes with that lesson's own tests, so that each lesson is run once.
 """
+
+import re
 
 from unchanged import exercise_of
 from xdist.scheduler import LoadScopeScheduling
@@ -27,11 +30,13 @@ DEAREST = (
 
 
 def scope_of(nodeid):
-    """The tests of a scope run one after another on one worker: those of an exercise, else those of a file."""
+    """The tests of a scope run one after another on one worker: those of an exercise, of a lesson, else of a file."""
     file, _, test = nodeid.partition("::")
     if file.startswith("tests/exercises/"):
         about = exercise_of(test)
         return f"tests/exercises: {about}" if about else file
+    if file == "tests/lessons/test_all_lessons.py" and (lesson := re.search(r"[\[-](\d\d)_", test)):
+        return f"tests/lessons/test_lesson_{lesson[1]}.py"
     return file
 
 
