@@ -35,7 +35,7 @@ from ..checks.runner import Stopped
 from ..checks.source_text import NoDefinition, Source, definition
 from ..sandbox.inside import wire
 from ..verdict import NOT_TRIED, Check, Diagnosis
-from . import prices
+from . import own_softmax, prices
 from .bank import Bank, Mistake, bank
 from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness
 from .facts import Fact, facts
@@ -300,6 +300,7 @@ class Search:
         self.text, self.cells = _texts_of(run)
         self.in_float64 = getattr(course.module_of(run.exercise, "checks"), "IN_FLOAT32", IN_FLOAT64)
         self.singles = [one for one in behaviours.singles if self._may_be_meant(one.mistake)]
+        self.singles += behaviours.softmaxes if Text(self.text, self.cells).has_own_softmax else []
         self.seen: dict[tuple[Behaviour, str], Likeness] = {}
         self.same: dict[tuple[Behaviour, str], bool] = {}
         self.fails: dict[Behaviour, int] = {}
@@ -406,10 +407,29 @@ class Search:
         whole = sorted((e for e in alone if e.checks == self.failed.keys()), key=lambda e: e.loosely)
         if whole:
             first = whole[0].behaviour
+            if self._is_a_guess(whole[0]):
+                return []
             return self._as_far(lambda: self._beside(first)) or [first.mistake]
+        alone = [found for found in alone if not self._is_a_guess(found)]
         if self._stops_everywhere():
             return self._best(alone)
         return self._as_far(self._together_by_all_means) or self._best([*alone, *self._partly()])
+
+    def _is_a_guess(self, found: Explanation) -> bool:
+        """Whether it is a mistake in a softmax of one's own, and another of these explains as much.
+
+        An exercise's own mistakes were seen to differ from each other; those of softmax's bank may not in here.
+        """
+        mistake = found.behaviour.mistake
+        if not mistake.id.startswith(own_softmax.PREFIX):
+            return False
+        others = (self._explained_by(one) for one in self.behaviours.softmaxes if one.mistake.id != mistake.id)
+        alike = self._alike_in(found)
+        return any(other and other.checks == found.checks and self._alike_in(other) == alike for other in others)
+
+    def _alike_in(self, found: Explanation) -> set[str]:
+        """The checks that it explains, and in which the student's answers are its own."""
+        return {name for name in found.checks if self._answers_alike_in(found.behaviour, name)}
 
     def _as_far(self, search: Callable[[], list[Mistake]]) -> list[Mistake]:
         """What a search for combinations finds; nothing if it would have to go on after TRIED of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ from ..checks.proxies import Answer, Local, Submission, Transcript, told
 from ..checks.replay import RecordingTransport
 from ..sandbox import replies
 from . import bank as banks
+from . import own_softmax
 from .bank import Bank, BankError, Mistake
 from .evidence import likeness
 
@@ -231,6 +233,11 @@ class Behaviours:
         self.alone: dict[Keys, Behaviour | None] = {}
         self.together: LRUCache[Keys, Behaviour | None] = LRUCache(KEPT)
         self.singles = [one for one in (self.of([mistake]) for mistake in [*bank.values(), *bank.variants]) if one]
+
+    @functools.cached_property
+    def softmaxes(self) -> list[Behaviour]:
+        """The behaviour of answers with a mistake in a softmax of their own."""
+        return [one for one in (self.of([mistake]) for mistake in own_softmax.mistakes_in(self.bank)) if one]
 
     def of(self, mistakes: Sequence[Mistake]) -> Behaviour | None:
         """The behaviour of an answer with all these mistakes; None if their edits do not fit together."""

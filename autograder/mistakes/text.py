@@ -14,6 +14,7 @@ from .lines import LONGEST
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+EXPONENTIALS = {"exp", "exp_", "exp2"}
 KEEPING = ("register_buffer", "register_parameter", "add_module", "register_module")
 NEW_LINE = re.compile("\r\n|\r|\n")  # `splitlines` also splits at a form feed, as in a text or between functions
 DROPOUTS = ("F.dropout", "functional.dropout", "nn.functional.dropout", "torch.nn.functional.dropout")
@@ -69,6 +70,23 @@ class Text:
             elif isinstance(node, ast.Call) and _called(node) in KEEPING and node.args:
                 found |= {str(node.args[0].value)} if isinstance(node.args[0], ast.Constant) else set()
         return frozenset(found)
+
+    @functools.cached_property
+    def has_own_softmax(self) -> bool:
+        """Whether the definition may hold a softmax written by hand, or stand on a function of the cells that does."""
+        functions = [node for cell in self.cells for node in _parsed(cell).body if isinstance(node, Function)]
+        left: list[ast.AST] = [self.tree]
+        while left:
+            nodes = list(ast.walk(left.pop()))
+            if any(_is_exponential(node) for node in nodes):
+                return True
+            names = {node.id for node in nodes if isinstance(node, ast.Name)}
+            called = [function for function in functions if function.name in names]
+            if any("softmax" in function.name.lower() for function in called):
+                return True
+            left += called
+            functions = [function for function in functions if function not in called]
+        return False
 
     @property
     def keeps_all(self) -> bool:
@@ -155,6 +173,13 @@ def _has_no_share(call: ast.Call) -> bool:
         return False
     name = ast.unparse(call.func)
     return not call.args if name in ("nn.Dropout", "torch.nn.Dropout") else name in DROPOUTS and len(call.args) == 1
+
+
+def _is_exponential(node: ast.AST) -> bool:
+    """Whether it names an exponential, or is a power of a number."""
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant)
+    return getattr(node, "attr", getattr(node, "id", "")) in EXPONENTIALS
 
 
 def _may_change(node: ast.AST) -> TypeGuard[ast.stmt | ast.expr]:
