@@ -40,16 +40,18 @@ from .bank import Bank, Mistake, bank
 from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness
 from .facts import Fact, facts
 from .fingerprint import fingerprint
-from .fitted import factor
+from .fitted import factor, given_in
 from .hiding import hides_the_rest
 from .hypotheses import PAIRS, TRIED, TRIPLES, Behaviour, Behaviours, contradict, makes_sense, without_numbers
 from .lines import akin, line_of, raised_at, share_of
 from .places import PREFIX, place
+from .rescaled import rescaled
 from .standing import standing_on
 from .text import Text
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, Graders
+    from ..checks.steps import Step
     from .learnt import Shelf
 
 Alike: TypeAlias = Callable[[Behaviour, str], bool]  # whether the student is like it in that check
@@ -113,21 +115,29 @@ class Diagnostician:
         search = behaviours and Search(run, behaviours, self.odds)
         mistakes = search.mistakes() if search else []
         left = search.unexplained(mistakes) if search else {check.name for check in run.rejected()}
-        found = [fact for fact in self._facts(run, search) if fact.checks & left] if left else []
+        wrong_step = functools.cache(functools.partial(self.graders.wrong_step, run))
+        found = [fact for fact in self._facts(run, search, wrong_step) if fact.checks & left] if left else []
         if search and found:
             mistakes = self._beside(found, search, mistakes)
         if not mistakes:
             run.fingerprint = fingerprint(run, search.all_answers() if search else None)
         named = search.diagnoses(mistakes, alone=not found) if search else []
         told = [*named, *(fact.diagnosis for fact in found)][:MOST]
-        where = None if told else place(run) or self._step(run)
+        where = None if told else place(run) or _told(wrong_step())
         return [where] if where else told
 
-    def _facts(self, run: ExerciseRun, search: Search | None) -> list[Fact]:
+    def _facts(self, run: ExerciseRun, search: Search | None, wrong_step: Callable[[], Step | None]) -> list[Fact]:
         """What is certain without a search."""
+        found = facts(run, Text(*_texts_of(run)))
         answers = search.all_answers() if search else None
-        fitted = factor(run.rejected(), answers, search.behaviours.right) if search and answers else None
-        return [*facts(run, Text(*_texts_of(run))), *([fitted] if fitted else [])]
+        if search is None or answers is None:
+            return found
+        behaviours, failed = search.behaviours, run.rejected()
+        local = behaviours.right.hypothesis.local()
+        fitted = factor(failed, answers, behaviours.right, lambda check: given_in(behaviours.questions(check), local))
+        if not fitted and (step := wrong_step()):
+            fitted = rescaled(step.name, failed, answers, behaviours)
+        return [*found, fitted] if fitted else found
 
     def _beside(self, found: Sequence[Fact], search: Search, mistakes: list[Mistake]) -> list[Mistake]:
         """The mistakes beside some facts: those already named, and others that explain what the facts leave open."""
@@ -137,11 +147,6 @@ class Diagnostician:
         others = rest.mistakes()
         known = {mistake.id for mistake in mistakes}
         return others if known <= {other.id for other in others} and rest.goes_along(others) else mistakes
-
-    def _step(self, run: ExerciseRun) -> Diagnosis | None:
-        """The first step of attention that is wrong, if it is known."""
-        step = self.graders.wrong_step(run)
-        return Diagnosis(f"{PREFIX}{step.name}", step.says) if step else None
 
     def _behaviours(self, exercise: str, seed: int) -> Behaviours | None:
         """The behaviour of all mistakes of the exercise, as far as it is known; None if it has no bank."""
@@ -178,6 +183,11 @@ class Odds:
         of = exercise, check.name, check.passed
         self.seconds[of] += seconds
         self.ruled_out[of] += ruled_out
+
+
+def _told(step: Step | None) -> Diagnosis | None:
+    """The first step of attention that is wrong, if it is known."""
+    return Diagnosis(f"{PREFIX}{step.name}", step.says) if step else None
 
 
 def _texts_of(run: ExerciseRun) -> tuple[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from typing import NamedTuple
 
 from .. import course
 from . import bank as banks
@@ -20,18 +21,38 @@ MODULES = {"F", "torch", "nn.functional", "torch.nn.functional"}
 LEFT_OUT = {"dim-not-taken", "default-is-first-dimension", "torchs-own-softmax", "nothing-returned"}
 
 
+class Call(NamedTuple):
+    """A call of torch's softmax: its `text`, the `module` of a function ("" for a method), the `scores`, the `rest`."""
+
+    text: str
+    module: str
+    scores: str
+    rest: str
+
+    @property
+    def by_hand(self) -> dict[str, str]:
+        """The edit that calls a function `softmax` instead, as small as it can be."""
+        if self.module:
+            return {f"{self.module}.softmax({self.scores}": f"softmax({self.scores}"}
+        return {self.text: f"softmax({self.scores}, {self.rest}"}
+
+    def of(self, scores: str) -> str:
+        """The same call of torch's, of other scores."""
+        return f"{self.module}.softmax({scores}{self.rest}" if self.module else f"({scores}).softmax({self.rest}"
+
+
 def mistakes_in(of: Bank) -> list[Mistake]:
     """The mistakes of a softmax of one's own in an exercise; none if its right answer does not call torch's once."""
-    place = _place(of.right)
+    call = called(of.right)
     known = banks.bank(EXERCISE) if course.file_of(EXERCISE, "mistakes") else None
-    if place is None or of.exercise == EXERCISE or not isinstance(known, Bank):
+    if call is None or of.exercise == EXERCISE or not isinstance(known, Bank):
         return []
     first = of.right.splitlines()[_first_statement(of.right)]
     made = []
     for one in (*known.values(), *known.variants):
         if one.id in LEFT_OUT or one.as_given:
             continue
-        edits = {place[0]: place[1], first: f"{_definition(one.source)}\n\n\n{first}"}
+        edits = {**call.by_hand, first: f"{_definition(one.source)}\n\n\n{first}"}
         try:
             source = banks.edited(of.right, edits, one.id)
         except BankError:  # the answer's first line occurs twice
@@ -43,22 +64,24 @@ def mistakes_in(of: Bank) -> list[Mistake]:
     return made
 
 
-def _place(source: str) -> tuple[str, str] | None:
-    """The only call of torch's softmax in a text, or what of it needs to change, and the same for one's own."""
+def called(source: str) -> Call | None:
+    """The only call of torch's softmax in a text; None if there are none or several, or if its text occurs twice."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "softmax":
-            found.append((node, node.func))
+            found.append((node, node.func.value))
     if len(found) != 1:
         return None
-    call, function = found[0]
-    text, of = ast.get_source_segment(source, call) or "", ast.get_source_segment(source, function.value) or ""
-    arguments = text.removeprefix(f"{of}.softmax(")
-    if of in MODULES:
-        old, new = f"{of}.softmax(", "softmax("
-    else:
-        old, new = text, f"softmax({of}, {arguments}"
-    return (old, new) if text != arguments and source.count(old) == 1 else None
+    text, before = (ast.get_source_segment(source, node) or "" for node in found[0])
+    start = f"{before}.softmax("
+    if not text.startswith(start) or source.count(text) != 1:
+        return None
+    if before not in MODULES:
+        return Call(text, "", before, text.removeprefix(start))
+    scores = ast.get_source_segment(source, found[0][0].args[0]) if found[0][0].args else ""
+    if not scores or not text.startswith(start + scores):
+        return None
+    return Call(text, before, scores, text.removeprefix(start + scores))
 
 
 def _definition(source: str) -> str:
