@@ -37,7 +37,7 @@ from ..sandbox.inside import wire
 from ..verdict import NOT_TRIED, Check, Diagnosis
 from . import own_softmax, prices
 from .bank import Bank, Mistake, bank
-from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness
+from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness, may_accept
 from .facts import Fact, facts
 from .fingerprint import fingerprint
 from .fitted import factor, given_in
@@ -313,6 +313,7 @@ class Search:
         self.singles += behaviours.softmaxes if Text(self.text, self.cells).has_own_softmax else []
         self.seen: dict[tuple[Behaviour, str], Likeness] = {}
         self.same: dict[tuple[Behaviour, str], bool] = {}
+        self.begun: dict[tuple[Behaviour, First], bool] = {}
         self.fails: dict[Behaviour, int] = {}
         self.idles: dict[Behaviour, int] = {}
         self.tried: set[frozenset[tuple[str, int]]] = set()  # combinations, by the keys of their mistakes
@@ -503,6 +504,11 @@ class Search:
 
     def _begins_alike(self, one: Behaviour, first: First) -> bool:
         """Whether the first wrong answer of the student's is this one's."""
+        if (one, first) not in self.begun:
+            self.begun[one, first] = self._begins_as(one, first)
+        return self.begun[one, first]
+
+    def _begins_as(self, one: Behaviour, first: First) -> bool:
         right, theirs = self.behaviours.right.answers(first.check), self._answers(first.check) or Transcript()
         try:
             came = one.first_answers(first.check, first.many)
@@ -714,9 +720,11 @@ class Search:
 
     def _accepts_alike(self, one: Behaviour, name: str) -> bool:
         """Whether in this check it differs from a right answer in what it accepts alone, and the student accepts it."""
-        theirs = self._answers(name)
+        theirs, right = self._answers(name), self.behaviours.right.answers(name)
+        if theirs is None or not may_accept(theirs, right):
+            return False
         try:
-            return theirs is not None and accepts_alike(theirs, one.answers(name), self.behaviours.right.answers(name))
+            return accepts_alike(theirs, one.answers(name), right)
         except wire.WireError:
             return False
 
