@@ -190,6 +190,11 @@ def _told(step: Step | None) -> Diagnosis | None:
     return Diagnosis(f"{PREFIX}{step.name}", step.says) if step else None
 
 
+def _is_of_softmax(one: Behaviour) -> bool:
+    """Whether it is a mistake in a softmax of one's own."""
+    return one.mistake.id.startswith(own_softmax.PREFIX)
+
+
 def _texts_of(run: ExerciseRun) -> tuple[str, tuple[str, ...]]:
     """The student's definition of the exercise, and the texts of all of their cells; empty if they cannot be had."""
     try:
@@ -431,10 +436,10 @@ class Search:
 
         An exercise's own mistakes were seen to differ from each other; those of softmax's bank may not in here.
         """
-        mistake = found.behaviour.mistake
-        if not mistake.id.startswith(own_softmax.PREFIX):
+        if not _is_of_softmax(found.behaviour):
             return False
-        others = (self._explained_by(one) for one in self.behaviours.softmaxes if one.mistake.id != mistake.id)
+        id = found.behaviour.mistake.id
+        others = (self._explained_by(one) for one in self.behaviours.softmaxes if one.mistake.id != id)
         alike = self._alike_in(found)
         return any(other and other.checks == found.checks and self._alike_in(other) == alike for other in others)
 
@@ -639,7 +644,7 @@ class Search:
         """Single mistakes that explain most of what they fail, where the student has one more that is not known.
 
         The student must do what the mistake does, and no right answer, in at least LEAST checks and a share of SHARE.
-        Of two mistakes that explain the same, neither is certain.
+        Of two mistakes that explain the same, neither is certain; the exercise's own come before those of a softmax.
         """
         found = []
         for one in self.singles:
@@ -649,8 +654,9 @@ class Search:
             alike = frozenset(name for name in fails if self._likeness(one, name)[:2] == (True, True))
             if len(alike) >= max(LEAST, SHARE * len(fails)):
                 found.append(Explanation(one, alike, loosely=False))
-        explained = Counter(e.checks for e in found)
-        return [e for e in found if explained[e.checks] == 1]
+        every = Counter(e.checks for e in found)
+        own = Counter(e.checks for e in found if not _is_of_softmax(e.behaviour))
+        return [e for e in found if (every if _is_of_softmax(e.behaviour) else own)[e.checks] == 1]
 
     # --- several at once ------------------------------------------------------------------------------
 
@@ -731,7 +737,8 @@ class Search:
     def _in_common(self, groups: Iterable[Group], is_alike: Comparison) -> list[Mistake]:
         """The mistakes that are in all of those groups that explain everything, and that nothing can stand for.
 
-        Once there is one, only groups that leave as few doubts are another explanation.
+        Once there is one, only groups that leave as few doubts are another explanation. Mistakes in a softmax of one's
+        own don't count where those of the exercise explain everything.
         """
         found: list[tuple[Behaviour, ...]] = []
         fewest = DOUBTS
@@ -739,6 +746,7 @@ class Search:
             if doubts <= fewest and self._explain_everything(group, is_alike):
                 found.append(group)
                 fewest = doubts
+        found = [group for group in found if not any(map(_is_of_softmax, group))] or found
         return [one.mistake for one in found[0] if self._is_needed(one, found, is_alike)] if found else []
 
     def _is_needed(self, one: Behaviour, found: Sequence[Sequence[Behaviour]], is_alike: Comparison) -> bool:
@@ -748,6 +756,8 @@ class Search:
         others = [other for other in found[0] if other is not one]
         ids = [member.mistake.id for member in found[0]]
         candidates = [other for other in self.singles if other.mistake.id not in ids]
+        if not any(map(_is_of_softmax, found[0])):
+            candidates = [other for other in candidates if not _is_of_softmax(other)]
         instead = self._replacements(candidates, others, is_alike)
         return not any(self._explain_everything([*others, other], is_alike) for other in instead)
 

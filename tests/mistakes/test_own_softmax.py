@@ -77,6 +77,14 @@ def test_beside_another_mistake_both_are_named(told):
     assert sorted(found) == ["no-scale", f"{PREFIX}sum-over-everything"]
 
 
+def test_beside_another_mistake_an_exercise_s_own_name_comes_first(told):
+    """Where its edits can be made together, and else the one of softmax, which says the same."""
+    found = told("attention", {"TOTAL": "0.0"}, [(" / key.shape[-1] ** 0.5", "")])
+    assert sorted(found) == ["exp-without-max", "no-scale"]
+    found = told("SelfAttention", {"SUM": "e.sum(-1)"}, [(" / K.shape[-1] ** 0.5", "")])
+    assert sorted(found) == ["no-scale", f"{PREFIX}keepdim-forgotten"]
+
+
 @pytest.mark.parametrize("exercise", CALLS)
 def test_a_right_one_gets_no_name(told, exercise):
     scale = f" / {'key' if exercise == 'attention' else 'K'}.shape[-1] ** 0.5"
