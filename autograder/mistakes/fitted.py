@@ -132,15 +132,17 @@ def given_in(questions: Questions, right: Local) -> list[Given]:
     `right` is a right answer, which says what its arguments are called.
     """
     found: list[Given] = []
-    made: dict[object, Given] = {}
+    made: dict[int | str, Given] = {}
     for message, tensors in questions.asked.requests:
         for before in message.get("before", ()):
             if before["op"] == "build":
                 made[before["handle"]] = _numbers(right, before["name"], before, tensors)
         target = message.get("target")
-        is_function = isinstance(target, str) and message["op"] == "call"
-        of = target[0] if isinstance(target, list) else target
-        found.append(_numbers(right, target, message, tensors) if is_function else made.get(of, {}))
+        if isinstance(target, str) and message["op"] == "call":
+            found.append(_numbers(right, target, message, tensors))
+        else:
+            of = target[0] if isinstance(target, list) else target
+            found.append(made.get(of, {}) if isinstance(of, (int, str)) else {})
     return found
 
 

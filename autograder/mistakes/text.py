@@ -179,7 +179,7 @@ def _own_share(call: ast.Call) -> str | None:
     if not given:
         return "" if name in LAYERS or call.args else None
     number = given[0].value if len(given) == 1 and isinstance(given[0], ast.Constant) else None
-    return f"{number:.4g}" if type(number) in (int, float) and 0 < number < 1 else None
+    return f"{number:.4g}" if isinstance(number, (int, float)) and 0 < number < 1 else None
 
 
 def _is_exponential(node: ast.AST) -> bool:
