@@ -35,21 +35,23 @@ from ..checks.runner import Stopped
 from ..checks.source_text import NoDefinition, Source, definition
 from ..sandbox.inside import wire
 from ..verdict import NOT_TRIED, Check, Diagnosis
-from . import prices
+from . import own_softmax, prices
 from .bank import Bank, Mistake, bank
-from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness
+from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness, may_accept
 from .facts import Fact, facts
 from .fingerprint import fingerprint
-from .fitted import factor
+from .fitted import factor, given_in
 from .hiding import hides_the_rest
 from .hypotheses import PAIRS, TRIED, TRIPLES, Behaviour, Behaviours, contradict, makes_sense, without_numbers
 from .lines import akin, line_of, raised_at, share_of
 from .places import PREFIX, place
+from .rescaled import rescaled
 from .standing import standing_on
 from .text import Text
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, Graders
+    from ..checks.steps import Step
     from .learnt import Shelf
 
 Alike: TypeAlias = Callable[[Behaviour, str], bool]  # whether the student is like it in that check
@@ -113,21 +115,29 @@ class Diagnostician:
         search = behaviours and Search(run, behaviours, self.odds)
         mistakes = search.mistakes() if search else []
         left = search.unexplained(mistakes) if search else {check.name for check in run.rejected()}
-        found = [fact for fact in self._facts(run, search) if fact.checks & left] if left else []
+        wrong_step = functools.cache(functools.partial(self.graders.wrong_step, run))
+        found = [fact for fact in self._facts(run, search, wrong_step) if fact.checks & left] if left else []
         if search and found:
             mistakes = self._beside(found, search, mistakes)
         if not mistakes:
             run.fingerprint = fingerprint(run, search.all_answers() if search else None)
         named = search.diagnoses(mistakes, alone=not found) if search else []
         told = [*named, *(fact.diagnosis for fact in found)][:MOST]
-        where = None if told else place(run) or self._step(run)
+        where = None if told else place(run) or _told(wrong_step())
         return [where] if where else told
 
-    def _facts(self, run: ExerciseRun, search: Search | None) -> list[Fact]:
+    def _facts(self, run: ExerciseRun, search: Search | None, wrong_step: Callable[[], Step | None]) -> list[Fact]:
         """What is certain without a search."""
+        found = facts(run, Text(*_texts_of(run)))
         answers = search.all_answers() if search else None
-        fitted = factor(run.rejected(), answers, search.behaviours.right) if search and answers else None
-        return [*facts(run, Text(*_texts_of(run))), *([fitted] if fitted else [])]
+        if search is None or answers is None:
+            return found
+        behaviours, failed = search.behaviours, run.rejected()
+        local = behaviours.right.hypothesis.local()
+        fitted = factor(failed, answers, behaviours.right, lambda check: given_in(behaviours.questions(check), local))
+        if not fitted and (step := wrong_step()):
+            fitted = rescaled(step.name, failed, answers, behaviours)
+        return [*found, fitted] if fitted else found
 
     def _beside(self, found: Sequence[Fact], search: Search, mistakes: list[Mistake]) -> list[Mistake]:
         """The mistakes beside some facts: those already named, and others that explain what the facts leave open."""
@@ -137,11 +147,6 @@ class Diagnostician:
         others = rest.mistakes()
         known = {mistake.id for mistake in mistakes}
         return others if known <= {other.id for other in others} and rest.goes_along(others) else mistakes
-
-    def _step(self, run: ExerciseRun) -> Diagnosis | None:
-        """The first step of attention that is wrong, if it is known."""
-        step = self.graders.wrong_step(run)
-        return Diagnosis(f"{PREFIX}{step.name}", step.says) if step else None
 
     def _behaviours(self, exercise: str, seed: int) -> Behaviours | None:
         """The behaviour of all mistakes of the exercise, as far as it is known; None if it has no bank."""
@@ -178,6 +183,16 @@ class Odds:
         of = exercise, check.name, check.passed
         self.seconds[of] += seconds
         self.ruled_out[of] += ruled_out
+
+
+def _told(step: Step | None) -> Diagnosis | None:
+    """The first step of attention that is wrong, if it is known."""
+    return Diagnosis(f"{PREFIX}{step.name}", step.says) if step else None
+
+
+def _is_of_softmax(one: Behaviour) -> bool:
+    """Whether it is a mistake in a softmax of one's own."""
+    return one.mistake.id.startswith(own_softmax.PREFIX)
 
 
 def _texts_of(run: ExerciseRun) -> tuple[str, tuple[str, ...]]:
@@ -300,8 +315,10 @@ class Search:
         self.text, self.cells = _texts_of(run)
         self.in_float64 = getattr(course.module_of(run.exercise, "checks"), "IN_FLOAT32", IN_FLOAT64)
         self.singles = [one for one in behaviours.singles if self._may_be_meant(one.mistake)]
+        self.singles += behaviours.softmaxes if Text(self.text, self.cells).has_own_softmax else []
         self.seen: dict[tuple[Behaviour, str], Likeness] = {}
         self.same: dict[tuple[Behaviour, str], bool] = {}
+        self.begun: dict[tuple[Behaviour, First], bool] = {}
         self.fails: dict[Behaviour, int] = {}
         self.idles: dict[Behaviour, int] = {}
         self.tried: set[frozenset[tuple[str, int]]] = set()  # combinations, by the keys of their mistakes
@@ -406,10 +423,29 @@ class Search:
         whole = sorted((e for e in alone if e.checks == self.failed.keys()), key=lambda e: e.loosely)
         if whole:
             first = whole[0].behaviour
+            if self._is_a_guess(whole[0]):
+                return []
             return self._as_far(lambda: self._beside(first)) or [first.mistake]
+        alone = [found for found in alone if not self._is_a_guess(found)]
         if self._stops_everywhere():
             return self._best(alone)
         return self._as_far(self._together_by_all_means) or self._best([*alone, *self._partly()])
+
+    def _is_a_guess(self, found: Explanation) -> bool:
+        """Whether it is a mistake in a softmax of one's own, and another of these explains as much.
+
+        An exercise's own mistakes were seen to differ from each other; those of softmax's bank may not in here.
+        """
+        if not _is_of_softmax(found.behaviour):
+            return False
+        id = found.behaviour.mistake.id
+        others = (self._explained_by(one) for one in self.behaviours.softmaxes if one.mistake.id != id)
+        alike = self._alike_in(found)
+        return any(other and other.checks == found.checks and self._alike_in(other) == alike for other in others)
+
+    def _alike_in(self, found: Explanation) -> set[str]:
+        """The checks that it explains, and in which the student's answers are its own."""
+        return {name for name in found.checks if self._answers_alike_in(found.behaviour, name)}
 
     def _as_far(self, search: Callable[[], list[Mistake]]) -> list[Mistake]:
         """What a search for combinations finds; nothing if it would have to go on after TRIED of them."""
@@ -473,6 +509,11 @@ class Search:
 
     def _begins_alike(self, one: Behaviour, first: First) -> bool:
         """Whether the first wrong answer of the student's is this one's."""
+        if (one, first) not in self.begun:
+            self.begun[one, first] = self._begins_as(one, first)
+        return self.begun[one, first]
+
+    def _begins_as(self, one: Behaviour, first: First) -> bool:
         right, theirs = self.behaviours.right.answers(first.check), self._answers(first.check) or Transcript()
         try:
             came = one.first_answers(first.check, first.many)
@@ -603,7 +644,7 @@ class Search:
         """Single mistakes that explain most of what they fail, where the student has one more that is not known.
 
         The student must do what the mistake does, and no right answer, in at least LEAST checks and a share of SHARE.
-        Of two mistakes that explain the same, neither is certain.
+        Of two mistakes that explain the same, neither is certain; the exercise's own come before those of a softmax.
         """
         found = []
         for one in self.singles:
@@ -613,8 +654,9 @@ class Search:
             alike = frozenset(name for name in fails if self._likeness(one, name)[:2] == (True, True))
             if len(alike) >= max(LEAST, SHARE * len(fails)):
                 found.append(Explanation(one, alike, loosely=False))
-        explained = Counter(e.checks for e in found)
-        return [e for e in found if explained[e.checks] == 1]
+        every = Counter(e.checks for e in found)
+        own = Counter(e.checks for e in found if not _is_of_softmax(e.behaviour))
+        return [e for e in found if (every if _is_of_softmax(e.behaviour) else own)[e.checks] == 1]
 
     # --- several at once ------------------------------------------------------------------------------
 
@@ -684,16 +726,19 @@ class Search:
 
     def _accepts_alike(self, one: Behaviour, name: str) -> bool:
         """Whether in this check it differs from a right answer in what it accepts alone, and the student accepts it."""
-        theirs = self._answers(name)
+        theirs, right = self._answers(name), self.behaviours.right.answers(name)
+        if theirs is None or not may_accept(theirs, right):
+            return False
         try:
-            return theirs is not None and accepts_alike(theirs, one.answers(name), self.behaviours.right.answers(name))
+            return accepts_alike(theirs, one.answers(name), right)
         except wire.WireError:
             return False
 
     def _in_common(self, groups: Iterable[Group], is_alike: Comparison) -> list[Mistake]:
         """The mistakes that are in all of those groups that explain everything, and that nothing can stand for.
 
-        Once there is one, only groups that leave as few doubts are another explanation.
+        Once there is one, only groups that leave as few doubts are another explanation. Mistakes in a softmax of one's
+        own don't count where those of the exercise explain everything.
         """
         found: list[tuple[Behaviour, ...]] = []
         fewest = DOUBTS
@@ -701,6 +746,7 @@ class Search:
             if doubts <= fewest and self._explain_everything(group, is_alike):
                 found.append(group)
                 fewest = doubts
+        found = [group for group in found if not any(map(_is_of_softmax, group))] or found
         return [one.mistake for one in found[0] if self._is_needed(one, found, is_alike)] if found else []
 
     def _is_needed(self, one: Behaviour, found: Sequence[Sequence[Behaviour]], is_alike: Comparison) -> bool:
@@ -710,6 +756,8 @@ class Search:
         others = [other for other in found[0] if other is not one]
         ids = [member.mistake.id for member in found[0]]
         candidates = [other for other in self.singles if other.mistake.id not in ids]
+        if not any(map(_is_of_softmax, found[0])):
+            candidates = [other for other in candidates if not _is_of_softmax(other)]
         instead = self._replacements(candidates, others, is_alike)
         return not any(self._explain_everything([*others, other], is_alike) for other in instead)
 

@@ -91,6 +91,12 @@ def accepts_alike(student: Transcript, mistake: Transcript, right: Transcript) -
     return differs
 
 
+def may_accept(student: Transcript, right: Transcript) -> bool:
+    """Whether the student accepts anything that the right answer refuses: else `accepts_alike` is False."""
+    both = zip(student.entries, right.entries, strict=False)
+    return any(_refuses(expected) and _goes_on(one) for one, expected in both)
+
+
 def _refuses(entry: Any) -> bool:
     """Whether what was asked was refused with a ValueError."""
     return isinstance(entry, tuple) and entry[:2] == ("error", "ValueError")

@@ -82,10 +82,15 @@ def _of_check(run: ExerciseRun, check: Check, text: Text) -> Iterator[Fact]:
             yield Fact("weights-at-first", says, "", only)
     if NONE.search(check.reason) and (passed := _of_returns(text)):
         yield Fact("no-return", *passed, only)
-    if "dropout" in check.sentence and (line := text.dropout_by_default()):
-        yield Fact(
-            "dropout-by-default", "Without an argument, this dropout drops half, whatever is asked for.", line, only
-        )
+    if "dropout" in check.sentence and (own := text.own_dropout()):
+        yield Fact(*_of_dropout(*own), only)
+
+
+def _of_dropout(line: str, share: str) -> tuple[str, str, str]:
+    """The id and the sentence about a dropout that drops what nobody asked for, and the student's line."""
+    if share:
+        return "dropout-of-its-own", f"This dropout drops {share} of what it gets, whatever is asked for.", line
+    return "dropout-by-default", "Without an argument, this dropout drops half, whatever is asked for.", line
 
 
 def _of_returns(text: Text) -> tuple[str, str] | None:

@@ -6,65 +6,109 @@ differ.
 
 from __future__ import annotations
 
-import itertools
+import inspect
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import torch
 
+from ..sandbox.inside import wire
+from ..sandbox.inside.handlers import Unusable
 from .facts import Fact
 
 if TYPE_CHECKING:
-    from ..checks.proxies import Transcript
+    from ..checks.proxies import Local, Transcript
     from ..verdict import Check
-    from .hypotheses import Behaviour
+    from .hypotheses import Behaviour, Questions
 
 Part: TypeAlias = tuple[int, ...]  # the place of an output in the tuples that are returned
-Outputs: TypeAlias = tuple[torch.Tensor, torch.Tensor]  # what came, and what is right
+Given: TypeAlias = Mapping[str, float]  # the numbers that were given, by the names of arguments
 
 NEAR = 1e-4  # relative to the largest number: how near to a factor times the right one each number must be
+ROUGH = {torch.float16: 1e-2, torch.bfloat16: 5e-2}  # the same for dtypes of few digits
 FITTED = ("values", "shape")  # the categories of the checks by whose outputs a factor is fitted
 LEAST = 2  # outputs that have the factor in common
 MANY = 4  # numbers in an output that says something
 OTHER = 0.01  # a factor is told if it differs from 1 by that much
 PARTS = {(): "What it returns", (0,): "The first part of what it returns", (1,): "The second part of what it returns"}
 SIZES = {-1: "last", -2: "second to last", -3: "third to last"}
-POWERS = {1.0: "n", -1.0: "1/n", 0.5: "√n", -0.5: "1/√n"}
+FORMS: Mapping[str, Callable[[float], float]] = {
+    "{}": lambda n: n,
+    "1/{}": lambda n: 1 / n,
+    "√{}": lambda n: n**0.5,
+    "1/√{}": lambda n: n**-0.5,
+    "1 - {}": lambda n: 1 - n,
+    "1/(1 - {})": lambda n: 1 / (1 - n),
+}
+
+
+class Output(NamedTuple):
+    """What came, what is right, the numbers that were `given` as arguments, by name, and how `near` is equal."""
+
+    came: torch.Tensor
+    right: torch.Tensor
+    given: Given = {}
+    near: float = NEAR
+
+    def size(self, of: str | int) -> float:
+        """A number that was given, or the size of a dimension; 0 where there is none."""
+        if isinstance(of, str):
+            return self.given.get(of, 0)
+        return self.right.shape[of] if self.right.dim() >= -of else 0
 
 
 class Factor(NamedTuple):
-    """A factor: a `number`, times a power of an output's size in a dimension `dim`, if the `power` is not 0."""
+    """A factor: a `number`; or a form, a key of FORMS, of an argument by its name or of the size of a dimension."""
 
     number: float
-    dim: int = -1
-    power: float = 0.0
+    size: str | int = 0
+    form: str = ""
 
-    def of(self, output: torch.Tensor) -> float:
-        """The factor of this output."""
-        return self.number * output.shape[self.dim] ** self.power if self.power else self.number
+    def of(self, output: Output) -> float:
+        """The factor of this output; not a number where it has no such size."""
+        if not self.form:
+            return self.number
+        size = output.size(self.size)
+        return FORMS[self.form](size) if size > 0 and (size < 1 or "1 -" not in self.form) else math.nan
 
     @property
     def told(self) -> str:
-        """It in words, to be read before "times"."""
-        return POWERS[self.power] if self.power else f"{self.number:.3g}"
+        """It in words."""
+        if not self.form:
+            return f"{self.number:.3g}"
+        return self.form.format(f"`{self.size}`" if isinstance(self.size, str) else "n")
+
+    def where(self, whose: str) -> str:
+        """What a sentence adds that holds it; `whose` says of what it is a size."""
+        if not isinstance(self.size, int) or not self.size:
+            return ""
+        return f", with n for the size of {whose} {SIZES[self.size]} dimension"
 
 
-def factor(failed: Sequence[Check], answers: Mapping[str, Transcript], right: Behaviour) -> Fact | None:
+def factor(
+    failed: Sequence[Check],
+    answers: Mapping[str, Transcript],
+    right: Behaviour,
+    given: Callable[[str], Sequence[Given]] = lambda check: (),
+) -> Fact | None:
     """The fact that what is returned, or a part of it, is the right one times the same factor, and all else is right.
 
-    `answers` are the student's to all that the `failed` checks ask of a right answer, by check. All checks of values
-    among these must be explained by the factor; None if they are not.
+    `answers` are the student's to all that the `failed` checks ask of a right answer, by check; `given` says which
+    numbers each request of a check gives. All checks of values among these must be explained by the factor; None if
+    they are not.
     """
-    found = {check.name: _outputs(answers[check.name], right.answers(check.name)) for check in failed}
+    found = {
+        check.name: _outputs(answers[check.name], right.answers(check.name), given(check.name)) for check in failed
+    }
     of_values = {check.name for check in failed if check.category == "values" and found[check.name] != []}
-    parts: dict[Part, list[Outputs]] = defaultdict(list)
+    parts: dict[Part, list[Output]] = defaultdict(list)
     for check in failed:
-        for part, outputs in (found[check.name] or ()) if check.category in FITTED else ():
-            parts[part].append(outputs)
+        for part, output in (found[check.name] or ()) if check.category in FITTED else ():
+            parts[part].append(output)
     factors = {part: _common_factor(outputs) for part, outputs in parts.items()}
-    wrong = {part: one for part, one in factors.items() if one is None or one.power or abs(one.number - 1) > OTHER}
+    wrong = {part: one for part, one in factors.items() if one is None or one.form or abs(one.number - 1) > OTHER}
     told = next(iter(wrong.values()), None)
     if (
         told is None
@@ -78,62 +122,125 @@ def factor(failed: Sequence[Check], answers: Mapping[str, Transcript], right: Be
     if not of_values <= explained:
         return None
     what = PARTS[next(iter(wrong))] if len(wrong) == 1 else "Each part of what it returns"
-    where = f", with n for the size of its {SIZES[told.dim]} dimension" if told.power else ""
-    says = f"{what} is {told.told} times what it should be{where}, in each number."
+    says = f"{what} is {told.told} times what it should be{told.where('its')}, in each number."
     return Fact("times", says, "", frozenset(explained))
 
 
-def _explains(factors: Mapping[Part, Factor], seen: Sequence[tuple[Part, Outputs]]) -> bool:
-    """Whether these factors make of the right outputs what came."""
-    return all(part in factors and _is_times(*outputs, factors[part]) for part, outputs in seen)
+def given_in(questions: Questions, right: Local) -> list[Given]:
+    """The numbers that each request of a check gives, to the function that it calls or to the object's class, by name.
 
-
-def _outputs(came: Transcript, right: Transcript) -> list[tuple[Part, Outputs]] | None:
-    """What calls returned, beside what is right; None if something else came than tensors of the right shapes."""
-    found: list[tuple[Part, Outputs]] = []
-    if len(came.entries) != len(right.entries):
-        return None
-    for one, other in zip(came.entries, right.entries, strict=True):
-        if one[0] != other[0]:
-            return None
-        if one[0] == "answer" and isinstance(one[1], list) and isinstance(other[1], list):
-            seen = list(_tensors(one[1][0], other[1][0], ()))
-            if any(outputs is None for _, outputs in seen):
-                return None
-            found += [(part, outputs) for part, outputs in seen if outputs is not None]
+    `right` is a right answer, which says what its arguments are called.
+    """
+    found: list[Given] = []
+    made: dict[int | str, Given] = {}
+    for message, tensors in questions.asked.requests:
+        for before in message.get("before", ()):
+            if before["op"] == "build":
+                made[before["handle"]] = _numbers(right, before["name"], before, tensors)
+        target = message.get("target")
+        if isinstance(target, str) and message["op"] == "call":
+            found.append(_numbers(right, target, message, tensors))
+        else:
+            of = target[0] if isinstance(target, list) else target
+            found.append(made.get(of, {}) if isinstance(of, (int, str)) else {})
     return found
 
 
-def _tensors(one: Any, other: Any, place: Part) -> Iterator[tuple[Part, Outputs | None]]:
+def _numbers(right: Local, name: str, message: wire.Message, tensors: wire.Tensors) -> Given:
+    """The numbers among the arguments of a call, by the names that these have in a right answer."""
+    try:
+        args, kwargs = (wire.unpack(message[key], tensors) for key in ("args", "kwargs"))
+        bound = inspect.signature(right.bench.find(name)).bind(*args, **kwargs).arguments
+    except (wire.WireError, KeyError, TypeError, ValueError, Unusable):
+        return {}
+    return {name: float(n) for name, n in bound.items() if isinstance(n, (int, float)) and not isinstance(n, bool)}
+
+
+def _explains(factors: Mapping[Part, Factor], seen: Sequence[tuple[Part, Output]]) -> bool:
+    """Whether these factors make of the right outputs what came."""
+    return all(part in factors and _is_times(output, factors[part]) for part, output in seen)
+
+
+def _outputs(came: Transcript, right: Transcript, given: Sequence[Given]) -> list[tuple[Part, Output]] | None:
+    """What calls returned, beside what is right; None if something else came than tensors of the right shapes."""
+    found: list[tuple[Part, Output]] = []
+    if len(came.entries) != len(right.entries):
+        return None
+    for number, (one, other) in enumerate(zip(came.entries, right.entries, strict=True)):
+        outputs = outputs_of(one, other, given[number] if number < len(given) else {})
+        if outputs is None:
+            return None
+        found += outputs
+    return found
+
+
+def outputs_of(came: Any, right: Any, given: Given) -> list[tuple[Part, Output]] | None:
+    """The same for one entry of their transcripts."""
+    if came[0] != right[0]:
+        return None
+    if came[0] != "answer" or not isinstance(came[1], list) or not isinstance(right[1], list):
+        return []
+    seen = list(_tensors(came[1][0], right[1][0], (), given))
+    found = [(part, output) for part, output in seen if output is not None]
+    return found if len(found) == len(seen) else None
+
+
+def _tensors(one: Any, other: Any, place: Part, given: Given) -> Iterator[tuple[Part, Output | None]]:
     """The tensors of floats in a value, each with its place and the right one; None for what does not compare."""
     if isinstance(other, torch.Tensor) and other.dtype.is_floating_point and other.device.type == "cpu":
         fits = isinstance(one, torch.Tensor) and one.shape == other.shape and one.dtype.is_floating_point
-        yield place, (one.detach().double(), other.detach().double()) if fits else None
+        made = (one.detach().double(), other.detach().double(), given, ROUGH.get(other.dtype, NEAR)) if fits else None
+        yield place, Output(*made) if made else None
     elif isinstance(other, (list, tuple)):
         parts = one if isinstance(one, (list, tuple)) and len(one) == len(other) else [None] * len(other)
         for number, (part, right) in enumerate(zip(parts, other, strict=True)):
-            yield from _tensors(part, right, (*place, number))
+            yield from _tensors(part, right, (*place, number), given)
 
 
-def _common_factor(outputs: Sequence[Outputs]) -> Factor | None:
+def says_much(output: Output) -> bool:
+    """Whether a right output has so many different numbers that no other one agrees with it by chance."""
+    return len(output.right[output.right != 0].unique()) >= MANY
+
+
+def _common_factor(outputs: Sequence[Output]) -> Factor | None:
     """By what the right ones were multiplied to get all these; None if there is nothing, or if it is not sure."""
-    telling = [(came, right) for came, right in outputs if len(right[right != 0].unique()) >= MANY]
+    telling = [output for output in outputs if says_much(output)]
     if len(telling) < LEAST:
         return None
-    came, right = (torch.cat([one.flatten() for one in ones]) for ones in zip(*telling, strict=True))
+    came = torch.cat([output.came.flatten() for output in telling])
+    right = torch.cat([output.right.flatten() for output in telling])
     constant = Factor(float((came * right).sum() / (right * right).sum()))
-    if all(_is_times(*one, constant) for one in outputs):
+    if all(_is_times(output, constant) for output in outputs):
         return constant if abs(constant.number) > OTHER else None
-    for dim, power in itertools.product(SIZES, POWERS):
-        sizes = {right.shape[dim] for _, right in telling if right.dim() >= -dim}
-        by_size = Factor(1.0, dim, power)
-        if len(sizes) > 1 and all(right.dim() >= -dim and _is_times(came, right, by_size) for came, right in outputs):
-            return by_size
-    return None
+    return by_size(telling, lambda one: all(_is_times(output, one) for output in outputs))
 
 
-def _is_times(came: torch.Tensor, right: torch.Tensor, factor: Factor) -> bool:
+def by_size(outputs: Sequence[Output], fits: Callable[[Factor], bool]) -> Factor | None:
+    """The factor that fits, of an argument or a size that differs from output to output; None if it is not sure.
+
+    Of two arguments that fit neither is certain.
+    """
+    arguments = dict.fromkeys(name for output in outputs for name in output.given)
+    found = [one for one in _forms(outputs, arguments) if fits(one)]
+    if found:
+        return found[0] if len({one.size for one in found}) == 1 else None
+    return next((one for one in _forms(outputs, SIZES) if fits(one)), None)
+
+
+def _forms(outputs: Sequence[Output], sizes: Iterable[str | int]) -> Iterator[Factor]:
+    """All factors of these sizes, as far as they change."""
+    for size in sizes:
+        values = {output.size(size) for output in outputs}
+        if len(values) > 1 and min(values) > 0:
+            yield from (Factor(1.0, size, form) for form in FORMS)
+
+
+def _is_times(output: Output, factor: Factor) -> bool:
     """Whether what came is the right output times the factor, but for rounding."""
-    expected = factor.of(right) * right
-    size = float(expected.abs().max()) if right.numel() else 0.0
-    return math.isfinite(size) and bool(((came - expected).abs() <= NEAR * size + 1e-12).all())
+    return is_near(output, factor.of(output) * output.right)
+
+
+def is_near(output: Output, expected: torch.Tensor) -> bool:
+    """Whether what came is as expected, but for rounding."""
+    size = float(expected.abs().max()) if expected.numel() else 0.0
+    return math.isfinite(size) and bool(((output.came - expected).abs() <= output.near * size + 1e-12).all())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ from ..checks.proxies import Answer, Local, Submission, Transcript, told
 from ..checks.replay import RecordingTransport
 from ..sandbox import replies
 from . import bank as banks
+from . import own_softmax
 from .bank import Bank, BankError, Mistake
 from .evidence import likeness
 
@@ -184,8 +186,9 @@ class Behaviour:
         """Whether this check sees no difference from a right answer."""
         if check not in self.idle:
             seen, right = self.at(check), self.behaviours.right.at(check)
-            same = not seen.failed and likeness(seen.transcript, right.transcript, right.transcript).alike
-            self.idle[check] = same
+            is_same = seen is right  # as where it was learnt, since equal observations are read once
+            alike = is_same or likeness(seen.transcript, right.transcript, right.transcript).alike
+            self.idle[check] = not seen.failed and alike
         return self.idle[check]
 
     def note(self, run: ExerciseRun) -> None:
@@ -231,6 +234,11 @@ class Behaviours:
         self.alone: dict[Keys, Behaviour | None] = {}
         self.together: LRUCache[Keys, Behaviour | None] = LRUCache(KEPT)
         self.singles = [one for one in (self.of([mistake]) for mistake in [*bank.values(), *bank.variants]) if one]
+
+    @functools.cached_property
+    def softmaxes(self) -> list[Behaviour]:
+        """The behaviour of answers with a mistake in a softmax of their own."""
+        return [one for one in (self.of([mistake]) for mistake in own_softmax.mistakes_in(self.bank)) if one]
 
     def of(self, mistakes: Sequence[Mistake]) -> Behaviour | None:
         """The behaviour of an answer with all these mistakes; None if their edits do not fit together."""

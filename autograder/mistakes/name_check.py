@@ -2,7 +2,8 @@
 
     FOLDER/EXERCISE/NAME.py     one answer, which begins with comments:
     # wrong: what is wrong in it, in words
-    # expect: the ids of the bank's mistakes that it makes, or of facts; `?` is a mistake that the bank has not
+    # expect: the ids of the bank's mistakes that it makes, of facts, or of mistakes in a softmax of its own; `?` is a
+    # mistake that has no id
     # also: ids whose sentences are true of it as well, but need not be said
 
 It is graded as in its notebook: after the setup cells, and after the course's own solutions of what it stands on and
@@ -22,7 +23,7 @@ from ..errors import Unreadable, UsageError
 from ..submission import read
 from ..submission.restore import RestoredCell
 from ..verdict import Outcome, printable
-from . import facts, places
+from . import facts, own_softmax, places
 from .bank import bank
 
 FIELD = re.compile(r"# *(expect|also):(.*)")
@@ -199,7 +200,7 @@ def _answer(exercise: str, path: Path) -> Answer:
     if not expected:
         raise Unreadable("It does not begin with a comment `# expect: id, id`.")
     for id in sorted((expected | also) - {UNKNOWN} - bank(exercise).keys()):
-        if not id.startswith((ON_BASES, facts.PREFIX)):
+        if not id.startswith((ON_BASES, facts.PREFIX, own_softmax.PREFIX)):
             raise Unreadable(f"It expects {id}, which is no mistake in the bank of {exercise}.")
     return Answer(exercise, path.stem, text, frozenset(expected - {UNKNOWN}), frozenset(also), UNKNOWN in expected)
 

@@ -14,8 +14,10 @@ from .lines import LONGEST
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+EXPONENTIALS = {"exp", "exp_", "exp2"}
 KEEPING = ("register_buffer", "register_parameter", "add_module", "register_module")
 NEW_LINE = re.compile("\r\n|\r|\n")  # `splitlines` also splits at a form feed, as in a text or between functions
+LAYERS = ("nn.Dropout", "torch.nn.Dropout")
 DROPOUTS = ("F.dropout", "functional.dropout", "nn.functional.dropout", "torch.nn.functional.dropout")
 
 
@@ -69,6 +71,23 @@ class Text:
             elif isinstance(node, ast.Call) and _called(node) in KEEPING and node.args:
                 found |= {str(node.args[0].value)} if isinstance(node.args[0], ast.Constant) else set()
         return frozenset(found)
+
+    @functools.cached_property
+    def has_own_softmax(self) -> bool:
+        """Whether the definition may hold a softmax written by hand, or stand on a function of the cells that does."""
+        functions = [node for cell in self.cells for node in _parsed(cell).body if isinstance(node, Function)]
+        left: list[ast.AST] = [self.tree]
+        while left:
+            nodes = list(ast.walk(left.pop()))
+            if any(_is_exponential(node) for node in nodes):
+                return True
+            names = {node.id for node in nodes if isinstance(node, ast.Name)}
+            called = [function for function in functions if function.name in names]
+            if any("softmax" in function.name.lower() for function in called):
+                return True
+            left += called
+            functions = [function for function in functions if function not in called]
+        return False
 
     @property
     def keeps_all(self) -> bool:
@@ -136,25 +155,38 @@ class Text:
             return None
         return [self.line(node) for node in inside if isinstance(node, ast.Return) and node.value is not None]
 
-    def dropout_by_default(self) -> str:
-        """The only line that makes a dropout and gives it no share, which is 0.5 then; empty if there is none."""
+    def own_dropout(self) -> tuple[str, str] | None:
+        """The only line that makes a dropout of a share of its own, and that share; "" if it is left to the default.
+
+        None if there is no such line, or several.
+        """
         nodes = list(ast.walk(self.tree))
         if any(isinstance(node, ast.Attribute) and node.attr == "p" and _is_set(node) for node in nodes):
-            return ""
+            return None
         if not any(isinstance(node, ast.arg) and "drop" in node.arg for node in nodes):  # nothing else is asked for
-            return ""
-        found = [self.line(node) for node in nodes if isinstance(node, ast.Call) and _has_no_share(node)]
-        return found[0] if len(found) == 1 else ""
+            return None
+        shares = [(self.line(node), _own_share(node)) for node in nodes if isinstance(node, ast.Call)]
+        found = [(line, share) for line, share in shares if share is not None]
+        return found[0] if len(found) == 1 else None
 
 
-def _has_no_share(call: ast.Call) -> bool:
-    """Whether a call makes a dropout, or drops, without saying how much."""
-    if any(keyword.arg in ("p", None) for keyword in call.keywords):
-        return False
-    if any(isinstance(argument, ast.Starred) for argument in call.args):
-        return False
+def _own_share(call: ast.Call) -> str | None:
+    """How much a call drops that makes a dropout, or drops: a number, or "" if it does not say; None for others."""
     name = ast.unparse(call.func)
-    return not call.args if name in ("nn.Dropout", "torch.nn.Dropout") else name in DROPOUTS and len(call.args) == 1
+    if name not in LAYERS + DROPOUTS or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return None
+    given = [*call.args[name in DROPOUTS :][:1], *(word.value for word in call.keywords if word.arg in ("p", None))]
+    if not given:
+        return "" if name in LAYERS or call.args else None
+    number = given[0].value if len(given) == 1 and isinstance(given[0], ast.Constant) else None
+    return f"{number:.4g}" if isinstance(number, (int, float)) and 0 < number < 1 else None
+
+
+def _is_exponential(node: ast.AST) -> bool:
+    """Whether it names an exponential, or is a power of a number."""
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant)
+    return getattr(node, "attr", getattr(node, "id", "")) in EXPONENTIALS
 
 
 def _may_change(node: ast.AST) -> TypeGuard[ast.stmt | ast.expr]:

@@ -3,7 +3,7 @@
 import torch
 
 from autograder.checks.proxies import Counts, Transcript
-from autograder.mistakes.evidence import accepts_alike, likeness
+from autograder.mistakes.evidence import accepts_alike, likeness, may_accept
 
 RIGHT = torch.tensor([1.0, 2.0, 3.0])
 WRONG = torch.tensor([1.0, 2.5, 3.0])
@@ -82,7 +82,10 @@ REFUSED, STOPPED = ("error", "ValueError", ["3"]), ("error", "IndexError", "out 
 
 
 def accepted(student, mistake, right):
-    return accepts_alike(*(Transcript(list(entries)) for entries in (student, mistake, right)))
+    seen, of_mistake, of_right = (Transcript(list(entries)) for entries in (student, mistake, right))
+    found = accepts_alike(seen, of_mistake, of_right)
+    assert may_accept(seen, of_right) or not found
+    return found
 
 
 def test_what_is_accepted_shows_whatever_else_is_wrong():
@@ -92,6 +95,13 @@ def test_what_is_accepted_shows_whatever_else_is_wrong():
     assert accepted(mistake, mistake, right)
     assert not accepted([("answer", [WRONG]), REFUSED, REFUSED], mistake, right)  # it refuses
     assert not accepted([("answer", [WRONG]), STOPPED, STOPPED], mistake, right)  # it accepts more
+
+
+def test_who_refuses_all_that_should_be_refused_accepts_nothing_too_much():
+    right = Transcript([("answer", [RIGHT]), REFUSED])
+    assert may_accept(Transcript([("answer", [WRONG]), STOPPED]), right)
+    assert not may_accept(Transcript([("answer", [WRONG]), REFUSED]), right)
+    assert not may_accept(Transcript([STOPPED, ("answer", [None])]), right)
 
 
 def test_a_mistake_in_values_or_one_that_gives_nothing_accepts_nothing():

@@ -99,6 +99,12 @@ def test_a_table_is_told_with_its_size(graders, diagnostician):
             "self.reg",
         ),
         ("Head", {"nn.Dropout(dropout)": "nn.Dropout()"}, "dropout-by-default", "self.dropout = nn.Dropout()"),
+        (
+            "Head",
+            {"nn.Dropout(dropout)": "nn.Dropout(0.4)"},
+            "dropout-of-its-own",
+            "self.dropout = nn.Dropout(0.4)",
+        ),
         ("RMSNorm", {"torch.ones(d)": "0.3 * torch.randn(d) + 2"}, "weights-at-first", ""),
         ("RMSNorm", {"torch.ones(d)": "torch.ones(1, 1, 1, d)"}, "shape-of-a-parameter", ""),
         (
@@ -372,23 +378,32 @@ def test_the_line_that_changes_something_in_place_is_told_if_it_is_the_only_one(
 
 
 @pytest.mark.parametrize(
-    "made, line",
+    "made, found",
     [
-        ("nn.Dropout()", "self.drop = nn.Dropout()"),
-        ("nn.Dropout(p=dropout)", ""),
-        ("nn.Dropout(dropout)", ""),
-        ("nn.Dropout(**options)", ""),
-        ("nn.Dropout()\n        self.drop.p = dropout", ""),
+        ("nn.Dropout()", ("self.drop = nn.Dropout()", "")),
+        ("nn.Dropout(0.25)", ("self.drop = nn.Dropout(0.25)", "0.25")),
+        ("nn.Dropout(p=0.1, inplace=False)", ("self.drop = nn.Dropout(p=0.1, inplace=False)", "0.1")),
+        ("F.dropout(d)", ("self.drop = F.dropout(d)", "")),
+        ("F.dropout(d, 0.3)", ("self.drop = F.dropout(d, 0.3)", "0.3")),
+        ("nn.Dropout(p=dropout)", None),
+        ("nn.Dropout(dropout)", None),
+        ("nn.Dropout(**options)", None),
+        ("nn.Dropout(0.0)", None),
+        ("nn.Dropout(0.1 if dropout else 0.0)", None),
+        ("nn.Dropout(0.1)\n        self.drop.p = dropout", None),
+        ("nn.Dropout()\n        self.drop.p = dropout", None),
+        ("nn.Dropout(0.1)\n        self.other = nn.Dropout(0.2)", None),
     ],
 )
-def test_a_dropout_by_default_is_one_without_a_share(made, line):
+def test_a_dropout_of_its_own_is_one_with_a_number_or_without_a_share(made, found):
     text = f"class Head(nn.Module):\n    def __init__(self, d, dropout):\n        self.drop = {made}"
-    assert Text(text, ()).dropout_by_default() == line
+    assert Text(text, ()).own_dropout() == found
 
 
-def test_a_dropout_that_nobody_asks_a_share_of_is_right_by_default():
-    text = "class Head(nn.Module):\n    def __init__(self, d):\n        self.drop = nn.Dropout()"
-    assert Text(text, ()).dropout_by_default() == ""
+@pytest.mark.parametrize("share", ["", "0.1"])
+def test_a_dropout_that_nobody_asks_a_share_of_may_have_its_own(share):
+    text = f"class Head(nn.Module):\n    def __init__(self, d):\n        self.drop = nn.Dropout({share})"
+    assert Text(text, ()).own_dropout() is None
 
 
 def test_a_comma_counts_only_where_it_makes_what_the_line_uses():

@@ -104,3 +104,31 @@ def test_no_factor_is_told_by_what_is_infinite():
     values = [torch.randn(shape).index_fill(-1, torch.tensor(0), float("-inf")) for shape in SHAPES]
     assert told(torch.zeros_like, values) is None
     assert told(torch.ones_like, [1e-200 * torch.randn(shape, dtype=torch.float64) for shape in SHAPES]) is None
+
+
+@pytest.mark.parametrize(
+    "of, given, says",
+    [
+        (lambda x, n: x / n**0.5, [2.0, 5.0, 3.0], "1/√`heads` times"),
+        (lambda x, p: x * (1 - p), [0.5, 0.25, 0.1], "1 - `heads` times"),
+        (lambda x, n: x / 2, [2.0, 2.0, 2.0], "0.5 times"),
+    ],
+)
+def test_a_factor_is_told_by_the_name_of_an_argument(of, given, says):
+    generator = torch.Generator().manual_seed(1)
+    values = [torch.randn(shape, generator=generator) for shape in SHAPES]
+    failed = [Check("test_it", "values", 1.0, False, "It is so.")]
+    came = transcript([of(value, number) for value, number in zip(values, given, strict=True)])
+    found = factor(failed, {"test_it": came}, Right(values), lambda check: [{"heads": number} for number in given])
+    assert found.says == f"What it returns is {says} what it should be, in each number."
+
+
+def test_of_two_arguments_that_fit_neither_is_told():
+    values = [torch.randn(2, 5), torch.randn(3, 5), torch.randn(4, 5)]
+    failed = [Check("test_it", "values", 1.0, False, "It is so.")]
+    came = transcript([value * number for value, number in zip(values, (7, 11, 13), strict=True)])
+    given = [{"one": number, "other": number} for number in (7.0, 11.0, 13.0)]
+    assert factor(failed, {"test_it": came}, Right(values), lambda check: given) is None
+    assert (
+        factor(failed, {"test_it": came}, Right(values), lambda check: [{"one": n["one"]} for n in given]) is not None
+    )

@@ -49,6 +49,14 @@ def test_a_behaviour_is_kept(behaviours):
     assert not behaviours.right.at("test_weights").failed
 
 
+def test_what_was_learnt_as_the_same_is_not_compared(monkeypatch):
+    behaviours = Behaviours(BANK, Graders(), 1)
+    one, name = behaviours.of([BANK["no-scale"]]), "test_weights"
+    one.found[name] = behaviours.right.at(name)
+    monkeypatch.setattr("autograder.mistakes.hypotheses.likeness", None)
+    assert one.is_idle(name)
+
+
 def test_answers_go_on_where_a_check_ends(behaviours):
     """A missing scale ends the check at its first call, without a mask; the other answers are there all the same."""
     alone = behaviours.of([BANK["no-scale"]])

@@ -1,6 +1,6 @@
 # wrong: softmax over dim 1; the mask is not a buffer; no padding
 # expect: softmax-over-queries, mask-not-moved, padding-ignored
-# also: too-long-not-refused, rank-not-checked
+# also: too-long-not-refused, rank-not-checked, fact-two-devices
 import torch
 import torch.nn as nn
 

@@ -1,6 +1,6 @@
 # wrong: computed in float32 whatever comes in, weights stay float32 for float64; fills with -1e9
 # expect: mask-fills-with-billion, float32-comes-out
-# also: through-float32, rank-not-checked
+# also: through-float32, rank-not-checked, lowest-number-in-empty-rows
 import torch
 import torch.nn.functional as F
 
