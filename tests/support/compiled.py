@@ -50,7 +50,10 @@ def _compile(file):
         kernel = getattr(module, name)
         for dtype, types, constants in LAUNCHES[name]:
             given = [*(one if one == 1 else one.format(dtype) for one in types), *constants]
-            types = {arg: one if isinstance(one, str) else "constexpr" for arg, one in zip(kernel.arg_names, given)}
+            types = {
+                arg: one if isinstance(one, str) else "constexpr"
+                for arg, one in zip(kernel.arg_names, given, strict=True)
+            }
             fixed = {(place,): one for place, one in enumerate(given) if not isinstance(one, str)}
             try:
                 made = triton.compile(ASTSource(kernel, types, fixed), target=GPUTarget("cuda", CAPABILITY, 32))
