@@ -420,6 +420,16 @@ def test_minutes_add_up(ran):
     assert [found[1] for found in headings if found] == [minutes for _, minutes in rows]
 
 
+def test_all_musts_are_done_in_the_minutes_that_the_path_says(ran):
+    path = re.search(
+        r"^\*\*In (\d+) minutes:\*\* the text \((\d+)\) and all \*musts\*, exercises (.+?)\.", ran.texts["intro"], re.M
+    )
+    promised, text, listed = int(path[1]), int(path[2]), re.findall(r"(\d) \((\d+)\)", path[3])
+    heading = r"^## Exercise (\d)[\s\S]*?^\*\*\d+ points · (\d+) minutes · .* · must\*\*$"
+    assert listed == [found.groups() for text in ran.texts.values() if (found := re.search(heading, text, re.M))]
+    assert promised == text + sum(int(minutes) for _, minutes in listed) <= 150
+
+
 def test_who_does_not_see_a_diagram_can_read_what_it_shows():
     (name,) = [name for name in course.assignments(ROOT) if name.startswith("10")]
     for folder in ("source", "release", "solutions"):

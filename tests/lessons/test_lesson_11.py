@@ -1,12 +1,18 @@
 """Lesson 11: what it says of blocks, of numbers that are moved and of tiles, checked against what its cells count."""
 
+import contextlib
+import io
 import re
 
+import compiled
 import pytest
 import torch
 from lessons import run
 
-pytest.importorskip("triton", reason="lesson 11 needs Triton, which is not installed here")
+from autograder import course
+from autograder.mistakes.bank import show_text
+
+triton = pytest.importorskip("triton", reason="lesson 11 needs Triton, which is not installed here")
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +88,57 @@ def test_what_reaches_memory(ran):
 def test_where_there_is_no_gpu_nothing_is_timed(ran):
     if ran.values["INTERPRETED"]:
         assert ran.printed["speed"].startswith("No GPU here")
+
+
+KERNELS = ("add_kernel", "softmax_kernel", "flash_kernel")
+compiles = pytest.mark.skipif(
+    tuple(map(int, triton.__version__.split(".")[:2])) < (3, 3),
+    reason="before Triton 3.3 its compiler is called in another way",
+)
+
+
+@compiles
+def test_right_kernels_are_compiled_for_a_gpu_too(ran, tmp_path):
+    """The lesson's own and the banks', by Triton's compiler, which needs no GPU to make a program for one."""
+    lesson = tmp_path / "lesson.py"
+    lesson.write_text("\n\n".join(ran.texts[f"{kernel}-solution"] for kernel in KERNELS))
+    banks = [file for kernel in KERNELS for file in sorted((course.folder_of(kernel) / "answers").glob("*.py"))]
+    assert len(banks) >= 2 * len(KERNELS) and compiled.errors(lesson, *banks) == []
+
+
+@compiles
+def test_a_kernel_that_only_the_interpreter_runs_is_not_compiled(ran, tmp_path):
+    """Numbers of the interpreter, torch, an index: the compiler refuses what it does not know."""
+    add, file = ran.texts["add_kernel-solution"], tmp_path / "kernel.py"
+    right = "places, x + y, mask"
+    assert add.count(right) == 1
+    for wrong in (
+        "places, tl.to_tensor(x.handle.data + y.handle.data), mask",
+        "places, torch.add(x, y), mask",
+        "places, x[0] + y, mask",
+    ):
+        file.write_text(f"import torch\n{add.replace(right, wrong)}")
+        refused = compiled.errors(file)
+        assert len(refused) == len(compiled.LAUNCHES["add_kernel"]), (wrong, refused)
+
+
+def test_where_nothing_is_counted_each_cell_runs_too(ran):
+    """As on a GPU, but for the kernels, which the interpreter runs."""
+    names = {"__name__": "__main__"}
+    printed = {}
+    for cell, text in ran.texts.items():
+        if cell in ran.printed and cell != "speed":
+            out = io.StringIO()
+            show_text(text, f"without counting/{cell}")
+            with contextlib.redirect_stdout(out):
+                exec(compile(text, f"without counting/{cell}", "exec"), names)
+            names["INTERPRETED"] = False
+            printed[cell] = out.getvalue()
+    for kernel in ("add", "softmax", "flash"):
+        assert printed[f"{kernel}-check"] == "The visible check passes.\n"
+    assert "not counted" in printed["add-look"]
+    assert printed["flash-look"] == printed["bytes-look"] and "says how to count there" in printed["flash-look"]
+    assert ran.says("To count, restart the notebook with", 'os.environ["TRITON_INTERPRET"] = "1"')
 
 
 def test_minutes_add_up(ran):

@@ -1,6 +1,7 @@
 """The cells by which a student's parts are kept in one lesson and brought along in another."""
 
 import builtins
+import os
 import re
 
 import pytest
@@ -116,6 +117,59 @@ def test_who_skipped_a_lesson_reads_which_part_is_missing(notebook):
     said = notebook().run('bring(lesson_02=["attention"], lesson_03=["Head"])')
     assert said.startswith("Not among your parts: attention of lesson 02, Head of lesson 03. Run the last cell of that")
     assert "or write what is missing into that cell" in said
+
+
+@pytest.mark.parametrize("kept_in, brought_in", [("02_made_up", "."), (".", "02_made_up"), (".", ".")])
+def test_parts_are_found_also_where_a_kernel_does_not_start_beside_its_notebook(
+    kept_in, brought_in, notebook, monkeypatch, tmp_path
+):
+    """Some editors start it in the course's folder."""
+    monkeypatch.chdir(tmp_path / kept_in)
+    one = notebook()
+    one.run("def part():\n    return 1")
+    one.run('keep("02", "part")')
+    monkeypatch.chdir(tmp_path / brought_in)
+    other = notebook()
+    other.run('bring(lesson_02=["part"])')
+    assert other.run("print(part())") == "1\n"
+
+
+def test_of_two_files_the_newer_one_counts(notebook, tmp_path):
+    for folder, value, time in (("my_parts", 1, 1_000), ("../01_made_up/my_parts", 2, 2_000)):
+        file = tmp_path / "02_made_up" / folder / "lesson_02.py"
+        file.parent.mkdir(parents=True)
+        file.write_text(f"def part():\n    return {value}\n")
+        os.utime(file, (time, time))
+    one = notebook()
+    one.run('bring(lesson_02=["part"])')
+    assert one.run("print(part())") == "2\n"
+
+
+@pytest.mark.parametrize("text", [b"def part(:", b"\xff\xfe", b"def part():\n\0"])
+def test_a_file_that_is_no_python_is_named_in_a_sentence_and_written_anew(text, notebook, tmp_path):
+    file = tmp_path / "02_made_up" / "my_parts" / "lesson_02.py"
+    file.parent.mkdir()
+    file.write_bytes(text)
+    one = notebook()
+    said = one.run('bring(lesson_02=["part"])')
+    assert said.startswith("my_parts/lesson_02.py can't be read (") and "Run the last cell of its lesson again" in said
+    one.run("def part():\n    return 1")
+    assert "Kept for later lessons, in my_parts/lesson_02.py: part." in one.run('keep("02", "part")')
+    assert one.run('bring(lesson_02=["part"])').startswith("Your parts are here")
+
+
+def test_a_file_of_an_older_lesson_says_what_it_lacks(notebook, tmp_path):
+    """A part that the lesson did not keep then, and one that is built on what it did not keep."""
+    file = tmp_path / "02_made_up" / "my_parts" / "lesson_02.py"
+    file.parent.mkdir()
+    file.write_text("class Part(Older):\n    pass\n")
+    one = notebook()
+    assert one.run('bring(lesson_02=["helper"])').startswith(
+        "Not among your parts: helper of lesson 02. Run the last cell"
+    )
+    said = one.run('bring(lesson_02=["Part"])')
+    assert said.startswith("Your Part can't be defined here (NameError: name 'Older' is not defined).")
+    assert "Run the last cell of that lesson again" in said and one.filled is None
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name[:2] != "11"])  # nothing is built on kernels

@@ -1,4 +1,4 @@
-"""What students touch, in JupyterLab and Notebook 7 in Chromium: three sliders and the storyteller's table of heads."""
+"""What students touch, in JupyterLab and Notebook 7 in Chromium: sliders, a table of heads, parts brought along."""
 
 import json
 import shutil
@@ -35,6 +35,11 @@ PICTURE = """
   const cell = window.jupyterapp.shell.currentWidget.content.widgets[arguments[0]];
   const picture = cell.node.querySelector('.jp-OutputArea img');
   return picture && picture.naturalWidth > 500 ? picture.src : '';
+"""
+SOURCE = "return window.jupyterapp.shell.currentWidget.content.widgets[arguments[0]].model.sharedModel.source"
+SAID = """
+  const cell = window.jupyterapp.shell.currentWidget.content.widgets[arguments[0]];
+  return cell.model.outputs.toJSON().map(one => one.text ?? one.evalue).join('');
 """
 ACTIVE = "return window.jupyterapp.shell.currentWidget.content.activeCellIndex"
 
@@ -155,3 +160,43 @@ def test_a_released_lesson_shows_its_diagrams_before_a_cell_is_run(url, window, 
     cells = load(ROOT / "release" / NAMES["03"] / f"{NAMES['03']}.ipynb")["cells"]
     stored = [number for number, cell in enumerate(cells) if cell.get("outputs")]
     assert len(stored) > 1 and all(picture_of(window, number) for number in stored)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_part_of_a_lesson_takes_the_place_of_the_cell_that_brings_it_to_the_next(work, url, window, view):
+    """The lessons as they are, one as it is solved and one as it is released; only what both cells need is run."""
+    folder = view.replace(" ", "_")
+    for kind, number in (("solutions", "02"), ("release", "03")):
+        shutil.copytree(ROOT / kind / NAMES[number], work / folder / NAMES[number])
+    first, second = (_ids(work / folder / NAMES[number]) for number in ("02", "03"))
+    code = _source(work / folder / NAMES["02"], "attention-solution").strip()
+    place = second.index("attention-yours")
+
+    show(window, url, view, f"{folder}/{NAMES['02']}/{NAMES['02']}")
+    said = _run(window, *map(first.index, ("setup", "parts", "attention-solution", "keep")))
+    assert "Kept for later lessons, in my_parts/lesson_02.py: attention." in said
+    assert (work / folder / NAMES["02"] / "my_parts" / "lesson_02.py").exists()
+
+    show(window, url, view, f"{folder}/{NAMES['03']}/{NAMES['03']}")
+    said = _run(window, *map(second.index, ("setup", "parts")), place)
+    assert said.startswith("Your parts are here, and their code is in this cell")
+    assert window.execute_script(SOURCE, place).endswith(code)
+    assert not _run(window, place)  # it has all that it needs: this defines the part once more
+    window.execute_async_script(SAVE)
+    assert _source(work / folder / NAMES["03"], "attention-yours").endswith(code)
+
+
+def _ids(folder):
+    return [cell["id"] for cell in load(folder / f"{folder.name}.ipynb")["cells"]]
+
+
+def _source(folder, id):
+    (source,) = ["".join(cell["source"]) for cell in load(folder / f"{folder.name}.ipynb")["cells"] if cell["id"] == id]
+    return source
+
+
+def _run(window, *numbers):
+    """Run these cells; returns what the last one prints, or the error that it stops with."""
+    for number in numbers:
+        window.execute_async_script(RUN, number)
+    return window.execute_script(SAID, numbers[-1])
