@@ -32,8 +32,8 @@ c.CourseDirectory.solution_directory = "solutions"
 # where students reach the desk: with it, each notebook ends with a cell that hands it in (docs/desk.md)
 # c.Desk.address = "https://desk.example"
 
-# points for all but what the named mistakes cost, where they explain everything: docs/instructors.md
-# c.Exercises.credit = "prices"
+# points for the checks that pass, even where named mistakes explain all that fail: docs/instructors.md
+# c.Exercises.credit = "checks"
 
 c.GenerateAssignment.preprocessors = [
     LockCells,

@@ -16,6 +16,7 @@ T = TypeVar("T", bound="DataclassInstance")
 
 SCHEMA = 1
 CHECKS, PRICES = CREDITS = ("checks", "prices")  # what a score may be by, see mistakes/prices.py
+CREDIT = PRICES  # unless a course says otherwise
 FULL, PROCESS, UNSAFE = LEVELS = ("full", "process", "unsafe")  # of the sandbox: docs/security.md says what each is
 STATUSES = ("graded", "missing", "error", "timeout", "killed", "rejected")
 STOPPED = ("timeout", "killed")  # the statuses that a busy machine may have caused

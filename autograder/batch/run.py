@@ -19,7 +19,7 @@ from ..submission import belonging, files, read
 from ..submission.answers import answers_of, is_same
 from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import restore
-from ..verdict import CHECKS, FULL, Graded, Verdict, rejected, settled
+from ..verdict import CREDIT, FULL, Graded, Verdict, rejected, settled
 from .tasks import Task
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class Batch:
         self.results = results
         self.device = device
         self.sandbox = sandbox
-        self.credit = CHECKS
+        self.credit = CREDIT
         self.renew = renew or new_inputs
         self.rounds = Rounds(results, assignment.name)
         if new_inputs:

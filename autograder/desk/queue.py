@@ -27,7 +27,7 @@ from ..grading.rounds import Rounds
 from ..grading.store import Store
 from ..groups import names
 from ..groups.names import is_unnamed
-from ..verdict import FULL, Graded, Outcome, Verdict, settled
+from ..verdict import CREDIT, FULL, Graded, Outcome, Verdict, settled
 from . import telling
 from .record import LEASE, Attempt, Record
 
@@ -55,7 +55,7 @@ class Grading:
     device: str = "cpu"
     sandbox: str = FULL
     points: Any = None
-    credit: str = "checks"
+    credit: str = CREDIT
 
 
 class Queue:

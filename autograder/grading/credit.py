@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..errors import CourseError
 from ..submission.read import StrPath
-from ..verdict import CHECKS, CREDITS
+from ..verdict import CREDIT, CREDITS
 
 FILE = "nbgrader_config.py"
 OPTION = "c.Exercises.credit"
@@ -22,12 +22,12 @@ def of_course(root: StrPath) -> str:
     try:
         tree = ast.parse((Path(root) / FILE).read_bytes())
     except FileNotFoundError:
-        return CHECKS
+        return CREDIT
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as problem:
         raise CourseError(f"{FILE} cannot be read: {' '.join(str(problem).split())}") from None
     found = [node.value for node in ast.walk(tree) if isinstance(node, ast.Assign) and _sets(node)]
     if not found:
-        return CHECKS
+        return CREDIT
     given = found[-1].value if isinstance(found[-1], ast.Constant) else None
     if len(found) > 1 or given not in CREDITS:
         known = " or ".join(f'"{one}"' for one in CREDITS)

@@ -14,7 +14,7 @@ from traitlets.utils.importstring import import_item
 from .. import course
 from ..errors import CourseError
 from ..grading.faults import meant
-from ..verdict import CHECKS, CREDITS
+from ..verdict import CREDIT, CREDITS
 from . import points
 
 OURS = {  # options of this kit that are no class's
@@ -38,7 +38,7 @@ def points_wanted(config: Config) -> dict[str, float]:
 
 def credit(config: Config) -> str:
     """How scores are computed, one of CREDITS. Raises CourseError if the configuration says something else."""
-    given = config["Exercises"].get("credit", CHECKS) if "Exercises" in config else CHECKS
+    given = config["Exercises"].get("credit", CREDIT) if "Exercises" in config else CREDIT
     for fault in _of_credit(given):
         raise CourseError(fault)
     return given
@@ -64,7 +64,7 @@ def faults(config: Config) -> Iterator[str]:
             yield f"c.{section} in nbgrader_config.py sets nothing: did you mean c.{near[0]}?"
     yield from _of_autograde(config.get("Autograde", {}))
     yield from _of_points(points.configured(config))
-    yield from _of_credit(config.get("Exercises", {}).get("credit", CHECKS))
+    yield from _of_credit(config.get("Exercises", {}).get("credit", CREDIT))
 
 
 def _classes() -> dict[str, type[Configurable]]:

@@ -91,8 +91,6 @@ def test_from_a_group_to_the_feedback(tmp_path, monkeypatch, other_course):
     assert code == 0 and "`autograder grade 01` gives the scores" in out, said
     assert f"{id}  −1: {SAYS}" in naming.listing(place)
     before = Store(place).latest_of(NAME, "zoe")[0].exercise("moving_average")
-    config = place / "nbgrader_config.py"
-    config.write_text(f'{config.read_text()}\nc.Exercises.credit = "prices"\n')
     code, out, said = autograder(place, "grade", "01", "--jobs", "1", "--dry-run")
     assert code == 0 and "zoe" in out, said
     code, out, said = autograder(place, "grade", "01", "--jobs", "1")

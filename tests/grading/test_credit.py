@@ -17,14 +17,14 @@ from autograder.watch import service
 @pytest.mark.parametrize(
     "text, by",
     [
-        ("", CHECKS),
-        ('# c.Exercises.credit = "prices"', CHECKS),
+        ("", PRICES),
+        ('# c.Exercises.credit = "checks"', PRICES),
         ('c.Exercises.credit = "prices"', PRICES),
         ('c = get_config()\nc.Exercises.points = {"a": 2}\nc.Exercises.credit = "checks"', CHECKS),
     ],
 )
 def test_it_is_the_one_line_that_sets_it(tmp_path, text, by):
-    assert of_course(tmp_path) == CHECKS
+    assert of_course(tmp_path) == PRICES
     (tmp_path / "nbgrader_config.py").write_text(text)
     assert of_course(tmp_path) == by
 
