@@ -32,8 +32,8 @@
 # EncoderHead: mistake scale-by-input-width
 
 # === hugo: builds both layers on an attention without a scale, which is said first; the third cell does not compile
-# CrossAttention: own text, partial no-scale
-# MultiHeadCrossAttention: own text, partial no-scale
+# CrossAttention: own text, full no-scale
+# MultiHeadCrossAttention: own text, full no-scale
 # EncoderHead: own text, zero error
 
 # %% CrossAttention

@@ -20,7 +20,7 @@
 # SwiGLU: mistake sigmoid-gate
 # apply_rope: answer written_into
 # GroupedQueryAttention: solution
-# Block: solution, partial place-mlp
+# Block: solution, full
 
 # === farid: gates with the wrong half, turns neighbours, reorders the way back, gives neighbours different key heads, and did not get to the block
 # RMSNorm: answer plain

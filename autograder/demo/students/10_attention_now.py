@@ -32,4 +32,4 @@
 # delta_rule: answer householder
 
 # === lena: handed in the notebook as it was released
-# EvictingCache: untouched, partial chunks-taken sizes-not-refused
+# EvictingCache: untouched, partial
