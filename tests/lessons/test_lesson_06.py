@@ -46,7 +46,7 @@ def test_patches_of_a_photograph_are_found_by_colour_and_place(ran):
         ("white at the bottom", (13, 16), (6, 9)),
         ("blue on the right", (0, 11), (12, 15)),
     ):
-        weights = ran.values["found"][f"what is {asked}"]
+        weights = ran.values["patch_weights"][f"what is {asked}"]
         row, column = divmod(int(weights.argmax()), 16)
         assert rows[0] <= row <= rows[1] and columns[0] <= column <= columns[1], asked
         inside = weights[rows[0] : rows[1] + 1, columns[0] : columns[1] + 1]

@@ -177,13 +177,15 @@ def test_top_p_leaves_the_fewest_characters_that_have_p_together(ran):
 
 
 def test_a_higher_temperature_leaves_more_characters(ran):
-    assert ran.says("More. The flatter the probabilities are", "At 0.1 the first character has nearly all")
+    assert ran.says(
+        "More. The flatter the probabilities are", "At 0.1 the first character has nearly all", "At 4 none has a tenth"
+    )
     top_p, start = ran.values["top_p"], torch.tensor([ran.values["tokenizer"].encode(ran.values["BEGUN"])])
     with torch.no_grad():
         logits = ran.values["best"].eval()(start)[0][0, -1]
     left = [int(top_p(logits / heat, 0.8).isfinite().sum()) for heat in (0.1, 0.5, 1, 2, 4)]
     assert left == sorted(left) and left[0] == 1 < left[2] < left[4]
-    assert (logits / 0.1).softmax(dim=0).max() > 0.9 and (logits / 4).softmax(dim=0).max() < 0.15
+    assert (logits / 0.1).softmax(dim=0).max() > 0.9 and (logits / 4).softmax(dim=0).max() < 0.1
 
 
 def test_a_text_worth_reading_takes_more_text(ran):
