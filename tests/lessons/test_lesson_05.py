@@ -81,6 +81,13 @@ def test_the_word_of_the_picture_is_reversed(ran):
     assert ran.values["seen"][0].max() < 0.4  # no pattern before the first step
 
 
+def test_where_to_look_is_learnt_before_what_to_write(ran):
+    assert ran.says("After 25 steps each letter to be written already looks most at its own", "some 25 steps more")
+    seen, wrote = ran.values["seen"], ran.values["wrote"]
+    assert torch.equal(seen[25].argmax(dim=1), torch.arange(8).flip(0)) and wrote[25] != "desserts"
+    assert wrote[50] == "desserts" == wrote[250]
+
+
 def test_each_head_finds_its_own_and_no_padding(ran):
     seen = ran.values["seen_by_heads"]
     assert not seen[:, :, 5:].any()

@@ -30,6 +30,29 @@ def test_one_cell_fits_three_words_and_a_maximum_does_not_see_it(ran):
     assert torch.allclose(best, best[:1])
 
 
+def test_each_word_that_is_heard_takes_cells_away(ran):
+    assert ran.says("Eight cells are small, two of them yellow, and one of these is a star")
+    for words, cells in ((3, 16), (4, 8), (5, 2), (6, 1)):
+        heard = ran.values["C"][:words].sum(dim=0)
+        assert int((heard == heard.max()).sum()) == cells
+
+
+def test_patches_of_a_photograph_are_found_by_colour_and_place(ran):
+    """The flag's stripe, the ribbons, the shirt and the sky, as rows and columns of 18 x 16 patches."""
+    assert ran.values["seen_patches"].shape == (288, 12)
+    for asked, rows, columns in (
+        ("red on the left", (9, 12), (1, 5)),
+        ("red on the right", (15, 17), (10, 14)),
+        ("white at the bottom", (13, 16), (6, 9)),
+        ("blue on the right", (0, 11), (12, 15)),
+    ):
+        weights = ran.values["patch_weights"][f"what is {asked}"]
+        row, column = divmod(int(weights.argmax()), 16)
+        assert rows[0] <= row <= rows[1] and columns[0] <= column <= columns[1], asked
+        inside = weights[rows[0] : rows[1] + 1, columns[0] : columns[1] + 1]
+        assert inside.sum() > 0.5, asked
+
+
 def test_the_star_is_found_and_so_is_another_thing(ran):
     assert re.findall(r"row (\d), column (\d)", ran.printed["parallel-look"]) == [("3", "3"), ("3", "4")]
 

@@ -9,6 +9,7 @@ from lessons import run
 
 from autograder.mistakes.bank import bank, namespace_of
 from autograder.sandbox.inside.stubs import Rolled
+from storyteller.train import BATCH, STEPS
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +174,35 @@ def test_top_p_leaves_the_fewest_characters_that_have_p_together(ran):
         r"leaves (\d+) to (\d+) characters, ([\d.]+) on", ran.printed["colder-demo"]
     ).groups()
     assert least == "1" and abs(int(most) - 11) <= 2 and abs(float(average) - 3) < 0.5
+
+
+def test_a_higher_temperature_leaves_more_characters(ran):
+    assert ran.says(
+        "More. The flatter the probabilities are", "At 0.1 the first character has nearly all", "At 4 none has a tenth"
+    )
+    top_p, start = ran.values["top_p"], torch.tensor([ran.values["tokenizer"].encode(ran.values["BEGUN"])])
+    with torch.no_grad():
+        logits = ran.values["best"].eval()(start)[0][0, -1]
+    left = [int(top_p(logits / heat, 0.8).isfinite().sum()) for heat in (0.1, 0.5, 1, 2, 4)]
+    assert left == sorted(left) and left[0] == 1 < left[2] < left[4]
+    assert (logits / 0.1).softmax(dim=0).max() > 0.9 and (logits / 4).softmax(dim=0).max() < 0.1
+
+
+def test_a_text_worth_reading_takes_more_text(ran):
+    weights = sum(parameter.numel() for parameter in ran.values["best"].parameters())
+    assert ran.says("This one has 108,000 weights, and read 6,845 characters") and round(weights / 1000) == 108
+    assert len(ran.values["train_data"]) == 6845 and ran.says("has 134,528 weights, saw 102,400 tales")
+    assert BATCH * STEPS == 102_400
+
+
+def test_pieces_make_the_poem_shorter(ran):
+    assert ran.says("With 200 merges the poem is less than half as long", "about 250 rows instead of 54")
+    counts = re.findall(r"(\d+) merges: (\d+) pieces, (\d+) different", ran.printed["pieces"])
+    first, _, last = (tuple(map(int, row)) for row in counts)
+    assert first == (0, len(ran.values["poem"]), 54) and last[1] < first[1] / 2 and 245 <= last[2] <= 255
+    cut, merges = ran.values["cut_into_pieces"], ran.values["merges"]
+    assert "".join(cut(ran.values["poem"], merges)) == ran.values["poem"]
+    assert cut(" the harbour", merges)[0] == " the" and len(cut(" the harbour", merges)) > 2
 
 
 def test_short_words_are_mostly_right_and_long_ones_mostly_not(ran):

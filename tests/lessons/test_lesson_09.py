@@ -70,6 +70,32 @@ def _last(words, word):
     return max(place for place, one in enumerate(words) if one == word)
 
 
+def test_out_of_sight_is_out_of_mind(ran):
+    """Which word is likeliest after the riddle, in windows around the one that still holds the animal."""
+    riddle, animal = ran.values["beginnings"](0)["tired: the animal"]
+    assert ran.says("*bear*, and it is sure of it, although no bear is in the tale", "In a window of 6", "it wavers")
+
+    def likeliest(window):
+        with torch.no_grad():
+            look = ran.values["through_a_window"](window)
+            likely = ran.values["writer"](ran.values["numbers_of"](riddle), look=look)[0, -1].softmax(dim=0)
+        return ran.values["WORDS"][likely.argmax()], likely.max().item()
+
+    assert likeliest(12)[0] == animal == "fox" and "bear" not in riddle
+    assert likeliest(11)[0] == "bear" and likeliest(11)[1] > 0.9
+    assert likeliest(6)[1] < 0.5
+
+
+def test_many_readers_share_what_the_weights_cost(ran):
+    served = ran.values["served"]
+    assert ran.says("768 bytes for each word so far, 24.5 words on average")
+    assert sum(range(1, 49)) / 48 == 24.5 and 768 * 24.5 == 18_816
+    assert ran.says("are 14 GB", "moves 2 TB in a second", "at most 143 tokens per second")
+    assert round(2e12 / (2 * 7e9)) == 143
+    assert ran.values["weights_of_storyteller"] == 4 * 134_528 > 5e5
+    assert served[64][1] > 3 * served[1][1] and served[64][1] > served[64][0]
+
+
 def test_the_storyteller_has_no_sink(ran):
     first = ran.values["weight_on_first"]
     assert ran.says("between 3 and 6 % from each head", "it would get 4 % on average")

@@ -17,11 +17,12 @@ CELLS = {  # what each needs comes first
     "01": ("setup", "drawing", "sliding", "scale-slider"),
     "03": ("length-slider",),
     "08": ("rope-picture",),
-    "04": ("storyteller", "storyteller-read", "storyteller-yours"),
+    "04": ("gpt2-heads", "gpt2-slider", "storyteller", "storyteller-read", "storyteller-yours"),
 }
 SLIDERS = {  # its cell -> its id in the page, and its labels: where it starts, one to the right, and at the end
     "01-scale-slider": ("slider-scores-times", "5", "10", "10,000"),
     "03-length-slider": ("slider-words-so-far", "5", "6", "9"),
+    "04-gpt2-slider": ("slider-gpt-2-looks-from", "10. dog", "11. was", "16. ."),
     "08-rope-picture": ("slider-place-of-the-query", "3", "4", "1000"),
 }
 VIEWS = {"JupyterLab": "lab/tree", "Notebook 7": "notebooks"}

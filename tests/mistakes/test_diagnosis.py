@@ -89,13 +89,13 @@ def test_a_mistake_beside_one_that_nobody_has_written_down_is_named_alone(grader
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
-def test_a_scale_that_fits_no_width_has_no_name(graders, diagnostician, factor):
+def test_a_scale_that_fits_no_width_has_its_factor_for_a_name(graders, diagnostician, factor):
     """Of vectors of width 4, twice the right scale is none at all, and half of it is 1/4: so they are wider."""
 
     def answer(query, key, value, mask=None):
         return attention(factor * query, key, value, mask=mask)
 
-    assert named(graders, diagnostician, "attention", answer) == ["place-scale"]
+    assert named(graders, diagnostician, "attention", answer) == ["fact-scores-times"]
 
 
 def test_no_refusal_is_missed_where_a_right_call_stops_as_well(graders, diagnostician):
