@@ -38,4 +38,5 @@ def test_what_a_kernel_leaves_behind_is_not_meant(grader, tmp_path):
     written.write_text(right.replace("x + y, mask=inside)", twice))
     (outcome,) = grader.grade_file(written, "add_kernel", SEED).verdict.exercises
     (found,) = outcome.diagnosis
-    assert found.id == "place-mode" and "read and written" in found.says and "train" not in found.says, outcome.checks
+    says = found.message
+    assert found.id == "place-mode" and "read and written" in says and "train" not in says, outcome.checks

@@ -135,10 +135,6 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
     one_row(submission, draw)
     for rows, columns in ((2, 8), (1, 64)):
         equal(submission, draw.normal(rows, columns, dtype=torch.float16, scale=3.0), " in float16")
-    # float16 has no numbers for these differences, about 8: it would round each by 2**-8, and each weight by 0.4%
-    x = torch.tensor([[8.5, *((2 * draw.integer(45, 55) + 1) / 256 for _ in range(7))]], dtype=torch.float16)
-    small = launched(submission, x).tensors[1][:, 1:].double() * 1024
-    close(small, right(x)[:, 1:] * 1024, "the smaller weights in float16", tolerance=2e-3)
 
 
 @check("mode", points=0.5, witnessed=True)

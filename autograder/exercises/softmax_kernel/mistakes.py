@@ -11,7 +11,6 @@ BANK = Bank(
         "PLACES": "places = tl.arange(0, BLOCK)",
         "INSIDE": "inside = places < columns",
         "LOAD": 'tl.load(x_ptr + row * x_stride + places, mask=inside, other=-float("inf"))',
-        "FLOAT32": ".to(tl.float32)",
         "X_ROW": "row * x_stride",
         "OTHER": 'other=-float("inf")',
         "LARGEST": "tl.max(x, axis=0)",
@@ -163,11 +162,6 @@ mistake(
     "logarithm",
     "The logarithm of the softmax is written: leave the last `log` away.",
     RESULT="x - largest - tl.log(total)",
-)
-mistake(
-    "never-float32",
-    "It computes in the dtype of the input, so float16 loses digits: turn what was loaded into float32.",
-    FLOAT32="",
 )
 mistake(
     "rounded-to-float16",
