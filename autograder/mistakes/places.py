@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import course
 from ..verdict import CATEGORIES, Diagnosis
 from .lines import raised_at
 
@@ -40,5 +41,6 @@ def place(run: ExerciseRun) -> Diagnosis | None:
     values = [check.passed for check in run.checks if check.category == "values"]
     if not kinds or len(kinds) > MOST or not values or not all(values):
         return None
-    about = "; and ".join(ABOUT[kind] for kind in kinds)
+    mode = getattr(course.module_of(run.exercise, "checks"), "ABOUT_MODE", ABOUT["mode"])
+    about = "; and ".join(mode if kind == "mode" else ABOUT[kind] for kind in kinds)
     return Diagnosis(PREFIX + kinds[0], f"The usual case is right. What is wrong has to do with {about}.")

@@ -28,3 +28,15 @@ def test_a_place(grader, tmp_path, old, new, places):
     assert outcome.score < outcome.max_score
     assert [(one.id, one.line.split("  #")[0]) for one in outcome.diagnosis] == places, outcome.checks
     assert all(one.id.startswith(PREFIX) for one in outcome.diagnosis)
+
+
+def test_what_a_kernel_leaves_behind_is_not_meant(grader, tmp_path):
+    pytest.importorskip("triton")
+    right = bank("add_kernel").right
+    twice = "x + y, mask=inside)\n    tl.store(out_ptr + places, x + y, mask=inside)"
+    written = tmp_path / "add_kernel.py"
+    written.write_text(right.replace("x + y, mask=inside)", twice))
+    (outcome,) = grader.grade_file(written, "add_kernel", SEED).verdict.exercises
+    (found,) = outcome.diagnosis
+    says = found.message
+    assert found.id == "place-mode" and "read and written" in says and "train" not in says, outcome.checks

@@ -17,6 +17,7 @@ from ..families.kernels import LEFT, blocks, untouched
 
 NAME = "add_kernel"
 NO_DEVICE = kernels.NO_DEVICE
+ABOUT_MODE = kernels.ABOUT_MODE
 
 
 def launched(
@@ -45,7 +46,12 @@ def summed(submission: Submission, x: torch.Tensor, y: torch.Tensor, what: str =
 def adds_one_block(submission: Submission, draw: Draw) -> None:
     """Raises CheckFailed unless it is a kernel, and adds four numbers in one block."""
     kernels.is_kernel(submission, NAME)
-    summed(submission, draw.normal(4), draw.normal(4), " of one block")
+    x, y = draw.normal(8), draw.normal(8)
+    if (launched(submission, x[:4], y[:4]).tensors[2] == LEFT).all():
+        parts = launched(submission, x, y).tensors[2].view(2, 4) != LEFT
+        submission.note(*(bool(part.any()) for part in parts))
+        raise CheckFailed("For 4 numbers in one block, nothing is written to `out_ptr`.")
+    summed(submission, x[:4], y[:4], " of one block")
 
 
 @check("values", points=0.5)

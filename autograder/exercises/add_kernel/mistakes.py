@@ -55,6 +55,28 @@ mistake(
         tl.store(out_ptr + later, both, mask=later < n)""",
 )
 
+mistake(
+    "grid-stride",
+    "Each program goes on with later blocks, in a grid-stride loop: program i adds block i alone.",
+    INSIDE="""places < n
+    for start in range((tl.program_id(0) + tl.num_programs(0)) * BLOCK, n, tl.num_programs(0) * BLOCK):
+        later = start + tl.arange(0, BLOCK)
+        both = tl.load(x_ptr + later, mask=later < n) + tl.load(y_ptr + later, mask=later < n)
+        tl.store(out_ptr + later, both, mask=later < n)""",
+)
+mistake(
+    "places-in-bytes",
+    "Places are counted in bytes: a pointer moves by whole numbers, so number i is at `x_ptr + i`.",
+    X="tl.load(x_ptr + 4 * places, mask=inside)",
+    Y="tl.load(y_ptr + 4 * places, mask=inside)",
+    STORE="tl.store(out_ptr + 4 * places, x + y, mask=inside)",
+)
+mistake(
+    "clamped-to-the-last",
+    "Places behind the end are moved to the last number, which is then read and written several times: mask them.",
+    PLACES="tl.minimum(tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), n - 1)",
+)
+
 # --- masks ----------------------------------------------------------------------------------------
 
 mistake(
@@ -103,6 +125,12 @@ mistake(
     INSIDE="tl.program_id(0) * BLOCK + BLOCK + 0 * places <= n",
 )
 
+mistake(
+    "full-last-block-left-out",
+    "Where BLOCK divides n, the last block is left out: the last program has n % BLOCK numbers only if that is not 0.",
+    INSIDE="tl.arange(0, BLOCK) < tl.where(tl.program_id(0) == (n - 1) // BLOCK, n % BLOCK, BLOCK)",
+)
+
 # --- sums -----------------------------------------------------------------------------------------
 
 mistake(
@@ -117,6 +145,11 @@ mistake(
     "product",
     "`x` and `y` are multiplied: the sum is asked for.",
     STORE="tl.store(out_ptr + places, x * y, mask=inside)",
+)
+mistake(
+    "nothing-stored",
+    "Nothing is stored: a sum in a variable stays with the program, so write it to `out_ptr` by `tl.store`.",
+    STORE="x + y",
 )
 mistake(
     "written-to-x",

@@ -16,6 +16,7 @@ from ...checks.proxies import Submission
 from ...sandbox.replies import Launched
 
 NO_DEVICE = "A kernel is launched by Triton's interpreter, on copies of its tensors, and makes no tensor itself."
+ABOUT_MODE = "what is read and written, and how often"
 LEFT = -77.0  # in what a kernel has not written yet
 
 

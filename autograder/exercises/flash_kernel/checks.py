@@ -19,6 +19,7 @@ from ..reference import heads as masks
 
 NAME = "flash_kernel"
 NO_DEVICE = kernels.NO_DEVICE
+ABOUT_MODE = kernels.ABOUT_MODE
 D = 4
 
 
@@ -163,7 +164,7 @@ def test_each_program(submission: Submission, draw: Draw) -> None:
         raise CheckFailed("With one of two programs for each head it writes more than the first block of queries.")
 
 
-@check("numerics", points=0.5)
+@check("numerics", points=0.25)
 def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     """Scores of ±10,000 give no NaN and no infinity, in whichever tile they are."""
     several_tiles(submission, draw)
@@ -174,6 +175,16 @@ def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     for given in ((q, k, v), low):
         got = equal(submission, given, False, 4, 4, tolerance=HUGE_TOLERANCE)
         close(got.tensors[4], right(given, D**-0.5, False)[1], "the lse")
+
+
+@check("numerics", points=0.25)
+def test_hidden_beside_extreme(submission: Submission, draw: Draw) -> None:
+    """Beside scores of −10,000, too, keys behind the end and after a query get no weight."""
+    causal_tiles(submission, draw)
+    for t, causal in ((6, False), (8, True)):
+        q, k = -1 - draw.normal(1, t, D).abs(), (1 + draw.normal(1, 1, D).abs()).expand(1, t, D).contiguous()
+        q *= -1.0005 * HUGE * D**0.5 / (q * k).sum(2, keepdim=True)
+        equal(submission, (q, k, draw.normal(1, t, D)), causal, 4, 4, tolerance=HUGE_TOLERANCE)
 
 
 @check("numerics", points=0.25)

@@ -150,6 +150,13 @@ mistake(
     PAST="seen = seen & ((columns[None, :] <= rows[:, None]) | (start != first))",
 )
 mistake(
+    "diagonal-by-tile-number",
+    "The mask is put on tile i for block i of the queries, by places within the tile: that is right only where BLOCK_M"
+    " and BLOCK_N are equal. Compare `columns` with `rows` in every tile.",
+    PAST="seen = seen & ((start // BLOCK_N != tl.program_id(0))"
+    " | (tl.arange(0, BLOCK_N)[None, :] <= tl.arange(0, BLOCK_M)[:, None]))",
+)
+mistake(
     "mask-begins-too-late",
     "Tiles up to the first query of the block, rounded up, go without a mask: where BLOCK_M < BLOCK_N, the last of them"
     " reaches over the diagonal.",
@@ -182,9 +189,21 @@ mistake(
     FILL="scores = tl.where(seen, scores, 0.0)",
 )
 mistake(
+    "hidden-not-infinite",
+    "Hidden scores become a number such as -10,000, which counts where all scores are as negative as that: fill with"
+    " −∞.",
+    FILL="scores = tl.where(seen, scores, -1e4)",
+)
+mistake(
     "diagonal-tile-left-out",
     "The last tile that a block of queries sees is left out: the loop goes to the end of the block of queries.",
     END="end = tl.minimum(tl.maximum(first, 1), t)",
+)
+variant("diagonal-tile-left-out", END="end = first")
+mistake(
+    "end-by-the-keys",
+    "The loop of program i ends at key (i + 1) · BLOCK_N: it ends where its queries do, at (i + 1) · BLOCK_M.",
+    END="end = tl.minimum((tl.program_id(0) + 1) * BLOCK_N, t)",
 )
 mistake(
     "hidden-tiles-loaded",
@@ -218,6 +237,11 @@ mistake(
     "The largest score is that of the tile alone: where an earlier one was larger, the factor overflows. Take the"
     " larger of both.",
     LARGER="tl.max(scores, axis=1)",
+)
+variant(
+    "largest-of-the-tile",
+    LARGER="tl.max(scores, axis=1)",
+    FILL="scores = tl.where(seen, scores, -1e30)",
 )
 mistake(
     "output-not-rescaled",
@@ -253,8 +277,18 @@ mistake(
 )
 mistake(
     "divided-in-the-loop",
-    "The output is divided by the sum in each tile, and again after the loop: once, after it.",
+    "The output is divided by the sum in each tile: do it once, after the loop.",
     FOUND='found = (found * old[:, None] + tl.dot(new, v, input_precision="ieee")) / total[:, None]',
+)
+variant(
+    "divided-in-the-loop",
+    FOUND='found = (found * old[:, None] + tl.dot(new, v, input_precision="ieee")) / total[:, None]',
+    OUT="found + 0 * total[:, None]",
+)
+mistake(
+    "summed-in-float16",
+    "The output is summed in float16: keep it in float32 until it is stored.",
+    FOUND='found = (found * old[:, None] + tl.dot(new, v, input_precision="ieee")).to(tl.float16).to(tl.float32)',
 )
 mistake(
     "powers-of-two",
@@ -289,6 +323,12 @@ mistake("sum-for-lse", says("sum-for-lse"), LSE="total")
 
 # --- the rest -------------------------------------------------------------------------------------
 
+mistake(
+    "keys-taken-for-transposed",
+    "Keys are read as if they were stored as (D, t): feature f of key c is at place c · D + f of its head.",
+    K="tl.trans(tl.load(k_ptr + head * t * D + features[:, None] * t + columns[None, :], mask=columns[None, :] < t,"
+    " other=0.0).to(tl.float32))",
+)
 mistake(
     "keys-as-values",
     "Keys are loaded in the place of values: read `v_ptr`.",

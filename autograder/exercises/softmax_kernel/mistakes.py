@@ -60,6 +60,17 @@ mistake(
     "All rows are written to the place of the first one: row i goes to i · out_stride.",
     OUT_ROW="0",
 )
+mistake(
+    "all-rows-by-each",
+    "Each program makes all rows: program i makes row i alone.",
+    ROW="row = 0 * tl.program_id(0)",
+    STORE="""tl.store(out_ptr + row * out_stride + places, new / total, mask=inside)
+    for row in range(1, tl.num_programs(0)):
+        x = tl.load(x_ptr + row * x_stride + places, mask=inside, other=-float("inf")).to(tl.float32)
+        new = tl.exp(x - tl.max(x, axis=0))
+        tl.store(out_ptr + row * out_stride + places, new / tl.sum(new, axis=0), mask=inside)""",
+)
+
 # --- the tail -------------------------------------------------------------------------------------
 
 mistake(
@@ -68,6 +79,25 @@ mistake(
     OTHER="other=0.0",
 )
 variant("tail-counts-as-zero", LOAD="tl.load(x_ptr + row * x_stride + places, mask=inside)")
+mistake(
+    "zero-in-the-maximum",
+    "Behind the end of a row 0 is loaded and kept out of the sum alone: in a very negative row it is the largest, and"
+    " all exponentials vanish. Load −∞ there.",
+    OTHER="other=0.0",
+    NEW="tl.where(inside, tl.exp(x - largest), 0.0)",
+)
+mistake(
+    "tail-not-infinite",
+    "Behind the end of a row a number such as -10,000 is loaded, which counts in rows as negative as that: load −∞.",
+    OTHER="other=-1e4",
+)
+mistake(
+    "mask-by-the-place-in-memory",
+    "The mask compares places in memory with `columns`, so that later rows are left out: compare the place within the"
+    " row.",
+    LOAD='tl.load(x_ptr + row * x_stride + places, mask=row * x_stride + places < columns, other=-float("inf"))',
+    STORE="tl.store(out_ptr + row * out_stride + places, new / total, mask=row * out_stride + places < columns)",
+)
 mistake(
     "load-not-masked",
     "The load has no mask, so the numbers behind a row count in its sum: mask it, with −∞ for what is outside.",
@@ -96,6 +126,11 @@ mistake(
     says("nothing-subtracted", LARGEST="the largest of the row"),
     price=0.4,
     LARGEST="0.0",
+)
+mistake(
+    "scores-clipped",
+    "Scores are clipped to a range instead of subtracting the largest: beyond it, different scores get equal weights.",
+    NEW="tl.where(inside, tl.exp(tl.minimum(tl.maximum(x, -80.0), 80.0)), 0.0)",
 )
 mistake(
     "largest-not-above-zero",
@@ -127,6 +162,11 @@ mistake(
     "logarithm",
     "The logarithm of the softmax is written: leave the last `log` away.",
     RESULT="x - largest - tl.log(total)",
+)
+mistake(
+    "rounded-to-float16",
+    "The weights are rounded to float16 whatever the dtype of the output: the store changes the dtype by itself.",
+    RESULT="(new / total).to(tl.float16)",
 )
 mistake(
     "two-passes",
