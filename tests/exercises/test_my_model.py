@@ -271,7 +271,7 @@ def test_what_step_looks_at_is_told_apart(made, looks):
     assert [found.tells(checks.FIRST_TOKEN), found.tells(checks.ANOTHER)] == looks
     with pytest.raises(CheckFailed, match="not at the first token, but later") as told:
         checks.agrees(submission, found)
-    assert ("What came before counts" in str(told.value)) == all(looks)
+    assert ("It sees what came before" in str(told.value)) == all(looks)
 
 
 class ForgetsLate(Summed):

@@ -33,7 +33,7 @@ FIRST_TOKEN, ANOTHER = 1, 2  # texts that are stepped through: each is the first
 REHEARSED, FEW = 20, 4  # steps before the forms are compared, each with so few texts
 NEAR = 1e-3  # how far logits may be apart, relative to the largest
 MOVED = 1e-5  # how far a token moves logits that it changes, at the least, relative to the largest
-SEEN = " What came before counts, though: is each token at its own place, and is all it needs in the state, itself too?"
+SEEN = " It sees what came before: has each token its own position, does it see itself, is all it needs in the state?"
 BARS = {"pairs": 0.30, "some": 0.26, "most": 0.22}  # by how many nats a token may be worse than the rules
 
 
