@@ -261,6 +261,15 @@ class Submission:
             {"op": "build", "name": name, "args": self._pack(args), "kwargs": self._pack(kwargs)}, "built"
         )
 
+    def build_seeded(self, seed: int, name: str, *args: Any, **kwargs: Any) -> Proxy:
+        """Construct a class as `build` does, with other random numbers: those of this seed, where `build` takes 0.
+
+        >>> submission.build_seeded(1, "Scale", 3)(torch.ones(1, 3))
+        tensor([[1., 1., 1.]])
+        """
+        packed = {"args": self._pack(args), "kwargs": self._pack(kwargs)}
+        return self._build({"op": "build", "name": name, "seed": seed, **packed}, "built")
+
     def torch_module(self, name: str, **kwargs: Any) -> Proxy:
         """A `Proxy` of one of torch's own modules, to be passed to the submission.
 

@@ -454,11 +454,15 @@ class Grader:
         return [base for base in bases if base in used and self._is_shaky(workspace, base, seed)]
 
     def _repairs(self, base: str, workspace: Workspace, run: ExerciseRun) -> bool:
-        """Whether some of the checks that failed pass with a right `base`, and no others fail."""
+        """Whether some of the checks that failed pass with a right `base`, and no others fail.
+
+        Where an answer may be made of any parts, all checks must pass: a part of that name may be meant as another one.
+        """
         with workspace.with_right([base], run.exercise) as repaired:
             tried = self.graders.run(run.exercise, repaired, run.seed)
-        failed = {check.name for check in run.rejected()}
-        return not tried.stopped and {check.name for check in tried.rejected()} < failed
+        failed, left = ({check.name for check in one.rejected()} for one in (run, tried))
+        any_parts = getattr(course.module_of(run.exercise, "checks"), "ANY_PARTS", False)
+        return not tried.stopped and (not left if any_parts else left < failed)
 
     def _is_shaky(self, workspace: Workspace, base: str, seed: int) -> bool:
         """Whether a base fails a check of its own; this is found out only once per submission."""

@@ -1,17 +1,20 @@
 """The capstone's checks: what goes from process to process, and that nothing else does."""
 
+import contextlib
 import json
+from types import SimpleNamespace
 
 import pytest
 import torch
 from conftest import ROOT, load
 
 from autograder import course
-from autograder.checks.api import Draw
+from autograder.checks.api import CheckFailed, Draw
 from autograder.checks.proxies import Local, Submission
 from autograder.checks.replay import RecordingTransport, RequestLog
 from autograder.exercises.MyModel import checks
 from autograder.exercises.reference import badges
+from autograder.grading.grader import Grader
 from autograder.sandbox import replies
 from autograder.sandbox.inside import wire
 from autograder.verdict import MEASURES, Outcome, Verdict, VerdictError
@@ -163,6 +166,44 @@ def test_the_desk_tells_what_was_measured_only_where_it_tells_all():
     assert [found.measured for found in told.values()] == [{}, {}, {"loss": 0.5, "bytes": 128}]
 
 
+class Summed(torch.nn.Module):
+    """Rows of what came so far, with a part of them left out at random."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.rows = torch.nn.Embedding(size, size)
+        self.dropout = torch.nn.Dropout(0.1)
+
+    def forward(self, idx):
+        return self.dropout(self.rows(idx).cumsum(1))
+
+
+class AlwaysRandom(Summed):
+    def forward(self, idx):
+        return torch.nn.functional.dropout(self.rows(idx).cumsum(1), 0.1)
+
+
+class NormOfTexts(Summed):
+    def forward(self, idx):
+        rows = self.rows(idx).cumsum(1)
+        return rows / rows.square().mean(dim=1, keepdim=True).sqrt()
+
+
+@pytest.mark.parametrize(
+    "made, random, early", [(Summed, False, False), (AlwaysRandom, True, True), (NormOfTexts, False, True)]
+)
+def test_dropout_is_no_look_at_what_comes(made, random, early):
+    """`nn.Dropout` costs nothing; what is random in eval mode is told as that, before anything that follows from it."""
+    submission = Submission(Local({"MyModel": made}))
+    found = checks.rehearsed(submission, Draw(1, "MyModel/x"))
+    assert (found.random, found.early, found.looks) == (random, early, True)
+    if random or early:
+        with pytest.raises(CheckFailed, match="come again" if random else "an earlier place"):
+            checks.no_later_token(submission, found)
+    else:
+        checks.no_later_token(submission, found)
+
+
 KEEPS = """
 KEPT = []
 
@@ -200,3 +241,82 @@ def test_parts_and_solution_of_the_capstone_are_not_in_its_release():
         assert (
             len(line) < 40 or line.startswith(('"""', "def ", "class ", "#")) or json.dumps(line)[1:-1] not in release
         )
+
+
+class OnlyNow(Summed):
+    """In `step` a token sees itself alone."""
+
+    def step(self, token, state=None):
+        return self.rows(token), [token]
+
+
+class FirstAndNow(Summed):
+    def step(self, token, state=None):
+        first = self.rows(token) if state is None else state[0]
+        return first + self.rows(token) * (state is not None), [first]
+
+
+class WithoutItself(Summed):
+    """In `step` a token sees what came before it, the first one apart."""
+
+    def step(self, token, state=None):
+        past = torch.zeros(len(token), badges.SIZE) if state is None else state[0]
+        now = past + self.rows(token)
+        return now if state is None else past, [now]
+
+
+@pytest.mark.parametrize(
+    "made, looks", [(OnlyNow, [False] * 2), (FirstAndNow, [True, False]), (WithoutItself, [True] * 2)]
+)
+def test_what_step_looks_at_is_told_apart(made, looks):
+    submission = Submission(Local({"MyModel": made}))
+    found = checks.stepped(submission, Draw(1, "MyModel/x"))
+    assert [found.tells(checks.FIRST_TOKEN), found.tells(checks.ANOTHER)] == looks
+    with pytest.raises(CheckFailed, match="not at the first token, but later") as told:
+        checks.agrees(submission, found)
+    assert ("It sees what came before" in str(told.value)) == all(looks)
+
+
+class ForgetsLate(Summed):
+    """Its state is right for a while, in whatever process."""
+
+    def step(self, token, state=None):
+        past, many = state or (torch.zeros(len(token), badges.SIZE), torch.zeros(1))
+        now = past * (many < checks.HALF + 1) + self.rows(token)
+        return now, [now, many + 1]
+
+
+class CountsOutside(Summed):
+    """What it sums up is in the state, and how many tokens there were is in an attribute."""
+
+    def step(self, token, state=None):
+        self.many = 0 if state is None else getattr(self, "many", 0)
+        past = torch.zeros(len(token), badges.SIZE) if state is None else state[0]
+        now = past * (self.many > 0) + self.rows(token)
+        self.many += 1
+        return now, [now]
+
+
+@pytest.mark.parametrize("made, goes_on", [(ForgetsLate, False), (CountsOutside, True)])
+def test_what_is_lost_with_the_process_is_told_from_what_is_lost_anyhow(made, goes_on):
+    submission = Submission(Local({"MyModel": made}, again=lambda: {"MyModel": made}))
+    found = checks.stepped(submission, Draw(1, "MyModel/x"))
+    assert found.goes_on == goes_on
+    with pytest.raises(CheckFailed, match="in a new process" if goes_on else "in whatever process"):
+        checks.remembers(submission, found)
+
+
+@pytest.mark.parametrize(
+    "exercise, left, blamed", [("MyModel", "ab", False), ("MyModel", "", True), ("Block", "ab", True)]
+)
+def test_a_part_is_blamed_only_if_the_course_s_own_makes_all_right(exercise, left, blamed):
+    """In a model of any parts one that is called `KVCache` may be meant as something simpler."""
+
+    def run(checks):
+        return SimpleNamespace(
+            exercise=exercise, seed=1, stopped=None, rejected=lambda: [SimpleNamespace(name=name) for name in checks]
+        )
+
+    workspace = SimpleNamespace(with_right=lambda bases, own: contextlib.nullcontext())
+    grading = SimpleNamespace(graders=SimpleNamespace(run=lambda name, where, seed: run(left)))
+    assert Grader._repairs(grading, "KVCache", workspace, run("abc")) == blamed

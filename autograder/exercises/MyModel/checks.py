@@ -8,7 +8,7 @@ later, which has not been sent yet. A rehearsal of a few steps shows whether the
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -20,6 +20,7 @@ from ..reference import badges, language
 NO_DEVICE = "It is trained where the course is graded, on the CPU."  # why no check is made on a GPU
 NO_TENSORS = "It gives a model."  # why it is not tried with tensors of random values
 METHODS = ("step",)
+ANY_PARTS = True  # a helper that is called as an exercise of an earlier lesson may be something simpler
 
 STEPS, TEXTS, LENGTH = 240, 16, 64  # the budget: so many steps, each with so many texts of so many tokens
 MOST_WEIGHTS, MOST_BYTES = 30_000, 256  # numbers that are learnt; bytes of state for each token of a text
@@ -28,8 +29,11 @@ PEAK, WARM_UP, MAX_NORM = 0.015, 20, 1.0  # of the recipe
 AT_ONCE = 40  # steps in one request
 READ, HALF = 32, LENGTH // 2  # texts that are read; where their state moves to another process
 MOST_NUMBERS = 2**18  # that a state may hold in all, to be sent at all: four times as many as the budget has bytes for
+FIRST_TOKEN, ANOTHER = 1, 2  # texts that are stepped through: each is the first one but for that token
 REHEARSED, FEW = 20, 4  # steps before the forms are compared, each with so few texts
 NEAR = 1e-3  # how far logits may be apart, relative to the largest
+MOVED = 1e-5  # how far a token moves logits that it changes, at the least, relative to the largest
+SEEN = " It sees what came before: has each token its own position, does it see itself, is all it needs in the state?"
 BARS = {"pairs": 0.30, "some": 0.26, "most": 0.22}  # by how many nats a token may be worse than the rules
 
 
@@ -37,14 +41,15 @@ BARS = {"pairs": 0.30, "some": 0.26, "most": 0.22}  # by how many nats a token m
 class Rehearsal:
     """What a short training shows: the weights after it, how `many` numbers they are, how far the loss `fell`.
 
-    `products`: the multiplications for each token; `early`: whether a token changes the logits of an earlier place;
-    `looks`: whether it changes those of the next.
+    `products`: the multiplications for each token; `random`: whether the same texts give other logits the next time;
+    `early`: whether a token changes the logits of an earlier place; `looks`: whether it changes those of the next.
     """
 
     weights: dict[str, torch.Tensor]
     many: int
     fell: float
     products: float
+    random: bool
     early: bool
     looks: bool
 
@@ -53,19 +58,50 @@ class Rehearsal:
 class Reading:
     """What reading token by token shows: the logits (b, t, v), those of `forward`, the bytes of state a token.
 
-    `grows`: whether the state has more bytes at the end than halfway.
+    `grows`: whether the state has more bytes at the end than halfway; `goes_on`: whether the forms agree to the end as
+    long as the process stays the same.
     """
 
     logits: torch.Tensor
     at_once: torch.Tensor
     bytes: float
     grows: bool
+    goes_on: bool = True
+
+    def tells(self, other: int) -> bool:
+        """Whether the first text has other logits than this one, which has another token among the first three."""
+        one, two = self.logits[0, 3:HALF], self.logits[other, 3:HALF]
+        return distance(one, two) > MOVED
 
     def apart(self, start: int, end: int) -> float:
         """How far the two forms are apart at these places, relative to the largest logit."""
-        one, other = self.logits[:, start:end].double(), self.at_once[:, start:end].double()
-        apart = (one - other).abs().max().item() / max(other.abs().max().item(), 1e-9)
-        return apart if math.isfinite(apart) else math.inf
+        return distance(self.logits[:, start:end], self.at_once[:, start:end])
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What the whole training shows: by how many nats a token the loss is `above` that of the rules.
+
+    `bytes`: of state a token; `ends`: whether what came first changes nothing at the end of a text; `unlearnt`: whether
+    the logits depend on numbers that are drawn when it is built, and are no parameters.
+    """
+
+    above: float
+    bytes: float
+    ends: bool
+    unlearnt: bool
+
+
+def distance(one: torch.Tensor, other: torch.Tensor) -> float:
+    """The largest difference of logits, relative to the largest of the others; infinite if one is not finite."""
+    one, other = one.double(), other.double()
+    apart = (one - other).abs().max().item() / max(other.abs().max().item(), 1e-9)
+    return apart if math.isfinite(apart) else math.inf
+
+
+def other_token(tokens: torch.Tensor) -> torch.Tensor:
+    """For each token another one."""
+    return (tokens + 1) % badges.SIZE
 
 
 def rates() -> list[float]:
@@ -110,15 +146,15 @@ def train(
     return model.weights(), torch.cat(losses), products / (many * LENGTH)
 
 
-def read(submission: Submission, weights: dict[str, torch.Tensor], texts: torch.Tensor) -> Reading:
-    """Read texts token by token, in a fresh process, and from HALF on in another one."""
+def read(submission: Submission, weights: dict[str, torch.Tensor], texts: torch.Tensor, each: int = HALF) -> Reading:
+    """Read texts token by token, in a fresh process for so many tokens `each`."""
     parts, state, sizes = [], None, []
-    for half in texts.split(HALF, dim=1):
+    for some in texts.split(each, dim=1):
         submission.afresh()
         model = model_of(submission, weights)
         if state is not None:
             model.resume(state)
-        parts += [model.read(token) for token in half.unbind(1)]
+        parts += [model.read(token) for token in some.unbind(1)]
         state = model.memory(MOST_NUMBERS)
         if state is None:
             raise CheckFailed(f"For {len(texts)} texts its state holds more than {MOST_NUMBERS:,} numbers.")
@@ -127,7 +163,7 @@ def read(submission: Submission, weights: dict[str, torch.Tensor], texts: torch.
     if shapes != {badges.SIZE}:
         raise CheckFailed(f"`step` should give {badges.SIZE} logits for each text, not {sorted(shapes)}.")
     at_once = torch.cat([logits_of(model.sample(some), some) for some in texts.split(8)])
-    return Reading(torch.stack(parts, dim=1), at_once, sizes[1] / texts.numel(), sizes[1] > sizes[0])
+    return Reading(torch.stack(parts, dim=1), at_once, sizes[-1] / texts.numel(), sizes[-1] > sizes[0])
 
 
 def logits_of(value: object, texts: torch.Tensor) -> torch.Tensor:
@@ -144,36 +180,46 @@ def rehearsed(submission: Submission, draw: Draw) -> Rehearsal:
     model = model_of(submission)
     logits_of(model.sample(texts), texts)
     weights, losses, products = train(submission, draw, REHEARSED, FEW)
-    model = model_of(submission, weights)
-    before, changed, place = logits_of(model.sample(texts), texts), texts.clone(), HALF // 2
-    changed[:, place] = changed[:, place].roll(1)
-    changed[:, place] = torch.where(changed[:, place] == texts[:, place], texts[:, 0], changed[:, place])
+    model, place = model_of(submission, weights).eval(), HALF // 2
+    before, again = (logits_of(model.sample(texts), texts) for _ in range(2))
+    random = distance(again, before) > NEAR
+    changed = texts.clone()
+    changed[:, place] = other_token(texts[:, place])
     moved = (logits_of(model.sample(changed), changed) - before).abs().amax(dim=(0, 2)) / before.abs().max().clamp(
         min=1e-9
     )
     early, looks = bool((moved[:place] > NEAR).any()), bool(moved[place + 1] > 1e-6)
     fell = (losses[0] - losses[-5:].mean()).item()
     many = sum(weight.numel() for weight in weights.values())
-    return Rehearsal(weights, many, fell, products, early, looks)
+    return Rehearsal(weights, many, fell, products, random, early, looks)
 
 
 @easy_case
 def stepped(submission: Submission, draw: Draw) -> Reading:
     """What reading token by token shows after the rehearsal."""
     texts, _ = spoken(draw).texts(8, LENGTH, drawn(draw, "what is stepped through"))
-    return read(submission, looking(submission, draw).weights, texts)
+    for text, place in ((FIRST_TOKEN, 0), (ANOTHER, 2)):
+        texts[text] = texts[0]
+        texts[text, place] = other_token(texts[0, place])
+    weights = looking(submission, draw).weights
+    found = read(submission, weights, texts)
+    if found.apart(0, HALF) <= NEAR < found.apart(HALF, LENGTH):
+        return replace(found, goes_on=read(submission, weights, texts, LENGTH).apart(HALF, LENGTH) <= NEAR)
+    return found
 
 
 def looking(submission: Submission, draw: Draw) -> Rehearsal:
     """The rehearsal, if `forward` looks at what came before, and at nothing later."""
     found = rehearsed(submission, draw)
-    submission.note(found.early, found.looks)
     with gate():
-        no_later_token(found)
+        no_later_token(submission, found)
     return found
 
 
-def no_later_token(found: Rehearsal) -> None:
+def no_later_token(submission: Submission, found: Rehearsal) -> None:
+    """Raises CheckFailed unless the logits of a place depend on what came before, and on nothing else."""
+    refuse(submission, found.random, "In eval mode the same texts give other logits when they come again.")
+    submission.note(found.early, found.looks)
     if found.early:
         raise CheckFailed("A later token changes the logits of an earlier place.")
     if not found.looks:
@@ -205,17 +251,21 @@ def few_products(submission: Submission, found: Rehearsal) -> None:
 def agrees(submission: Submission, found: Reading) -> None:
     """Raises CheckFailed unless both forms give the same, as long as the process is the same."""
     first, apart = found.apart(0, 1) > NEAR, found.apart(0, HALF)
-    submission.note(first, apart > NEAR, found.grows)
+    submission.note(first, apart > NEAR)
     if apart > NEAR:
+        looks = [found.tells(FIRST_TOKEN), found.tells(ANOTHER)]
+        submission.note(found.grows, *looks)
         where = "at the first token already" if first else "not at the first token, but later"
-        raise CheckFailed(f"The logits are not those of `forward`, {where}: they differ by up to {apart:.0%}.")
+        hint = "" if first or not all(looks) else SEEN
+        raise CheckFailed(f"The logits are not those of `forward`, {where}: they differ by up to {apart:.0%}.{hint}")
 
 
 def remembers(submission: Submission, found: Reading) -> None:
     """Raises CheckFailed unless both forms give the same in the new process, too."""
     apart = found.apart(HALF, LENGTH)
-    said = f"After {HALF} tokens, in a new process, the logits differ by up to {apart:.0%}."
-    refuse(submission, apart > NEAR, said)
+    submission.note(found.goes_on)
+    where = f"After {HALF} tokens, in a new process," if found.goes_on else f"After {HALF} tokens, in whatever process,"
+    refuse(submission, apart > NEAR, f"{where} the logits differ by up to {apart:.0%}.")
 
 
 def few_bytes(submission: Submission, found: Reading) -> None:
@@ -231,9 +281,7 @@ def test_forward(submission: Submission, draw: Draw) -> None:
 @check("masking", points=1)
 def test_causal(submission: Submission, draw: Draw) -> None:
     """The logits of a place depend on what came until then, and on nothing later."""
-    found = rehearsed(submission, draw)
-    submission.note(found.early, found.looks)
-    no_later_token(found)
+    no_later_token(submission, rehearsed(submission, draw))
 
 
 @check("arguments", points=0.5)
@@ -275,8 +323,8 @@ def test_cache(submission: Submission, draw: Draw) -> None:
 
 
 @easy_case
-def trained(submission: Submission, draw: Draw) -> tuple[float, float]:
-    """(by how many nats a token its loss is above that of the rules, bytes of state a token) after all steps."""
+def trained(submission: Submission, draw: Draw) -> Trained:
+    """What all steps of the recipe show."""
     before, after = rehearsed(submission, draw), stepped(submission, draw)
     with gate():
         falls(submission, before)
@@ -297,13 +345,22 @@ def trained(submission: Submission, draw: Draw) -> tuple[float, float]:
             raise CheckFailed("After the whole training its state holds more than after 20 steps.")
     said = found.logits.double().log_softmax(-1).gather(2, texts[:, 1:, None])[..., 0]
     above = (likely[:, 1:] - said).mean().item()
-    return (above if math.isfinite(above) else math.inf), found.bytes
+    some, logits = texts[:8, :LENGTH], found.at_once[:8]
+    changed = torch.cat([other_token(some[:, :1]), some[:, 1:]], dim=1)
+    model = model_of(submission, weights).eval()
+    ends = distance(logits_of(model.sample(changed), changed)[:, -1], logits[:, -1]) <= MOVED
+    model = submission.build_seeded(1, "MyModel", badges.SIZE).eval()
+    model.load(weights)
+    unlearnt = distance(logits_of(model.sample(some), some), logits) > NEAR
+    return Trained(above if math.isfinite(above) else math.inf, found.bytes, ends, unlearnt)
 
 
 def reaches(submission: Submission, draw: Draw, bar: str) -> None:
     """Raises CheckFailed unless the trained model is at most so much worse than the rules of the language."""
-    above, _ = trained(submission, draw)
+    found = trained(submission, draw)
+    above = found.above
     submission.measure("loss", above)
+    submission.note(found.ends, found.unlearnt)
     said = f"It is {above:.2f} nats a token above what the rules allow; {BARS[bar]:.2f} is the bar."
     refuse(submission, above > BARS[bar], said)
 

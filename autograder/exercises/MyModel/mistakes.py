@@ -16,6 +16,9 @@ BANK = Bank(
         "HEADS": "GroupedQueryAttention(d, 4, 1)",
         "PAST": "past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril(start)",
         "HIDE": ".masked_fill(~past, -torch.inf)",
+        "WEIGHTED": "(weights @ values",
+        "LAYERS": "nn.ModuleList([GroupedQueryAttention(d, 4, 1) for _ in range(layers)])",
+        "BLOCKS": "nn.ModuleList([SwiGLU(d, 64) for _ in range(layers)])",
         "THINK": "x = x + think(self.norms[2 * layer + 1](x))",
         "FORWARD": "def forward(self, idx, caches=None):",
         "LOGITS": "return self.logits(self.norms[-1](x))",
@@ -33,10 +36,18 @@ mistake, variant = BANK.mistake, BANK.variant
 
 mistake(
     "not-causal",
-    "In `forward` a token sees those after it: hide them, or training is a copy of what comes.",
+    "In `forward` a later token changes the logits of earlier places: by a mask that is missing or not as it should be,"
+    " or by a softmax, a norm or a reshape that goes over the tokens.",
     price=ALL,
     HIDE="",
 )
+mistake(
+    "random-in-eval",
+    "In eval mode the same texts give other logits each time: dropout goes on, unless it is an `nn.Dropout` or is told"
+    " `training=self.training`.",
+    HIDE="{HIDE}.add(torch.randn(scores.shape))",
+)
+variant("random-in-eval", WEIGHTED="(F.dropout(weights, 0.1) @ values")
 mistake(
     "nothing-before",
     "Each token sees itself alone, so no more than a table of pairs can be learnt: let it see those before it.",
@@ -81,8 +92,16 @@ mistake(
 )
 mistake(
     "window-of-16",
-    "It is trained well, and forgets: answers to what was said more than some tokens ago are guessed.",
+    "It is a window, and forgets: a token that is too many places back changes nothing, so answers are guessed.",
     PAST="past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril(start).triu(start - 15)",
+)
+
+mistake(
+    "layers-not-registered",
+    "What it gives depends on random numbers that are no parameters, and so not learnt: put layers into an"
+    " `nn.ModuleList`, not into a list.",
+    LAYERS="[GroupedQueryAttention(d, 4, 1) for _ in range(layers)]",
+    BLOCKS="[SwiGLU(d, 64) for _ in range(layers)]",
 )
 
 # --- step -------------------------------------------------------------------------------------------
@@ -99,7 +118,8 @@ mistake(
 )
 mistake(
     "kept-in-an-attribute",
-    "What `step` remembers is in an attribute of the model or elsewhere outside, not in the state: return all of it.",
+    "Something that `step` remembers is in an attribute of the model or elsewhere outside, not in the state: return all"
+    " of it.",
     LAST="{LAST}\n        self.caches = [KVCache() for _ in self.attend]",
     CACHES=OWN,
     GIVEN="if False:",
