@@ -8,7 +8,6 @@ anything was computed, even where other mistakes would replace it. So it has no 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator
 
 import torch
@@ -21,7 +20,7 @@ from .hypotheses import Behaviour, Behaviours
 KIND = "values"  # of checks: what they see is the work of the whole answer
 TRIED = 16  # other mistakes, from all over the bank
 SHOWN = 0.5  # of those tried: if fewer still show, the rest of the answer may be anything
-SAID = 0.5  # of the numbers in outputs: if fewer are numbers that differ, nothing need have been computed
+SAID = 0.5  # of the outputs: if fewer hold numbers that differ, nothing need have been computed
 
 
 def hides_the_rest(one: Behaviour, behaviours: Behaviours) -> bool:
@@ -35,8 +34,11 @@ def hides_the_rest(one: Behaviour, behaviours: Behaviours) -> bool:
 
 
 def _says_little(one: Behaviour, behaviours: Behaviours) -> bool:
-    """Whether its outputs are mostly NaN, or one number each, where those of a right answer are numbers that differ."""
-    shares = []
+    """Whether most outputs hold NaN alone, or one number, where those of a right answer hold numbers that differ.
+
+    A row of numbers among NaN says something: only what hides just those places has the same gradients.
+    """
+    differ = []
     for name in behaviours.of_kind(KIND):
         try:
             came, right = one.answers(name).entries, behaviours.right.answers(name).entries
@@ -44,14 +46,13 @@ def _says_little(one: Behaviour, behaviours: Behaviours) -> bool:
             return False
         for ours, expected in zip(came, right, strict=False):
             outputs = outputs_of(ours, expected, {}) or ()
-            shares += [_share_said(output.came) for _, output in outputs if says_much(output)]
-    return bool(shares) and math.fsum(shares) < SAID * len(shares)
+            differ += [_differ(output.came) for _, output in outputs if says_much(output)]
+    return bool(differ) and sum(differ) < SAID * len(differ)
 
 
-def _share_said(output: torch.Tensor) -> float:
-    """The share of numbers in an output that are not NaN; 0 if they are all the same."""
-    numbers = output[~output.isnan()]
-    return numbers.numel() / output.numel() if len(numbers.unique()) > 1 else 0.0
+def _differ(output: torch.Tensor) -> bool:
+    """Whether it holds two different numbers."""
+    return len(output[~output.isnan()].unique()) > 1
 
 
 def _hides(one: Behaviour, behaviours: Behaviours) -> bool:
