@@ -1,7 +1,8 @@
 """Whether mistakes hide what else is wrong: an answer that returns its input does so with any scale and any softmax.
 
 Where most other mistakes would make no difference, the rest of an answer does not show. A module that cannot be built,
-since `super().__init__()` is missing, may hold anything. So it has no price, and the checks decide.
+since `super().__init__()` is missing, may hold anything. Nor does NaN, or the same number everywhere, show that
+anything was computed, even where other mistakes would replace it. So it has no price, and the checks decide.
 """
 
 from __future__ import annotations
@@ -9,20 +10,49 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
+import torch
+
 from ..sandbox.inside import wire
 from .evidence import likeness
+from .fitted import outputs_of, says_much
 from .hypotheses import Behaviour, Behaviours
 
 KIND = "values"  # of checks: what they see is the work of the whole answer
 TRIED = 16  # other mistakes, from all over the bank
 SHOWN = 0.5  # of those tried: if fewer still show, the rest of the answer may be anything
+SAID = 0.5  # of the outputs: if fewer hold numbers that differ, nothing need have been computed
 
 
 def hides_the_rest(one: Behaviour, behaviours: Behaviours) -> bool:
-    """Whether most other mistakes do not show in an answer with these; False if there are none to try."""
+    """Whether most other mistakes do not show in an answer with these, or little is there that could show them.
+
+    Where there are no others to try, they do not hide.
+    """
     if one.hides is None:
-        one.hides = _hides(one, behaviours)
+        one.hides = _says_little(one, behaviours) or _hides(one, behaviours)
     return one.hides
+
+
+def _says_little(one: Behaviour, behaviours: Behaviours) -> bool:
+    """Whether most outputs hold NaN alone, or one number, where those of a right answer hold numbers that differ.
+
+    A row of numbers among NaN says something: only what hides just those places has the same gradients.
+    """
+    differ = []
+    for name in behaviours.of_kind(KIND):
+        try:
+            came, right = one.answers(name).entries, behaviours.right.answers(name).entries
+        except wire.WireError:  # more than a student's process may give
+            return False
+        for ours, expected in zip(came, right, strict=False):
+            outputs = outputs_of(ours, expected, {}) or ()
+            differ += [_differ(output.came) for _, output in outputs if says_much(output)]
+    return bool(differ) and sum(differ) < SAID * len(differ)
+
+
+def _differ(output: torch.Tensor) -> bool:
+    """Whether it holds two different numbers."""
+    return len(output[~output.isnan()].unique()) > 1
 
 
 def _hides(one: Behaviour, behaviours: Behaviours) -> bool:

@@ -58,9 +58,7 @@ def mistakes_in(of: Bank) -> list[Mistake]:
         except BankError:  # the answer's first line occurs twice
             return []
         says = f"In your softmax: {one.says[0].lower()}{one.says[1:]}"
-        made.append(
-            replace(one, id=PREFIX + one.id, exercise=of.exercise, says=says, source=source, edits=edits, price=None)
-        )
+        made.append(replace(one, id=PREFIX + one.id, exercise=of.exercise, says=says, source=source, edits=edits))
     return made
 
 

@@ -5,6 +5,7 @@ answer returns, after it has refused what it should. `LAZY` are answers to what 
 """
 
 import contextlib
+import inspect
 import math
 import re
 import runpy
@@ -650,6 +651,40 @@ def test_no_lazy_answer_gets_more_by_prices_than_by_checks(graders, diagnosticia
     run = graders.run(exercise, Local(a_lazy(exercise, number)), 0)
     share = sum(check.points for check in run.checks if check.passed) / sum(check.points for check in run.checks)
     assert left(diagnostician.diagnose(run)) <= share
+
+
+def not_a_number(scores):
+    """NaN everywhere, and gradients that reach the scores: as where a mask is multiplied by infinity."""
+    return scores * math.nan
+
+
+def no_exponential(scores):
+    """As in softmax's bank: the scores divided by their sum, beside an exponential that is not used."""
+    scores = scores.masked_fill(torch.ones(scores.shape[-2:]).tril() == 0, -math.inf)
+    return scores / scores.sum(-1, keepdim=True) if scores.exp().dim() else scores
+
+
+@pytest.mark.parametrize("weigh", [not_a_number, no_exponential], ids=lambda weigh: weigh.__name__)
+def test_weights_that_say_nothing_get_nothing_by_prices(graders, diagnostician, weigh):
+    text = f"""
+import math
+
+import torch
+
+
+{inspect.getsource(weigh)}
+
+
+def masked_weights(query, key):
+    if query.dim() != 3 or key.dim() != 3:
+        raise ValueError("three dimensions, please")
+    return {weigh.__name__}(query @ key.mT)
+"""
+    namespace = {}
+    exec(text, namespace)
+    run = graders.run("masked_weights", Local(namespace, text), 0)
+    found = diagnostician.diagnose(run)
+    assert found and not left(found), found
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
