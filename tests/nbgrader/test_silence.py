@@ -44,6 +44,7 @@ def built(tmp_path_factory, kit_in):
     """A course with a written question, built; three students have handed in, and are graded."""
     place = copy(tmp_path_factory.mktemp("silence") / "course")
     edit(place, add_question)
+    in_the_config('c.Exercises.credit = "checks"')(place)  # so that what a check is worth shows in the scores
     assert kit_in(place, "build") == 0
     hand_in(place, "ada", "Because.")
     hand_in(place, "bela", None)
