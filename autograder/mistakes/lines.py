@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from ..checks.source_text import tree_of
+
 if TYPE_CHECKING:
     from ..sandbox.replies import Place
 
@@ -125,10 +127,7 @@ def _scope(line: str, texts: Texts) -> dict[str, list[ast.AST]]:
     """What is known of the names in a line: the bodies of functions, and what its own function assigns before it."""
     known: dict[str, list[ast.AST]] = {}
     for text in texts:
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
+        tree = tree_of(text)
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
         known.update((function.name, list[ast.AST](function.body)) for function in functions)
         lines = text.splitlines()

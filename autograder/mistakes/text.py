@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from ..checks.source_text import tree_of
 from .lines import LONGEST
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 EXPONENTIALS = {"exp", "exp_", "exp2"}
 KEEPING = ("register_buffer", "register_parameter", "add_module", "register_module")
 NEW_LINE = re.compile("\r\n|\r|\n")  # `splitlines` also splits at a form feed, as in a text or between functions
@@ -245,8 +245,5 @@ def _called(call: ast.Call) -> str:
 
 
 def _parsed(text: str) -> ast.Module:
-    """A text, parsed; an empty one if it cannot be."""
-    try:
-        return ast.parse(textwrap.dedent(text))
-    except UNREADABLE:
-        return ast.Module(body=[], type_ignores=[])
+    """A text, parsed; an empty one if it cannot be, or is too large."""
+    return tree_of(textwrap.dedent(text))
