@@ -100,7 +100,7 @@ def test_a_student_hands_in_and_reads_the_answer_in_the_platforms_frame(place, p
     until(lambda: window.find_element(By.ID, "notebook")).send_keys(str(file))
     window.find_element(By.CSS_SELECTOR, "form.drop button").click()
     until(lambda: "SHA-256" in text(window))
-    until(lambda: "1 of 2" in text(window))
+    until(lambda: "1.2 of 2" in text(window))
     assert [c for c in window.get_cookies() if not c["name"].startswith("__Host-")] == []
     window.switch_to.default_content()
     assert window.title == "The course", "all of it was in the frame"

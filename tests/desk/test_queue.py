@@ -22,6 +22,7 @@ from autograder.desk.record import DONE, GRADING, WAITING, Record
 from autograder.desk.tables import ATTEMPT
 from autograder.grading.rounds import Rounds
 from autograder.grading.store import Store
+from autograder.verdict import CREDIT
 
 PATIENCE = 240  # seconds, since the machine may be busy
 
@@ -66,12 +67,12 @@ def graded(graded_desk):
 def test_the_answer_is_the_graders(graded):
     desk, ada = graded
     wrong, right, ask = desk.record.attempts()
-    assert (wrong.score, right.score, right.max_score) == (1.0, 2.0, 2.0) and ask.exercise
+    assert (wrong.score, right.score, right.max_score) == (1.2, 2.0, 2.0) and ask.exercise
     found = ada.get(f"/api/attempts/{wrong.id}").json()
     (told,) = found["exercises"]
-    assert found["state"] == "done" and found["points"] == 1 and found["max_points"] == 2
+    assert found["state"] == "done" and found["points"] == 1.2 and found["max_points"] == 2
     assert told["names"] and told["place"] is not None
-    assert told["sentence"] == f"`causal_mask`: 1 of 2 points. {told['names'][0]['message']}"
+    assert told["sentence"] == f"`causal_mask`: 1.2 of 2 points. {told['names'][0]['message']}"
     assert wrong.told == found["exercises"], "what was told is kept"
 
 
@@ -79,11 +80,11 @@ def test_what_changed_is_said(graded):
     desk, ada = graded
     wrong, right, _ = desk.record.attempts()
     name = wrong.told[0]["names"][0]["message"]
-    expected = f"`causal_mask`: 1 → 2 of 2; fixed: {name.removesuffix('.')}."
+    expected = f"`causal_mask`: 1.2 → 2 of 2; fixed: {name.removesuffix('.')}."
     assert ada.get(f"/api/attempts/{right.id}").json()["changes"] == [expected]
     page = ada.get(f"/assignments/{NAME}").text
-    assert "1 → 2 of 2; fixed:" in page and page.index("Attempt 3") < page.index("Attempt 1")
-    assert "1 → 2 of 2" in ada.get(f"/attempts/{right.id}").text
+    assert "1.2 → 2 of 2; fixed:" in page and page.index("Attempt 3") < page.index("Attempt 1")
+    assert "1.2 → 2 of 2" in ada.get(f"/attempts/{right.id}").text
 
 
 def test_the_page_is_the_reports_without_what_may_not_be_told(graded):
@@ -128,7 +129,7 @@ def test_what_the_desk_says_is_what_grade_says(graded, monkeypatch):
 
         with Pool(1) as pool:
             ((_, again),) = pool.graded(iter([tasks.Task("", "x", data, NAME, attempt.seed)]), 1)
-        assert again.verdict.to_dict() == desk.record.verdict(attempt.id).to_dict()
+        assert again.verdict.credited(CREDIT).to_dict() == desk.record.verdict(attempt.id).to_dict()
         assert desk.record.graded(attempt.id).outputs.keys() == again.outputs.keys()
 
 
