@@ -81,6 +81,7 @@ def place(tmp_path_factory, kit):
         checks.write_text(checks.read_text().replace(line, line.replace(right, wrong)))
     with open(folder / "nbgrader_config.py", "a", encoding="utf-8") as file:
         file.write('c.LateSubmissionPlugin.penalty_method = "zero"\n')
+        file.write('c.Exercises.credit = "checks"\n')  # so that a mended check shows in the scores
     assert kit(folder, "build") == 0
     with Gradebook(f"sqlite:///{folder}/gradebook.db") as book:
         book.update_or_create_assignment(NAME, duedate="2026-11-22 00:00:00 UTC")
