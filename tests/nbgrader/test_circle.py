@@ -121,7 +121,7 @@ def test_an_assignment_goes_all_the_way_round(place, server, browser, tmp_path):
     click(browser, server, "manage_assignments", NAME, "collect")
     for student in STUDENTS:
         click(browser, server, f"manage_submissions/{NAME}", student, "autograde")
-    assert [grades_of(place, student) for student in STUDENTS] == [(2.0, True), (1.0, True)]
+    assert [grades_of(place, student) for student in STUDENTS] == [(2.0, True), (1.2, True)]
 
     graded_by_hand(place, browser, server, "ada", **{QUESTION: 2.5})
     graded_by_hand(place, browser, server, "bert", **{QUESTION: 3, "causal_mask": 0.5})
