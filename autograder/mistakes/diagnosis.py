@@ -40,7 +40,7 @@ from .bank import Bank, Mistake, bank
 from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness, may_accept
 from .facts import Fact, facts
 from .fingerprint import fingerprint
-from .fitted import factor, given_in
+from .fitted import factor
 from .hiding import hides_the_rest
 from .hypotheses import PAIRS, TRIED, TRIPLES, Behaviour, Behaviours, contradict, makes_sense, without_numbers
 from .lines import akin, line_of, raised_at, share_of
@@ -123,18 +123,17 @@ class Diagnostician:
             run.fingerprint = fingerprint(run, search.all_answers() if search else None)
         named = search.diagnoses(mistakes, alone=not found) if search else []
         told = [*named, *(fact.diagnosis for fact in found)][:MOST]
-        where = None if told else place(run) or _told(wrong_step())
+        where = None if told else place(run) or _place_of(wrong_step())
         return [where] if where else told
 
     def _facts(self, run: ExerciseRun, search: Search | None, wrong_step: Callable[[], Step | None]) -> list[Fact]:
         """What is certain without a search."""
-        found = facts(run, Text(*_texts_of(run)))
+        found = facts(run, search.text if search else _text_of(run))
         answers = search.all_answers() if search else None
         if search is None or answers is None:
             return found
         behaviours, failed = search.behaviours, run.rejected()
-        local = behaviours.right.hypothesis.local()
-        fitted = factor(failed, answers, behaviours.right, lambda check: given_in(behaviours.questions(check), local))
+        fitted = factor(failed, answers, behaviours.right, behaviours.given)
         if not fitted and (step := wrong_step()):
             fitted = rescaled(step.name, failed, answers, behaviours)
         return [*found, fitted] if fitted else found
@@ -185,7 +184,7 @@ class Odds:
         self.ruled_out[of] += ruled_out
 
 
-def _told(step: Step | None) -> Diagnosis | None:
+def _place_of(step: Step | None) -> Diagnosis | None:
     """The first step of attention that is wrong, if it is known."""
     return Diagnosis(f"{PREFIX}{step.name}", step.says) if step else None
 
@@ -195,16 +194,16 @@ def _is_of_softmax(one: Behaviour) -> bool:
     return one.mistake.id.startswith(own_softmax.PREFIX)
 
 
-def _texts_of(run: ExerciseRun) -> tuple[str, tuple[str, ...]]:
+def _text_of(run: ExerciseRun) -> Text:
     """The student's definition of the exercise, and the texts of all of their cells; empty if they cannot be had."""
     try:
         source = run.transport.source(run.exercise)
     except NOT_READ:
-        return "", ()
+        return Text("", ())
     try:
-        return definition(source), source.cells
+        return Text(definition(source), source.cells)
     except NOT_READ:
-        return "", source.cells
+        return Text("", source.cells)
 
 
 def _without(value: Any, names: Collection[str]) -> Any:
@@ -312,10 +311,10 @@ class Search:
         self.failed = {check.name: check for check in run.rejected() if check.name not in self.lifted}
         self.passed = [check for check in self.checks if check.passed]
         self.ranks = {check.name: CATEGORIES.index(check.category) for check in run.checks}
-        self.text, self.cells = _texts_of(run)
+        self.text = _text_of(run)
         self.in_float64 = getattr(course.module_of(run.exercise, "checks"), "IN_FLOAT32", IN_FLOAT64)
         self.singles = [one for one in behaviours.singles if self._may_be_meant(one.mistake)]
-        self.singles += behaviours.softmaxes if Text(self.text, self.cells).has_own_softmax else []
+        self.singles += behaviours.softmaxes if self.text.has_own_softmax else []
         self.seen: dict[tuple[Behaviour, str], Likeness] = {}
         self.same: dict[tuple[Behaviour, str], bool] = {}
         self.begun: dict[tuple[Behaviour, First], bool] = {}
@@ -404,17 +403,17 @@ class Search:
         alike = [name for name in self.failed if one and one.at(name).failed and self._is_alike(one, name)]
         places = [self.run.places.get(name) for name in alike]
         try:
-            return line_of(mistake.source, self.behaviours.right.hypothesis.source, self.text, places)
+            return line_of(mistake.source, self.behaviours.right.hypothesis.source, self.text.definition, places)
         except NOT_READ:
             return ""
 
     def _may_be_meant(self, mistake: Mistake) -> bool:
         """False for a whole notebook's answer, told "as it was given", if the student's text is another one."""
-        if not mistake.as_given or not self.text:
+        if not mistake.as_given or not self.text.definition:
             return True
         try:
             given = definition(Source(self.run.exercise, (mistake.source,), 1))
-            return share_of(given, self.text) >= ORIGINAL
+            return share_of(given, self.text.definition) >= ORIGINAL
         except NOT_READ:
             return True
 
@@ -545,7 +544,7 @@ class Search:
         line, theirs, hypothesis = one.at(name).line, self.run.places.get(name), one.hypothesis
         if not line or not theirs:
             return True
-        return akin(line, theirs.code, ((hypothesis.beside, hypothesis.source), self.cells))
+        return akin(line, theirs.code, ((hypothesis.beside, hypothesis.source), self.text.cells))
 
     def _is_alike(self, one: Behaviour, name: str) -> bool:
         return self._likeness(one, name).alike

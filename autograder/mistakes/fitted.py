@@ -74,7 +74,7 @@ class Factor(NamedTuple):
         return FORMS[self.form](size) if size > 0 and (size < 1 or "1 -" not in self.form) else math.nan
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """It in words."""
         if not self.form:
             return f"{self.number:.3g}"
@@ -113,7 +113,7 @@ def factor(
     if (
         told is None
         or not of_values
-        or any(one is None or one.told != told.told for one in wrong.values())
+        or any(one is None or one.in_words != told.in_words for one in wrong.values())
         or not wrong.keys() <= PARTS.keys()
     ):
         return None
@@ -122,7 +122,7 @@ def factor(
     if not of_values <= explained:
         return None
     what = PARTS[next(iter(wrong))] if len(wrong) == 1 else "Each part of what it returns"
-    says = f"{what} is {told.told} times what it should be{told.where('its')}, in each number."
+    says = f"{what} is {told.in_words} times what it should be{told.where('its')}, in each number."
     return Fact("times", says, "", frozenset(explained))
 
 

@@ -21,6 +21,7 @@ from . import bank as banks
 from . import own_softmax
 from .bank import Bank, BankError, Mistake
 from .evidence import likeness
+from .fitted import Given, given_in
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun, GradedCheck, Graders
@@ -230,6 +231,7 @@ class Behaviours:
         self.learnt = learnt
         self.checks = {check.name: check for check in graders.checks[bank.exercise]}
         self.asked: dict[str, Questions] = {}
+        self.numbers: dict[str, list[Given]] = {}
         self.right = Behaviour(right(bank), self)
         self.alone: dict[Keys, Behaviour | None] = {}
         self.together: LRUCache[Keys, Behaviour | None] = LRUCache(KEPT)
@@ -248,6 +250,12 @@ class Behaviours:
             hypothesis = composed(self.right.hypothesis, *mistakes)
             known[keys] = Behaviour(hypothesis, self) if hypothesis and makes_sense(hypothesis) else None
         return known[keys]
+
+    def given(self, check: str) -> list[Given]:
+        """The numbers that each request of a check gives as arguments, see `fitted.given_in`."""
+        if check not in self.numbers:
+            self.numbers[check] = given_in(self.questions(check), self.right.hypothesis.local())
+        return self.numbers[check]
 
     def of_kind(self, category: str) -> list[str]:
         """The checks of a category, by name."""

@@ -45,7 +45,7 @@ def line_of(mistake: str, right: str, student: str, places: Collection[Place | N
     """
     if raised := raised_at(places):
         return raised
-    tree = _parsed(student)
+    tree = parsed(student)
     for forms in (_statements, _calls):
         typical = _forms_of(forms, mistake) - _forms_of(forms, right)
         found = [node for form, node in forms(tree) if form in typical] if typical else []
@@ -57,11 +57,12 @@ def line_of(mistake: str, right: str, student: str, places: Collection[Place | N
 @functools.lru_cache(maxsize=512)
 def _forms_of(forms: Forms, text: str) -> frozenset[str]:
     """The forms of a text of the kit's own."""
-    return frozenset(form for form, _ in forms(_parsed(text)))
+    return frozenset(form for form, _ in forms(parsed(text)))
 
 
-def _parsed(text: str) -> ast.Module:
-    return ast.parse(textwrap.dedent(text))
+def parsed(text: str) -> ast.Module:
+    """A text, parsed; an empty one if it cannot be, or is too large."""
+    return tree_of(textwrap.dedent(text))
 
 
 def raised_at(places: Iterable[Place | None]) -> str:
@@ -177,7 +178,7 @@ def share_of(original: str, student: str) -> float:
 
 @functools.lru_cache(maxsize=128)  # a student's text is compared with several originals
 def _forms_in_turn(text: str) -> tuple[str, ...]:
-    return tuple(form for form, _ in _statements(_parsed(text)))
+    return tuple(form for form, _ in _statements(parsed(text)))
 
 
 def _statements(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:

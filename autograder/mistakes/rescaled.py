@@ -15,7 +15,7 @@ from ..checks.proxies import Local
 from ..sandbox.inside import wire
 from . import bank as banks
 from .facts import Fact
-from .fitted import FITTED, OTHER, Factor, Output, by_size, given_in, is_near, outputs_of, says_much
+from .fitted import FITTED, OTHER, Factor, Output, by_size, is_near, outputs_of, says_much
 from .own_softmax import called
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _of_kind(
     explained = {check.name for check in failed if fit.gives_what_came(check.name, factor)}
     if not {check.name for check in failed if check.category == "values"} <= explained:
         return None
-    return Fact(kind.id, kind.says.format(factor.told, factor.where("the output's")), "", frozenset(explained))
+    return Fact(kind.id, kind.says.format(factor.in_words, factor.where("the output's")), "", frozenset(explained))
 
 
 def _multiplying(right: Hypothesis, kind: Kind) -> Hypothesis | None:
@@ -100,8 +100,6 @@ class Fit:
         self.answers = answers
         self.behaviours = behaviours
         self.fitted = [check.name for check in failed if check.category in FITTED]
-        right = behaviours.right.hypothesis.local()
-        self.given = {check.name: given_in(behaviours.questions(check.name), right) for check in failed}
 
     def factor(self) -> Factor | None:
         """The factor that some answers have in common; None if there is none, or if it is not sure."""
@@ -151,7 +149,7 @@ class Fit:
         theirs, right = self.answers[check].entries, self.behaviours.right.answers(check).entries
         if number >= min(len(theirs), len(right)):
             return None
-        found = outputs_of(theirs[number], right[number], self.given[check][number])
+        found = outputs_of(theirs[number], right[number], self.behaviours.given(check)[number])
         return found[0][1] if found else None
 
     def _number(self, sample: Sample) -> float | None:

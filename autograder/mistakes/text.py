@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from ..checks.source_text import tree_of
-from .lines import LONGEST
+from .lines import LONGEST, parsed
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 EXPONENTIALS = {"exp", "exp_", "exp2"}
@@ -31,7 +30,7 @@ class Text:
     @functools.cached_property
     def tree(self) -> ast.Module:
         """The definition, parsed."""
-        return _parsed(self.definition)
+        return parsed(self.definition)
 
     @functools.cached_property
     def own(self) -> ast.stmt | None:
@@ -52,7 +51,7 @@ class Text:
     @functools.cached_property
     def names(self) -> frozenset[str]:
         """All names that anything in the cells gives a meaning to."""
-        return frozenset(name for cell in self.cells for name in _bound(_parsed(cell)))
+        return frozenset(name for cell in self.cells for name in _bound(parsed(cell)))
 
     @property
     def module(self) -> str:
@@ -75,7 +74,7 @@ class Text:
     @functools.cached_property
     def has_own_softmax(self) -> bool:
         """Whether the definition may hold a softmax written by hand, or stand on a function of the cells that does."""
-        functions = [node for cell in self.cells for node in _parsed(cell).body if isinstance(node, Function)]
+        functions = [node for cell in self.cells for node in parsed(cell).body if isinstance(node, Function)]
         left: list[ast.AST] = [self.tree]
         while left:
             nodes = list(ast.walk(left.pop()))
@@ -122,7 +121,7 @@ class Text:
 
     def trailing_comma(self, code: str) -> str:
         """The only line that gives a tuple of one, by a comma at its end, to a name in the line `code`; else empty."""
-        used = {node.id for node in ast.walk(_parsed(code.removesuffix(":"))) if isinstance(node, ast.Name)}
+        used = {node.id for node in ast.walk(parsed(code.removesuffix(":"))) if isinstance(node, ast.Name)}
         found = []
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 1:
@@ -137,7 +136,7 @@ class Text:
 
     def change_in_place(self) -> str:
         """The only line that may change a tensor in place; empty if there are several, or helpers may do it as well."""
-        helpers = {node.name for cell in self.cells for node in _parsed(cell).body if isinstance(node, Function)}
+        helpers = {node.name for cell in self.cells for node in parsed(cell).body if isinstance(node, Function)}
         used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
         found = {self.line(node) for node in ast.walk(self.tree) if _may_change(node)}
         return found.pop() if len(found) == 1 and not helpers & used else ""
@@ -242,8 +241,3 @@ def _is_set(node: ast.Attribute) -> bool:
 def _called(call: ast.Call) -> str:
     """The last name of what is called."""
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-
-
-def _parsed(text: str) -> ast.Module:
-    """A text, parsed; an empty one if it cannot be, or is too large."""
-    return tree_of(textwrap.dedent(text))
