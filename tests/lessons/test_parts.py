@@ -146,7 +146,7 @@ def test_of_two_files_the_newer_one_counts(notebook, tmp_path):
 
 
 @pytest.mark.parametrize("text", [b"def part(:", b"\xff\xfe", b"def part():\n\0"])
-def test_a_file_that_is_no_python_is_named_in_a_sentence_and_written_anew(text, notebook, tmp_path):
+def test_a_file_that_is_no_python_is_named_in_a_sentence_and_replaced(text, notebook, tmp_path):
     file = tmp_path / "02_made_up" / "my_parts" / "lesson_02.py"
     file.parent.mkdir()
     file.write_bytes(text)
