@@ -122,9 +122,14 @@ class Fit:
         )
 
     def gives_what_came(self, check: str, factor: Factor) -> bool:
-        """Whether the right answer with this factor gives all that came from the student's code in a check."""
+        """Whether the right answer with this factor gives all that came from the student's code in a check.
+
+        That says nothing of a check in which no output is wrong, such as one that asks a right answer for nothing.
+        """
         theirs = self.answers[check].entries
         outputs = [self._output(check, number) for number in range(len(theirs))]
+        if not any(output and not is_near(output, output.right) for output in outputs):
+            return False
         made = self._answers(check, [factor.of(output) if output else 1.0 for output in outputs])
         if len(made) != len(theirs):
             return False
