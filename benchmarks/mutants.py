@@ -25,10 +25,9 @@ from autograder.grading.grader import Grader
 from autograder.mistakes import matrix
 from autograder.mistakes.bank import right_answer
 from autograder.mistakes.name_check import cells_for
-from autograder.mistakes.places import PREFIX
 from autograder.sandbox import jail
 from autograder.sandbox.parent import WarmParent
-from autograder.verdict import FULL, NOT_TRIED, RAISED, STOPPED_WITH, UNSAFE, Outcome
+from autograder.verdict import FULL, NOT_TRIED, PLACE, RAISED, STOPPED_WITH, UNSAFE, Outcome
 
 PAGE = Path("reports", "mutants.md")  # in the course's folder
 SOLUTION = "the solution"
@@ -63,7 +62,7 @@ class Result:
 
     @property
     def is_named(self) -> bool:
-        return any(not diagnosis.id.startswith(PREFIX) for diagnosis in self.outcome.diagnosis)
+        return any(not diagnosis.id.startswith(PLACE) for diagnosis in self.outcome.diagnosis)
 
     @property
     def has_line(self) -> bool:

@@ -18,8 +18,7 @@ from autograder.demo import made_up, run, ticker
 from autograder.errors import CourseError, UsageError
 from autograder.grading.store import Store
 from autograder.mistakes.bank import bank, right_answer
-from autograder.mistakes.places import PREFIX
-from autograder.verdict import Diagnosis, Outcome, Verdict
+from autograder.verdict import PLACE, Diagnosis, Outcome, Verdict
 
 GRADED = ("02",)
 EXERCISES = ("SingleHeadSelfAttention", "SelfAttention", "attention")
@@ -148,7 +147,7 @@ def test_every_expected_mistake_is_in_the_bank():
     for assignment in course.assignments().values():
         for student in run.read_class(assignment):
             for name, expected in student.expected.items():
-                named = {mistake for mistake in expected.mistakes if not mistake.startswith(PREFIX)}
+                named = {mistake for mistake in expected.mistakes if not mistake.startswith(PLACE)}
                 assert named <= set(bank(name)), f"{student.name}, {name}"
 
 

@@ -34,7 +34,7 @@ from ..checks.proxies import Transcript
 from ..checks.runner import Stopped
 from ..checks.source_text import NoDefinition, Source, definition
 from ..sandbox.inside import wire
-from ..verdict import NOT_TRIED, Check, Diagnosis
+from ..verdict import NOT_TRIED, PLACE, Check, Diagnosis
 from . import own_softmax, prices
 from .bank import Bank, Mistake, bank
 from .evidence import DIFFERENT, IN_FLOAT64, Likeness, accepts_alike, likeness, may_accept
@@ -44,7 +44,7 @@ from .fitted import factor
 from .hiding import hides_the_rest
 from .hypotheses import PAIRS, TRIED, TRIPLES, Behaviour, Behaviours, contradict, makes_sense, without_numbers
 from .lines import akin, line_of, raised_at, share_of
-from .places import PREFIX, place
+from .places import place
 from .rescaled import rescaled
 from .standing import standing_on
 from .text import Text
@@ -186,7 +186,7 @@ class Odds:
 
 def _place_of(step: Step | None) -> Diagnosis | None:
     """The first step of attention that is wrong, if it is known."""
-    return Diagnosis(f"{PREFIX}{step.name}", step.says) if step else None
+    return Diagnosis(f"{PLACE}{step.name}", step.says) if step else None
 
 
 def _is_of_softmax(one: Behaviour) -> bool:

@@ -22,8 +22,8 @@ from ..checks.source_text import names_in
 from ..errors import Unreadable, UsageError
 from ..submission import read
 from ..submission.restore import RestoredCell
-from ..verdict import Outcome, printable
-from . import facts, own_softmax, places
+from ..verdict import PLACE, Outcome, printable
+from . import facts, own_softmax
 from .bank import bank
 
 FIELD = re.compile(r"# *(expect|also):(.*)")
@@ -66,13 +66,13 @@ class Judgement:
 
     @property
     def named(self) -> list[str]:
-        return [diagnosis.id for diagnosis in self.outcome.diagnosis if not diagnosis.id.startswith(places.PREFIX)]
+        return [diagnosis.id for diagnosis in self.outcome.diagnosis if not diagnosis.id.startswith(PLACE)]
 
     @property
     def place(self) -> str:
         """The id of the place that is told in place of a name; empty if there is none."""
         told = (diagnosis.id for diagnosis in self.outcome.diagnosis)
-        return next((id for id in told if id.startswith(places.PREFIX)), "")
+        return next((id for id in told if id.startswith(PLACE)), "")
 
     @property
     def right(self) -> set[str]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import course
-from ..verdict import CATEGORIES, Diagnosis
+from ..verdict import CATEGORIES, PLACE, Diagnosis
 from .lines import raised_at
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun
 
-PREFIX = "place-"  # ids of what is no named mistake begin with this
-LINE = f"{PREFIX}line"
+LINE = f"{PLACE}line"
 ABOUT = {
     "shape": "shapes and sizes: of other inputs, or of the parameters that there are",
     "masking": "what must not be seen: masks, other places, other items of a batch",
@@ -43,4 +42,4 @@ def place(run: ExerciseRun) -> Diagnosis | None:
         return None
     mode = getattr(course.module_of(run.exercise, "checks"), "ABOUT_MODE", ABOUT["mode"])
     about = "; and ".join(mode if kind == "mode" else ABOUT[kind] for kind in kinds)
-    return Diagnosis(PREFIX + kinds[0], f"The usual case is right. What is wrong has to do with {about}.")
+    return Diagnosis(PLACE + kinds[0], f"The usual case is right. What is wrong has to do with {about}.")
