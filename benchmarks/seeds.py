@@ -31,6 +31,7 @@ from autograder import course
 from autograder.checks import api, runner
 from autograder.checks.proxies import Local
 from autograder.checks.runner import Graders
+from autograder.checks.source_text import names_defined_in, names_in
 from autograder.errors import UserError
 from autograder.grading.store import write
 from autograder.mistakes.bank import namespace_of, right_answer
@@ -54,7 +55,7 @@ class Answer:
     def digest(self) -> str:
         """Of the code that its results depend on, without annotations and imports, and without what exercises share."""
         checks = (course.folder_of(self.exercise) / "checks.py").read_text(encoding="utf-8")
-        return hashlib.sha256("\0".join(map(code_of, (checks, *self.cells))).encode()).hexdigest()[:12]
+        return hashlib.sha256("\0".join(map(code_of, (checks, *used(self.cells)))).encode()).hexdigest()[:12]
 
     def local(self) -> Local:
         return Local(namespace_of(f"{self.exercise}/{self.style}", *self.cells), self.cells[-1])
@@ -92,6 +93,16 @@ class _Bare(ast.NodeTransformer):
 def code_of(text: str) -> str:
     """What of a Python text decides what it computes: no comments, layout, docstrings, annotations or imports."""
     return ast.dump(_Bare().visit(ast.parse(text)))
+
+
+def used(cells: Sequence[str]) -> list[str]:
+    """The cells that define exercises or what the last one uses, directly or not, and the last: no pictures."""
+    wanted = names_in(cells[-1]) | course.exercises().keys()
+    found: set[str] = set()
+    while more := {cell for cell in cells[:-1] if names_defined_in(cell) & wanted} - found:
+        found |= more
+        wanted = wanted.union(*map(names_in, more))
+    return [*(cell for cell in cells[:-1] if cell in found), cells[-1]]
 
 
 def answers(exercise: str) -> list[Answer]:
