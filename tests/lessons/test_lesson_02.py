@@ -107,4 +107,4 @@ def test_real_heads_have_the_sizes_that_are_drawn(ran):
             count for name, count in layers.items() if model.startswith(name + " ") or model.startswith(name + "-B")
         ]
         assert heads * w == number * d
-    assert ran.values["before"].sum(1).eq(1).all()
+    assert ran.values["word_before"].sum(1).eq(1).all()
