@@ -97,3 +97,14 @@ def test_one_head_fails_at_the_riddle(ran, seed):
     ratio = of_it[:, animal] / of_it[:, street]
     assert ran.says("It is the same in both sentences, whatever the matrices are")
     assert ratio[0].item() == pytest.approx(ratio[1].item(), rel=1e-4)
+
+
+def test_real_heads_have_the_sizes_that_are_drawn(ran):
+    """In each of these models, the heads of a layer together are as wide as its input."""
+    layers = {"GPT-2": 12, "ViT": 12, "Whisper": 32, "ESM-2": 33, "Llama": 32, "GPT-3": 96}
+    for model, _, d, w, heads in ran.values["REAL"]:
+        (number,) = [
+            count for name, count in layers.items() if model.startswith(name + " ") or model.startswith(name + "-B")
+        ]
+        assert heads * w == number * d
+    assert ran.values["word_before"].sum(1).eq(1).all()

@@ -122,3 +122,16 @@ def test_at_it_both_sentences_are_equal_to_the_last_bit(ran):
     assert "at “it”: 0.0\n" in ran.printed["riddle"] + "\n"
     apart = ran.values["apart"]
     assert (apart[:10] == 0).all() and apart[10] > 0.1
+
+
+def test_a_head_of_gpt2_looks_for_what_followed_last_time(ran):
+    head, words = ran.values["gpt2_head"], ran.values["SENTENCE"]
+    assert words[10] == words[1] == "dog" and words[2] == "on" and head[10].argmax() == 2
+    assert ran.says("For *on*, with 0.85") and head[10, 2].item() == pytest.approx(0.85)
+    assert head.triu(1).count_nonzero() == 0
+
+
+def test_the_masks_that_leaked_let_all_look_ahead(ran):
+    right, times_zero, inverted = (ran.values["who_notices"](mask) for mask in ran.values["shipped"].values())
+    assert torch.equal(right, torch.ones(9, 9).tril()) and times_zero.eq(1).all()
+    assert inverted.triu(1).sum() == 36 and inverted.tril(-1).sum() == 0

@@ -190,15 +190,32 @@ def test_a_higher_temperature_leaves_more_characters(ran):
 
 def test_a_text_worth_reading_takes_more_text(ran):
     weights = sum(parameter.numel() for parameter in ran.values["best"].parameters())
-    assert ran.says("This one has 108,000 weights, and read 6,845 characters") and round(weights / 1000) == 108
-    assert len(ran.values["train_data"]) == 6845 and ran.says("has 134,528 weights, saw 102,400 tales")
+    assert ran.says("yours has 108,000 weights, and read 6,845 characters") and round(weights / 1000) == 108
+    assert len(ran.values["train_data"]) == 6845 and ran.says(
+        "has 134,528 weights, knows 367 words, and saw 102,400 tales"
+    )
     assert BATCH * STEPS == 102_400
+
+
+def test_the_same_generate_writes_tales_that_one_wants_to_read(ran):
+    garden, *others = [tale for tale in ran.printed["tales"].split("\n") if tale]
+    assert "The garden had never tried to be narrow." in garden
+    assert len(others) == 2 and all(tale.startswith("A fox called Juniper") and tale[-1] in ".”" for tale in others)
+    assert len(ran.values["WORDS"]) == 367 and ran.says("simpler language, not a larger model")
+
+
+def test_adamw_by_hand_is_that_of_torch_and_a_checkpoint_goes_on_to_the_bit(ran):
+    by_hand, *rest = [float(number) for number in re.findall(r"at most (\S+)", ran.printed["adamw"])]
+    whole, without_averages, without_chance = rest
+    assert by_hand < 1e-13 and whole == 0 and without_averages > 1e-3 and without_chance > 1e-3
+    assert ran.says("training goes on **to the bit**")
 
 
 def test_pieces_make_the_poem_shorter(ran):
     assert ran.says("With 200 merges the poem is less than half as long", "about 250 rows instead of 54")
     counts = re.findall(r"(\d+) merges: (\d+) pieces, (\d+) different", ran.printed["pieces"])
     first, _, last = (tuple(map(int, row)) for row in counts)
+    assert ran.values["merges"][0] == ("h", "e") and ran.says("*h* and *e*")
     assert first == (0, len(ran.values["poem"]), 54) and last[1] < first[1] / 2 and 245 <= last[2] <= 255
     cut, merges = ran.values["cut_into_pieces"], ran.values["merges"]
     assert "".join(cut(ran.values["poem"], merges)) == ran.values["poem"]

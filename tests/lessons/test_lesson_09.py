@@ -54,6 +54,17 @@ def test_a_cache_saves_products_and_costs_bytes(ran):
     assert ran.says("a tale of 101 words costs a fiftieth of the products")
 
 
+def test_seats_that_are_taken_at_once_save_steps_and_change_no_tale(ran):
+    rows = found(ran, "seats", r"(?:slowest|once|of 8) +(\d+) +(\d+)% +(\d+) ")
+    (waiting, half, together), (at_once, full, longest), (chunks, _, short) = [[int(n) for n in row] for row in rows]
+    assert ran.says(f"{at_once} steps in place of {waiting}, so {1 - at_once / waiting:.0%}".replace("%", " %"))
+    assert half < 60 and full > 80 and together > longest
+    assert longest == 61 + 7 and ran.says("reader 9's 61 words are read in one step, with 7 of the others")
+    assert ran.says(f"In **chunks** of 8 no step has more than {short} words, for {chunks - at_once} steps more")
+    assert "the same 32 tales; that of reader 8 is the one that your cache wrote alone" in ran.printed["seats"]
+    assert "20% held keys and values" in ran.printed["seats"] and ran.says("a fifth of it holds keys and values")
+
+
 def test_what_a_window_no_longer_reaches_is_lost(ran):
     share = {window: list(right.values()) for window, right in ran.values["share_right"].items()}
     assert ran.says("a window of 12 keeps both, one of 8 only the place", "a window of 16 loses it")

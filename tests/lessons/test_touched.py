@@ -17,7 +17,7 @@ CELLS = {  # what each needs comes first
     "01": ("setup", "drawing", "sliding", "scale-slider"),
     "03": ("length-slider",),
     "08": ("rope-picture",),
-    "04": ("gpt2-heads", "gpt2-slider", "storyteller", "storyteller-read", "storyteller-yours"),
+    "04": ("gpt2-heads", "gpt2-slider", "storyteller", "storyteller-read", "storyteller-map", "storyteller-yours"),
 }
 SLIDERS = {  # its cell -> its id in the page, and its labels: where it starts, one to the right, and at the end
     "01-scale-slider": ("slider-scores-times", "5", "10", "10,000"),
