@@ -327,8 +327,8 @@ class Grader:
                 diagnosis = [] if bases else self._safely(workspace, lambda: self.diagnostician.diagnose(run))
                 if not bases:
                     workspace.named[exercise.name] = diagnosis
-                elif not self._safely(workspace, lambda: self._asked_ahead(workspace, run)):
-                    run.answers = {}
+                elif not _may_have_any_parts(exercise.name):
+                    self._ask_ahead(workspace, run, bases)
         except ChildGone as problem:
             return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
         except Endless as mistake:
@@ -376,6 +376,10 @@ class Grader:
         """
         run = shaky.run
         to_blame = [base for base in shaky.bases if self._repairs(base, workspace, run)]
+        if _may_have_any_parts(run.exercise):  # few of them are to blame, so nothing was asked ahead
+            workspace.begin_exercise()
+            if to_blame:
+                self._ask_ahead(workspace, run, to_blame)
         says = "This uses `{}`, which is also wrong: fix that first."
         found, free = list[Diagnosis](), False
         if to_blame:
@@ -422,11 +426,22 @@ class Grader:
         kinds = workspace.kinds(carried)
         return [base for base in carried if kinds[base] == "missing"]
 
-    def _asked_ahead(self, workspace: Workspace, run: ExerciseRun) -> list[bool]:
-        """Fetch the replies that decide whether its bases' mistakes explain a run, before a solution can be seen."""
-        workspace.begin_diagnosis()
-        self.diagnostician.ask_ahead(run)
-        return [True]
+    def _ask_ahead(self, workspace: Workspace, run: ExerciseRun, bases: Iterable[str]) -> None:
+        """Name the mistakes of its bases, and fetch the replies that decide whether these explain a run.
+
+        This comes before a solution can be seen. What fails is not named, or not fetched.
+        """
+
+        def asked() -> list[bool]:
+            for base in [base for base in bases if base in workspace.wrong]:
+                workspace.begin_exercise()  # the base gets a clock of its own
+                workspace.named[base] = self.diagnostician.diagnose(workspace.wrong.pop(base))
+            workspace.begin_diagnosis()
+            self.diagnostician.ask_ahead(run)
+            return [True]
+
+        if not self._safely(workspace, asked):
+            run.answers = {}
 
     def _is_paid_below(
         self, workspace: Workspace, run: ExerciseRun, own: Sequence[Diagnosis], bases: Iterable[str]
@@ -461,8 +476,7 @@ class Grader:
         with workspace.with_right([base], run.exercise) as repaired:
             tried = self.graders.run(run.exercise, repaired, run.seed)
         failed, left = ({check.name for check in one.rejected()} for one in (run, tried))
-        any_parts = getattr(course.module_of(run.exercise, "checks"), "ANY_PARTS", False)
-        return not tried.stopped and (not left if any_parts else left < failed)
+        return not tried.stopped and (not left if _may_have_any_parts(run.exercise) else left < failed)
 
     def _is_shaky(self, workspace: Workspace, base: str, seed: int) -> bool:
         """Whether a base fails a check of its own; this is found out only once per submission."""
@@ -473,8 +487,13 @@ class Grader:
             run = self.graders.run(base, workspace, seed)
             _note_whether_shaky(workspace, run)
             if workspace.shaky.get(base) and not workspace.is_stub(base):
-                workspace.named[base] = self.diagnostician.diagnose(run)
+                workspace.wrong[base] = run
         return workspace.shaky.get(base, False)
+
+
+def _may_have_any_parts(exercise: str) -> bool:
+    """Whether an answer may be made of any parts, so that one called as an earlier exercise may be meant otherwise."""
+    return getattr(course.module_of(exercise, "checks"), "ANY_PARTS", False)
 
 
 def _by_prices(run: ExerciseRun, outcome: Outcome) -> float:
