@@ -15,6 +15,7 @@ from typing import TypeAlias, TypeVar
 from .. import course
 from ..checks.proxies import StudentError
 from ..checks.runner import ExerciseRun, Graders, Stopped
+from ..checks.source_text import names_used_by
 from ..errors import ChildGone, CourseError, SandboxError, Unreadable
 from ..mistakes import facts, places, prices
 from ..mistakes.diagnosis import Diagnostician
@@ -60,7 +61,7 @@ class Program:
     """The parts of a file that are graded: its restored cells, and the exercises that they may be graded on.
 
     `assignment` is the name of a notebook's assignment, "" for a .py file. Without `wanted` exercises, those of the
-    `candidates` count that the cells define.
+    `candidates` count that the cells define, but for parts (`_handed_in`).
     """
 
     path: str
@@ -151,7 +152,7 @@ class Grader:
         known: Known | None = None,
         tell: Tell = lambda outcome: None,
     ) -> Graded:
-        """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they define).
+        """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they hand in).
 
         If a process ends for no known reason (a SIGKILL, the death of the sandbox), the cause may be the submission or
         a machine that is out of memory. The submission is then graded again, under one deadline for all attempts, and
@@ -252,7 +253,7 @@ class Grader:
             workspace.run()
             if wanted is None:
                 kinds = workspace.kinds([e.name for e in candidates])
-                wanted = [e for e in candidates if kinds[e.name] != "missing"]
+                wanted = _handed_in([e for e in candidates if kinds[e.name] != "missing"], workspace.cells)
             known_here = course.assignments()
             # if the submission defines none, all of them are missing
             wanted = wanted or [e for e in candidates if not known_here[e.assignment].lacks]
@@ -489,6 +490,19 @@ class Grader:
             if workspace.shaky.get(base) and not workspace.is_stub(base):
                 workspace.wrong[base] = run
         return workspace.shaky.get(base, False)
+
+
+def _handed_in(defined: Sequence[course.Exercise], cells: Iterable[RestoredCell]) -> list[course.Exercise]:
+    """Those of the exercises that a file defines on which it is graded: all, or one lesson's alone, as in its notebook.
+
+    The latter if all others are parts of these: exercises that they use and that the lesson brings from earlier ones.
+    """
+    last = max((e.assignment for e in defined), key=list(course.assignments()).index, default="")
+    own = [e for e in defined if e.assignment == last]
+    used = set[str]().union(*(names_used_by([e.name for e in own], cell.code) for cell in cells if cell.runs))
+    brought = used.intersection(course.assignments()[last].bases) if last else set[str]()
+    parts = used if any(_may_have_any_parts(e.name) for e in own) else brought
+    return own if all(e in own or e.name in parts for e in defined) else list(defined)
 
 
 def _may_have_any_parts(exercise: str) -> bool:
