@@ -202,7 +202,7 @@ def definition(source: Source) -> str:
 
 def names_in(text: str) -> set[str]:
     """All names that a cell reads or assigns (not attributes); none if it can't be parsed."""
-    return {node.id for node in ast.walk(tree_of(text)) if isinstance(node, ast.Name)}
+    return _names_under(tree_of(text))
 
 
 def names_defined_in(text: str) -> set[str]:
@@ -214,6 +214,21 @@ def definitions_in(text: str) -> dict[str, ast.AST] | None:
     """What a cell defines outside functions and classes: by name the last node that does; None if unparsable."""
     tree = tree_of(text)
     return _defined(tree) if tree.body or only_defines(text) else None
+
+
+def names_used_by(names: Iterable[str], text: str) -> set[str]:
+    """The names that a cell's definitions of `names` use, by themselves or through others; none if unparsable."""
+    defined, found, waiting = definitions_in(text) or {}, set[str](), set(names)
+    while waiting:
+        used = set[str]().union(*(_names_under(defined[name]) for name in waiting & defined.keys()))
+        waiting = used - found
+        found |= used
+    return found
+
+
+def _names_under(node: ast.AST) -> set[str]:
+    """The names that are read or assigned in a part of a text."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def only_defines(text: str) -> bool:

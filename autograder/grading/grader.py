@@ -15,6 +15,7 @@ from typing import TypeAlias, TypeVar
 from .. import course
 from ..checks.proxies import StudentError
 from ..checks.runner import ExerciseRun, Graders, Stopped
+from ..checks.source_text import names_used_by
 from ..errors import ChildGone, CourseError, SandboxError, Unreadable
 from ..mistakes import facts, places, prices
 from ..mistakes.diagnosis import Diagnostician
@@ -60,7 +61,7 @@ class Program:
     """The parts of a file that are graded: its restored cells, and the exercises that they may be graded on.
 
     `assignment` is the name of a notebook's assignment, "" for a .py file. Without `wanted` exercises, those of the
-    `candidates` count that the cells define.
+    `candidates` count that the cells define, but for parts (`_handed_in`).
     """
 
     path: str
@@ -151,7 +152,7 @@ class Grader:
         known: Known | None = None,
         tell: Tell = lambda outcome: None,
     ) -> Graded:
-        """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they define).
+        """Grade restored cells on the exercises `wanted` (or, if None, on those of `candidates` that they hand in).
 
         If a process ends for no known reason (a SIGKILL, the death of the sandbox), the cause may be the submission or
         a machine that is out of memory. The submission is then graded again, under one deadline for all attempts, and
@@ -252,7 +253,7 @@ class Grader:
             workspace.run()
             if wanted is None:
                 kinds = workspace.kinds([e.name for e in candidates])
-                wanted = [e for e in candidates if kinds[e.name] != "missing"]
+                wanted = _handed_in([e for e in candidates if kinds[e.name] != "missing"], workspace.cells)
             known_here = course.assignments()
             # if the submission defines none, all of them are missing
             wanted = wanted or [e for e in candidates if not known_here[e.assignment].lacks]
@@ -327,8 +328,8 @@ class Grader:
                 diagnosis = [] if bases else self._safely(workspace, lambda: self.diagnostician.diagnose(run))
                 if not bases:
                     workspace.named[exercise.name] = diagnosis
-                elif not self._safely(workspace, lambda: self._asked_ahead(workspace, run)):
-                    run.answers = {}
+                elif not _may_have_any_parts(exercise.name):
+                    self._ask_ahead(workspace, run, bases)
         except ChildGone as problem:
             return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
         except Endless as mistake:
@@ -376,6 +377,10 @@ class Grader:
         """
         run = shaky.run
         to_blame = [base for base in shaky.bases if self._repairs(base, workspace, run)]
+        if _may_have_any_parts(run.exercise):  # few of them are to blame, so nothing was asked ahead
+            workspace.begin_exercise()
+            if to_blame:
+                self._ask_ahead(workspace, run, to_blame)
         says = "This uses `{}`, which is also wrong: fix that first."
         found, free = list[Diagnosis](), False
         if to_blame:
@@ -422,11 +427,22 @@ class Grader:
         kinds = workspace.kinds(carried)
         return [base for base in carried if kinds[base] == "missing"]
 
-    def _asked_ahead(self, workspace: Workspace, run: ExerciseRun) -> list[bool]:
-        """Fetch the replies that decide whether its bases' mistakes explain a run, before a solution can be seen."""
-        workspace.begin_diagnosis()
-        self.diagnostician.ask_ahead(run)
-        return [True]
+    def _ask_ahead(self, workspace: Workspace, run: ExerciseRun, bases: Iterable[str]) -> None:
+        """Name the mistakes of its bases, and fetch the replies that decide whether these explain a run.
+
+        This comes before a solution can be seen. What fails is not named, or not fetched.
+        """
+
+        def asked() -> list[bool]:
+            for base in [base for base in bases if base in workspace.wrong]:
+                workspace.begin_exercise()  # the base gets a clock of its own
+                workspace.named[base] = self.diagnostician.diagnose(workspace.wrong.pop(base))
+            workspace.begin_diagnosis()
+            self.diagnostician.ask_ahead(run)
+            return [True]
+
+        if not self._safely(workspace, asked):
+            run.answers = {}
 
     def _is_paid_below(
         self, workspace: Workspace, run: ExerciseRun, own: Sequence[Diagnosis], bases: Iterable[str]
@@ -461,8 +477,7 @@ class Grader:
         with workspace.with_right([base], run.exercise) as repaired:
             tried = self.graders.run(run.exercise, repaired, run.seed)
         failed, left = ({check.name for check in one.rejected()} for one in (run, tried))
-        any_parts = getattr(course.module_of(run.exercise, "checks"), "ANY_PARTS", False)
-        return not tried.stopped and (not left if any_parts else left < failed)
+        return not tried.stopped and (not left if _may_have_any_parts(run.exercise) else left < failed)
 
     def _is_shaky(self, workspace: Workspace, base: str, seed: int) -> bool:
         """Whether a base fails a check of its own; this is found out only once per submission."""
@@ -473,8 +488,26 @@ class Grader:
             run = self.graders.run(base, workspace, seed)
             _note_whether_shaky(workspace, run)
             if workspace.shaky.get(base) and not workspace.is_stub(base):
-                workspace.named[base] = self.diagnostician.diagnose(run)
+                workspace.wrong[base] = run
         return workspace.shaky.get(base, False)
+
+
+def _handed_in(defined: Sequence[course.Exercise], cells: Iterable[RestoredCell]) -> list[course.Exercise]:
+    """Those of the exercises that a file defines on which it is graded: all, or one lesson's alone, as in its notebook.
+
+    The latter if all others are parts of these: exercises that they use and that the lesson brings from earlier ones.
+    """
+    last = max((e.assignment for e in defined), key=list(course.assignments()).index, default="")
+    own = [e for e in defined if e.assignment == last]
+    used = set[str]().union(*(names_used_by([e.name for e in own], cell.code) for cell in cells if cell.runs))
+    brought = used.intersection(course.assignments()[last].bases) if last else set[str]()
+    parts = used if any(_may_have_any_parts(e.name) for e in own) else brought
+    return own if all(e in own or e.name in parts for e in defined) else list(defined)
+
+
+def _may_have_any_parts(exercise: str) -> bool:
+    """Whether an answer may be made of any parts, so that one called as an earlier exercise may be meant otherwise."""
+    return getattr(course.module_of(exercise, "checks"), "ANY_PARTS", False)
 
 
 def _by_prices(run: ExerciseRun, outcome: Outcome) -> float:

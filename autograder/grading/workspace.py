@@ -14,7 +14,7 @@ from typing import Any
 from .. import course
 from ..checks.late import looks_up_late
 from ..checks.proxies import Answer, Examination, StudentError
-from ..checks.runner import Stopped
+from ..checks.runner import ExerciseRun, Stopped
 from ..checks.source_text import Source, is_stub, names_in, same_code
 from ..errors import ChildGone, Interrupted
 from ..sandbox import replies
@@ -86,6 +86,7 @@ class Workspace:
         self.left_out: dict[int, str] = {}  # cells that ended their child, and how
         self.answered = 0  # bytes of tensors in the answers of the current exercise
         self.shaky: dict[str, bool] = {}  # whether a base is wrong, for each base that was looked at
+        self.wrong: dict[str, ExerciseRun] = {}  # the runs of those whose mistakes may have to be looked for
         self.named: dict[str, list[Diagnosis]] = {}  # what is wrong with them, as far as it was looked for
         self.has_solutions = False  # whether the child could read a solution: then nothing may be graded in it
         self.restarts = 0

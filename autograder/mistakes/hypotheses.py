@@ -121,10 +121,11 @@ def without_numbers(reason: str) -> str:
 class Questions:
     """The requests that a check makes of a right answer, and which of them have values that are always the same."""
 
-    def __init__(self, check: GradedCheck, right: Hypothesis, seed: int) -> None:
+    def __init__(self, check: GradedCheck, right: Hypothesis, seed: int, gates: dict[str, Passage]) -> None:
+        """`gates` are those that this right answer was asked before; those asked now are added."""
         local = right.local()
         self.asked = RecordingTransport(local)
-        submission = Submission(self.asked, gates=Gates(local))
+        submission = Submission(self.asked, gates=Gates(local, gates))
         check.call(submission, seed)
         self.kept = submission.kept
 
@@ -177,9 +178,9 @@ class Behaviour:
         return self.found[check]
 
     def _run(self, check: str) -> None:
-        """Run this check. What it draws without a seed is the same in each process: names shall not come by luck."""
+        """Run this check."""
         exercise, seed = self.hypothesis.exercise, self.behaviours.seed
-        torch.default_generator.manual_seed(Draw(seed, f"{exercise}/{check}/by chance").generator.initial_seed())
+        self.behaviours.set_chance(check)
         run = self.behaviours.graders.run
         self.note(run(exercise, self.hypothesis.local(), seed, only=check, gates=self.gates))
 
@@ -273,8 +274,14 @@ class Behaviours:
     def questions(self, check: str) -> Questions:
         """What this check asks of a right answer."""
         if check not in self.asked:
-            self.asked[check] = Questions(self.checks[check], self.right.hypothesis, self.seed)
+            self.set_chance(check)
+            self.asked[check] = Questions(self.checks[check], self.right.hypothesis, self.seed, self.right.gates)
         return self.asked[check]
+
+    def set_chance(self, check: str) -> None:
+        """Let what is drawn without a seed be the same in each process: names shall not come by luck."""
+        draw = Draw(self.seed, f"{self.bank.exercise}/{check}/by chance")
+        torch.default_generator.manual_seed(draw.generator.initial_seed())
 
 
 def makes_sense(hypothesis: Hypothesis) -> bool:

@@ -320,3 +320,25 @@ def test_a_part_is_blamed_only_if_the_course_s_own_makes_all_right(exercise, lef
     workspace = SimpleNamespace(with_right=lambda bases, own: contextlib.nullcontext())
     grading = SimpleNamespace(graders=SimpleNamespace(run=lambda name, where, seed: run(left)))
     assert Grader._repairs(grading, "KVCache", workspace, run("abc")) == blamed
+
+
+@pytest.mark.parametrize("blamed", [False, True])
+def test_mistakes_of_a_part_are_looked_for_only_if_it_is_to_blame(grader, tmp_path, monkeypatch, blamed):
+    """In a model of any parts a wrong one is often meant as something simpler. No solution is there to be seen."""
+    asked = []
+
+    def noted(run):
+        assert not run.transport.has_solutions or blamed and run.exercise == "MyModel"
+        asked.append(run.exercise)
+        return []
+
+    monkeypatch.setattr(grader.diagnostician, "diagnose", noted)
+    monkeypatch.setattr(grader.diagnostician, "ask_ahead", lambda run: noted(run) or asked.append("ahead"))
+    if blamed:
+        monkeypatch.setattr(Grader, "_repairs", lambda *given: True)
+    path = tmp_path / "answer.py"
+    part = "class RMSNorm(nn.Identity):\n    pass\n"
+    uses = KEEPS.replace("return KEPT[-1] + sum(KEPT)", "return RMSNorm()(KEPT[-1] + sum(KEPT))")
+    path.write_text("\n\n".join(["import torch\nfrom torch import nn", part, uses]))
+    grader.grade_file(path, "MyModel")
+    assert asked == (["RMSNorm", "MyModel", "ahead", "MyModel"] if blamed else ["MyModel"])

@@ -269,3 +269,36 @@ def test_of_what_happens_beside_a_lent_part_nothing_is_said(grader, without_part
     outcome = verdict.exercise("KVCache")
     assert 0 < outcome.score < outcome.max_score
     assert "Turn each pair" not in verdict.to_json()
+
+
+def defining(*names, uses=""):
+    """The text of a file that defines these, the last of which uses the names `uses`."""
+    texts = [f"def {name}(*given):\n    return None\n" for name in names]
+    return "\n".join(texts) + f"    {uses}\n"
+
+
+@pytest.mark.parametrize(
+    "defines, uses, graded",
+    [
+        (("KVCache", "softmax", "MyModel"), "KVCache(softmax)", ["MyModel"]),
+        (("softmax", "scores", "EvictingCache"), "softmax", ["softmax", "EvictingCache"]),
+        (("RMSNorm", "apply_rope", "EvictingCache"), "RMSNorm, apply_rope", ["EvictingCache"]),
+        (("RMSNorm", "apply_rope", "EvictingCache"), "RMSNorm", ["RMSNorm", "apply_rope", "EvictingCache"]),
+        (("attention", "check_attention"), "attention", ["attention", "check_attention"]),
+        (("attention",), "", ["attention"]),
+    ],
+)
+def test_parts_that_a_lesson_brings_are_not_handed_in_with_it(grader, tmp_path, defines, uses, graded):
+    """A file is graded like that lesson's notebook: what it uses of earlier ones is often simpler than an answer."""
+    path = tmp_path / "mine.py"
+    path.write_text(defining(*defines, uses=uses))
+    verdict = grader.grade_file(path).verdict
+    assert [outcome.exercise for outcome in verdict.exercises] == graded
+    (alone,) = grader.grade_file(path, defines[0]).verdict.exercises
+    assert alone.exercise == defines[0]
+
+
+def test_a_part_of_a_part_is_a_part(grader, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(defining("RMSNorm") + defining("Block", uses="RMSNorm") + defining("MyModel", uses="Block"))
+    assert [outcome.exercise for outcome in grader.grade_file(path).verdict.exercises] == ["MyModel"]

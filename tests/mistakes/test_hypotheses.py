@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder.checks.gates import Gates
 from autograder.checks.proxies import Transcript
 from autograder.checks.runner import Graders
 from autograder.mistakes.bank import bank
@@ -129,3 +130,21 @@ def test_groups_that_leave_more_doubts_are_no_other_explanation():
     ]
     assert [one.id for one in search._in_common(groups, None)] == ["b"]
     assert tried == ["a", "b", "e", "f"] and [name_of(group) for group in explaining] == ["b", "f"]
+
+
+def test_an_easy_case_is_asked_once_of_a_right_answer(monkeypatch):
+    """By a check of it and by what is asked of a student's answer, in either order: it may train a model."""
+    behaviours, asked = Behaviours(BANK, Graders(), 1), []
+    ask = Gates._asked
+
+    def noted(self, key, asks):
+        asked.append(key)
+        return ask(self, key, asks)
+
+    monkeypatch.setattr(Gates, "_asked", noted)
+    first, *others = [name for name, check in behaviours.checks.items() if check.points]
+    behaviours.questions(first)
+    for name in others:
+        behaviours.right.at(name)
+        behaviours.questions(name)
+    assert asked and len(asked) == len(set(asked))

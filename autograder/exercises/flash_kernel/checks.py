@@ -5,6 +5,7 @@ Program (i, h) makes block i of the queries of head h: (heads, t, D) three times
 word, in the student's process; all else is judged by the memory that the kernel leaves.
 """
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -39,6 +40,11 @@ def inputs(draw: Draw, heads: int, t: int, d: int = D, dtype: torch.dtype = torc
     return [draw.normal(heads, t, d, dtype=dtype) for _ in range(3)]
 
 
+def scale_for(given: Sequence[torch.Tensor]) -> float:
+    """The scale of attention, 1/√d."""
+    return 1 / math.sqrt(given[0].shape[2])
+
+
 def launched(
     submission: Submission,
     given: Sequence[torch.Tensor],
@@ -50,7 +56,7 @@ def launched(
 ) -> Launched:
     """The launch for q, k and v; a program for each block of queries of each head, unless said otherwise."""
     heads, t, d = given[0].shape
-    scale = d**-0.5 if scale is None else scale
+    scale = scale_for(given) if scale is None else scale
     out, lse = untouched(heads, t, d, dtype=given[0].dtype), untouched(heads, t)
     grid = (blocks(t, block_m) if programs is None else programs, heads)
     kernel = submission.function(NAME)
@@ -70,9 +76,9 @@ def equal(
     tolerance: float | None = None,
 ) -> Launched:
     """Raises CheckFailed unless the output is right, or, if that is asked, the lse."""
+    scale = scale_for(given) if scale is None else scale
     got = launched(submission, given, causal, block_m, block_n, scale)
-    scale = given[0].shape[2] ** -0.5 if scale is None else scale
-    output, right_lse = right(given, scale, causal)  # type: ignore[arg-type]
+    output, right_lse = right(given, scale, causal)
     where = f" for t = {given[0].shape[1]}, BLOCK_M = {block_m}, BLOCK_N = {block_n}"
     if lse:
         close(got.tensors[4], right_lse, f"the lse{where}", tolerance=tolerance)
@@ -158,7 +164,7 @@ def test_each_program(submission: Submission, draw: Draw) -> None:
     several_tiles(submission, draw)
     given = inputs(draw, 2, 8)
     got = launched(submission, given, False, 4, 4, programs=1)
-    output, _ = right(given, D**-0.5, False)
+    output, _ = right(given, scale_for(given), False)
     close(got.tensors[3][:, :4], output[:, :4], "the output of the first block")
     if not ((got.tensors[3][:, 4:] == LEFT).all() and (got.tensors[4][:, 4:] == LEFT).all()):
         raise CheckFailed("With one of two programs for each head it writes more than the first block of queries.")
@@ -174,7 +180,7 @@ def test_extreme_scores(submission: Submission, draw: Draw) -> None:
     low[0].mul_(HUGE * D**0.5 / (low[0] @ low[1].mT).abs().max().item())
     for given in ((q, k, v), low):
         got = equal(submission, given, False, 4, 4, tolerance=HUGE_TOLERANCE)
-        close(got.tensors[4], right(given, D**-0.5, False)[1], "the lse")
+        close(got.tensors[4], right(given, scale_for(given), False)[1], "the lse")
 
 
 @check("numerics", points=0.25)
@@ -193,7 +199,7 @@ def test_half_precision(submission: Submission, draw: Draw) -> None:
     several_tiles(submission, draw)
     given = inputs(draw, 1, 8, dtype=torch.float16)
     got = equal(submission, given, False, 4, 4)
-    close(got.tensors[4], right(given, D**-0.5, False)[1], "the lse for float16", tolerance=5e-3)
+    close(got.tensors[4], right(given, scale_for(given), False)[1], "the lse for float16", tolerance=5e-3)
 
 
 @check("masking", points=0.75)
@@ -204,7 +210,7 @@ def test_tiles_above_the_diagonal(submission: Submission, draw: Draw) -> None:
         q, k, v = inputs(draw, heads, t)
         k[:, seen:], v[:, seen:] = torch.nan, torch.nan
         got = launched(submission, (q, k, v), True, block_m, block_n).tensors
-        output, _ = right([x[:, :seen] for x in (q, k, v)], D**-0.5, True)
+        output, _ = right([x[:, :seen] for x in (q, k, v)], scale_for((q, k, v)), True)
         where = f"BLOCK_M = {block_m}, BLOCK_N = {block_n}"
         if got[3][:, :seen].isnan().any():
             raise CheckFailed(
