@@ -42,6 +42,7 @@ mistake(
 mistake(
     "band-of-two",
     "Each token sees itself and the one before it, whatever the window: use the parameter.",
+    price=ALL,
     NEAR="distance < 2",
 )
 mistake(
