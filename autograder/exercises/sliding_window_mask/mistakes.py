@@ -122,8 +122,8 @@ mistake(
 )
 mistake(
     "nothing-seen",
-    "No token sees any other, and not itself: what `triu` leaves and what `tril` leaves have nothing in common here."
-    " Look at the sign of the diagonal.",
+    "No token sees any other, and not itself. Where a `triu` meets a `tril`, look at the sign of the diagonal: they may"
+    " have nothing in common.",
     BAND="({PAST}) & (distance <= -window)",
 )
 mistake(
