@@ -155,10 +155,10 @@ RULES = (
         r"(?:\n \* \([^,=*\n]+, [^,=*\n]+[,)][^\n]*)+\n$",
         TOO_FEW,
     ),
-    Rule(
+    Rule(  # of one that takes 1, torch says so as well where sizes, which may be many, are no whole numbers
         "number-of-arguments",
         "TypeError",
-        r"takes (?:from \d+ to )?\d+ positional arguments? but \d+ (?:was|were) given$",
+        r"takes (?:from \d+ to )?(?!1 )\d+ positional arguments but \d+ (?:was|were) given$",
         TOO_MANY,
     ),
     # --- dimensions ---

@@ -254,7 +254,7 @@ def raising():
         ("number-of-arguments", lambda: sizes()),
         ("number-of-arguments", lambda: torch.stack(x, x, x)),
         ("number-of-arguments", lambda: setattr(x, "name", 1, 2)),
-        ("number-of-arguments", lambda: sizes(x, y)),
+        ("number-of-arguments", lambda: x.transpose(0, 1, 2)),
         ("used-before-it-is-set", used_too_early),
         ("too-deep", too_deep),
     ]
@@ -294,11 +294,12 @@ def test_other_errors_say_nothing(call):
     assert crash(raised(call), NOTHING) is None
 
 
-def test_what_fits_no_call_of_torch_need_not_be_too_little():
+def test_what_fits_no_call_of_torch_need_not_be_too_little_or_too_much():
     import torch
 
     x = torch.ones(2, 3)
-    for call in (lambda: x.sum(3.5), lambda: torch.where(x > 0, x), lambda: x.masked_fill("-inf", x > 0)):
+    calls = [lambda: x.sum(3.5), lambda: torch.where(x > 0, x), lambda: x.masked_fill("-inf", x > 0)]
+    for call in [*calls, lambda: torch.ones(0.5, 5), lambda: x.reshape(x, 5)]:
         assert crash(raised(call), NOTHING) is None
 
 
