@@ -20,6 +20,7 @@ Weights: TypeAlias = dict[str, torch.Tensor]
 
 NEAR = 1e-3  # how near to a number a weight has to be that is read off an output in float32
 HIDDEN = 1e-9  # a right weight below this is 0
+TELLING = 2  # tokens that say that a mask is the wrong way round: one may be another mistake's work
 SAYS = {
     "nothing": "Every token gets 0: look at what happens to the values, and to the weights that average them.",
     "size": "With equal scores each token gets {:.3g} times the average of the values that it may see: look at what"
@@ -27,6 +28,7 @@ SAYS = {
     "values": "With equal scores each token should get the average of the values that it may see, but it gets something"
     " else: look at how the values are made, averaged and put together.",
     "mask": "A token gets something from tokens that it must not see: look at the mask.",
+    "sign": "The mask is the wrong way round: tokens get what they must not see, and nothing of what they may see.",
     "unseen": "With equal scores a token gets nothing from another one that it may see: look at the mask, or at what"
     " else leaves tokens out.",
     "softmax": "The weights of a token do not sum to 1, or some are below 0: look at how scores become weights.",
@@ -91,6 +93,25 @@ class Case(NamedTuple):
     def right_weights(self) -> torch.Tensor:
         return self.right.double() @ torch.linalg.pinv(self.values.double())
 
+    def is_masked_the_other_way(self) -> bool:
+        """Whether tokens get all that they must not see, and nothing of what they may see.
+
+        It goes by the tokens from which some are hidden, and some are not: at least TELLING. What becomes of one that
+        may see all depends on the number that hides: NaN, or the mean of all.
+        """
+        if not isinstance(self.got, torch.Tensor) or self.got.shape != self.right.shape:
+            return False
+        hidden = self.right_weights().abs() <= HIDDEN
+        telling = hidden.any(-1) & ~hidden.all(-1)
+        if telling.sum() < TELLING or not self.got[telling].isfinite().all():
+            return False
+        weights = self._replace(got=torch.where(telling[..., None], self.got, 0.0)).weights()
+        if weights is None:
+            return False
+        weights, hidden = weights[telling], hidden[telling]
+        whole = ((weights.sum(-1) - 1).abs() < NEAR).all()
+        return bool(whole and (weights[hidden] > NEAR).all() and (weights[~hidden].abs() < NEAR).all())
+
 
 class Step(NamedTuple):
     """A step of attention, a key of `SAYS`, and what is wrong there."""
@@ -116,6 +137,8 @@ def first_wrong(
     """
     try:
         if not (case := even()).is_right:
+            if case.is_masked_the_other_way():
+                return _step("sign")
             return _of_average(case, usual) if case.has_numbers else None
         if not (case := usual()).is_right:
             found = _of_weights(case)
@@ -123,8 +146,7 @@ def first_wrong(
             return _step("scores") if found and found.name == "scale" and _of_weights(usual()) != found else found
         for name, make in later:
             if not (case := make()).is_right:
-                found = _of_weights(case) if name == "mask" else None
-                return found if found and found.name == "softmax" else _step(name)
+                return _of_mask(case) if name == "mask" else _step(name)
         return None
     except (CheckFailed, StudentError, wire.WireError):
         return None
@@ -165,6 +187,14 @@ def _of_average(case: Case, usual: Callable[[], Case]) -> Step:
         left_out = weights is not None and ((weights.abs() < NEAR) & (right > 10 * NEAR)).any()
         return _step("unseen" if left_out else "scores")
     return found or _step("values")
+
+
+def _of_mask(case: Case) -> Step | None:
+    """What is wrong in a case with a mask, where all is right without one."""
+    if case.is_masked_the_other_way():
+        return _step("sign")
+    found = _of_weights(case)
+    return found if found and found.name in ("softmax", "mask") else None
 
 
 def _sums_differ(case: Case) -> bool:

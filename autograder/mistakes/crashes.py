@@ -68,6 +68,11 @@ def _no_tensor(function: str, wanted: str, got: str) -> str:
     return f"`{function}` takes {takes}, and gets a {got} in this line."
 
 
+def _many(wanted: str, got: str) -> str:
+    """The sentence about a call with that many arguments."""
+    return TOO_FEW if int(got) < int(wanted) else TOO_MANY
+
+
 NONE = (
     "Something in this line is None, as an argument is that was not given, or what a function without `return` gives."
 )
@@ -86,6 +91,8 @@ TWO_DEVICES = (
     "Tensors on two devices meet in this line: a new tensor lies on the CPU unless it is told where, and a tensor that"
     " is no buffer does not move with its module."
 )
+TOO_FEW = "What this line calls gets fewer arguments than it needs."
+TOO_MANY = "What this line calls gets more arguments than it takes."
 MANY_FOR_ONE = "This line takes a tensor for one number, or for a yes or no, and it does not hold exactly one number."
 
 COMMA = "The comma at the end of this line makes a tuple of one of what stands before it."
@@ -129,6 +136,30 @@ RULES = (
         "TypeError",
         r"^expected np\.ndarray \(got numpy\.\w+\)",
         "In this line `from_numpy` gets a single number: NumPy gives one, and no array, for an index of one element.",
+    ),
+    # --- how many arguments a call gets ---
+    Rule(
+        "number-of-arguments", "TypeError", r"\bmissing \d+ required (?:positional|keyword-only) arguments?:", TOO_FEW
+    ),
+    Rule("number-of-arguments", "TypeError", r"^\w+ expected (?:at least )?(\d+) arguments?, got (\d+)$", _many),
+    Rule(
+        "number-of-arguments",
+        "TypeError",
+        r"received an invalid combination of arguments - got \(\), but expected",
+        TOO_FEW,
+    ),
+    Rule(  # one, where all that torch offers takes two
+        "number-of-arguments",
+        "TypeError",
+        r"received an invalid combination of arguments - got \([^,()]+\), but expected one of:"
+        r"(?:\n \* \([^,=*\n]+, [^,=*\n]+[,)][^\n]*)+\n$",
+        TOO_FEW,
+    ),
+    Rule(  # of one that takes 1, torch says so as well where sizes, which may be many, are no whole numbers
+        "number-of-arguments",
+        "TypeError",
+        r"takes (?:from \d+ to )?(?!1 )\d+ positional arguments but \d+ (?:was|were) given$",
+        TOO_MANY,
     ),
     # --- dimensions ---
     Rule(
@@ -244,6 +275,7 @@ RULES = (
         FLOAT_FOR_SIZE,
     ),
     Rule("float-for-a-size", "TypeError", r"type must be tuple of ints,but got float", FLOAT_FOR_SIZE),
+    Rule("float-for-a-size", "TypeError", r"must be tuple of ints, but found element of type float", FLOAT_FOR_SIZE),
     # --- the graph, and what lies in memory ---
     Rule(
         "changes-its-input", "RuntimeError", r"leaf Variable that requires grad .* in-place operation", IN_PLACE_GIVEN

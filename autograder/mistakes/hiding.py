@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import torch
 
@@ -36,7 +37,8 @@ def hides_the_rest(one: Behaviour, behaviours: Behaviours) -> bool:
 def _says_little(one: Behaviour, behaviours: Behaviours) -> bool:
     """Whether most outputs hold NaN alone, or one number, where those of a right answer hold numbers that differ.
 
-    A row of numbers among NaN says something: only what hides just those places has the same gradients.
+    A row of numbers among NaN says something: only what hides just those places has the same gradients. Booleans are
+    numbers here: a mask that is the same everywhere says nothing of who may see whom.
     """
     differ = []
     for name in behaviours.of_kind(KIND):
@@ -47,7 +49,18 @@ def _says_little(one: Behaviour, behaviours: Behaviours) -> bool:
         for ours, expected in zip(came, right, strict=False):
             outputs = outputs_of(ours, expected, {}) or ()
             differ += [_differ(output.came) for _, output in outputs if says_much(output)]
+            differ += [_differ(mask) for mask, right in _masks(ours, expected) if _differ(right)]
     return bool(differ) and sum(differ) < SAID * len(differ)
+
+
+def _masks(came: Any, right: Any) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """The booleans in two values of the same form, each with the right ones."""
+    if isinstance(came, torch.Tensor) and isinstance(right, torch.Tensor):
+        if came.dtype == right.dtype == torch.bool and came.device == right.device:
+            yield came, right
+    elif isinstance(came, (list, tuple)) and isinstance(right, (list, tuple)):
+        for ours, expected in zip(came, right, strict=False):
+            yield from _masks(ours, expected)
 
 
 def _differ(output: torch.Tensor) -> bool:

@@ -118,7 +118,7 @@ def test_a_right_answer_has_no_wrong_step(graders, exercise):
         ("masked_weights", "device=query.device))", "device=query.device), 1)", "mask"),
         ("Head", "wei = q @", "wei = q.tanh() @", "scores"),
         ("CausalAttention", "dim=-1", "dim=-2", "softmax"),
-        ("attention", "scores.masked_fill(~mask", "scores.masked_fill(mask", "mask"),
+        ("attention", "scores.masked_fill(~mask", "scores.masked_fill(mask", "sign"),
         ("EncoderHead", "** -0.5", "** -0.6", "scale"),
         ("SelfAttentionWide", "return self.unifyheads(out)", "return self.unifyheads(out).tanh()", "values"),
         ("MultiHeadAttention", "return self.out_proj(found)", "return self.out_proj(found) - found / 2", "size"),
@@ -137,3 +137,77 @@ def test_a_step_of_an_answer(graders, exercise, old, new, step):
     text = bank(exercise).right
     assert old in text, text
     assert step_of(graders, exercise, text.replace(old, new)) == step
+
+
+ADDED = "wei = wei + self.tril[:t, :t] * -1e9"
+CHOSEN = "wei = torch.where(self.tril[:t, :t] == 0, wei, -torch.inf)"
+WRITTEN = "wei = wei.float(); wei[:, self.tril[:t, :t].bool()] = -torch.inf"
+HIDE = 'wei = wei.masked_fill(self.tril[:t, :t] == 0, float("-inf"))'
+
+
+@pytest.mark.parametrize(
+    "exercise, edits",
+    [
+        ("Head", ["self.tril[:t, :t] == 0", "self.tril[:t, :t] == 1"]),
+        ("Head", [HIDE, ADDED]),
+        ("Head", [HIDE, CHOSEN]),
+        ("Head", [HIDE, WRITTEN]),
+        ("Head", ["F.softmax(wei, dim=-1)", "F.softmax(wei, dim=-1).nan_to_num()", HIDE, CHOSEN]),
+        ("Head", ["** -0.5", "** 0.5", HIDE, ADDED]),
+        ("masked_weights", ["tril == 0", "tril != 0"]),
+        ("masked_weights", ["torch.tril(torch.ones(t, t, device=query.device))", "torch.ones(t, t).triu(1)"]),
+        ("CausalAttention", ["allowed = self.mask[:n, :n]", "allowed = ~self.mask[:n, :n]"]),
+        ("CausalAttention", ["~allowed, float", "allowed, float"]),
+        ("CausalAttention", ["allowed & padding_mask[", "allowed & ~padding_mask["]),
+        ("CausalAttention", ["padding_mask[:, None, :]", "(padding_mask[:, None, :] == 0)"]),
+        ("MultiHeadAttention", ["self.mask[:n, :n], float", "~self.mask[:n, :n], float"]),
+        ("GatedAttention", ["masked_fill(~past", "masked_fill(past"]),
+        ("LatentAttention", ["masked_fill(~past", "masked_fill(past"]),
+        ("cached_attention", ["attn_mask=past", "attn_mask=~past"]),
+        ("cached_attention", ["attn_mask=past", "attn_mask=past.float() * -1e9"]),
+        ("tiled_attention", ["columns > rows", "columns <= rows"]),
+        ("flash_attention", [".triu(1)", ".tril()"]),
+        ("attention", ["masked_fill(~mask", "masked_fill(mask"]),
+        ("attention", ["has_a_key = mask", "mask = ~mask\n        has_a_key = mask"]),
+        ("CrossAttention", ["masked_fill(~allowed", "masked_fill(allowed"]),
+        ("CrossAttention", ["context_mask[:, None, :]", "context_mask[:, None, :].logical_not()"]),
+        ("CrossAttention", ["scores.masked_fill(~allowed, -torch.inf)", "(scores + allowed * -1e9)"]),
+        ("MultiHeadCrossAttention", ["masked_fill(~allowed", "masked_fill(allowed"]),
+    ],
+)
+def test_a_mask_the_wrong_way_round(graders, exercise, edits):
+    assert step_of(graders, exercise, changed(exercise, *edits)) == "sign"
+
+
+@pytest.mark.parametrize(
+    "exercise, edits, step",
+    [
+        ("Head", [HIDE, "pass"], "mask"),
+        ("Head", ["torch.tril(", "torch.triu("], "mask"),
+        ("Head", [HIDE, "wei = wei + self.tril[:t, :t]"], "mask"),
+        ("Head", ["torch.ones(block_size, block_size))", "torch.ones(block_size, block_size), 1)"], "mask"),
+        ("Head", ["self.value(x)", "self.value(x).roll(-1, 1)"], "order"),
+        ("Head", ["wei @ v", "wei.mT @ v"], "mask"),
+        ("Head", ["wei @ v", "(1 - wei) @ v"], "mask"),
+        ("Head", ["wei @ v", "wei.flip(-1) @ v"], "order"),
+        ("CausalAttention", ["allowed & padding_mask[:, None, :]", "allowed"], "mask"),
+        ("CausalAttention", ["allowed & padding_mask", "allowed | padding_mask"], "mask"),
+        ("CrossAttention", ["scores.masked_fill(~allowed, -torch.inf)", "scores"], "mask"),
+        ("CrossAttention", ["scores.masked_fill(~allowed, -torch.inf)", "(scores + allowed)"], "mask"),
+        ("CrossAttention", ["weights.masked_fill(empty, 0.0)", "2 * weights"], "softmax"),
+        ("CrossAttention", ["weights.masked_fill(empty, 0.0)", "weights * torch.nan"], None),
+        ("attention", ["masked_fill(~mask", "masked_fill(mask.mT"], None),
+        ("cached_attention", ["attn_mask=past", "attn_mask=past.flip(-1)"], "mask"),
+    ],
+)
+def test_another_wrong_mask_is_not_told_to_be_the_wrong_way_round(graders, exercise, edits, step):
+    assert step_of(graders, exercise, changed(exercise, *edits)) == step
+
+
+def changed(exercise, *edits):
+    """The right answer after some edits: an old text and a new one, then the next."""
+    text = bank(exercise).right
+    for old, new in zip(edits[::2], edits[1::2], strict=True):
+        assert old in text, text
+        text = text.replace(old, new)
+    return text

@@ -241,6 +241,20 @@ def raising():
         ("float-for-a-size", lambda: torch.zeros(2.5)),
         ("float-for-a-size", lambda: torch.zeros(3).view(3 / 2, 2)),
         ("float-for-a-size", lambda: x.chunk(2.0)),
+        ("float-for-a-size", lambda: torch.nn.Linear(3, 0.5)),
+        ("number-of-arguments", lambda: torch.nn.Linear(3)),
+        ("number-of-arguments", lambda: torch.nn.Dropout(0.1)()),
+        ("number-of-arguments", lambda: x.softmax()),
+        ("number-of-arguments", lambda: x.view()),
+        ("number-of-arguments", lambda: torch.bmm(x)),
+        ("number-of-arguments", lambda: x.masked_fill(x > 0)),
+        ("number-of-arguments", lambda: x.transpose(1)),
+        ("number-of-arguments", lambda: setattr(x, "name")),
+        ("number-of-arguments", lambda: max()),
+        ("number-of-arguments", lambda: sizes()),
+        ("number-of-arguments", lambda: torch.stack(x, x, x)),
+        ("number-of-arguments", lambda: setattr(x, "name", 1, 2)),
+        ("number-of-arguments", lambda: x.transpose(0, 1, 2)),
         ("used-before-it-is-set", used_too_early),
         ("too-deep", too_deep),
     ]
@@ -278,6 +292,15 @@ def test_what_a_student_raises_says_nothing(code):
 )
 def test_other_errors_say_nothing(call):
     assert crash(raised(call), NOTHING) is None
+
+
+def test_what_fits_no_call_of_torch_need_not_be_too_little_or_too_much():
+    import torch
+
+    x = torch.ones(2, 3)
+    calls = [lambda: x.sum(3.5), lambda: torch.where(x > 0, x), lambda: x.masked_fill("-inf", x > 0)]
+    for call in [*calls, lambda: torch.ones(0.5, 5), lambda: x.reshape(x, 5)]:
+        assert crash(raised(call), NOTHING) is None
 
 
 def sizes(tensor):

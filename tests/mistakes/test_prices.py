@@ -112,6 +112,39 @@ def test_what_lets_other_mistakes_show_does_not_hide_them(graders):
     assert not hiding & {"divided-by-max", "exp-without-max", "not-divided", "log-softmax", "base-two"}
 
 
+NOTHING_SEEN = """
+def sliding_window_mask(t, window):
+    if window < 1:
+        raise ValueError(f"a window of {window} holds no token: it must be 1 at least")
+    return torch.zeros(t, t, dtype=torch.bool)
+"""
+
+
+@pytest.mark.parametrize("refuses", [True, False])
+def test_the_same_boolean_everywhere_has_no_price(costs, refuses):
+    """It is what a mask does that hides the past from all that may see only the past."""
+    text = NOTHING_SEEN if refuses else NOTHING_SEEN.replace("window < 1", "False")
+    space = {"torch": torch}
+    exec(text, space)
+    found = costs("sliding_window_mask", Local(space, text))
+    assert "nothing-seen" in found and set(found.values()) == {ALL}
+
+
+@pytest.mark.parametrize(
+    "exercise, id",
+    [
+        ("merge", "outputs-added"),
+        ("merge", "shares-by-the-lse-itself"),
+        ("apply_rope", "sine-and-cosine-added"),
+        ("apply_rope", "multiplied-by-the-cosine-alone"),
+        ("apply_rope", "product-of-cosines"),
+        ("sliding_window_mask", "band-of-two"),
+    ],
+)
+def test_what_leaves_out_the_step_that_the_exercise_is_about_costs_all(costs, exercise, id):
+    assert costs(exercise, bank(exercise)[id].local()) == {id: ALL}
+
+
 def test_two_slips_are_paid_both(costs):
     of = bank("softmax")
     pair = composed(right(of), of["divided-by-max"], of["weights-detached"])

@@ -118,18 +118,21 @@ mistake(
 mistake(
     "sine-and-cosine-added",
     "Sines and cosines are added to the token, as learned places are: RoPE multiplies, so that pairs are turned.",
+    price=ALL,
     FIRST="first + sin",
     SECOND="second + cos",
 )
 mistake(
     "multiplied-by-the-cosine-alone",
     "Both halves are multiplied by the cosine alone: the sine, which brings in the other half, is missing.",
+    price=ALL,
     FIRST="first * cos",
     SECOND="second * cos",
 )
 mistake(
     "product-of-cosines",
     "Both halves are multiplied by their own angle's cosine and sine: a rotation mixes the two halves.",
+    price=ALL,
     FIRST="first * cos",
     SECOND="second * sin",
 )

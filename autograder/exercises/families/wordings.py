@@ -115,7 +115,7 @@ SAYS: Mapping[str, str] = {
     " which has no answer: ask `if {MASK} is not None:`.",
     "mask-by-indexing": "The scores are indexed by the mask, which does not broadcast: it has to have their very"
     " shape. Use `masked_fill` or `torch.where`, which broadcast.",
-    "mask-filled-with-1e9": "Hidden {SCORED} are filled with -1e9, and float16 has no such number: fill with"
+    "mask-filled-with-1e9": "Hidden {SCORED} are filled with -1e9 or less, and float16 has no such number: fill with"
     " -inf{AND_WHERE_EMPTY}.",
     "mask-fills-with-ten-thousand": "Hidden {SCORED} are filled with -10,000 or so, which real ones can reach: fill"
     " with -inf{AND_WHERE_EMPTY}.",

@@ -38,6 +38,7 @@ BANK.variant("plain-average", SHARES="share_a = share_b = torch.full_like(lse, 0
 mistake(
     "outputs-added",
     "The two outputs are added, where the shares with which they count should sum to 1.",
+    price=ALL,
     SHARES="share_a, share_b = torch.ones_like(lse), torch.ones_like(lse)",
 )
 mistake(
@@ -48,6 +49,7 @@ mistake(
 mistake(
     "shares-by-the-lse-itself",
     "Each output counts by its lse, which is a logarithm: it is exp(lse) that counts.",
+    price=ALL,
     SHARES="share_a, share_b = lse_a / (lse_a + lse_b), lse_b / (lse_a + lse_b)",
 )
 mistake(

@@ -42,6 +42,7 @@ mistake(
 mistake(
     "band-of-two",
     "Each token sees itself and the one before it, whatever the window: use the parameter.",
+    price=ALL,
     NEAR="distance < 2",
 )
 mistake(
@@ -121,8 +122,8 @@ mistake(
 )
 mistake(
     "nothing-seen",
-    "No token sees any other, and not itself: what `triu` leaves and what `tril` leaves have nothing in common here."
-    " Look at the sign of the diagonal.",
+    "No token sees any other, and not itself. Where a `triu` meets a `tril`, look at the sign of the diagonal: they may"
+    " have nothing in common.",
     BAND="({PAST}) & (distance <= -window)",
 )
 mistake(

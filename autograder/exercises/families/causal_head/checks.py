@@ -174,12 +174,19 @@ class SingleCausalHeadChecks:
         """The first step at which a head goes wrong, in small cases."""
         _, key, value = self.names
 
-        def case(state: Weights) -> steps.Case:
+        def case(state: Weights, *mask: torch.Tensor) -> steps.Case:
             x = draw.normal(B, 3, D_OUT)
-            got = self.get(self.head(submission, state, n=3), x)
-            return steps.Case(got, self.right(x, state), qkv.project(x, state[f"{value}.weight"]))
+            got = self.get(self.head(submission, state, n=3), x, *mask)
+            return steps.Case(got, self.right(x, state, *mask), qkv.project(x, state[f"{value}.weight"]))
 
-        return steps.first_wrong_of_layers(case, lambda: self.weights(draw, D_OUT), f"{key}.weight")
+        def padded() -> steps.Case:
+            """What the last token gets, from which the causal mask hides nothing."""
+            got, right, values = case(self.weights(draw, D_OUT), draw.mask(B, 3))
+            shape(got, right.shape)
+            return steps.Case(got[:, -1:], right[:, -1:], values)
+
+        later = [("mask", padded)] if self.masks else []
+        return steps.first_wrong_of_layers(case, lambda: self.weights(draw, D_OUT), f"{key}.weight", *later)
 
     def looking(self, submission: Submission, draw: Draw, **options: Any) -> Proxy:
         """A head with random weights, after its class has passed an easy case."""

@@ -146,16 +146,18 @@ class CrossChecks:
         layout = self.layout
         one = replace(layout.sizes, d_in=4, width=4, heads=1, d_out=4, n=5, d_context=4, s=3)
 
-        def case(state: Weights, sizes: Sizes = one) -> steps.Case:
+        def case(state: Weights, sizes: Sizes = one, mask: torch.Tensor | None = None) -> steps.Case:
             x, context = both(draw, sizes)
-            got = output_of(layout.module(submission, state, sizes), x, context)
-            return steps.Case(got, layout.right(x, context, state, sizes), qkv.project(context, state["value.weight"]))
+            got = output_of(layout.module(submission, state, sizes), x, context, mask)
+            right = layout.right(x, context, state, sizes, mask)
+            return steps.Case(got, right, qkv.project(context, state["value.weight"]))
 
         return steps.first_wrong_of_layers(
             case,
             lambda: checks.plain(draw, one),
             "key.weight",
             ("heads", lambda: case(checks.plain(draw, layout.plain_sizes), layout.plain_sizes)),
+            ("mask", lambda: case(checks.plain(draw, one), mask=draw.mask(one.b, one.s))),
             ("projection", lambda: case(checks.weights(draw, one))),
         )
 
