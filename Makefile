@@ -72,7 +72,7 @@ setup: $(STAMP) packages
 build: setup kernels
 	$(BIN)/autograder build
 
-# trains the storyteller of lessons 04, 08 and 09 (some six minutes of one core), measures it, and puts it into the
+# trains the storyteller of lessons 04, 07, 08 and 09 (some six minutes of one core), measures it, and puts it into the
 # notebooks; then look through the numbers that their texts and docs/storyteller.md name
 storyteller: setup
 	$(BIN)/python -m storyteller.train
