@@ -11,12 +11,12 @@ import torch
 from . import measure, tales, weights
 from .model import ROOT, SHAPE, Storyteller
 
-LESSONS = {
+LESSONS = {  # are its pairs halves there?
     "04_multi_head_attention": False,
     "07_language_model": False,
     "08_modern_block": False,
     "09_long_texts": True,
-}  # halves as pairs?
+}
 
 LOADER = '''
 # The storyteller: {words} words and {size:,} weights, trained for this course on tales made by rules. CC0 1.0:

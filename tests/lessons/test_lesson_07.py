@@ -1,11 +1,14 @@
 """Lesson 07: what it says of the poem, of its trained models and of the published `generate`, held against them."""
 
+import contextlib
+import io
 import math
 import re
 
 import pytest
 import torch
-from lessons import run
+from conftest import ROOT, load
+from lessons import NAMES, run
 
 from autograder.mistakes.bank import bank, namespace_of
 from autograder.sandbox.inside.stubs import Rolled
@@ -190,34 +193,77 @@ def test_a_higher_temperature_leaves_more_characters(ran):
 
 def test_a_text_worth_reading_takes_more_text(ran):
     weights = sum(parameter.numel() for parameter in ran.values["best"].parameters())
-    assert ran.says("yours has 108,000 weights, and read 6,845 characters") and round(weights / 1000) == 108
-    assert len(ran.values["train_data"]) == 6845 and ran.says(
-        "has 134,528 weights, knows 367 words, and saw 102,400 tales"
+    assert ran.says("This model has 108,000 weights, and read 6,845 characters") and round(weights / 1000) == 108
+    assert len(ran.values["train_data"]) == 6845
+    assert ran.says("has 134,528 weights, and saw 102,400 tales made by rules, from 367 words")
+    assert BATCH * STEPS == 102_400 and len(ran.values["WORDS"]) == 367
+    assert sum(weight.numel() for weight in ran.values["stored"].values()) == 134_528
+
+
+def test_the_storyteller_is_read_as_in_lesson_04(ran):
+    """And both tales are its own: each word is likely, but for the one of which the text speaks."""
+    there = load(ROOT / "source" / NAMES["04"] / f"{NAMES['04']}.ipynb")["cells"]
+    (cell,) = ["".join(cell["source"]) for cell in there if cell["id"] == "storyteller-read"]
+    assert cell.startswith(ran.texts["storyteller-read"])
+    first, second = ran.printed["tale-demo"].strip().split("\n\n")
+    assert first.startswith("It was May") and len(first.split()) > 30
+    assert ran.says("hit *thick*", "three times in 100,000") and second.startswith("Thick ")
+    share = ran.values["read"](["<s>"])[0][-1].softmax(dim=0)[ran.values["WORDS"].index("thick")]
+    assert round(share.item() * 1e5) == 3
+    (tamed,) = re.findall(r"top-p 0.8, the storyteller:\n(.+)", ran.printed["colder-demo"])
+    assert tamed.startswith("The ") and tamed.endswith(".")
+
+
+def test_of_a_longer_text_some_7000_blocks_are_looked_at(ran):
+    assert ran.says("number 11 of Project Gutenberg") and "some 7,000" in ran.values["losses_of"].__doc__
+    for length, blocks in [(6845, 6829), (140_000, 6665)]:
+        assert ran.values["losses_of"](ran.values["poet"], torch.zeros(length, dtype=torch.int64)).shape == (blocks, 16)
+
+
+# --- AdamW and checkpoints ------------------------------------------------------------------------
+
+
+def test_adamw_by_hand_is_torchs_and_its_first_step_is_the_learning_rate(ran):
+    first, last = ran.printed["adamw-look"].splitlines()
+    assert ran.says("each weight moves by the learning rate, 0.003", "to the last digits of float64")
+    least, most = re.search(r"moves these weights by (\S+) to (\S+)", first).groups()
+    assert 0.0025 < float(least) <= float(most) == 0.003
+    small, large = map(float, re.search(r"lm_head: (\S+) to (\S+);", first).groups())
+    assert large > 1000 * small
+    assert float(re.search(r"differ by (\S+) at most", last)[1]) < 1e-12
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_last_bit_only_with_all_of_its_state(ran):
+    rows = re.findall(
+        r"left out: (\w+) +weights differ by (\S+) +at most, loss on new text ([\d.]+)", ran.printed["checkpoint-look"]
     )
-    assert BATCH * STEPS == 102_400
+    assert [name for name, *_ in rows] == ["nothing", "optimizer", "chance"]
+    assert rows[0][1] == "0" and all(float(far) > 0.01 for _, far, _ in rows[1:])
+    losses = [float(loss) for *_, loss in rows]
+    assert ran.says("The losses hardly differ") and max(losses) - min(losses) < 0.07
+    assert ran.says("some 13 bytes for each weight", "12 for itself and two averages")
+    assert 12.5 < float(re.search(r"the file: ([\d.]+) bytes", ran.printed["checkpoint-look"])[1]) < 13.5
 
 
-def test_the_same_generate_writes_tales_that_one_wants_to_read(ran):
-    garden, *others = [tale for tale in ran.printed["tales"].split("\n") if tale]
-    assert "The garden had never tried to be narrow." in garden
-    assert len(others) == 2 and all(tale.startswith("A fox called Juniper") and tale[-1] in ".”" for tale in others)
-    assert len(ran.values["WORDS"]) == 367 and ran.says("simpler language, not a larger model")
-
-
-def test_adamw_by_hand_is_that_of_torch_and_a_checkpoint_goes_on_to_the_bit(ran):
-    by_hand, *rest = [float(number) for number in re.findall(r"at most (\S+)", ran.printed["adamw"])]
-    whole, without_averages, without_chance = rest
-    assert by_hand < 1e-13 and whole == 0 and without_averages > 1e-3 and without_chance > 1e-3
-    assert ran.says("training goes on **to the bit**")
+def filled(ran):
+    """What the cell of byte pairs prints, and its names, with the two lines in it that the text folds away."""
+    assert "waits for your learn_merges" in ran.printed["pieces"]
+    once_more, best = re.search(r"`(pairs\[pair\].*?)`, and `(commonest = .*?)`", ran.texts["pieces-text"]).groups()
+    cell = ran.texts["pieces"].replace("...  # 1. yours", f"{once_more}  #").replace("commonest = ...", best)
+    values, out = {**ran.values}, io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(cell, values)
+    return out.getvalue(), values
 
 
 def test_pieces_make_the_poem_shorter(ran):
+    printed, values = filled(ran)
+    assert ran.says("The first merge of the poem should be *he*") and "the first merges: he ␣t" in printed
     assert ran.says("With 200 merges the poem is less than half as long", "about 250 rows instead of 54")
-    counts = re.findall(r"(\d+) merges: (\d+) pieces, (\d+) different", ran.printed["pieces"])
+    counts = re.findall(r"(\d+) merges: (\d+) pieces, (\d+) different", printed)
     first, _, last = (tuple(map(int, row)) for row in counts)
-    assert ran.values["merges"][0] == ("h", "e") and ran.says("*h* and *e*")
     assert first == (0, len(ran.values["poem"]), 54) and last[1] < first[1] / 2 and 245 <= last[2] <= 255
-    cut, merges = ran.values["cut_into_pieces"], ran.values["merges"]
+    cut, merges = values["cut_into_pieces"], values["merges"]
     assert "".join(cut(ran.values["poem"], merges)) == ran.values["poem"]
     assert cut(" the harbour", merges)[0] == " the" and len(cut(" the harbour", merges)) > 2
 

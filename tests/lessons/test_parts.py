@@ -3,6 +3,7 @@
 import builtins
 import os
 import re
+import sys
 
 import pytest
 from conftest import ROOT, load
@@ -192,3 +193,18 @@ def test_what_a_lesson_brings_was_kept_in_an_earlier_one(name):
         assert earlier < name
         assert set(re.findall(r'"(\w+)"', listed)) <= set(re.findall(r'"(\w+)"', cells(earlier)["keep"]))
     assert bool(brought) == bool(set(course.assignments(ROOT)[name].bases) & course.exercises(ROOT).keys())
+
+
+@pytest.mark.parametrize("installed", [True, False], ids=["with tqdm", "without"])
+def test_what_shows_a_progress_bar_is_kept(installed, notebook, monkeypatch):
+    """As exercise 5 of lesson 07 asks: `tqdm` is of the lesson's own first cell, and goes along."""
+    if not installed:
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+    one = notebook()
+    one.run(cells("07_language_model")["setup"])
+    one.run("def train(steps):\n    return [step for step in tqdm(range(steps), desc='training')]")
+    assert one.run('keep("07", "train")') == "Kept for later lessons, in my_parts/lesson_07.py: train.\n"
+    other = notebook()
+    other.run('bring(lesson_07=["train"])')
+    said = other.run("print(train(3))")
+    assert said.splitlines()[-1] == "[0, 1, 2]" and ("training" in said) == installed
