@@ -1,4 +1,4 @@
-"""Lesson 08: what it says of norms, gates, turned places, shared heads and its poets is what comes out."""
+"""Lesson 08: what it says of norms, gates, rotated positions, shared heads and its poets is what comes out."""
 
 import math
 import re
@@ -65,12 +65,12 @@ def test_a_gated_network_makes_four_of_two(ran):
     assert ran.says("dips below 0, to −0.28") and round(F.silu(torch.linspace(-6, 4, 2000)).min().item(), 2) == -0.28
 
 
-def test_turned_scores_know_the_distance_alone(ran):
-    turned, added = ran.values["turned"], ran.values["added"]
+def test_rotated_scores_know_the_distance_alone(ran):
+    rotated, added = ran.values["rotated"], ran.values["added"]
     for i in range(-10, 11):
-        assert torch.allclose(turned.diagonal(i), turned.diagonal(i)[:1], atol=1e-5)
+        assert torch.allclose(rotated.diagonal(i), rotated.diagonal(i)[:1], atol=1e-5)
         assert added.diagonal(i).std() > 0.05
-    assert torch.allclose(ran.values["far"], turned, atol=1e-3)
+    assert torch.allclose(ran.values["far"], rotated, atol=1e-3)
     assert ran.says("a query at place 7 and a key at place 5 is that of the same two at places 107 and 105")
 
 
@@ -85,6 +85,8 @@ def test_the_hands_turn_and_the_score_stays(ran):
     for place in (2, 3, 50, 1000):
         figure = ran.values["at_place"](place)
         title = figure.texts[0].get_text()
+        cosines = [text.get_text() for ax in figure.axes for text in ax.texts if "cos of" in text.get_text()]
+        assert len(set(cosines)) == 4, "two clocks seem to say the same"
         plt.close(figure)
         assert f"query (blue) at place {place}, key (orange) at place {place - 2}" in title
         turned = [ran.values["apply_rope"](x, torch.tensor([at])) for x, at in ((query, place), (key, place - 2))]
@@ -170,10 +172,10 @@ def test_the_block_pays_and_the_rest_is_within_chance(ran, poets):
 def test_the_ladder_is_as_it_is_said_to_be(ran):
     printed = ran.printed["poet"] + ran.printed["poet-deeper"]
     rungs = {name: numbers(printed.split(name)[1].splitlines()[0]) for name in ran.values["rungs"]()}
-    after = ["places turned", "two blocks", "2 key heads", "1 key head"]
+    after = ["rotary positions", "two blocks", "2 key heads", "1 key head"]
     assert all(1.70 < rungs[name][0] < 1.84 for name in after)
     assert ran.says("there the loss falls from 1.3 to 1.1")
-    assert rungs["places turned"][1] == pytest.approx(1.3, abs=0.05)
+    assert rungs["rotary positions"][1] == pytest.approx(1.3, abs=0.05)
     assert all(rungs[name][1] == pytest.approx(1.1, abs=0.07) for name in after[1:])
     assert ran.says("128 per character instead of 512") and (rungs["1 key head"][4], rungs["two blocks"][4]) == (
         128,
@@ -278,6 +280,14 @@ def test_right_parts_give_the_golden_logits_and_the_same_tale(ran):
     assert ran.says("Right parts come within 2e-4 of the golden logits")
     assert line_of(ran, "storyteller-load", "largest difference from the golden logits:")[0] < 2e-4
     assert "the tale that right parts tell: True" in ran.printed["storyteller-load"]
+
+
+def test_a_student_chooses_the_beginning(ran, capsys):
+    assert ran.printed["storyteller-yours"].startswith(
+        "A badger called Wilma lived by the sea with a donkey called Pepper."
+    )
+    exec(ran.texts["storyteller-yours"].replace("badger", "dragon"), dict(ran.values))
+    assert capsys.readouterr().out.startswith("It does not know dragon. It knows: <s> </s> ,")
 
 
 def test_what_mistakes_make_of_the_storyteller(ran):

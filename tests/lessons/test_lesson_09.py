@@ -52,6 +52,10 @@ def test_a_cache_saves_products_and_costs_bytes(ran):
     assert ran.says("$= 768$ bytes per word, 77,568 for 101") and 2 * 3 * 2 * 16 * 4 == 768
     assert "hold 77,568 bytes" in ran.printed["writer"]
     assert ran.says("a tale of 101 words costs a fiftieth of the products")
+    (speeds,) = found(
+        ran, "writer", r"behind 1,000 words: ([\d.]+) words per second without a cache, ([\d.]+) with one"
+    )
+    assert all(float(speed) > 0 for speed in speeds) and ran.says("Behind 1,000 words it no longer does")
 
 
 def test_seats_that_are_taken_at_once_save_steps_and_change_no_tale(ran):
@@ -114,7 +118,8 @@ def test_the_storyteller_has_no_sink(ran):
     assert round(100 * sum(1 / (place + 1) for place in range(1, 102)) / 101) == 4
 
 
-def test_a_token_costs_a_parabola_or_a_line(ran):
+def test_a_token_costs_the_square_or_a_line(ran):
+    assert ran.says("grow with the **square** of the length", "they grow **linearly**")
     for way, straight in (("without", False), ("with", True)):
         products = [counted for counted, _ in ran.values["costs"][way]]
         steps = [later - earlier for earlier, later in zip(products, products[1:], strict=False)]

@@ -38,7 +38,7 @@ def test_the_table_of_models_names_the_exercises_that_models_have(ran):
     rows = re.findall(r"^\| \[.*\| (.*) \|$", ran.texts["now"], re.M)
     named = set("".join(re.findall(r"exercises? ([\d, and]+)", " ".join(rows)))) - set(", and")
     assert len(rows) == 11 and named == {"2", "3", "5"}
-    assert ran.says("Exercise 1 is from serving (2023); windows are its everyday form", "exercise 6 how a server")
+    assert ran.says("Exercise 1 comes from serving (2023)", "exercise 6 how a server")
     assert ran.says("Exercise 4 is how attention is trained without keeping its scores")
 
 
@@ -236,7 +236,7 @@ def test_a_gate_of_a_half_gives_half(ran):
     assert torch.allclose(layer(x), layer.out_proj(heads) / 2, atol=1e-6)
 
 
-# --- tiles, there and back ------------------------------------------------------------------------
+# --- tiles, forward and backward ------------------------------------------------------------------
 
 
 def test_what_is_kept_and_made(ran):
@@ -257,8 +257,8 @@ def test_what_is_kept_and_made(ran):
 
 
 def test_without_hidden_tiles_there_are_more_products(ran):
-    flash = ran.values["there_and_back"](lambda *qkv: ran.values["flash_attention"](*qkv, 128)[0], 512)
-    plain = ran.values["there_and_back"](ran.values["plain_attention"], 512)
+    flash = ran.values["forward_and_backward"](lambda *qkv: ran.values["flash_attention"](*qkv, 128)[0], 512)
+    plain = ran.values["forward_and_backward"](ran.values["plain_attention"], 512)
     assert ran.says("it would be 7 products per tile against 6: more")
     assert sum(flash[1:3]) * 6 == sum(plain[1:3]) * 7
 
