@@ -564,7 +564,7 @@ class Proxy:
 
         Returns `Gradients(value, inputs, parameters)`: `inputs` has one tensor or None for every input with
         `requires_grad`, in order; `parameters` has the same by name. `witness` is "count" or "watch": what `counted` or
-        `watched` note of a call then includes the way back.
+        `watched` note of a call then includes the backward pass.
 
         >>> x = draw.normal(4, 3, grad=True)
         >>> got = submission.build("Scale", 3).gradients(x, upstream=torch.ones(4, 3))

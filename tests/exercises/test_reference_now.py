@@ -1,4 +1,4 @@
-"""The reference for lesson 10 against torch's own functions and solvers, and what the kit notes of a way back."""
+"""The reference for lesson 10 against torch's own functions and solvers, and what the kit notes of a backward pass."""
 
 import pytest
 import torch
@@ -96,7 +96,7 @@ def test_the_best_of_those_before_are_picked(normal):
     )
 
 
-# --- what is noted of a way back --------------------------------------------------------------------
+# --- what is noted of a backward pass --------------------------------------------------------------------
 
 
 class Hoards(torch.autograd.Function):

@@ -24,7 +24,7 @@ ANY_PARTS = True  # a helper that is called as an exercise of an earlier lesson 
 
 STEPS, TEXTS, LENGTH = 240, 16, 64  # the budget: so many steps, each with so many texts of so many tokens
 MOST_WEIGHTS, MOST_BYTES = 30_000, 256  # numbers that are learnt; bytes of state for each token of a text
-MOST_PRODUCTS = 250_000  # multiplications for each token of training, there and back
+MOST_PRODUCTS = 250_000  # multiplications for each token of training, forward and backward
 PEAK, WARM_UP, MAX_NORM = 0.015, 20, 1.0  # of the recipe
 AT_ONCE = 40  # steps in one request
 READ, HALF = 32, LENGTH // 2  # texts that are read; where their state moves to another process
@@ -292,7 +292,7 @@ def test_weights(submission: Submission, draw: Draw) -> None:
 
 @check("mode", points=0.5, witnessed=True)
 def test_products(submission: Submission, draw: Draw) -> None:
-    """Training makes at most 250,000 multiplications for each token, there and back."""
+    """Training makes at most 250,000 multiplications for each token, forward and backward."""
     few_products(submission, looking(submission, draw))
 
 

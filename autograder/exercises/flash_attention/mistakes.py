@@ -298,12 +298,12 @@ mistake(
 
 mistake(
     "weights-kept",
-    "The weights are kept for the way back, (b, h, t, s) numbers: keep the lse, and make them once more.",
+    "The weights are kept for the backward pass, (b, h, t, s) numbers: keep the lse, and make them once more.",
     SAVE="ctx.all = ((q @ k.transpose(2, 3)) / q.shape[3] ** 0.5 - lse[..., None]).exp()\n        {SAVE}",
 )
 mistake(
     "tiles-kept",
-    "The tiles of scores are kept for the way back: keep the lse, and make them once more.",
+    "The tiles of scores are kept for the backward pass: keep the lse, and make them once more.",
     ROW_BLOCKS="ctx.tiles = []\n        {ROW_BLOCKS}",
     NEW="(scores - larger[..., None]).exp()\n                ctx.tiles.append(scores)",
 )
@@ -319,7 +319,7 @@ mistake(
 )
 mistake(
     "left-to-autograd",
-    "The way back is left to torch, which keeps the exponentials of every tile: write it in a `torch.autograd.Function`"
+    "The backward pass is left to torch, which keeps the exponentials of every tile: write it in a `torch.autograd.Function`"
     " that keeps the lse.",
     APPLY="""FlashAttention.forward(Unkept(), query, key, value, block_size, causal)
 
