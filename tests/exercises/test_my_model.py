@@ -317,7 +317,7 @@ def test_a_part_is_blamed_only_if_the_course_s_own_makes_all_right(exercise, lef
             exercise=exercise, seed=1, stopped=None, rejected=lambda: [SimpleNamespace(name=name) for name in checks]
         )
 
-    workspace = SimpleNamespace(with_right=lambda bases, own: contextlib.nullcontext())
+    workspace = SimpleNamespace(with_right=lambda bases, own, but: contextlib.nullcontext())
     grading = SimpleNamespace(graders=SimpleNamespace(run=lambda name, where, seed: run(left)))
     assert Grader._repairs(grading, "KVCache", workspace, run("abc")) == blamed
 
@@ -342,3 +342,17 @@ def test_mistakes_of_a_part_are_looked_for_only_if_it_is_to_blame(grader, tmp_pa
     path.write_text("\n\n".join(["import torch\nfrom torch import nn", part, uses]))
     grader.grade_file(path, "MyModel")
     assert asked == (["RMSNorm", "MyModel", "ahead", "MyModel"] if blamed else ["MyModel"])
+
+
+@pytest.mark.parametrize("wrong, told", [("cache", "KVCache"), ("attention", "GroupedQueryAttention")])
+def test_a_part_is_blamed_by_its_own_name(grader, tmp_path, monkeypatch, wrong, told):
+    """The course's answer to `KVCache` defines the attention that uses it as well."""
+    answer = (course.folder_of("MyModel") / "answers" / "grouped.py").read_text()
+    slips = {"cache": ("self.keys, self.values = keys, values", "pass"), "attention": (".tril(start)", "")}
+    assert answer.count(slips[wrong][0]) == 1
+    path = tmp_path / "answer.py"
+    path.write_text(answer.replace(*slips[wrong]))
+    monkeypatch.setattr(grader.diagnostician, "diagnose", lambda run: [])
+    monkeypatch.setattr(grader.diagnostician, "ask_ahead", lambda run: None)
+    named = [one.id for one in grader.grade_file(path, "MyModel").verdict.exercise("MyModel").diagnosis]
+    assert named == [f"stands-on-{told}"]
