@@ -356,3 +356,32 @@ def test_a_part_is_blamed_by_its_own_name(grader, tmp_path, monkeypatch, wrong, 
     monkeypatch.setattr(grader.diagnostician, "ask_ahead", lambda run: None)
     named = [one.id for one in grader.grade_file(path, "MyModel").verdict.exercise("MyModel").diagnosis]
     assert named == [f"stands-on-{told}"]
+
+
+class OfTokens(torch.nn.Module):
+    """Logits of each token alone, through a matrix."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.rows, self.layer = torch.nn.Embedding(size, 6), torch.nn.Linear(6, size, bias=False)
+
+    def forward(self, idx):
+        return self.layer(self.rows(idx))
+
+
+class OfFilters(OfTokens):
+    """The same through a filter that is as wide as a token."""
+
+    def __init__(self, size):
+        super().__init__(size)
+        self.layer = torch.nn.Conv1d(6, size, 1, bias=False)
+
+    def forward(self, idx):
+        return self.layer(self.rows(idx).mT).mT
+
+
+def test_a_filter_multiplies_as_a_matrix_does():
+    text = torch.randint(3, (1, 2, 9), generator=torch.Generator().manual_seed(0))
+    models = [Submission(Local({"MyModel": made})).build("MyModel", 3) for made in (OfTokens, OfFilters)]
+    counts = [model.learn(text, [0.1], 1.0).products for model in models]
+    assert abs(counts[0] - counts[1]) < 100 and min(counts) > 3 * 16 * 18
