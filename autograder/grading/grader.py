@@ -381,6 +381,7 @@ class Grader:
             workspace.begin_exercise()
             if to_blame:
                 self._ask_ahead(workspace, run, to_blame)
+        told = {base: self._at_fault(base, workspace, run) for base in to_blame}
         says = "This uses `{}`, which is also wrong: fix that first."
         found, free = list[Diagnosis](), False
         if to_blame:
@@ -390,7 +391,7 @@ class Grader:
                 is_known = (own or not rest.failed()) and not rest.stopped
                 free = is_known and self._is_paid_below(workspace, run, own, to_blame)
                 paid = 0.0 if free else prices.ALL
-                found = [Diagnosis(f"stands-on-{base}", says.format(base), price=paid) for base in to_blame]
+                found = [Diagnosis(f"stands-on-{name}", says.format(name), price=paid) for name in told.values()]
                 if rest.rejected():
                     run.fingerprint = rest.fingerprint
                     return found + quoting(own, workspace.cells)
@@ -469,12 +470,25 @@ class Grader:
             new = set().union(*map(workspace.names_used_by, new)) & set(bases) - used
         return [base for base in bases if base in used and self._is_shaky(workspace, base, seed)]
 
-    def _repairs(self, base: str, workspace: Workspace, run: ExerciseRun) -> bool:
+    def _at_fault(self, base: str, workspace: Workspace, run: ExerciseRun) -> str:
+        """What to call a base that is to blame: the exercise, or another one that the course's answer defines as well.
+
+        That of `KVCache` defines the attention that uses it. In an answer of any parts, this may be what is wrong.
+        """
+        if not _may_have_any_parts(run.exercise):
+            return base
+        others = sorted(course.defined_in(course.solution_of(base).source) & course.exercises().keys() - {base})
+        kinds = workspace.kinds(others)
+        own = [name for name in others if kinds[name] != "missing"]
+        return base if not own or self._repairs(base, workspace, run, but=own) else own[0]
+
+    def _repairs(self, base: str, workspace: Workspace, run: ExerciseRun, but: Sequence[str] = ()) -> bool:
         """Whether some of the checks that failed pass with a right `base`, and no others fail.
 
         Where an answer may be made of any parts, all checks must pass: a part of that name may be meant as another one.
+        What the course's answer defines `but` should not replace, stays as the student has it.
         """
-        with workspace.with_right([base], run.exercise) as repaired:
+        with workspace.with_right([base], run.exercise, but) as repaired:
             tried = self.graders.run(run.exercise, repaired, run.seed)
         failed, left = ({check.name for check in one.rejected()} for one in (run, tried))
         return not tried.stopped and (not left if _may_have_any_parts(run.exercise) else left < failed)
@@ -499,7 +513,9 @@ def _handed_in(defined: Sequence[course.Exercise], cells: Iterable[RestoredCell]
     """
     last = max((e.assignment for e in defined), key=list(course.assignments()).index, default="")
     own = [e for e in defined if e.assignment == last]
-    used = set[str]().union(*(names_used_by([e.name for e in own], cell.code) for cell in cells if cell.runs))
+    called = {getattr(course.module_of(e.name, "checks"), "STANDS_FOR", e.name) for e in own} - {e.name for e in own}
+    names = [*(e.name for e in own), *called]
+    used = called.union(*(names_used_by(names, cell.code) for cell in cells if cell.runs))
     brought = used.intersection(course.assignments()[last].bases) if last else set[str]()
     parts = used if any(_may_have_any_parts(e.name) for e in own) else brought
     return own if all(e in own or e.name in parts for e in defined) else list(defined)

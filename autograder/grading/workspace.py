@@ -15,7 +15,7 @@ from .. import course
 from ..checks.late import looks_up_late
 from ..checks.proxies import Answer, Examination, StudentError
 from ..checks.runner import ExerciseRun, Stopped
-from ..checks.source_text import Source, is_stub, names_in, same_code
+from ..checks.source_text import NoDefinition, Source, definition, is_stub, names_in, same_code
 from ..errors import ChildGone, Interrupted
 from ..sandbox import replies
 from ..sandbox.child import Child
@@ -214,15 +214,17 @@ class Workspace:
             self.spent[what] += time.monotonic() - started
 
     @contextlib.contextmanager
-    def with_right(self, exercises: Collection[str], of: str) -> Iterator[Workspace]:
+    def with_right(self, exercises: Collection[str], of: str, but: Sequence[str] = ()) -> Iterator[Workspace]:
         """A workspace with the same cells, but with the course's own solutions in place of these exercises.
 
         It is there to ask for the exercise `of`, which uses them, and only to name mistakes: the student's code can
         read the solutions. It has this one's child, if that is as good as a fresh one; only one child can run at a
-        time, so otherwise this one's ends, and `run` starts it again. Raises ChildGone.
+        time, so otherwise this one's ends, and `run` starts it again. `but` are names that stay as they are, even if a
+        solution defines them. Raises ChildGone.
         """
         cells, left_out = list(self.cells), dict(self.left_out)
-        right = {name: RestoredCell("code", self._right_code(name), "") for name in exercises}
+        own = [self._own_code(name) for name in but]
+        right = {name: RestoredCell("code", "\n\n\n".join([self._right_code(name), *own]), "") for name in exercises}
         for name, solution in right.items():
             setup = next((i + 1 for i, cell in enumerate(cells) if cell.runs), 0)  # where a part is absent
             place = max((i + 1 for i, cell in enumerate(cells) if cell.runs and _defines(cell, name)), default=setup)
@@ -266,6 +268,13 @@ class Workspace:
             self._request(child, {"op": "restore"}, seconds=self.parent.limits.call)
         except (Interrupted, ChildGone):
             self._lose()
+
+    def _own_code(self, name: str) -> str:
+        """The student's definition of a name; empty if its text cannot be had."""
+        try:
+            return definition(self.source(name))
+        except NoDefinition:
+            return ""
 
     def _right_code(self, name: str) -> str:
         """The course's solution of an exercise, after those that it depends on and that no cell defines."""

@@ -317,7 +317,7 @@ def test_a_part_is_blamed_only_if_the_course_s_own_makes_all_right(exercise, lef
             exercise=exercise, seed=1, stopped=None, rejected=lambda: [SimpleNamespace(name=name) for name in checks]
         )
 
-    workspace = SimpleNamespace(with_right=lambda bases, own: contextlib.nullcontext())
+    workspace = SimpleNamespace(with_right=lambda bases, own, but: contextlib.nullcontext())
     grading = SimpleNamespace(graders=SimpleNamespace(run=lambda name, where, seed: run(left)))
     assert Grader._repairs(grading, "KVCache", workspace, run("abc")) == blamed
 
@@ -342,3 +342,46 @@ def test_mistakes_of_a_part_are_looked_for_only_if_it_is_to_blame(grader, tmp_pa
     path.write_text("\n\n".join(["import torch\nfrom torch import nn", part, uses]))
     grader.grade_file(path, "MyModel")
     assert asked == (["RMSNorm", "MyModel", "ahead", "MyModel"] if blamed else ["MyModel"])
+
+
+@pytest.mark.parametrize("wrong, told", [("cache", "KVCache"), ("attention", "GroupedQueryAttention")])
+def test_a_part_is_blamed_by_its_own_name(grader, tmp_path, monkeypatch, wrong, told):
+    """The course's answer to `KVCache` defines the attention that uses it as well."""
+    answer = (course.folder_of("MyModel") / "answers" / "grouped.py").read_text()
+    slips = {"cache": ("self.keys, self.values = keys, values", "pass"), "attention": (".tril(start)", "")}
+    assert answer.count(slips[wrong][0]) == 1
+    path = tmp_path / "answer.py"
+    path.write_text(answer.replace(*slips[wrong]))
+    monkeypatch.setattr(grader.diagnostician, "diagnose", lambda run: [])
+    monkeypatch.setattr(grader.diagnostician, "ask_ahead", lambda run: None)
+    named = [one.id for one in grader.grade_file(path, "MyModel").verdict.exercise("MyModel").diagnosis]
+    assert named == [f"stands-on-{told}"]
+
+
+class OfTokens(torch.nn.Module):
+    """Logits of each token alone, through a matrix."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.rows, self.layer = torch.nn.Embedding(size, 6), torch.nn.Linear(6, size, bias=False)
+
+    def forward(self, idx):
+        return self.layer(self.rows(idx))
+
+
+class OfFilters(OfTokens):
+    """The same through a filter that is as wide as a token."""
+
+    def __init__(self, size):
+        super().__init__(size)
+        self.layer = torch.nn.Conv1d(6, size, 1, bias=False)
+
+    def forward(self, idx):
+        return self.layer(self.rows(idx).mT).mT
+
+
+def test_a_filter_multiplies_as_a_matrix_does():
+    text = torch.randint(3, (1, 2, 9), generator=torch.Generator().manual_seed(0))
+    models = [Submission(Local({"MyModel": made})).build("MyModel", 3) for made in (OfTokens, OfFilters)]
+    counts = [model.learn(text, [0.1], 1.0).products for model in models]
+    assert abs(counts[0] - counts[1]) < 100 and min(counts) > 3 * 16 * 18

@@ -281,6 +281,7 @@ def defining(*names, uses=""):
     "defines, uses, graded",
     [
         (("KVCache", "softmax", "MyModel"), "KVCache(softmax)", ["MyModel"]),
+        (("GroupedQueryAttention", "EvictingCache"), "", ["EvictingCache"]),
         (("softmax", "scores", "EvictingCache"), "softmax", ["softmax", "EvictingCache"]),
         (("RMSNorm", "apply_rope", "EvictingCache"), "RMSNorm, apply_rope", ["EvictingCache"]),
         (("RMSNorm", "apply_rope", "EvictingCache"), "RMSNorm", ["RMSNorm", "apply_rope", "EvictingCache"]),

@@ -30,7 +30,7 @@ from ...checks.proxies import Proxy, StudentError, Submission
 from ..families import digits, easy_cases
 from ..families.many_heads.checks import first_of
 from ..families.refusals import ended
-from ..KVCache.checks import BASE, KV, B, D, H, T, W, build, right, tokens_from, weights
+from ..KVCache.checks import BASE, KV, B, D, H, T, W, build, found_in, right, tokens_from, weights
 from ..reference import cached, modern, qkv
 
 IN_FLOAT32 = modern.IN_FLOAT32
@@ -324,7 +324,7 @@ def test_device(submission: Submission, draw: Draw) -> None:
 
 @check("mode", points=0.5, witnessed=True)
 def test_what_the_cache_holds(submission: Submission, draw: Draw) -> None:
-    """However long the text, the cache holds no more than first + window + 1 tokens of `num_kv_heads` heads."""
+    """The cache holds the values of what it keeps, and never more than first + window + 1 tokens of `num_kv_heads`."""
     attends(submission, draw)
     state, x = weights(draw), draw.normal(1, 24, D)
     module, cache = build(submission, state, rope_base=BASE), new_cache(submission)
@@ -334,13 +334,18 @@ def test_what_the_cache_holds(submission: Submission, draw: Draw) -> None:
         module(part, cache)
         unchanged(submission)
         sizes.append(cache.held().size)
-    submission.note(max(sizes) > most, sizes[-1] > sizes[-4])
+    _, values = cached.keys_and_values(x, state, KV)
+    needed = torch.cat([values[:, :, :FIRST], values[:, :, 1 - WINDOW :]], dim=2)  # by the next token, too
+    is_missing = not found_in(cache.held().numbers, needed)
+    submission.note(max(sizes) > most, sizes[-1] > sizes[-4], is_missing)
     for came, size in enumerate(sizes, 1):
         if size > most:
             raise CheckFailed(
                 f"With first = {FIRST} and window = {WINDOW}, and {KV} key heads that are {W} wide, the cache holds"
                 f" {size} numbers after {came} tokens: more than those of {FIRST + WINDOW + 1} tokens."
             )
+    if is_missing:
+        raise CheckFailed("The cache does not hold the values of the tokens that it keeps.")
 
 
 @check("device", points=0)

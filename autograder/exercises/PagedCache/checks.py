@@ -26,12 +26,14 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ...checks.proxies import Submission
 from ..families.refusals import ended
+from ..KVCache.checks import found_in
 from ..reference.pages import Pages
 
 METHODS = ("append", "read", "fork", "free")  # what is asked of it, in place of `forward`
 NO_TENSORS = "It keeps tensors and gives them back."  # why it is not tried with tensors of random values
 
 H, D, DV = 2, 3, 4  # heads, width of a key, width of a value: all different
+ROOM = 16  # numbers for each block, beside what is written into it: such as its place and how many texts hold it
 
 
 class Played:
@@ -312,7 +314,7 @@ def test_device(submission: Submission, draw: Draw) -> None:
 
 @check("mode", points=0.5, witnessed=True)
 def test_the_pool_stays(submission: Submission, draw: Draw) -> None:
-    """After the first append nothing as large as the pool is made, and what was given stays as it was."""
+    """The pool alone holds what was written, nothing as large is made after it, and what was given stays as it was."""
     keeps(submission, draw)
     cache, blocks, size = submission.build("PagedCache", 64, 4), 64, 4
     pool, largest = blocks * size * H * D, []
@@ -331,6 +333,27 @@ def test_the_pool_stays(submission: Submission, draw: Draw) -> None:
                 f"A pool of {blocks} blocks of {size} tokens holds {pool} numbers as keys, and a tensor of {made} is"
                 " made for a few tokens: write into the pool, and read the blocks of one text alone."
             )
+    holds_its_pool_alone(submission, draw)
+
+
+def holds_its_pool_alone(submission: Submission, draw: Draw) -> None:
+    """Raises CheckFailed unless what was written is held, and many texts that share blocks take no more than these."""
+    played, texts = Played(submission, draw, 16), "abcdef"
+    played.append("a", 40)
+    for text in texts[1:]:
+        played.fork("a", text)
+    for text in texts[1:]:
+        played.append(text, 1)
+    held, written = played.cache.held(), [part for text in texts for part in played.right.read(text)]
+    missing, most = not all(found_in(held.numbers, part) for part in written), 16 * (4 * H * (D + DV) + ROOM)
+    submission.note(missing, held.size > most)
+    if missing:
+        raise CheckFailed("The cache does not hold the keys and values that were written.")
+    if held.size > most:
+        raise CheckFailed(
+            f"With {len(texts)} texts that share their first 40 tokens it holds {held.size} numbers, and {most} are"
+            " those of its blocks: texts share their blocks, and nothing is kept beside them."
+        )
 
 
 @check("device", points=0)

@@ -24,7 +24,7 @@ class NoAnswer(Exception):
 
 
 class Multiplications(TorchDispatchMode):
-    """Counts the numbers that are multiplied: in products of matrices, in solving equations, and one by one."""
+    """Counts the numbers that are multiplied: by matrices, by filters, in solving equations, and one by one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,6 +41,10 @@ class Multiplications(TorchDispatchMode):
             self.count += args[1].numel() * args[2].shape[-1]
         elif name == "linalg_solve_triangular":
             self.count += args[0].shape[-1] * args[1].numel() // 2
+        elif name == "convolution":
+            self.count += made.numel() * args[1][0].numel()
+        elif name == "convolution_backward":
+            self.count += 2 * args[0].numel() * args[2][0].numel()
         elif name.startswith("_scaled_dot_product"):
             ways = 2 if "backward" not in name else 5
             query, key = (args[0], args[1]) if ways == 2 else (args[1], args[2])

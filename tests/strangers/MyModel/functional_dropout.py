@@ -1,5 +1,6 @@
 # wrong: F.dropout without training=self.training: it goes on in eval mode, in forward and step
 # expect: random-in-eval
+# also: stands-on-GroupedQueryAttention
 import math
 
 import torch

@@ -1,5 +1,6 @@
 # wrong: the heads are merged by reshape without swapping back: numbers of different tokens are mixed in forward
 # expect: not-causal
+# also: stands-on-GroupedQueryAttention
 import math
 
 import torch

@@ -1,5 +1,6 @@
 # wrong: forward has no causal mask: every token sees the later ones
 # expect: not-causal
+# also: stands-on-GroupedQueryAttention
 import math
 
 import torch

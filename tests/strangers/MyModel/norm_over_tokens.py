@@ -1,5 +1,6 @@
 # wrong: the norm divides by the mean over the tokens (dim=1), not over the features: not causal, and other in step
 # expect: not-causal
+# also: stands-on-RMSNorm
 import math
 
 import torch

@@ -1,5 +1,5 @@
 # wrong: in step the cache gives back the keys before the new one is added: the token does not see itself
-# expect: ?
+# expect: stands-on-KVCache
 import math
 
 import torch
