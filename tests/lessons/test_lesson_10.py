@@ -42,6 +42,17 @@ def test_the_table_of_models_names_the_exercises_that_models_have(ran):
     assert ran.says("Exercise 4 is how attention is trained without keeping its scores")
 
 
+def test_what_is_said_of_models_in_short_is_in_the_table(ran):
+    """Each model of the first table is in the folded one, with the same exercise or lesson."""
+    rows = re.findall(r"^\| \[(.*?)\|.*\| (.*) \|$", ran.texts["now"], re.M)
+    short = re.findall(r"^\| [a-z].* \| (.*) \| ((?:exercise|lesson) \d+) \|$", ran.texts["now"], re.M)
+    assert [where for _, where in short] == ["exercise 2", "exercise 3", "exercise 5", "lesson 09"]
+    for models, where in short:
+        for model in re.split(", | and ", models):
+            here = [found for name, found in rows if re.search(rf"\b{re.escape(model)}\]", name)]
+            assert len(here) == 1 and where.split()[1] in re.findall(r"\d+", here[0]), f"{model}: {where}"
+
+
 def test_the_picture_of_what_is_kept_has_one_square_for_each_number(ran, monkeypatch):
     import matplotlib.pyplot as plt
     from matplotlib.patches import Rectangle
