@@ -308,7 +308,8 @@ def by_hand(submission: Submission) -> None:
 def test_what_is_kept_and_made(submission: Submission, draw: Draw) -> None:
     """Neither way makes t × s numbers at once, no more than inputs and outputs are kept, and inputs stay as they were.
 
-    What is seen are the operations of torch in the student's process, and what torch and `ctx` hold for the backward pass.
+    What is seen are the operations of torch in the student's process, and what torch and `ctx` hold for the backward
+    pass.
     """
     attention, t, size = finding(submission, draw), 64, 8
     given = inputs(draw, t=t, s=t, d=2, dv=2, b=1, h=1)
@@ -321,8 +322,8 @@ def test_what_is_kept_and_made(submission: Submission, draw: Draw) -> None:
     submission.note(forward < t * t, both < t * t, kept <= most, kept <= t * t)
     if kept > most:
         raise CheckFailed(
-            f"For {t} tokens with keys and values of 2 numbers, {kept} numbers are kept for the backward pass; query, key,"
-            f" value, output and lse have {4 * 2 * t + t}. Make the scores once more instead."
+            f"For {t} tokens with keys and values of 2 numbers, {kept} numbers are kept for the backward pass; query,"
+            f" key, value, output and lse have {4 * 2 * t + t}. Make the scores once more instead."
         )
     for way, largest in (("forward", forward), ("backward", both)):
         if largest >= t * t:

@@ -319,8 +319,8 @@ mistake(
 )
 mistake(
     "left-to-autograd",
-    "The backward pass is left to torch, which keeps the exponentials of every tile: write it in a `torch.autograd.Function`"
-    " that keeps the lse.",
+    "The backward pass is left to torch, which keeps the exponentials of every tile: write it in a"
+    " `torch.autograd.Function` that keeps the lse.",
     APPLY="""FlashAttention.forward(Unkept(), query, key, value, block_size, causal)
 
 
