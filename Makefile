@@ -21,9 +21,9 @@ WORKERS = $$(($$(nproc) + 1))
 test: setup kernels
 	$(BIN)/python -m pytest -n $(WORKERS) --durations=20 --changed
 
-# all tests, and notes what passed in tests/unchanged.json: commit it
+# all tests, and notes what passed in tests/unchanged.json: commit it; with the CPU seconds of files and dearest tests
 everything: setup kernels
-	$(BIN)/python -m pytest -n $(WORKERS) --durations=20 --record
+	PYTHONPATH=tests/support $(BIN)/python -m pytest -p costs -n $(WORKERS) --record
 
 # the same, with the CPU seconds of each file and of the dearest tests; or FILES="tests/test_check.py …"
 costs: setup kernels
