@@ -216,7 +216,7 @@ def test_the_storyteller_is_read_as_in_lesson_04(ran):
 
 def test_of_a_longer_text_some_7000_blocks_are_looked_at(ran):
     assert ran.says("number 11 of Project Gutenberg") and "some 7,000" in ran.values["losses_of"].__doc__
-    for length, blocks in [(6845, 6829), (140_000, 6665)]:
+    for length, blocks in [(6845, 6829), (140_000, 6666)]:
         assert ran.values["losses_of"](ran.values["poet"], torch.zeros(length, dtype=torch.int64)).shape == (blocks, 16)
 
 
