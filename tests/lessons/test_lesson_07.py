@@ -223,8 +223,23 @@ def test_of_a_longer_text_some_7000_blocks_are_looked_at(ran):
 # --- AdamW and checkpoints ------------------------------------------------------------------------
 
 
+def filled(ran, cell, text, *places):
+    """What a cell prints, and its names, with the lines in place of `places` that a text folds away."""
+    assert "waits for your" in ran.printed[cell]
+    folded = re.search(r"<summary>The (?:two )?lines?</summary>\n\n(.*?)\n", ran.texts[text])[1]
+    code = ran.texts[cell]
+    for place, line in zip(places, re.findall(r"`(.*?)`", folded), strict=True):
+        assert code.count(place) == 1
+        code = code.replace(place, line)
+    values, out = {**ran.values}, io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(code, values)
+    return out.getvalue(), values
+
+
 def test_adamw_by_hand_is_torchs_and_its_first_step_is_the_learning_rate(ran):
-    first, last = ran.printed["adamw-look"].splitlines()
+    printed, _ = filled(ran, "adamw-look", "adamw-text", "new_m, new_v = ..., ...")
+    first, last = printed.splitlines()
     assert ran.says("each weight moves by the learning rate, 0.003", "to the last digits of float64")
     least, most = re.search(r"moves these weights by (\S+) to (\S+)", first).groups()
     assert 0.0025 < float(least) <= float(most) == 0.003
@@ -245,19 +260,10 @@ def test_a_run_that_was_stopped_goes_on_to_the_last_bit_only_with_all_of_its_sta
     assert 12.5 < float(re.search(r"the file: ([\d.]+) bytes", ran.printed["checkpoint-look"])[1]) < 13.5
 
 
-def filled(ran):
-    """What the cell of byte pairs prints, and its names, with the two lines in it that the text folds away."""
-    assert "waits for your learn_merges" in ran.printed["pieces"]
-    once_more, best = re.search(r"`(pairs\[pair\].*?)`, and `(commonest = .*?)`", ran.texts["pieces-text"]).groups()
-    cell = ran.texts["pieces"].replace("...  # 1. yours", f"{once_more}  #").replace("commonest = ...", best)
-    values, out = {**ran.values}, io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(cell, values)
-    return out.getvalue(), values
-
-
 def test_pieces_make_the_poem_shorter(ran):
-    printed, values = filled(ran)
+    printed, values = filled(
+        ran, "pieces", "pieces-text", "...  # 1. yours: this pair occurs `often` times more", "commonest = ..."
+    )
     assert ran.says("The first merge of the poem should be *he*") and "the first merges: he ␣t" in printed
     assert ran.says("With 200 merges the poem is less than half as long", "about 250 rows instead of 54")
     counts = re.findall(r"(\d+) merges: (\d+) pieces, (\d+) different", printed)

@@ -52,10 +52,8 @@ def test_a_cache_saves_products_and_costs_bytes(ran):
     assert ran.says("$= 768$ bytes per word, 77,568 for 101") and 2 * 3 * 2 * 16 * 4 == 768
     assert "hold 77,568 bytes" in ran.printed["writer"]
     assert ran.says("a tale of 101 words costs a fiftieth of the products")
-    (speeds,) = found(
-        ran, "writer", r"behind 1,000 words: ([\d.]+) words per second without a cache, ([\d.]+) with one"
-    )
-    assert all(float(speed) > 0 for speed in speeds) and ran.says("Behind 1,000 words it no longer does")
+    (speeds,) = found(ran, "writer", r"after 1,000 words: ([\d.]+) words per second without a cache, ([\d.]+) with one")
+    assert all(float(speed) > 0 for speed in speeds) and ran.says("After 1,000 words it no longer does")
 
 
 def test_seats_that_are_taken_at_once_save_steps_and_change_no_tale(ran):
