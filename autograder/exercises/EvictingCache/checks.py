@@ -324,7 +324,7 @@ def test_device(submission: Submission, draw: Draw) -> None:
 
 @check("mode", points=0.5, witnessed=True)
 def test_what_the_cache_holds(submission: Submission, draw: Draw) -> None:
-    """The cache holds the values of what it keeps, and never more than first + window + 1 tokens of `num_kv_heads`."""
+    """The cache holds what it keeps, and never more than first + window + 1 tokens of `num_kv_heads` heads."""
     attends(submission, draw)
     state, x = weights(draw), draw.normal(1, 24, D)
     module, cache = build(submission, state, rope_base=BASE), new_cache(submission)
