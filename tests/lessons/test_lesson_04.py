@@ -32,7 +32,7 @@ def crowd(ran):
 
 def test_the_ages_that_are_told_are_those_printed(ran):
     one, persons, things = re.findall(r"an age of (\d+)", ran.printed["why-heads-demo"])
-    assert ran.says(f"From {one} alone nobody can tell two ages. With {persons} and {things} side by side")
+    assert ran.says(f"{one} mixes persons and things. With {persons} and {things} side by side")
     assert int(things) < int(one) < int(persons)
 
 
