@@ -381,7 +381,7 @@ class Grader:
             workspace.begin_exercise()
             if to_blame:
                 self._ask_ahead(workspace, run, to_blame)
-        told = {base: self._at_fault(base, workspace, run) for base in to_blame}
+        at_fault = [self._at_fault(base, workspace, run) for base in to_blame]
         says = "This uses `{}`, which is also wrong: fix that first."
         found, free = list[Diagnosis](), False
         if to_blame:
@@ -391,7 +391,7 @@ class Grader:
                 is_known = (own or not rest.failed()) and not rest.stopped
                 free = is_known and self._is_paid_below(workspace, run, own, to_blame)
                 paid = 0.0 if free else prices.ALL
-                found = [Diagnosis(f"stands-on-{name}", says.format(name), price=paid) for name in told.values()]
+                found = [Diagnosis(f"stands-on-{name}", says.format(name), price=paid) for name in at_fault]
                 if rest.rejected():
                     run.fingerprint = rest.fingerprint
                     return found + quoting(own, workspace.cells)

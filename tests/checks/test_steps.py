@@ -200,7 +200,7 @@ def test_a_mask_the_wrong_way_round(graders, exercise, edits):
         ("cached_attention", ["attn_mask=past", "attn_mask=past.flip(-1)"], "mask"),
     ],
 )
-def test_another_wrong_mask_is_not_told_to_be_the_wrong_way_round(graders, exercise, edits, step):
+def test_another_wrong_mask_is_not_called_inverted(graders, exercise, edits, step):
     assert step_of(graders, exercise, changed(exercise, *edits)) == step
 
 

@@ -344,8 +344,8 @@ def test_mistakes_of_a_part_are_looked_for_only_if_it_is_to_blame(grader, tmp_pa
     assert asked == (["RMSNorm", "MyModel", "ahead", "MyModel"] if blamed else ["MyModel"])
 
 
-@pytest.mark.parametrize("wrong, told", [("cache", "KVCache"), ("attention", "GroupedQueryAttention")])
-def test_a_part_is_blamed_by_its_own_name(grader, tmp_path, monkeypatch, wrong, told):
+@pytest.mark.parametrize("wrong, blamed", [("cache", "KVCache"), ("attention", "GroupedQueryAttention")])
+def test_a_part_is_blamed_by_its_own_name(grader, tmp_path, monkeypatch, wrong, blamed):
     """The course's answer to `KVCache` defines the attention that uses it as well."""
     answer = (course.folder_of("MyModel") / "answers" / "grouped.py").read_text()
     slips = {"cache": ("self.keys, self.values = keys, values", "pass"), "attention": (".tril(start)", "")}
@@ -355,7 +355,7 @@ def test_a_part_is_blamed_by_its_own_name(grader, tmp_path, monkeypatch, wrong, 
     monkeypatch.setattr(grader.diagnostician, "diagnose", lambda run: [])
     monkeypatch.setattr(grader.diagnostician, "ask_ahead", lambda run: None)
     named = [one.id for one in grader.grade_file(path, "MyModel").verdict.exercise("MyModel").diagnosis]
-    assert named == [f"stands-on-{told}"]
+    assert named == [f"stands-on-{blamed}"]
 
 
 class OfTokens(torch.nn.Module):

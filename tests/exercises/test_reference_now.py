@@ -96,7 +96,7 @@ def test_the_best_of_those_before_are_picked(normal):
     )
 
 
-# --- what is noted of a backward pass --------------------------------------------------------------------
+# --- what is noted of a backward pass -------------------------------------------------------------
 
 
 class Hoards(torch.autograd.Function):

@@ -161,8 +161,7 @@ def test_pictures_can_be_read(ran):
 
 def test_a_head_of_gpt2_looks_at_the_earlier_copy_of_a_word(ran):
     head = ran.values["gpt2_head"]
-    assert ran.values["SENTENCE"][1] == ran.values["SENTENCE"][10] == "dog" and head[10, 1].item() == pytest.approx(
-        0.55
-    )
+    assert ran.values["SENTENCE"][1] == ran.values["SENTENCE"][10] == "dog"
+    assert head[10, 1].item() == pytest.approx(0.55)
     assert ran.says("The second *dog* gives 0.55 to the first one, and the rest to itself") and head[10, 10] > 0.44
     assert (head.sum(1) - 1).abs().max() < 0.04 and head.triu(1).count_nonzero() == 0

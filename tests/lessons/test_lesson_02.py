@@ -103,8 +103,6 @@ def test_real_heads_have_the_sizes_that_are_drawn(ran):
     """In each of these models, the heads of a layer together are as wide as its input."""
     layers = {"GPT-2": 12, "ViT": 12, "Whisper": 32, "ESM-2": 33, "Llama": 32, "GPT-3": 96}
     for model, _, d, w, heads in ran.values["REAL"]:
-        (number,) = [
-            count for name, count in layers.items() if model.startswith(name + " ") or model.startswith(name + "-B")
-        ]
+        (number,) = [count for name, count in layers.items() if model.startswith((f"{name} ", f"{name}-B"))]
         assert heads * w == number * d
     assert ran.values["word_before"].sum(1).eq(1).all()
