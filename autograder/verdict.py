@@ -111,6 +111,11 @@ class Diagnosis:
     def __post_init__(self) -> None:  # it quotes the submission
         self.line = printable(self.line)
 
+    @property
+    def has_price(self) -> bool:
+        """Whether it costs less than all points."""
+        return self.price < 1
+
 
 @dataclass
 class Skipped:

@@ -1,9 +1,10 @@
 """What systematic mutants of right answers get: `python benchmarks/mutants.py [EXERCISE …] [--sample N] [--seed N]`.
 
-The course's solutions and the right answers in other styles are changed in one place each (`mutations.py`), and graded
-as if they were handed in. Those that get full marks are equivalent to a right answer, or a check is missing. What a
-person has to judge stands in reports/mutants.md: the diff of each of them, and of each that was named. There are tens
-of thousands, and each takes one to four seconds: `--sample 20` grades 20 of each exercise, in half an hour.
+The course's solutions and the right answers in other styles are changed in one place each (by `slips` in
+autograder/mistakes/edits.py), and graded as if they were handed in, by prices. Those that get full marks are equivalent
+to a right answer, or a check is missing. What a person has to judge stands in reports/mutants.md: the diff of each of
+them, and of each that was named. There are tens of thousands, and each takes one to four seconds: `--sample 20` grades
+20 of each exercise, in half an hour.
 """
 
 import argparse
@@ -15,8 +16,6 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from mutations import Mutant, mutants_of
-
 from autograder import course
 from autograder.batch.commands import progress
 from autograder.batch.processes import die_with
@@ -24,10 +23,11 @@ from autograder.errors import UserError
 from autograder.grading.grader import Grader
 from autograder.mistakes import matrix
 from autograder.mistakes.bank import right_answer
+from autograder.mistakes.edits import Mutant, mutants_of
 from autograder.mistakes.name_check import cells_for
 from autograder.sandbox import jail
 from autograder.sandbox.parent import WarmParent
-from autograder.verdict import FULL, NOT_TRIED, PLACE, RAISED, STOPPED_WITH, UNSAFE, Outcome
+from autograder.verdict import FULL, NOT_TRIED, PLACE, PRICES, RAISED, STOPPED_WITH, UNSAFE, Outcome
 
 PAGE = Path("reports", "mutants.md")  # in the course's folder
 SOLUTION = "the solution"
@@ -36,11 +36,12 @@ HEAD = """# Mutants of right answers
 
 Made by `make mutants`. Each is a right answer with one edit. *Full marks*: it is equivalent, or a check is missing.
 *Named*: of those that lose points. *Placed*: those without a name of which the line, the step or the kind of failure is
-told. *Lose everything*: they get no point at all; *by errors*: since they compute nothing, but raise an error whenever
-they are tried.
+told. *Lose much*: more than 60% of the points; *of these*: how many of them raise an error at every turn. *Only raise*:
+all that do that.
 """
-COLUMNS = "exercise", "mutants", "full marks", "lose points", "named", "placed", "with a line", "lose everything"
-COLUMNS += ("by errors",)
+MUCH = 0.6  # the share of an exercise's points that one slip should not cost
+COLUMNS = "exercise", "mutants", "full marks", "lose points", "named", "placed", "with a line", "lose much", "of these"
+COLUMNS += ("only raise",)
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,14 @@ class Result:
 
     @property
     def only_raises(self) -> bool:
-        """Whether it has no points, and every check ended in an error or was not even tried."""
+        """Whether every check ended in an error or was not even tried."""
         reasons = [check.reason for check in self.outcome.checks if check.points]
-        return self.outcome.score == 0 and all(reason.startswith(ERRORS) for reason in reasons)
+        return all(reason.startswith(ERRORS) for reason in reasons)
+
+    @property
+    def loses_much(self) -> bool:
+        """Whether it loses more than MUCH of its points."""
+        return self.outcome.score < (1 - MUCH) * self.outcome.max_score - 1e-9
 
 
 def main() -> None:
@@ -136,7 +142,7 @@ def _start(head: int) -> None:
 def _grade(task: Task) -> Result:
     wanted = course.exercises()[task.exercise]
     verdict = grader.grade_cells(cells_for(task.exercise, task.mutant.source), [wanted], task.seed).verdict
-    return Result(task, verdict.exercises[0])
+    return Result(task, verdict.exercises[0].credited(PRICES))
 
 
 # --- the page ---------------------------------------------------------------------------------------
@@ -156,7 +162,8 @@ def _row(name: str, results: Sequence[Result]) -> list[str]:
         sum(result.is_named for result in losing),
         sum(bool(result.outcome.diagnosis) and not result.is_named for result in losing),
         sum(result.has_line for result in losing),
-        sum(result.outcome.score == 0 for result in losing),
+        sum(result.loses_much for result in losing),
+        sum(result.loses_much and result.only_raises for result in losing),
         sum(result.only_raises for result in losing),
     ]
     shares = [f"{count} ({count / len(losing):.0%})" if losing else "0" for count in counts]

@@ -15,9 +15,9 @@ from typing import TypeAlias, TypeVar
 from .. import course
 from ..checks.proxies import StudentError
 from ..checks.runner import ExerciseRun, Graders, Stopped
-from ..checks.source_text import names_used_by
+from ..checks.source_text import NoDefinition, names_used_by
 from ..errors import ChildGone, CourseError, SandboxError, Unreadable
-from ..mistakes import facts, places, prices
+from ..mistakes import facts, places, prices, repair
 from ..mistakes.diagnosis import Diagnostician
 from ..mistakes.learnt import Shelf
 from ..sandbox.parent import WarmParent
@@ -325,7 +325,7 @@ class Grader:
                 diagnosis = []
             if diagnosis is None:
                 bases = self._safely(workspace, lambda: self._shaky_bases(workspace, exercise, seed))
-                diagnosis = [] if bases else self._safely(workspace, lambda: self.diagnostician.diagnose(run))
+                diagnosis = [] if bases else self._diagnosis(workspace, run)
                 if not bases:
                     workspace.named[exercise.name] = diagnosis
                 elif not _may_have_any_parts(exercise.name):
@@ -353,6 +353,42 @@ class Grader:
         if bases or absent:
             shaky.append(Shaky(exercise.name, outcome, run, bases or absent, bool(absent)))
         return outcome
+
+    def _diagnosis(self, workspace: Workspace, run: ExerciseRun) -> list[Diagnosis]:
+        """What is wrong with an answer that stands on no wrong ones."""
+        found = self._safely(workspace, lambda: self.diagnostician.diagnose(run))
+        if not repair.is_wanted(run, found):
+            return found
+        return self._safely(workspace, lambda: self._mended_by_one_edit(workspace, run, found)) or found
+
+    def _mended_by_one_edit(
+        self, workspace: Workspace, run: ExerciseRun, found: Sequence[Diagnosis]
+    ) -> list[Diagnosis]:
+        """What is `found`, with the line and the price, if one edit makes the answer right; else nothing.
+
+        An edit must first pass one of the checks that the answer failed.
+        """
+        try:
+            with workspace.with_edits(run.exercise, repair.EACH, repair.EVERY) as edited:
+                written, failed, slow = edited.text, repair.first_tried(run), 0
+                for edit in repair.tries(written, run):
+                    try:
+                        if edited.put(edit.source) and self._passes(edited, run, failed) and self._passes(edited, run):
+                            return repair.priced(run, found, written.splitlines()[edit.line - 1].strip())
+                    except Stopped:
+                        slow += 1
+                    if slow > repair.SLOW:
+                        break
+        except NoDefinition:
+            pass
+        return []
+
+    def _passes(self, edited: Workspace, run: ExerciseRun, only: str | None = None) -> bool:
+        """Whether an edited answer passes all checks, or `only` one. Raises Stopped."""
+        tried = self.graders.run(run.exercise, edited, run.seed, only)
+        if tried.stopped:
+            raise tried.stopped
+        return bool(tried.checks) and not tried.failed()
 
     def _safely(self, workspace: Workspace, find: Callable[[], list[T]]) -> list[T]:
         """The diagnosis that `find` finds; none if it fails, and the points then stay as they are."""

@@ -9,6 +9,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .. import course
@@ -20,6 +21,7 @@ from ..errors import ChildGone, Interrupted
 from ..sandbox import replies
 from ..sandbox.child import Child
 from ..sandbox.inside import wire
+from ..sandbox.jail import Limits
 from ..sandbox.parent import WarmParent
 from ..submission.restore import RestoredCell
 from ..verdict import Diagnosis
@@ -75,8 +77,10 @@ class Workspace:
         cells: Sequence[RestoredCell],
         deadline: Deadline | None = None,
         prefetches: bool = True,
+        limits: Limits | None = None,
     ) -> None:
         self.parent = parent
+        self.limits = limits or parent.limits
         self.cells = cells
         self.deadline = deadline or Deadline(parent.limits.submission)
         self.child: Child | None = None
@@ -118,7 +122,7 @@ class Workspace:
 
     def _run_cell(self, child: Child, index: int, cell: RestoredCell) -> bool:
         """Run one cell; returns False if the child was lost."""
-        limits = self.parent.limits
+        limits = self.limits
         try:
             if cell.exercise:
                 self._request(child, {"op": "bind", "name": cell.exercise}, seconds=limits.call)
@@ -252,7 +256,7 @@ class Workspace:
         """Take a child in which all cells have run but those with the `right` solutions, and run these, too."""
         self.child = child
         try:
-            self._request(child, {"op": "remember"}, seconds=self.parent.limits.call)
+            self._request(child, {"op": "remember"}, seconds=self.limits.call)
         except (Interrupted, ChildGone):
             self._lose()
         for index, cell in enumerate(self.cells):
@@ -265,9 +269,34 @@ class Workspace:
         self.child = child
         self.has_solutions = True
         try:
-            self._request(child, {"op": "restore"}, seconds=self.parent.limits.call)
+            self._request(child, {"op": "restore"}, seconds=self.limits.call)
         except (Interrupted, ChildGone):
             self._lose()
+
+    @contextlib.contextmanager
+    def with_edits(self, of: str, each: float, every: float) -> Iterator[Edited]:
+        """This submission, to try edits of the cell that defines the exercise `of`, one after another.
+
+        A cell or a call may take `each` seconds, and all edits together `every`. They run in this one's child, which
+        ends with them. Raises NoDefinition if no cell, or more than one, defines the exercise, and ChildGone.
+        """
+        place = self._index_of(of)
+        limits = replace(self.limits, cell=each, call=each, exercise=every)
+        edited = Edited(self.parent, self.cells, self.deadline, prefetches=False, limits=limits)
+        edited.place, edited.of, edited.left_out = place, of, dict(self.left_out)
+        edited.child, self.child = self.child, None
+        try:
+            edited.begin_exercise()
+            yield edited
+        finally:
+            edited.close()
+
+    def _index_of(self, name: str) -> int:
+        """The place of the cell that defines `name`. Raises NoDefinition unless it is one alone."""
+        defining = [i for i, cell in enumerate(self.cells) if cell.runs and _defines(cell, name)]
+        if len(defining) != 1:
+            raise NoDefinition(name)
+        return defining[0]
 
     def _own_code(self, name: str) -> str:
         """The student's definition of a name; empty if its text cannot be had."""
@@ -304,7 +333,7 @@ class Workspace:
         """The kind of each name: "class", "callable", "other" or "missing"."""
         child = self.run()
         try:
-            reply, _ = self._request(child, {"op": "kind", "names": list(names)}, seconds=self.parent.limits.call)
+            reply, _ = self._request(child, {"op": "kind", "names": list(names)}, seconds=self.limits.call)
         except (Interrupted, ChildGone) as problem:
             self._lose()
             raise ChildGone(getattr(problem, "status", "timeout"), str(problem)) from None
@@ -424,7 +453,7 @@ class Workspace:
 
     def _ask(self, message: wire.Message, tensors: wire.Tensors) -> Answer:
         """Send a request and receive what comes back. Raises Stopped."""
-        limits = self.parent.limits
+        limits = self.limits
         left = self._left_of_exercise(limits.call)
         late = f"its checks took longer than {limits.exercise:g} s in all" if left < limits.call else None
         if self.child is None or left <= 0:
@@ -450,7 +479,7 @@ class Workspace:
         After None, all further requests to the submission go one by one, so that each error occurs in its own check:
         in a fresh child and with its full time, as if the requests had never been sent together.
         """
-        left = min(seconds, self._left_of_exercise(seconds), self.parent.limits.call)  # or one call might take too long
+        left = min(seconds, self._left_of_exercise(seconds), self.limits.call)  # or one call might take too long
         if not self.prefetches or self.child is None or left <= 0:
             return None
         try:
@@ -474,7 +503,7 @@ class Workspace:
 
     def _left_of_exercise(self, otherwise: float) -> float:
         """The seconds that requests of this exercise may still take; `otherwise` if there is no current exercise."""
-        return otherwise if self.of_exercise is None else self.parent.limits.exercise - self.of_exercise
+        return otherwise if self.of_exercise is None else self.limits.exercise - self.of_exercise
 
     def _took(self, seconds: float) -> None:
         if self.of_exercise is not None:
@@ -484,6 +513,32 @@ class Workspace:
         """Whether all answers so far, with this one, stay below the limit: the transcripts keep them in memory."""
         self.answered += wire.size_of(answer)
         return self.answered <= MAX_ANSWERS
+
+
+class Edited(Workspace):
+    """A submission of which one cell, at `place`, is edited again and again: it defines the exercise `of`."""
+
+    place: int
+    of: str
+
+    @property
+    def text(self) -> str:
+        """What the cell holds."""
+        return self.cells[self.place].code
+
+    def put(self, text: str) -> bool:
+        """Let the cell hold this text from now on, and run it; whether that went well. Raises ChildGone, Stopped."""
+        cell = replace(self.cells[self.place], source=text)
+        self.cells = [*self.cells[: self.place], cell, *self.cells[self.place + 1 :]]
+        self.answered = 0
+        child = self.run()
+        runs = self._run_cell(child, self.place, cell)
+        self._took(child.took)
+        if isinstance(problem := self.errors.get(self.place), Stopped):
+            raise problem
+        if runs and not problem:
+            self._request(child, {"op": "bind", "name": self.of}, seconds=self.limits.call)
+        return runs and not problem
 
 
 def near_name(name: str, sources: Iterable[str]) -> str:

@@ -246,7 +246,8 @@ def _add_outcome(part: Part, outcome: Outcome) -> None:
     failed = failures(outcome.checks)
     if len(failed) == 1 and failed[0].heading and len(failed[0].checks) == len(outcome.checks):
         part.reason = f"All {len(outcome.checks)} checks stop here: {failed[0].shared}"
-        part.mistakes = [(said_of(n, outcome), n.line) for n in outcome.diagnosis if not n.id.startswith(PLACE)]
+        more = [one for one in outcome.diagnosis if not one.id.startswith(PLACE) or one.has_price]
+        part.mistakes = [(said_of(one, outcome), one.line) for one in more]
         return
     if not outcome.checks:
         return

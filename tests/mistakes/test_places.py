@@ -14,9 +14,9 @@ CLEARED = "weights = weights.masked_fill(~has_a_key, 0.0)"
 @pytest.mark.parametrize(
     "old, new, places",
     [
-        (CLEARED, CLEARED.replace("0.0", "0.7"), [("place-masking", "")]),
+        (CLEARED, CLEARED.replace("0.0", "0.3 + 0.4"), [("place-masking", "")]),
         ("@ key.tr", "@ key.no.tr", [("place-line", "scores = scaled_query @ key.no.transpose(-2, -1)")]),
-        ("@ value, weights", "@ (value * value.abs().log()), weights", [("place-values", "")]),
+        ("@ value, weights", "@ (value * value.abs().log() + 1), weights", [("place-values", "")]),
     ],
     ids=["masks", "one line", "values"],
 )

@@ -17,6 +17,7 @@ from ..families.kernels import LEFT, blocks, untouched
 
 NAME = "add_kernel"
 NO_DEVICE = kernels.NO_DEVICE
+TRIES_EDITS = kernels.TRIES_EDITS
 ABOUT_MODE = kernels.ABOUT_MODE
 
 

@@ -20,6 +20,7 @@ from ..reference import heads as masks
 
 NAME = "flash_kernel"
 NO_DEVICE = kernels.NO_DEVICE
+TRIES_EDITS = kernels.TRIES_EDITS
 ABOUT_MODE = kernels.ABOUT_MODE
 D = 4
 

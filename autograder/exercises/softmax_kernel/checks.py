@@ -18,6 +18,7 @@ from ..families.kernels import LEFT, untouched
 
 NAME = "softmax_kernel"
 NO_DEVICE = kernels.NO_DEVICE
+TRIES_EDITS = kernels.TRIES_EDITS
 ABOUT_MODE = kernels.ABOUT_MODE
 
 

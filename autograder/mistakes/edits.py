@@ -1,10 +1,11 @@
-"""Systematic edits of a program, one at a time: what a slip of the hand may make of a right answer."""
+"""Systematic edits of a program, one at a time: what a slip of the hand may make of a right answer, or undo."""
 
 import ast
 import contextlib
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 BINARY = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 COMPARED = {
@@ -46,11 +47,12 @@ MOST_NAMES = 5  # parameters without a default that are mixed up with each other
 
 @dataclass(frozen=True)
 class Mutant:
-    """A program with one edit of that `kind`: its whole text, and that of the program."""
+    """A program with one edit of that `kind`, at that `line` of its text: its whole text, and that of the program."""
 
     kind: str
     source: str
     original: str
+    line: int
 
     def diff(self) -> str:
         """The lines that differ."""
@@ -58,24 +60,8 @@ class Mutant:
         return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
-def mutants_of(text: str) -> list[Mutant]:
-    """All mutants of a program, in the order of its text, each text once. Raises SyntaxError."""
-    tree = ast.parse(text)
-    plain = ast.unparse(tree)
-    seen = {plain}
-    found = []
-    for node, context in list(_places(tree)):
-        for kind, new in _edits(node, context):
-            with _replaced(node, new, context):
-                source = ast.unparse(tree)
-            if source not in seen and _compiles(source):
-                seen.add(source)
-                found.append(Mutant(kind, source, plain))
-    return found
-
-
 @dataclass(frozen=True)
-class _Context:
+class Context:
     """Where a node stands: `field` of `parent`, in a function with these parameters without a default."""
 
     parent: ast.AST
@@ -83,10 +69,52 @@ class _Context:
     parameters: tuple[str, ...]
 
 
-def _places(tree: ast.Module) -> Iterator[tuple[ast.AST, _Context]]:
+class Edit(NamedTuple):
+    """What may stand in a node's place, and the `kind` of that edit."""
+
+    kind: str
+    node: ast.AST
+    new: ast.AST
+    context: Context
+
+    @property
+    def line(self) -> int:
+        """The number of the line where the node begins."""
+        return getattr(self.node, "lineno", 0)
+
+
+EditsOf: TypeAlias = Callable[[ast.AST, Context], Iterator[tuple[str, ast.AST]]]  # of one node, each with its kind
+
+
+def mutants_of(text: str) -> list[Mutant]:
+    """All mutants of a program by slips of the hand, in the order of its text, each once. Raises SyntaxError."""
+    tree = ast.parse(text)
+    return list(made(tree, edits_in(tree, slips)))
+
+
+def edits_in(tree: ast.Module, edits_of: EditsOf) -> Iterator[Edit]:
+    """The edits of all nodes of a program, in the order of its text."""
+    for node, context in _places(tree):
+        for kind, new in edits_of(node, context):
+            yield Edit(kind, node, new, context)
+
+
+def made(tree: ast.Module, edits: Iterable[Edit]) -> Iterator[Mutant]:
+    """The mutants of a program by these edits of its tree, each text once, without those that don't compile."""
+    plain = ast.unparse(tree)
+    seen = {plain}
+    for edit in edits:
+        with _replaced(edit.node, edit.new, edit.context):
+            source = ast.unparse(tree)
+        if source not in seen and _compiles(source):
+            seen.add(source)
+            yield Mutant(edit.kind, source, plain, edit.line)
+
+
+def _places(tree: ast.Module) -> Iterator[tuple[ast.AST, Context]]:
     """The nodes inside functions that may be edited, in a fixed order: no texts, types, imports or messages."""
 
-    def inside(node: ast.AST, parameters: tuple[str, ...], of_function: bool) -> Iterator[tuple[ast.AST, _Context]]:
+    def inside(node: ast.AST, parameters: tuple[str, ...], of_function: bool) -> Iterator[tuple[ast.AST, Context]]:
         for field, child in _children(node):
             if isinstance(child, (ast.Import, ast.ImportFrom, ast.JoinedStr)) or field in ("annotation", "returns"):
                 continue
@@ -95,7 +123,7 @@ def _places(tree: ast.Module) -> Iterator[tuple[ast.AST, _Context]]:
             if isinstance(node, ast.Raise) or (isinstance(node, ast.FunctionDef) and field == "decorator_list"):
                 continue
             if of_function:
-                yield child, _Context(node, field, parameters)
+                yield child, Context(node, field, parameters)
             if isinstance(child, ast.FunctionDef):
                 required = child.args.args[: len(child.args.args) - len(child.args.defaults)]
                 names = tuple(a.arg for a in required if a.arg != "self")[:MOST_NAMES]
@@ -103,7 +131,7 @@ def _places(tree: ast.Module) -> Iterator[tuple[ast.AST, _Context]]:
             else:
                 yield from inside(child, parameters, of_function)
 
-    yield from inside(tree, (), False)
+    return inside(tree, (), False)
 
 
 def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -114,7 +142,7 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 @contextlib.contextmanager
-def _replaced(node: ast.AST, new: ast.AST, context: _Context) -> Iterator[None]:
+def _replaced(node: ast.AST, new: ast.AST, context: Context) -> Iterator[None]:
     """The program with something else in a node's place."""
     before = getattr(context.parent, context.field)
     after = [new if item is node else item for item in before] if isinstance(before, list) else new
@@ -136,8 +164,8 @@ def _compiles(source: str) -> bool:
 # --- the edits of one node --------------------------------------------------------------------------
 
 
-def _edits(node: ast.AST, context: _Context) -> Iterator[tuple[str, ast.AST]]:
-    """What may stand in a node's place, each with the kind of that edit."""
+def slips(node: ast.AST, context: Context) -> Iterator[tuple[str, ast.AST]]:
+    """What a slip of the hand may put in a node's place, each with the kind of that edit."""
     number = _number(node)
     if isinstance(node, ast.stmt):
         yield from _statement(node)
@@ -209,7 +237,7 @@ def _binary(node: ast.BinOp) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _call(node: ast.Call) -> Iterator[tuple[str, ast.AST]]:
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = name_called(node)
     of = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
     is_method = bool(of) and of.split(".")[-1] not in MODULES and not of.startswith(("self", "super"))
     for number in range(len(node.args)):
@@ -226,7 +254,7 @@ def _call(node: ast.Call) -> Iterator[tuple[str, ast.AST]]:
             yield "function", ast.Call(_renamed(node.func, pair[name == pair[0]]), node.args, node.keywords)
     if name in DIM_DROPPED:
         yield "function", ast.Call(_renamed(node.func, DIM_DROPPED[name]), [] if is_method else node.args[:1], [])
-    if name in SHAPED and is_method:
+    if name in SHAPED and is_method and isinstance(node.func, ast.Attribute):
         shape = ast.Attribute(node, "shape", ast.Load())
         yield "function", ast.Call(ast.Attribute(node.func.value, SHAPED[name], ast.Load()), [shape], [])
     if is_method and isinstance(node.func, ast.Attribute):
@@ -234,6 +262,11 @@ def _call(node: ast.Call) -> Iterator[tuple[str, ast.AST]]:
         yield kind, node.func.value
     elif node.args and of not in NAMESPACES and not isinstance(node.args[0], ast.Starred):
         yield "call removed", node.args[0]
+
+
+def name_called(node: ast.Call) -> str:
+    """The name of the function or method that is called; empty if it has none."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
 def _renamed(function: ast.expr, name: str) -> ast.expr:

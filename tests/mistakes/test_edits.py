@@ -1,13 +1,10 @@
 """The mutants of `make mutants`: one edit each, of what a student writes, and none twice."""
 
 import ast
-import sys
 
 import pytest
-from conftest import ROOT
 
-sys.path.append(str(ROOT / "benchmarks"))  # last: some of its modules are called like those of tests/support
-from mutations import mutants_of  # noqa: E402
+from autograder.mistakes.edits import mutants_of
 
 TEXT = '''
 import torch

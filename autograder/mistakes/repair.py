@@ -1,0 +1,165 @@
+"""Finds one small edit that makes a wrong answer right: then all else in it is right, and the line is certain.
+
+The edits are those that a slip of the hand may have made (edits.py) and those that undo one. Nothing is taken from a
+right answer but the keywords and the methods that it calls: who gets points here has written the rest. How many edits
+are tried depends on the text alone, so that a grade does not depend on the machine.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from .. import course
+from ..verdict import NOT_TRIED, PLACE, Diagnosis
+from . import facts
+from .bank import bank, right_answer
+from .edits import MODULES, Context, Edit, Mutant, edits_in, made, name_called, slips
+from .prices import ALL, PRICES
+
+if TYPE_CHECKING:
+    from ..checks.runner import ExerciseRun
+    from ..verdict import Check
+    from .bank import Mistake
+
+UNNAMED = (PLACE, facts.PREFIX)  # how the ids begin of what is no mistake of the bank
+ID = f"{PLACE}one-change"
+SAYS = "All else is right: one small change in this line makes this pass every check."
+MOST = 250  # edits tried
+SLOW = 2  # edits that never end, or end the process: after one more, no others are tried
+EACH, EVERY = 2.0, 30.0  # seconds that a call or a cell may take, and those of all edits together
+NEVER_RAN = 0.5  # the price of an answer that stops with an error at every turn: nobody has called it once
+LATER = {"removed": 1, "added": 2}  # the last words of kinds of edits: what was too much, and what is missing
+TRANSPOSED = ("T", "mT")
+CONSTANT = (ast.Constant, ast.UnaryOp, ast.Tuple)
+
+
+@dataclass(frozen=True)
+class Material:
+    """What an edit may add: the keywords of functions, and the calls of methods, all with constants alone."""
+
+    keywords: dict[str, list[ast.keyword]]
+    methods: list[ast.Call | ast.Attribute]
+
+    def additions(self, node: ast.AST, context: Context) -> Iterator[tuple[str, ast.AST]]:
+        """What may stand in a node's place: the same with something added, each with the kind of that edit."""
+        if isinstance(node, ast.Call):
+            given = {keyword.arg for keyword in node.keywords}
+            for keyword in self.keywords.get(name_called(node), ()):
+                if keyword.arg not in given:
+                    yield "argument added", ast.Call(node.func, node.args, [*node.keywords, keyword])
+        if not isinstance(node, ast.expr) or not _has_a_value(node, context):
+            return
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            yield "operator", ast.BinOp(node.left, ast.MatMult(), node.right)
+        if isinstance(node, (ast.Name, ast.Call, ast.Compare)):
+            yield "minus added", ast.UnaryOp(ast.USub(), node)
+            yield "not added", ast.UnaryOp(ast.Invert(), node)
+        for method in self.methods:
+            if isinstance(method, ast.Attribute):
+                yield "transpose added", ast.Attribute(node, method.attr, ast.Load())
+            elif isinstance(method.func, ast.Attribute):
+                called = ast.Attribute(node, method.func.attr, ast.Load())
+                yield "call added", ast.Call(called, method.args, method.keywords)
+
+
+def tries(text: str, run: ExerciseRun) -> Iterator[Mutant]:
+    """The edits of an answer that are tried, those of lines at which errors ended its checks first.
+
+    Those that put something else in a place come before those that leave something out or add it.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    written = [line.strip() for line in text.splitlines()]
+    at_fault = {place.code.strip() for place in run.places.values()}
+
+    def rank(edit: Edit) -> tuple[bool, int]:
+        return written[edit.line - 1] not in at_fault, LATER.get(edit.kind.split()[-1], 0)
+
+    every = [*edits_in(tree, slips), *edits_in(tree, material(run.exercise).additions)]
+    yield from itertools.islice(made(tree, sorted(every, key=rank)), MOST)
+
+
+def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
+    """Whether an edit is looked for: where trying one takes next to nothing, and the price of the answer is not known.
+
+    Of a named mistake it is not if the answer never ran, since nothing of what is behind the error is seen. But one of
+    which its author says that it costs all does.
+    """
+    if not getattr(course.module_of(run.exercise, "checks"), "TRIES_EDITS", True):
+        return False
+    named = [one for one in found if not one.id.startswith(UNNAMED)]
+    known = bank(run.exercise)
+    return not named or (not has_run(run) and not any(one.has_price or _costs_all(known, one.id) for one in named))
+
+
+def _costs_all(known: Mapping[str, Mistake], id: str) -> bool:
+    """Whether the author of a mistake says that it costs all."""
+    return id in known and known[id].price == ALL
+
+
+def has_run(run: ExerciseRun) -> bool:
+    """Whether the answer ever came further than to an error."""
+    return any(check.passed for check in run.judged()) or any(one.name not in run.places for one in _tried(run))
+
+
+def first_tried(run: ExerciseRun) -> str:
+    """The name of the failed check by which an edit is tried first."""
+    return _tried(run)[0].name
+
+
+def _tried(run: ExerciseRun) -> list[Check]:
+    """The checks that the answer failed, without those that were not tried."""
+    return [check for check in run.rejected() if not check.reason.startswith(NOT_TRIED)]
+
+
+def priced(run: ExerciseRun, found: Sequence[Diagnosis], line: str) -> list[Diagnosis]:
+    """What was `found` of an answer that an edit of that line makes right: with the line, and at what the edit costs.
+
+    A name or a fact says more than that there is an edit, and is certain as well: it keeps its sentence.
+    """
+    price = max(PRICES[check.category] for check in _tried(run)) if has_run(run) else NEVER_RAN
+    first = next((one for one in found if not one.id.startswith(PLACE)), Diagnosis(ID, SAYS))
+    return [replace(first, line=first.line or line, price=price)]
+
+
+@functools.cache
+def material(exercise: str) -> Material:
+    """The keywords and methods of the right answers to an exercise."""
+    styles = sorted(path.stem for path in (course.folder_of(exercise) / "answers").glob("*.py"))
+    keywords: defaultdict[str, dict[str, ast.keyword]] = defaultdict(dict)
+    methods: dict[str, ast.Call | ast.Attribute] = {}
+    for text in (right_answer(exercise), *(right_answer(exercise, style) for style in styles)):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Attribute) and node.attr in TRANSPOSED:
+                methods[node.attr] = node
+            if isinstance(node, ast.Call):
+                constant = [keyword for keyword in node.keywords if isinstance(keyword.value, CONSTANT)]
+                keywords[name_called(node)] |= {ast.unparse(one): one for one in constant if one.arg}
+                if _is_of_constants(node):
+                    methods[ast.unparse(ast.Call(ast.Name(name_called(node)), node.args, node.keywords))] = node
+    return Material({name: list(found.values()) for name, found in keywords.items()}, list(methods.values()))
+
+
+def _is_of_constants(node: ast.Call) -> bool:
+    """Whether it calls a method of some value, with constants alone."""
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    of = ast.unparse(node.func.value)
+    if of.split(".")[-1] in MODULES or of.startswith(("self.", "super(")) and of.count(".") == 1:
+        return False
+    return all(isinstance(one, CONSTANT) for one in (*node.args, *(keyword.value for keyword in node.keywords)))
+
+
+def _has_a_value(node: ast.expr, context: Context) -> bool:
+    """Whether it is read, and neither what is called nor part of a longer chain of attributes and calls."""
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load) or isinstance(context.parent, ast.Attribute):
+        return False
+    return context.field != "func" and isinstance(node, (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.BinOp))
