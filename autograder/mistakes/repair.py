@@ -19,7 +19,7 @@ from .. import course
 from ..verdict import NOT_TRIED, PLACE, Diagnosis
 from . import facts
 from .bank import bank, right_answer
-from .edits import MODULES, Context, Edit, Mutant, edits_in, made, name_called, slips
+from .edits import MODULES, Context, Edit, EditsOf, Mutant, edits_in, made, name_called, slips
 from .prices import ALL, PRICES
 
 if TYPE_CHECKING:
@@ -35,19 +35,22 @@ SLOW = 2  # edits that never end, or end the process: after one more, no others 
 EACH, EVERY = 2.0, 30.0  # seconds that a call or a cell may take, and those of all edits together
 NEVER_RAN = 0.5  # the price of an answer that stops with an error at every turn: nobody has called it once
 LATER = {"removed": 1, "added": 2}  # the last words of kinds of edits: what was too much, and what is missing
+NUMBERS = range(-2, 4)  # such as dimensions
 TRANSPOSED = ("T", "mT")
 CONSTANT = (ast.Constant, ast.UnaryOp, ast.Tuple)
 
 
 @dataclass(frozen=True)
 class Material:
-    """What an edit may add: the keywords of functions, and the calls of methods, all with constants alone."""
+    """What an edit may put in or add: keywords of functions and calls of methods, all with constants alone; numbers."""
 
     keywords: dict[str, list[ast.keyword]]
     methods: list[ast.Call | ast.Attribute]
 
     def additions(self, node: ast.AST, context: Context) -> Iterator[tuple[str, ast.AST]]:
-        """What may stand in a node's place: the same with something added, each with the kind of that edit."""
+        """What may stand in a node's place, beside slips: a small number, or the same with something added."""
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            yield from (("constant", ast.Constant(number)) for number in NUMBERS if number != node.value)
         if isinstance(node, ast.Call):
             given = {keyword.arg for keyword in node.keywords}
             for keyword in self.keywords.get(name_called(node), ()):
@@ -69,22 +72,49 @@ class Material:
 
 
 def tries(text: str, run: ExerciseRun) -> Iterator[Mutant]:
-    """The edits of an answer that are tried, those of lines at which errors ended its checks first.
+    """The edits of an answer that are tried: first those of lines at which errors ended its checks, with any names.
 
-    Those that put something else in a place come before those that leave something out or add it.
+    Those that put something else in a place come before those that leave something out or add it, and of them those
+    that are near to such a line.
     """
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    written = [line.strip() for line in text.splitlines()]
     at_fault = {place.code.strip() for place in run.places.values()}
+    lines = [number for number, line in enumerate(text.splitlines(), start=1) if line.strip() in at_fault]
 
-    def rank(edit: Edit) -> tuple[bool, int]:
-        return written[edit.line - 1] not in at_fault, LATER.get(edit.kind.split()[-1], 0)
+    def rank(edit: Edit) -> tuple[bool, int, int]:
+        far = min((abs(edit.line - line) for line in lines), default=1)
+        return far > 0, LATER.get(edit.kind.split()[-1], 0), far
 
-    every = [*edits_in(tree, slips), *edits_in(tree, material(run.exercise).additions)]
+    named = [edit for edit in edits_in(tree, _with_names_of(tree, lines)) if edit.line in lines]
+    every = [*edits_in(tree, slips), *edits_in(tree, material(run.exercise).additions), *named]
     yield from itertools.islice(made(tree, sorted(every, key=rank)), MOST)
+
+
+def _with_names_of(tree: ast.Module, lines: Sequence[int]) -> EditsOf:
+    """The edits that pass one more argument: a name of the functions in which these lines are."""
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and any(node.lineno <= line <= (node.end_lineno or 0) for line in lines)
+    ]
+    names = dict.fromkeys(name for function in around for name in _own_names(function))
+
+    def edits(node: ast.AST, context: Context) -> Iterator[tuple[str, ast.AST]]:
+        if isinstance(node, ast.Call):
+            for place, name in itertools.product(range(len(node.args) + 1), names):
+                args = [*node.args[:place], ast.Name(name, ast.Load()), *node.args[place:]]
+                yield "argument added", ast.Call(node.func, args, node.keywords)
+
+    return edits
+
+
+def _own_names(function: ast.FunctionDef) -> Iterator[str]:
+    """The names of a function's arguments, then those that it assigns."""
+    yield from (argument.arg for argument in function.args.args if argument.arg != "self")
+    yield from (n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
 def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
