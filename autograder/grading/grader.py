@@ -356,7 +356,10 @@ class Grader:
 
     def _diagnosis(self, workspace: Workspace, run: ExerciseRun) -> list[Diagnosis]:
         """What is wrong with an answer that stands on no wrong ones."""
-        found = self._safely(workspace, lambda: self.diagnostician.diagnose(run))
+        return self._with_edits(workspace, run, self._safely(workspace, lambda: self.diagnostician.diagnose(run)))
+
+    def _with_edits(self, workspace: Workspace, run: ExerciseRun, found: list[Diagnosis]) -> list[Diagnosis]:
+        """What is `found` to be wrong, with the line and the price if one edit makes the answer right."""
         if not repair.is_wanted(run, found):
             return found
         return self._safely(workspace, lambda: self._mended_by_one_edit(workspace, run, found)) or found
@@ -433,6 +436,7 @@ class Grader:
                     return found + quoting(own, workspace.cells)
         workspace.begin_diagnosis()
         named = self.diagnostician.diagnose(run)
+        named = named if to_blame else self._with_edits(workspace, run, named)
         return found + [replace(one, price=0.0) if free else one for one in named]
 
     def _with_parts_of_the_course(self, workspace: Workspace, one: Shaky) -> list[bool]:

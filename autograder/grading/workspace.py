@@ -284,6 +284,7 @@ class Workspace:
         limits = replace(self.limits, cell=each, call=each, exercise=every)
         edited = Edited(self.parent, self.cells, self.deadline, prefetches=False, limits=limits)
         edited.place, edited.of, edited.left_out = place, of, dict(self.left_out)
+        self.begin_exercise()  # in a child that has seen no solutions
         edited.child, self.child = self.child, None
         try:
             edited.begin_exercise()

@@ -123,7 +123,7 @@ def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
     Of a named mistake it is not if the answer never ran, since nothing of what is behind the error is seen. But one of
     which its author says that it costs all does.
     """
-    if not getattr(course.module_of(run.exercise, "checks"), "TRIES_EDITS", True):
+    if not _tried(run) or not getattr(course.module_of(run.exercise, "checks"), "TRIES_EDITS", True):
         return False
     named = [one for one in found if not one.id.startswith(UNNAMED)]
     known = bank(run.exercise)

@@ -5,9 +5,10 @@ import pytest
 from autograder.checks.runner import ExerciseRun
 from autograder.grading.seeds import new_seed
 from autograder.mistakes import repair
-from autograder.mistakes.bank import bank
+from autograder.mistakes.bank import bank, right_answer
 from autograder.mistakes.prices import PRICES
 from autograder.sandbox.replies import Place
+from autograder.verdict import NOT_TRIED, Check
 
 SEED = new_seed()
 RIGHT = bank("attention").right
@@ -77,6 +78,19 @@ def test_the_same_edits_are_tried_each_time_those_of_lines_with_errors_first():
     assert len(tried) == repair.MOST and tried == again
     of_line = [edit.line == number for edit in tried]
     assert any(of_line) and of_line == sorted(of_line, reverse=True)
+
+
+def test_an_answer_that_stands_on_wrong_ones_is_edited_too_if_these_are_not_to_blame(grader, tmp_path):
+    right = right_answer("train", "two_functions")
+    assert right.count("range(steps)") == 1
+    (found,) = outcome_of(grader, tmp_path, right.replace("range(steps)", "range()"), "train").diagnosis
+    assert (found.id, found.price) == ("fact-number-of-arguments", repair.NEVER_RAN)
+
+
+def test_nothing_is_tried_where_no_check_was():
+    run = run_of_attention()
+    run.checks = [Check("test_one", "values", 1.0, False, NOT_TRIED, NOT_TRIED)]
+    assert not repair.is_wanted(run, [])
 
 
 def test_what_is_no_python_has_no_edits():
