@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import logging
@@ -19,6 +20,7 @@ from ..checks.source_text import NoDefinition, names_used_by
 from ..errors import ChildGone, CourseError, SandboxError, Unreadable
 from ..mistakes import facts, places, prices, repair
 from ..mistakes.diagnosis import Diagnostician
+from ..mistakes.edits import Mutant
 from ..mistakes.learnt import Shelf
 from ..sandbox.parent import WarmParent
 from ..submission import read
@@ -30,7 +32,7 @@ from .lending import lend
 from .seeds import new_seed
 from .store import course_version
 from .watchdog import Endless
-from .workspace import Deadline, Workspace
+from .workspace import Deadline, Edited, Workspace
 
 T = TypeVar("T")
 
@@ -371,20 +373,24 @@ class Grader:
 
         An edit must first pass one of the checks that the answer failed.
         """
-        try:
-            with workspace.with_edits(run.exercise, repair.EACH, repair.EVERY) as edited:
-                written, failed, slow = edited.text, repair.first_tried(run), 0
-                for edit in repair.tries(written, run):
-                    try:
-                        if edited.put(edit.source) and self._passes(edited, run, failed) and self._passes(edited, run):
-                            return repair.priced(run, found, written.splitlines()[edit.line - 1].strip())
-                    except Stopped:
-                        slow += 1
-                    if slow > repair.SLOW:
-                        break
-        except NoDefinition:
-            pass
+        with contextlib.suppress(NoDefinition), workspace.with_edits(run.exercise, repair.EACH, repair.EVERY) as edited:
+            text = edited.text
+            edit = self._first_right(edited, run, repair.tries(text, run))
+            return repair.priced(run, found, edit, text) if edit else []
         return []
+
+    def _first_right(self, edited: Edited, run: ExerciseRun, edits: Iterable[Mutant]) -> Mutant | None:
+        """The first of some edits of an answer that makes it pass every check; None if there is none."""
+        failed, slow = repair.first_tried(run), 0
+        for edit in edits:
+            try:
+                if edited.put(edit.source) and self._passes(edited, run, failed) and self._passes(edited, run):
+                    return edit
+            except Stopped:
+                slow += 1
+            if slow > repair.SLOW:
+                break
+        return None
 
     def _passes(self, edited: Workspace, run: ExerciseRun, only: str | None = None) -> bool:
         """Whether an edited answer passes all checks, or `only` one. Raises Stopped."""

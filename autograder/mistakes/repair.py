@@ -29,7 +29,35 @@ if TYPE_CHECKING:
 
 UNNAMED = (PLACE, facts.PREFIX)  # how the ids begin of what is no mistake of the bank
 ID = f"{PLACE}one-change"
-SAYS = "All else is right: one small change in this line makes this pass every check."
+SAYS = "All else is right: {}, this passes every check."
+CHANGES = {  # what an edit changes in the line, by its kind
+    "constant": "with another number in this line",
+    "true, false": "with `True` and `False` swapped in this line",
+    "pattern": "with another pattern in this line",
+    "operator": "with another operator in this line",
+    "comparison": "with another comparison in this line",
+    "and, or": "with `and` and `or` swapped in this line",
+    "function": "with another function in this line",
+    "other name": "with another variable in this line",
+    "operands swapped": "with two operands of this line the other way round",
+    "arguments swapped": "with two arguments of this line the other way round",
+    "argument removed": "without one of the arguments in this line",
+    "argument added": "with one more argument in this line",
+    "operand removed": "without one of the operands in this line",
+    "call removed": "without one of the calls in this line",
+    "call added": "with one more call in this line",
+    "transpose removed": "without the transpose in this line",
+    "transpose added": "with one more transpose in this line",
+    "index removed": "without the index in this line",
+    "minus removed": "without the minus in this line",
+    "minus added": "with a minus in this line",
+    "not removed": "without the `not` or `~` in this line",
+    "not added": "with a `~` in this line",
+    "condition removed": "without the condition in this line",
+    "loop or block removed": "without the loop or block that begins in this line",
+    "refusal removed": "without the refusal that begins in this line",
+    "statement removed": "without this line",
+}
 MOST = 250  # edits tried
 SLOW = 2  # edits that never end, or end the process: after one more, no others are tried
 EACH, EVERY = 2.0, 30.0  # seconds that a call or a cell may take, and those of all edits together
@@ -150,14 +178,15 @@ def _tried(run: ExerciseRun) -> list[Check]:
     return [check for check in run.rejected() if not check.reason.startswith(NOT_TRIED)]
 
 
-def priced(run: ExerciseRun, found: Sequence[Diagnosis], line: str) -> list[Diagnosis]:
-    """What was `found` of an answer that an edit of that line makes right: with the line, and at what the edit costs.
+def priced(run: ExerciseRun, found: Sequence[Diagnosis], edit: Mutant, text: str) -> list[Diagnosis]:
+    """What was `found` of an answer, a `text` that an edit makes right: with its line, and at what the edit costs.
 
     A name or a fact says more than that there is an edit, and is certain as well: it keeps its sentence.
     """
     price = max(PRICES[check.category] for check in _tried(run)) if has_run(run) else NEVER_RAN
-    first = next((one for one in found if not one.id.startswith(PLACE)), Diagnosis(ID, SAYS))
-    return [replace(first, line=first.line or line, price=price)]
+    first = next((one for one in found if not one.id.startswith(PLACE)), Diagnosis(ID, SAYS.format(CHANGES[edit.kind])))
+    line = first.line or text.splitlines()[edit.line - 1].strip()
+    return [replace(first, line=line, price=price)]
 
 
 @functools.cache

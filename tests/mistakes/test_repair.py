@@ -1,12 +1,17 @@
 """One small edit that makes a wrong answer right: the line is told, and no more is charged than the edit costs."""
 
+import ast
+
 import pytest
 
+from autograder import course
 from autograder.checks.runner import ExerciseRun
 from autograder.grading.seeds import new_seed
 from autograder.mistakes import repair
 from autograder.mistakes.bank import bank, right_answer
+from autograder.mistakes.edits import edits_in, slips
 from autograder.mistakes.prices import PRICES
+from autograder.mistakes.repair import material
 from autograder.sandbox.replies import Place
 from autograder.verdict import NOT_TRIED, Check
 
@@ -39,6 +44,14 @@ def test_the_line_is_told_and_the_edit_is_paid_for(grader, tmp_path, old, new, i
     (found,) = outcome.diagnosis
     assert new in found.line and (found.id, found.price) == (id, price), outcome
     assert outcome.by_prices == pytest.approx((1 - price) * outcome.max_score)
+
+
+def test_each_kind_of_edit_has_a_sentence():
+    kinds = set()
+    for exercise in course.exercises():
+        tree = ast.parse(right_answer(exercise))
+        kinds |= {edit.kind for of_node in (slips, material(exercise).additions) for edit in edits_in(tree, of_node)}
+    assert kinds and kinds <= repair.CHANGES.keys(), kinds - repair.CHANGES.keys()
 
 
 def test_two_slips_have_no_price(grader, tmp_path):
