@@ -111,6 +111,11 @@ class Diagnosis:
     def __post_init__(self) -> None:  # it quotes the submission
         self.line = printable(self.line)
 
+    @property
+    def is_place(self) -> bool:
+        """Whether it only says where the answer goes wrong, and names no mistake."""
+        return self.id.startswith(PLACE)
+
 
 @dataclass
 class Skipped:

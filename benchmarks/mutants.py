@@ -27,7 +27,7 @@ from autograder.mistakes.bank import right_answer
 from autograder.mistakes.name_check import cells_for
 from autograder.sandbox import jail
 from autograder.sandbox.parent import WarmParent
-from autograder.verdict import FULL, NOT_TRIED, PLACE, RAISED, STOPPED_WITH, UNSAFE, Outcome
+from autograder.verdict import FULL, NOT_TRIED, RAISED, STOPPED_WITH, UNSAFE, Outcome
 
 PAGE = Path("reports", "mutants.md")  # in the course's folder
 SOLUTION = "the solution"
@@ -62,7 +62,7 @@ class Result:
 
     @property
     def is_named(self) -> bool:
-        return any(not diagnosis.id.startswith(PLACE) for diagnosis in self.outcome.diagnosis)
+        return any(not diagnosis.is_place for diagnosis in self.outcome.diagnosis)
 
     @property
     def has_line(self) -> bool:
