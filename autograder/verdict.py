@@ -116,6 +116,11 @@ class Diagnosis:
         """Whether it costs less than all points."""
         return self.price < 1
 
+    @property
+    def is_place(self) -> bool:
+        """Whether it only says where the answer goes wrong, and names no mistake."""
+        return self.id.startswith(PLACE)
+
 
 @dataclass
 class Skipped:

@@ -27,7 +27,7 @@ from autograder.mistakes.edits import Mutant, mutants_of
 from autograder.mistakes.name_check import cells_for
 from autograder.sandbox import jail
 from autograder.sandbox.parent import WarmParent
-from autograder.verdict import FULL, NOT_TRIED, PLACE, PRICES, RAISED, STOPPED_WITH, UNSAFE, Outcome
+from autograder.verdict import FULL, NOT_TRIED, PRICES, RAISED, STOPPED_WITH, UNSAFE, Outcome
 
 PAGE = Path("reports", "mutants.md")  # in the course's folder
 SOLUTION = "the solution"
@@ -63,7 +63,7 @@ class Result:
 
     @property
     def is_named(self) -> bool:
-        return any(not diagnosis.id.startswith(PLACE) for diagnosis in self.outcome.diagnosis)
+        return any(not diagnosis.is_place for diagnosis in self.outcome.diagnosis)
 
     @property
     def has_line(self) -> bool:

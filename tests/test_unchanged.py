@@ -90,6 +90,11 @@ def test_what_runs_in_a_sandbox_belongs_to_what_starts_one():
     assert inside not in unchanged.depends_on(ONE)
 
 
+def test_every_command_belongs_to_what_runs_one():
+    command = ROOT / "autograder" / "cli" / "name_check.py"
+    assert command in unchanged.depends_on("tests/mistakes/test_name_check.py")
+
+
 def test_what_an_exercise_names_belongs_to_it():
     """`check_attention` tries answers to `attention`, which it imports nowhere."""
     files = unchanged.depends_on("tests/exercises/test_visible_checks.py: check_attention")

@@ -65,7 +65,7 @@ class Interview:
             raise wire.WireError("it goes on asking a candidate that answers no more")
         asked = replies.question(reply, tensors)
         if asked.builds != (self.candidate.builds and asked.handle is None):
-            raise wire.WireError("a question is none that this candidate answers")
+            raise wire.WireError("this candidate does not answer such a question")
         try:
             if self.questions > MOST_QUESTIONS:
                 raise Refused(f"a candidate may be called {MOST_QUESTIONS} times")

@@ -202,7 +202,12 @@ def definition(source: Source) -> str:
 
 def names_in(text: str) -> set[str]:
     """All names that a cell reads or assigns (not attributes); none if it can't be parsed."""
-    return _names_under(tree_of(text))
+    return names_under(tree_of(text))
+
+
+def names_under(node: ast.AST) -> set[str]:
+    """The names that a part of a text reads or assigns (not attributes)."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def names_defined_in(text: str) -> set[str]:
@@ -220,15 +225,10 @@ def names_used_by(names: Iterable[str], text: str) -> set[str]:
     """The names that a cell's definitions of `names` use, by themselves or through others; none if unparsable."""
     defined, found, waiting = definitions_in(text) or {}, set[str](), set(names)
     while waiting:
-        used = set[str]().union(*(_names_under(defined[name]) for name in waiting & defined.keys()))
+        used = set[str]().union(*(names_under(defined[name]) for name in waiting & defined.keys()))
         waiting = used - found
         found |= used
     return found
-
-
-def _names_under(node: ast.AST) -> set[str]:
-    """The names that are read or assigned in a part of a text."""
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def only_defines(text: str) -> bool:

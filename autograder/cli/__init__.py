@@ -1,4 +1,4 @@
-"""The command `autograder`: one file per command, with its options and its function. Heavy imports come late."""
+"""The command `autograder`: one file per command, with its options and its function. Imports come late."""
 
 import argparse
 import errno
@@ -7,31 +7,15 @@ import resource
 import signal
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from ..errors import DISK, UserError
-from . import (
-    build,
-    check,
-    collect,
-    demo,
-    desk,
-    doctor,
-    export,
-    grade,
-    gradescope,
-    name,
-    name_check,
-    new,
-    report,
-    roster,
-    shared,
-    watch,
-)
+from . import shared
 
 COMMANDS = (  # in the order of `autograder --help`
-    *(build, check, watch, grade, report, collect, roster, export, name),
-    *(demo, desk, gradescope, new, doctor, name_check),
+    *("build", "check", "watch", "grade", "report", "collect", "roster", "export", "name"),
+    *("demo", "desk", "gradescope", "new", "doctor", "name-check"),
 )
 # errors of a full disk, a folder that is not writable, a machine at its limits
 UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENFILE, errno.EMFILE, errno.ENOMEM, *DISK}
@@ -40,7 +24,8 @@ DRIVERS = {"psycopg": "psycopg[binary]", "psycopg2": "psycopg2-binary"}  # Postg
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = parser(*given[:1]).parse_args(given)
     try:
         shared.tell_which_course(options)
         return options.run(options)
@@ -90,8 +75,8 @@ def _file_limit() -> str:
     return f"files may have at most {limit // 1024:,} kB here (`ulimit {letter}`): raise that"
 
 
-def parser() -> argparse.ArgumentParser:
-    """The argument parser of all commands."""
+def parser(first: str = "") -> argparse.ArgumentParser:
+    """The argument parser of the command that is the `first` argument; of all commands, where that is none."""
     top = argparse.ArgumentParser(
         prog="autograder",
         description="Builds, grades and reports on a course of exercises: the one in this folder or above it, else the "
@@ -100,8 +85,8 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action=_Version, nargs=0, help="print the kit's version")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add(commands)
+    for name in (first,) if first in COMMANDS else COMMANDS:
+        import_module(f".{name.replace('-', '_')}", __name__).add(commands)
     return top
 
 

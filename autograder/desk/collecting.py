@@ -69,7 +69,7 @@ def collect(
     told = collector.told
     print("\n".join(handins.told(told, assignment, ["the desk"], missing, notes)))
     if collector.anew:
-        print(f"  graded anew, since the course has changed: {len(collector.anew)} ({handins.listed(collector.anew)})")
+        print(f"  graded again, since the course has changed: {len(collector.anew)} ({handins.listed(collector.anew)})")
     for problem in dict.fromkeys(told.problems):
         print(f"autograder: {shown(problem, 2_000)}", file=sys.stderr)
     return 1 if told.problems else 0

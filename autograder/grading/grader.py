@@ -51,8 +51,8 @@ TWICE = (
 )
 
 NOT_BROUGHT = (
-    "Your notebook does not bring {} of earlier ones. The points are what it gets with the course's own in their place."
-    " Run the cell with `bring`, or write them there, and hand in again: then you read what is wrong, if anything is."
+    "Your notebook does not bring {} of earlier ones. The points are for it with the course's own in their place."
+    " Run the cell with `bring`, or write them there, and hand in again to read what is wrong, if anything is."
 )
 
 log = logging.getLogger(__name__)

@@ -73,29 +73,27 @@ def _many(wanted: str, got: str) -> str:
     return TOO_FEW if int(got) < int(wanted) else TOO_MANY
 
 
-NONE = (
-    "Something in this line is None, as an argument is that was not given, or what a function without `return` gives."
-)
-A_TUPLE = "Something in this line is a tuple, as is what a function gives that returns several things."
-NOT_CALLED = "In this line, a function or a method stands where what it returns is needed: it is not called."
-INTEGERS = "The numbers in this line are whole ones by their dtype, and torch does this with floating ones alone."
-FLOAT_FOR_SIZE = "In this line, a float stands for a size: `/` gives a float, even where it leaves no remainder."
+NONE = "Something in this line is None, like an argument that was not given, or what a function without `return` gives."
+A_TUPLE = "Something in this line is a tuple, like the result of a function that returns several things."
+NOT_CALLED = "In this line, a function or a method is used where its result is needed: it is not called."
+INTEGERS = "The numbers in this line have an integer dtype, and torch does this only with floating-point ones."
+FLOAT_FOR_SIZE = "In this line, a float is given as a size: `/` gives a float, even where it leaves no remainder."
 IN_PLACE_GIVEN = (
-    "This line changes in place a tensor that a gradient is asked of, an input or a parameter: torch refuses that."
+    "This line changes in place a tensor that needs a gradient, an input or a parameter: torch refuses that."
 )
 CHANGED_IN_PLACE = (
     "A tensor is changed in place (`+=`, `x[…] = …`, a method whose name ends in `_`) after something was computed from"
-    " it: for the gradient, torch needs the values that stood there before."
+    " it: for the gradient, torch needs the values from before."
 )
 TWO_DEVICES = (
-    "Tensors on two devices meet in this line: a new tensor lies on the CPU unless it is told where, and a tensor that"
-    " is no buffer does not move with its module."
+    "Tensors on two devices meet in this line: a new tensor is on the CPU unless you say where, and a tensor that is"
+    " no buffer does not move with its module."
 )
 TOO_FEW = "What this line calls gets fewer arguments than it needs."
 TOO_MANY = "What this line calls gets more arguments than it takes."
-MANY_FOR_ONE = "This line takes a tensor for one number, or for a yes or no, and it does not hold exactly one number."
+MANY_FOR_ONE = "This line uses a tensor as one number, or as a yes or no, but it does not hold exactly one number."
 
-COMMA = "The comma at the end of this line makes a tuple of one of what stands before it."
+COMMA = "The comma at the end of this line turns what comes before it into a tuple of one."
 TUPLE = r"^unsupported operand type.*'tuple'|^'tuple' object (?:has no|is not callable)|must be Tensor, not tuple$"
 
 # The first rule that fits counts.
@@ -129,13 +127,13 @@ RULES = (
         "no-tensor",
         "TypeError",
         r"^expected Tensor as element \d+ in argument 0, but got (\w+)",
-        "The list that this line joins should hold tensors alone, and holds a {0}.",
+        "The list that this line joins should hold only tensors, but holds a {0}.",
     ),
     Rule(
         "no-array",
         "TypeError",
         r"^expected np\.ndarray \(got numpy\.\w+\)",
-        "In this line `from_numpy` gets a single number: NumPy gives one, and no array, for an index of one element.",
+        "In this line `from_numpy` gets a single number: NumPy gives one, not an array, for an index of one element.",
     ),
     # --- how many arguments a call gets ---
     Rule(
@@ -167,26 +165,26 @@ RULES = (
         "RuntimeError",
         r"^einsum\(\): the number of subscripts in the equation \((\d+)\) does not match the number of dimensions"
         r" \((\d+)\)",
-        "The equation in this line has letters for {0} dimensions, so it fits those alone, and here come {1}.",
+        "The equation in this line has letters for {0} dimensions, so it fits only those, but here there are {1}.",
     ),
     Rule(
         "fixed-rank",
         "RuntimeError",
         r"^einsum\(\): the number of subscripts in the equation \((\d+)\) is more than the number of dimensions"
         r" \((\d+)\)",
-        "The equation in this line has letters for {0} dimensions or more, and here come {1}.",
+        "The equation in this line has letters for {0} dimensions or more, but here there are {1}.",
     ),
     Rule(
         "fixed-rank",
         "EinopsError",
         r"expected (\d+) dims\. Received (\d+)-dim tensor",
-        "The pattern in this line has names for {0} dimensions, so it fits those alone, and here come {1}.",
+        "The pattern in this line has names for {0} dimensions, so it fits only those, but here there are {1}.",
     ),
     Rule(
         "fixed-rank",
         "RuntimeError",
         r"input\.dim\(\) = (\d+) is not equal to len\(dims\) = (\d+)",
-        "This line puts {1} dimensions in order, so it fits those alone, and here come {0}.",
+        "This line puts {1} dimensions in order, so it fits only those, but here there are {0}.",
     ),
     Rule(
         "fixed-rank",
@@ -305,7 +303,7 @@ RULES = (
         "empty-list",
         "RuntimeError|ValueError",
         r"expects a non-empty TensorList|expected a non-empty list of Tensors",
-        "Nothing is in the list whose tensors this line joins.",
+        "The list of tensors that this line joins is empty.",
     ),
     Rule(
         "unequal-parts",
@@ -395,7 +393,7 @@ def _lacking(text: Text, code: str, owner: str, name: str) -> Crash | None:
     """About an attribute that an object lacks: a plain number, or one of a class of the student's."""
     if owner in ("int", "float"):
         lacks = f": it has no `{name}`" if name in code else ""  # or torch asked for something of its own
-        return Crash("no-tensor", f"In this line, a plain number stands for a tensor{lacks}.", code)
+        return Crash("no-tensor", f"In this line, a plain number is used as a tensor{lacks}.", code)
     if name not in code or owner != text.module or name in text.kept or not text.keeps_all:
         return None
     why = "`__init__` sets a name of its own without `self.`" if name in text.locals_of_init else "nothing sets it"

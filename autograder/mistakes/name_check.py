@@ -22,7 +22,7 @@ from ..checks.source_text import names_in
 from ..errors import Unreadable, UsageError
 from ..submission import read
 from ..submission.restore import RestoredCell
-from ..verdict import PLACE, Outcome, printable
+from ..verdict import Outcome, printable
 from . import facts, own_softmax
 from .bank import bank
 
@@ -66,13 +66,12 @@ class Judgement:
 
     @property
     def named(self) -> list[str]:
-        return [diagnosis.id for diagnosis in self.outcome.diagnosis if not diagnosis.id.startswith(PLACE)]
+        return [diagnosis.id for diagnosis in self.outcome.diagnosis if not diagnosis.is_place]
 
     @property
     def place(self) -> str:
         """The id of the place that is told in place of a name; empty if there is none."""
-        told = (diagnosis.id for diagnosis in self.outcome.diagnosis)
-        return next((id for id in told if id.startswith(PLACE)), "")
+        return next((diagnosis.id for diagnosis in self.outcome.diagnosis if diagnosis.is_place), "")
 
     @property
     def right(self) -> set[str]:

@@ -184,7 +184,7 @@ def priced(run: ExerciseRun, found: Sequence[Diagnosis], edit: Mutant, text: str
     A name or a fact says more than that there is an edit, and is certain as well: it keeps its sentence.
     """
     price = max(PRICES[check.category] for check in _tried(run)) if has_run(run) else NEVER_RAN
-    first = next((one for one in found if not one.id.startswith(PLACE)), Diagnosis(ID, SAYS.format(CHANGES[edit.kind])))
+    first = next((one for one in found if not one.is_place), Diagnosis(ID, SAYS.format(CHANGES[edit.kind])))
     line = first.line or text.splitlines()[edit.line - 1].strip()
     return [replace(first, line=line, price=price)]
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from ..checks.source_text import names_under
 from .lines import LONGEST, parsed
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -77,10 +78,10 @@ class Text:
         functions = [node for cell in self.cells for node in parsed(cell).body if isinstance(node, Function)]
         left: list[ast.AST] = [self.tree]
         while left:
-            nodes = list(ast.walk(left.pop()))
-            if any(_is_exponential(node) for node in nodes):
+            node = left.pop()
+            if any(_is_exponential(part) for part in ast.walk(node)):
                 return True
-            names = {node.id for node in nodes if isinstance(node, ast.Name)}
+            names = names_under(node)
             called = [function for function in functions if function.name in names]
             if any("softmax" in function.name.lower() for function in called):
                 return True
@@ -121,7 +122,7 @@ class Text:
 
     def trailing_comma(self, code: str) -> str:
         """The only line that gives a tuple of one, by a comma at its end, to a name in the line `code`; else empty."""
-        used = {node.id for node in ast.walk(parsed(code.removesuffix(":"))) if isinstance(node, ast.Name)}
+        used = names_under(parsed(code.removesuffix(":")))
         found = []
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 1:
@@ -137,9 +138,8 @@ class Text:
     def change_in_place(self) -> str:
         """The only line that may change a tensor in place; empty if there are several, or helpers may do it as well."""
         helpers = {node.name for cell in self.cells for node in parsed(cell).body if isinstance(node, Function)}
-        used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
         found = {self.line(node) for node in ast.walk(self.tree) if _may_change(node)}
-        return found.pop() if len(found) == 1 and not helpers & used else ""
+        return found.pop() if len(found) == 1 and not helpers & names_under(self.tree) else ""
 
     def passed_returns(self) -> list[str] | None:
         """The lines with a `return` of a function that may end without one; None if it returns in any case.

@@ -17,7 +17,7 @@ from jinja2 import Template
 from markupsafe import Markup
 
 from .. import course
-from ..verdict import CATEGORIES, PLACE, Check, Outcome, Verdict
+from ..verdict import CATEGORIES, Check, Outcome, Verdict
 from . import lesson as lessons
 from .outcome_text import NOT_STARTED, by_checks_alone, code_spans, failures, measured, name_of, points, said_of
 from .pages import environment
@@ -246,7 +246,7 @@ def _add_outcome(part: Part, outcome: Outcome) -> None:
     failed = failures(outcome.checks)
     if len(failed) == 1 and failed[0].heading and len(failed[0].checks) == len(outcome.checks):
         part.reason = f"All {len(outcome.checks)} checks stop here: {failed[0].shared}"
-        more = [one for one in outcome.diagnosis if not one.id.startswith(PLACE) or one.has_price]
+        more = [one for one in outcome.diagnosis if not one.is_place or one.has_price]
         part.mistakes = [(said_of(one, outcome), one.line) for one in more]
         return
     if not outcome.checks:

@@ -113,7 +113,7 @@ def as_text(
     others = many - len({c.student for c in found} | new)
     said = [f"{len(gain)} gain", f"{len(lose)} lose", f"{others} stay as they are"]
     said += [f"{len(new)} with new work"] if new else []
-    lines = [f"{'Nothing is written. It would be: ' if is_draft else 'For the same work: '}{', '.join(said)}."]
+    lines = [f"{'Nothing is written. The change would be: ' if is_draft else 'For the same work: '}{', '.join(said)}."]
     shown = sorted(found, key=lambda c: (c.gain, c.student))
     lines += [_line(change, standings.get(change.student)) for change in shown[:MOST]]
     if len(shown) > MOST:

@@ -155,7 +155,7 @@ def test_a_result_of_another_version_of_the_course_is_not_taken(place, record, g
     desk_class.grade_all(record, grader)
     monkeypatch.setattr(collecting, "course_version", lambda: "another")
     code, said, _ = run("collect", "01", "--desk")
-    assert code == 0 and "graded anew, since the course has changed: 1 (ada)" in said
+    assert code == 0 and "graded again, since the course has changed: 1 (ada)" in said
     assert not list((place / ".autograder" / "results").rglob("*.json"))
 
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from autograder import cli
+from autograder.cli import desk
 from autograder.desk import released, server
 from autograder.desk.doors import pages
 from autograder.desk.visitors import Refused
@@ -143,4 +143,4 @@ def test_a_desk_for_others_does_not_run_without_a_sandbox():
     """What is handed in could read the desk's records, and sign itself an instructor's session with their secret."""
     options = SimpleNamespace(export=None, sandbox=UNSAFE, me=False, scheduler=None, jobs=1)
     with pytest.raises(UsageError, match="without a sandbox"):
-        cli.desk.run(options)
+        desk.run(options)

@@ -18,7 +18,7 @@ WHOLE = ("test_logits", "test_sizes_that_are_equal", "test_gradients")
 def test_wrong_heads_are_said_first(graders, id):
     failed = {c.name: c.message for c in graders.run(MODEL, Local(bank(MODEL)[id].namespace()), 1).failed()}
     for name in WHOLE:
-        assert "First mend your `StackedHeads`" in failed[name]
+        assert "First fix your `StackedHeads`" in failed[name]
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_wrong_heads_are_said_first(graders, id):
 )
 def test_right_heads_are_not_blamed(graders, id):
     failed = graders.run(MODEL, Local(bank(MODEL)[id].namespace()), 1).failed()
-    assert failed and not any("First mend" in check.message for check in failed)
+    assert failed and not any("First fix" in check.message for check in failed)
 
 
 def test_the_original_is_named_crash_by_crash(grader, tmp_path):

@@ -125,7 +125,7 @@ def test_loading_says_that_the_layer_must_be_mended_first():
     graders = Graders()
     run = graders.run("load_from_torch", Local(namespace), 1)
     assert len(run.failed()) == len(run.checks)
-    assert all("First mend your `MultiHeadAttention`" in check.message for check in run.checks)
+    assert all("First fix your `MultiHeadAttention`" in check.message for check in run.checks)
 
 
 EXERCISES = [e.name for e in course.assignments(ROOT)[NAME].exercises]

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder import cli, course
+from autograder import course
 from autograder.batch import gradescope
+from autograder.cli import check
 from autograder.errors import CourseError
 from autograder.grading import credit, start
 from autograder.grading.credit import of_course
@@ -59,7 +60,7 @@ def test_check_and_gradescope_score_as_the_course_does(tmp_path, monkeypatch, by
     monkeypatch.setattr(start, "started_grader", lambda *where: contextlib.nullcontext(PricedGrader()))
     monkeypatch.setattr(service, "verdict_by_watch", lambda *asked: None)
     options = SimpleNamespace(device="cpu", sandbox="full", exercise=None, seed=1, paths=["answer.py"])
-    assert [verdict.score for verdict in cli.check.checked(options)] == [score]
+    assert [verdict.score for verdict in check.checked(options)] == [score]
     monkeypatch.setattr(gradescope, "notebook_in", lambda folder, assignment: tmp_path)
     assignment = course.assignments()["03_causal_attention"]
     assert gradescope.grade(assignment, tmp_path, PricedGrader()).score == score

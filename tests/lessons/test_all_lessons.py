@@ -32,6 +32,19 @@ def test_sliders_are_made_the_same_way_in_each():
     assert "".join(name[1] for name in made) == "13456789" and len(set(made.values())) == 1
 
 
+def test_a_head_of_gpt2_has_the_same_numbers_wherever_it_is_shown():
+    """Lesson 04 has the heads of 01 and 03 among its own: each notebook is read alone, so the numbers are repeated."""
+    found = {}
+    for name in named(("01", "03", "04")):
+        cell = "".join(text for id, text in texts(name).items() if id in ("gpt2-head", "gpt2-heads"))
+        (sentence,) = re.findall(r"^SENTENCE = .*$", cell, re.MULTILINE)
+        found[name[:2]] = sentence, re.findall(r"^100$\n(?:^[\d ]+$\n)*^[\d ]+\b", cell, re.MULTILINE)
+    assert len({sentence for sentence, _ in found.values()}) == 1
+    (_, in_01), (_, in_03), (_, (copies, _, next_last_time)) = found.values()
+    assert in_01 == [copies] and in_03 == [next_last_time]
+    assert all(len(head.split()) == 17 * 18 // 2 for head in (copies, next_last_time))  # a triangle of 17 tokens
+
+
 SOON = {"01": 570, "02": 510, "03": 350, "04": 450, "05": 600, "06": 600, "07": 600}  # words before the first exercise
 
 

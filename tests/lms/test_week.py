@@ -215,7 +215,7 @@ def mend(place, run):
     assert " 5 of 5 by checks" in told and " of 7" not in told.split("\nNothing")[0]
     assert book.read_bytes() == held and dict(Store(place).each(NAME)) == verdicts
     assert not (place / "reports" / f"{NAME}.changes.jsonl").exists()
-    _, would_be = told.split("Nothing is written. It would be: ")
+    _, would_be = told.split("Nothing is written. The change would be: ")
 
     found = run("grade", "01", "--regrade").out
     _, was = found.split("For the same work: ")

@@ -475,7 +475,7 @@ def test_a_message_that_may_be_forged_is_not_quoted(error, message):
 
 def test_an_attribute_that_torch_asked_a_number_for_is_not_named():
     error = Failure("AttributeError", "'int' object has no attribute 'layout'", Place("code cell 1", 2, "y = f(x)"), 0)
-    assert crash(error, NOTHING).says == "In this line, a plain number stands for a tensor."
+    assert crash(error, NOTHING).says == "In this line, a plain number is used as a tensor."
 
 
 def test_lines_are_those_that_python_counts():

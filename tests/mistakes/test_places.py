@@ -4,7 +4,6 @@ import pytest
 
 from autograder.grading.seeds import new_seed
 from autograder.mistakes.bank import bank
-from autograder.verdict import PLACE
 
 SEED = new_seed()  # one for all, so that what the mistakes do on its inputs is found out once
 RIGHT = bank("attention").right
@@ -27,7 +26,7 @@ def test_a_place(grader, tmp_path, old, new, places):
     (outcome,) = grader.grade_file(written, "attention", SEED).verdict.exercises
     assert outcome.score < outcome.max_score
     assert [(one.id, one.line.split("  #")[0]) for one in outcome.diagnosis] == places, outcome.checks
-    assert all(one.id.startswith(PLACE) for one in outcome.diagnosis)
+    assert all(one.is_place for one in outcome.diagnosis)
 
 
 def test_what_a_kernel_leaves_behind_is_not_meant(grader, tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 from autograder import cli, course
 from autograder.batch import feedback_pool, tasks
+from autograder.cli import grade
 from autograder.grading import start, store
 from autograder.grading.grader import Grader
 from autograder.nbgrader import building, preprocessors
@@ -55,7 +56,7 @@ def kit(grader):
     """Yields a function that runs a command in a folder, with the sandbox of a Grader; it returns the exit code."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "dont_write_bytecode", True)
-        patch.setattr(cli.grade, "engine_for", lambda *options: Engine(Shared(grader.parent), options[-1]))
+        patch.setattr(grade, "engine_for", lambda *options: Engine(Shared(grader.parent), options[-1]))
         patch.setattr(building, "WarmParent", lambda **options: Shared(grader.parent))
         patch.setattr(preprocessors, "warm_grader", lambda unsafe, device: Grader(Shared(grader.parent)))
         patch.setattr(start, "started_grader", lambda *options: Grader(Shared(grader.parent)))

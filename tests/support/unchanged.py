@@ -68,6 +68,8 @@ def depends_on(scope: str) -> set[Path]:
     files.add(ROOT / "nbgrader_config.py")
     if KIT / "sandbox" / "parent.py" in files:  # which starts what it does not import
         files |= set((KIT / "sandbox").rglob("*.py"))
+    if KIT / "cli" / "__init__.py" in files:  # which imports the command that is asked for, by its name
+        files |= _reached(*(KIT / "cli").glob("*.py"))
     lesson = re.search(r"test_lesson_(\d\d)", file)
     if lesson:
         return files | set(_notebooks(lesson[1])) | set((ROOT / "storyteller").rglob("*.py"))

@@ -183,7 +183,7 @@ mistake(
 mistake(
     "guide-layer-kept",
     "The weights of the first call are kept (copied, joined or transposed) and used again, but they change while a"
-    " module learns: read them anew in each call.",
+    " module learns: read them again in each call.",
     GUIDED="""kept = self.__dict__.setdefault("kept", self.W_g.weight.clone())
             inner = inner + (g @ kept.mT).unsqueeze(1)""",
 )

@@ -153,7 +153,7 @@ def looks(submission: Submission, draw: Draw, sizes: Sizes = USUAL) -> None:
     found = alone[:2].mean(0)
     if ((alone[2:] - found).abs().amax(1) < 1e-3).any():
         raise CheckFailed("Different tokens have the same logits.")
-    what = "the logits of a token that attends to two others, held against theirs,"
+    what = "the logits of a token that attends to two others, compared with theirs,"
     close(together[:, 2], found.expand(2, -1), what, tolerance=2e-3)
 
 
@@ -187,7 +187,7 @@ def heads_first(submission: Submission, draw: Draw) -> None:
     try:
         close(got, reference.logits(idx, state), "the logits of a small model without positions")
     except CheckFailed as wrong:
-        raise CheckFailed(f"First mend your `StackedHeads` or its `Head`, on which the model stands: {wrong}") from None
+        raise CheckFailed(f"First fix your `StackedHeads` or its `Head`, which the model uses: {wrong}") from None
 
 
 # --- the checks -----------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ def test_what_is_returned(submission: Submission, draw: Draw) -> None:
     untold, told = model(idx), model(idx, targets)
     for value in (untold, told):
         shape(pair(value, "`(logits, loss)`")[0], (*idx.shape, USUAL.vocab), "the logits")
-    close(told[0], untold[0].double(), "the logits with targets, held against those without,")
+    close(told[0], untold[0].double(), "the logits with targets, compared with those without,")
 
 
 @check("gradients", points=0.5)
@@ -461,8 +461,8 @@ def test_again(submission: Submission, draw: Draw) -> None:
     reloaded = logits_of(model(idx))
     shape(first, (USUAL.b, USUAL.t, USUAL.vocab), "the logits")
     close(second, first.double(), "the logits of the second call")
-    close(later, right[0].double(), "the logits of a longer call, held against those of a new model,")
-    close(reloaded, right[1].double(), "the logits after new weights were loaded, held against those of a new model,")
+    close(later, right[0].double(), "the logits of a longer call, compared with those of a new model,")
+    close(reloaded, right[1].double(), "the logits after new weights were loaded, compared with those of a new model,")
 
 
 @check("device", points=0)

@@ -80,7 +80,7 @@ mistake(
 )
 mistake(
     "crashes-mended",
-    "This is the published class with the globals mended: it still returns three things, and with targets its logits"
+    "This is the published class with the globals fixed: it still returns three things, and with targets its logits"
     " have the shape (b·t, vocab_size).",
     original="003",
     LOGITS="self.lm_head(x := self.sa_head(x))",

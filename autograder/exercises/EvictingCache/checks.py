@@ -28,9 +28,10 @@ from ...checks.api import (
 from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, StudentError, Submission
 from ..families import digits, easy_cases
+from ..families.caches import found_in
 from ..families.many_heads.checks import first_of
 from ..families.refusals import ended
-from ..KVCache.checks import BASE, KV, B, D, H, T, W, build, found_in, right, tokens_from, weights
+from ..KVCache.checks import BASE, KV, B, D, H, T, W, build, right, tokens_from, weights
 from ..reference import cached, modern, qkv
 
 IN_FLOAT32 = modern.IN_FLOAT32

@@ -178,7 +178,7 @@ class TestGroupedQueryAttention(CausalHeadChecks):
         for sizes, shared, own in cases:
             shape(own, (sizes.b, sizes.n, sizes.d_out))
             what = f"{sizes.heads} query heads that share {sizes.kv_heads} key heads"
-            close(shared, tensor(own).double(), f"the output of {what}, held against {sizes.heads} copies of them,")
+            close(shared, tensor(own).double(), f"the output of {what}, compared with {sizes.heads} copies of them,")
 
     @check("values", points=0.5)
     def test_head_dim(self, submission: Submission, draw: Draw) -> None:

@@ -29,6 +29,7 @@ from ...checks.gates import easy_case
 from ...checks.proxies import Proxy, StudentError, Submission
 from ...checks.steps import Weights
 from ..families import digits, easy_cases
+from ..families.caches import found_in
 from ..families.many_heads.checks import first_of
 from ..reference import cached, modern, qkv
 
@@ -396,16 +397,6 @@ def test_what_the_cache_holds(submission: Submission, draw: Draw) -> None:
             f"With {KV} key heads the cache holds {sizes[0]} numbers for {KV} query heads, but {sizes[1]} for {4 * KV}:"
             " it should hold the keys and values of the key heads, before they are repeated."
         )
-
-
-def found_in(numbers: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Whether each number of `expected` is among the `numbers`, which are sorted, up to rounding in float32."""
-    if not len(numbers):
-        return False
-    expected = expected.flatten()
-    after = torch.searchsorted(numbers, expected).clamp(max=len(numbers) - 1)
-    distance = torch.minimum((numbers[after] - expected).abs(), (numbers[(after - 1).clamp(min=0)] - expected).abs())
-    return bool((distance <= 1e-5 * expected.abs().max()).all())
 
 
 @check("mode", points=0.5, witnessed=True)

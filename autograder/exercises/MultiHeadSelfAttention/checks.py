@@ -53,7 +53,7 @@ class TestMultiHeadSelfAttention(NarrowHeadChecks):
         for module in (usual, four):
             layout.load(module.eval(), state, sizes)
         got, expected = self.output(usual, x), self.output(four, x)
-        close(got, tensor(expected).double(), "the output without a second argument, held against that for h = 4,")
+        close(got, tensor(expected).double(), "the output without a second argument, compared with that for h = 4,")
 
     @check("values", points=0.5)
     def test_one_sequence(self, submission: Submission, draw: Draw) -> None:

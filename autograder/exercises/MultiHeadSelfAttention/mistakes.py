@@ -69,7 +69,7 @@ BANK.rewritten(
 )
 BANK.rewritten(
     "crashes-mended",
-    "This is the published class with its crashes mended: no output projection, the head is the fastest index, no"
+    "This is the published class with its crashes fixed: no output projection, the head is the fastest index, no"
     " batch.",
     edited(ORIGINAL, {"t, h = x.size()": "(t, _), h = x.size(), self.heads"}, "crashes-mended"),
     original="001",

@@ -25,8 +25,8 @@ from ...checks.api import (
 )
 from ...checks.gates import easy_case
 from ...checks.proxies import Submission
+from ..families.caches import found_in
 from ..families.refusals import ended
-from ..KVCache.checks import found_in
 from ..reference.pages import Pages
 
 METHODS = ("append", "read", "fork", "free")  # what is asked of it, in place of `forward`

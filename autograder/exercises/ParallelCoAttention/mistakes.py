@@ -98,7 +98,7 @@ mistake(
 mistake(
     "weights-kept",
     "The weights of the first call are kept (copied, joined or transposed) and used again, but they change while a"
-    " module learns: read them anew in each call.",
+    " module learns: read them again in each call.",
     PRODUCTS='q @ (v @ self.__dict__.setdefault("kept", self.W_b.weight.clone()).mT).transpose(1, 2)',
 )
 mistake(
@@ -296,7 +296,7 @@ mistake(
 )
 mistake(
     "layers-made-in-forward",
-    "The layers that compute are made anew in every call, so nothing can be learnt: use those of `__init__`.",
+    "The layers that compute are created again in every call, so nothing can be learnt: use those of `__init__`.",
     PRODUCTS="q @ nn.Linear(*self.W_b.weight.shape, bias=False).to(v)(v).transpose(1, 2)",
     FROM="""W_v, W_q = (nn.Linear(v.shape[-1], self.W_v.out_features, bias=False).to(v) for _ in range(2))
         from_v, from_q = W_v(v), W_q(q)""",

@@ -336,7 +336,7 @@ mistake(
 )
 mistake(
     "remembers-the-first-mean",
-    "The root of an earlier input is kept and used again: compute it anew in each call.",
+    "The root of an earlier input is kept and used again: compute it again in each call.",
     NORMED="wide / self.root(wide)",
     RETURN="""{RETURN}
 

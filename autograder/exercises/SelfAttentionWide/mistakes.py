@@ -37,7 +37,7 @@ BANK.rewritten(
 )
 mistake(
     "crashes-mended",
-    "These are the values of the published class with its crashes mended: keys and values are made from the folded"
+    "These are the values of the published class with its crashes fixed: keys and values are made from the folded"
     " queries, which mixes tokens with features. `tokeys` and `tovalues` have no part in the output.",
     {"keys = keys.transpose": "keys = queries.transpose", "values = values.transpose": "values = queries.transpose"},
     original="000",

@@ -405,7 +405,7 @@ mistake(
 BANK.variant("input-changed-in-place", START="{START}\n    positions -= 1\n    positions = positions + 1")
 mistake(
     "kept-from-the-first-call",
-    "Angles of an earlier call are kept and used again for as many tokens, wherever they stand: compute them anew.",
+    "Angles of an earlier call are kept and used again for as many tokens, wherever they stand: compute them again.",
     COS_SIN="""kept = apply_rope.__dict__.setdefault("kept", {})
     angles = kept.setdefault((x.shape, base), angles)
     {COS_SIN}""",

@@ -49,7 +49,7 @@ def target(submission: Submission, draw: Draw, qkv_bias: bool) -> Proxy:
         submission.settle()
     except StudentError as error:
         raise CheckFailed(
-            f"First mend your `MultiHeadAttention`, whose layers are needed to load weights into. {error.sentence()}"
+            f"First fix your `MultiHeadAttention`, whose layers are needed to load weights into. {error.sentence()}"
         ) from None
     return module
 

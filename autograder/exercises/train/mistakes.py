@@ -76,7 +76,7 @@ mistake(
 mistake("other-default", "The default of `lr` is another one: it should be 1e-3.", {"lr=1e-3": "lr=3e-4"})
 mistake(
     "new-optimizer-each-step",
-    "The optimiser is made anew in each step, so it remembers nothing of those before: make it once, above the loop.",
+    "The optimiser is created in each step, so it remembers nothing of those before: make it once, above the loop.",
     CLEAR="optimizer = {OPTIMIZER}\n        {CLEAR}",
 )
 mistake(

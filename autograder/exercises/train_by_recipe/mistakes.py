@@ -155,7 +155,7 @@ mistake(
 )
 mistake(
     "new-optimizer-each-step",
-    "The optimiser is made anew in each step, so it remembers nothing of those before: make it once, above the loop.",
+    "The optimiser is created in each step, so it remembers nothing of those before: make it once, above the loop.",
     RATE="optimizer = {OPTIMIZER}\n        {RATE}",
 )
 mistake("one-step-short", says("one-step-short"), {"range(steps)": "range(steps - 1)"})

@@ -137,7 +137,7 @@ PROJECTIONS = {
         PRODUCT="{K} @ {Q}.transpose(-2, -1)",
     ),
     "layers-made-in-forward": shared(
-        "The module has no layers for queries, keys and values under their names: they are missing, made anew in every"
+        "The module has no layers for queries, keys and values under their names: they are missing, made again in every"
         " call, hidden in a plain list, or something else than `nn.Linear`. Make them in `__init__`, each under its"
         " name.",
         W_QUERY="self.query_sizes = {SIZES}",
@@ -757,7 +757,7 @@ MASK_BY_HAND = {
         MASK_IN_USE="{MASK_IN_USE}.bool()",
     ),
     "mask-of-the-first-call": shared(
-        "The mask of the first call is kept, and is too small for a longer sequence afterwards: cut it anew in each"
+        "The mask of the first call is kept, and is too small for a longer sequence afterwards: cut it again in each"
         " call.",
         LENGTH="{LENGTH}\n        self.kept = self.kept if hasattr(self, 'kept') else {MASK_IN_USE}",
         MASK_IN_USE="self.kept[:{N}, :{N}].to(x.device)",

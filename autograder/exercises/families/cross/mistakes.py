@@ -442,7 +442,7 @@ WRITTEN = {
     # what lasts from call to call
     "weights-kept": shared(
         "The weights of the first call are kept (copied, joined or transposed) and used again, but they change while a"
-        " module learns: read them anew in each call.",
+        " module learns: read them again in each call.",
         KEYS="""F.linear(
             context, self.__dict__.setdefault("kept", self.W_key.weight.clone()), self.W_key.bias
         )""",

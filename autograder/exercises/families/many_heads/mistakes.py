@@ -25,7 +25,7 @@ WRITTEN_OUT = (
             SUPER="super().init()",
         ),
         "first-result-kept": shared(
-            "What the first call found is kept and given again to later calls: compute everything anew in each call.",
+            "What the first call found is kept and given again to later calls: compute everything again in each call.",
             RETURN="""if not hasattr(self, "kept") or self.kept.shape[:2] != {X}.shape[:2]:
             self.kept = {END}
         return self.kept""",
