@@ -46,11 +46,10 @@ def test_what_an_exercise_stands_on_is_named_first(grader, tmp_path, uses_it):
     """A wrong `attention` from lesson 02 is named before what follows from it, where it is used."""
     name = "03_causal_attention"
     notebook = load(ROOT / "solutions" / name / f"{name}.ipynb")
-    cell_of(notebook, "attention-yours")["source"] = (
-        "def attention(query, key, value, mask=None):\n"
-        "    weights = F.softmax(query @ key.transpose(-2, -1), dim=-1)\n"
-        "    return weights @ value, weights\n"
-    )
+    base = cell_of(notebook, "attention-yours")
+    right = "".join(base["source"])
+    base["source"] = right.replace("scaled_query = query / key.shape[-1] ** 0.5", "scaled_query = query")
+    assert base["source"] != right
     if not uses_it:
         cell_of(notebook, "CausalAttention-solution")["source"] = (
             '"""Not attention."""\n'
