@@ -43,11 +43,14 @@ NEEDS = {
     "tests/test_types.py": ("autograder/**/*.py", "pyproject.toml"),
     "tests/grading/test_grader.py": COURSE,
     "tests/sandbox/test_hostile.py": (*COURSE, "tests/hostile/{}/**/*"),
-    "tests/exercises/test_release.py": (OF_EXERCISES, *(f"{made}/**/*" for made in MADE), "requirements.lock"),
+    "tests/exercises/test_release.py": (
+        *(OF_EXERCISES, "nbgrader_config.py", "requirements.lock"),
+        *(f"{made}/**/*" for made in MADE),
+    ),
     "tests/lessons/test_runs.py": (*(f"{made}/{{}}/*.ipynb" for made in MADE), "storyteller/**/*.*"),
     "tests/lessons/test_touched.py": ("source/0[1348]_*/*.ipynb", "solutions/02_*/*.ipynb", "release/03_*/*.ipynb"),
 }
-IMPORTED_BY_NAME = ("autograder/exercises/**/*.py", "tests/hostile/*/*/make.py")
+RUN_BY_NAME = ("autograder/exercises/**/*.py", "nbgrader_config.py", "tests/hostile/*/*/make.py")
 PROGRAMS = {"tests/lessons/test_touched.py": "chromium"}  # which is no package
 COVERED = re.compile(
     r"tests/(exercises/test_|checks/test_|mistakes/test_|lessons/test_(lesson_|all_)|grading/test_styles)\w*\.py"
@@ -104,7 +107,7 @@ def depends_on(scope: str) -> set[Path]:
         files |= set((KIT / "sandbox").rglob("*.py"))
     if file in NEEDS:
         needed = _matching(tuple(pattern.format(about) for pattern in NEEDS[file]))
-        return files | needed | _reached(*needed & _matching(IMPORTED_BY_NAME))
+        return files | needed | _reached(*needed & _matching(RUN_BY_NAME))
     lesson = re.search(r"test_lesson_(\d\d)", file)
     if lesson:
         return files | set(_notebooks(lesson[1])) | set((ROOT / "storyteller").rglob("*.py"))
