@@ -233,7 +233,7 @@ def _versions() -> list[str]:
 @functools.cache
 def _pinned() -> list[str]:
     """What is installed of the packages that the lock files pin."""
-    locks = (ROOT / name for name in ("requirements.lock", "requirements-dev.lock"))
+    locks = (ROOT / name for name in ("requirements.lock", "requirements-dev.lock", "kernels.lock"))
     names = sorted({name for lock in locks for name in re.findall(r"(?m)^([\w.-]+)==", lock.read_text("utf-8"))})
     installed = {one.name.lower().replace("_", "-"): one.version for one in metadata.distributions()}
     return [f"{name} {installed.get(name)}" for name in names]
