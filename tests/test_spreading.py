@@ -29,8 +29,8 @@ def test_the_tests_of_a_file_stay_together(nodeid):
 @pytest.mark.parametrize("test", ["test_each_picture[07_language_model]", "test_x[untouched-07_lm]"])
 def test_the_tests_of_a_lesson_stay_together(test):
     """So it is run once: a solved lesson trains its models, which takes up to two minutes."""
-    assert scope_of(f"tests/lessons/test_all_lessons.py::{test}") == "tests/lessons/test_lesson_07.py"
-    assert scope_of("tests/lessons/test_all_lessons.py::test_x[07]") == "tests/lessons/test_all_lessons.py"
+    assert scope_of(f"tests/lessons/test_runs.py::{test}") == "tests/lessons/test_lesson_07.py"
+    assert scope_of("tests/lessons/test_runs.py::test_x[07]") == "tests/lessons/test_runs.py"
 
 
 def test_the_dearest_files_are_there_and_come_first():

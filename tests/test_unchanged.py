@@ -22,12 +22,16 @@ ONE = "tests/exercises/test_exercises.py: causal_mask"
         ("tests/grading/test_styles.py::test_right[Head-loops]", "tests/grading/test_styles.py: Head"),
         ("tests/exercises/test_reference.py::test_x", "tests/exercises/test_reference.py"),
         ("tests/lessons/test_lesson_07.py::test_x[1]", "tests/lessons/test_lesson_07.py"),
-        ("tests/exercises/test_release.py::test_x[01_self_attention]", None),
-        ("tests/lessons/test_touched.py::test_x", None),
-        ("tests/sandbox/test_hostile.py::test_x[Head]", None),
+        ("tests/exercises/test_release.py::test_x[01_self_attention-Head]", "tests/exercises/test_release.py"),
+        ("tests/lessons/test_runs.py::test_x[untouched-09_long_texts]", "tests/lessons/test_runs.py: 09_long_texts"),
+        ("tests/sandbox/test_hostile.py::test_x[forging/a_tracer]", "tests/sandbox/test_hostile.py: forging"),
+        ("tests/sandbox/test_hostile.py::test_x[writing/a_server]", None),
+        ("tests/sandbox/test_hostile.py::test_a_batch_ends", None),
+        ("tests/sandbox/test_limits.py::test_x[Head]", None),
+        ("tests/desk/test_browser.py::test_x", None),
     ],
 )
-def test_tests_of_processes_and_browsers_run_each_time(nodeid, scope):
+def test_tests_of_processes_and_of_the_sandboxs_walls_run_each_time(nodeid, scope):
     assert unchanged.scope_of(nodeid) == scope
 
 
@@ -61,6 +65,52 @@ def test_a_change_of_what_a_scope_depends_on_runs_it_again(monkeypatch, changed,
             unchanged, name, lambda path, usual=usual: "other" if path == ROOT / changed else usual(path)
         )
     assert (unchanged.digest(ONE) != before) is matters
+
+
+@pytest.mark.parametrize(
+    "scope, changed",
+    [
+        ("tests/test_types.py", "autograder/desk/app.py"),
+        ("tests/grading/test_grader.py", "autograder/exercises/EvictingCache/mistakes.py"),
+        ("tests/grading/test_grader.py", "autograder/sandbox/inside/shell.py"),
+        ("tests/grading/test_grader.py", "solutions/03_causal_attention/03_causal_attention.ipynb"),
+        ("tests/sandbox/test_hostile.py: forging", "tests/hostile/forging/a_tracer/cell.py"),
+        ("tests/sandbox/test_hostile.py: forging", "tests/support/attacks.py"),
+        ("tests/sandbox/test_hostile.py: mangled", "autograder/submission/read.py"),
+        ("tests/exercises/test_release.py", "source/readme_for_students.md"),
+        ("tests/exercises/test_release.py", "autograder/nbgrader/diagrams.py"),
+        ("tests/exercises/test_release.py", "autograder/nbgrader/collecting.py"),  # which nbgrader_config.py imports
+        ("tests/lessons/test_runs.py: 04_multi_head_attention", "storyteller/weights.txt"),
+        ("tests/lessons/test_touched.py", "source/08_modern_block/08_modern_block.ipynb"),
+    ],
+)
+def test_a_file_that_the_tests_read_by_name_belongs_to_their_scope(scope, changed):
+    assert ROOT / changed in unchanged.depends_on(scope)
+
+
+@pytest.mark.parametrize(
+    "scope, changed",
+    [
+        ("tests/grading/test_grader.py", "autograder/desk/app.py"),
+        ("tests/sandbox/test_hostile.py: forging", "tests/hostile/writing/a_server/submission.py"),
+        ("tests/lessons/test_runs.py: 04_multi_head_attention", "source/08_modern_block/08_modern_block.ipynb"),
+        ("tests/lessons/test_touched.py", "autograder/desk/app.py"),
+    ],
+)
+def test_a_scope_is_as_narrow_as_it_says(scope, changed):
+    assert (ROOT / changed).is_file() and ROOT / changed not in unchanged.depends_on(scope)
+
+
+def test_scopes_that_read_by_name_depend_on_the_versions_of_all_pinned_packages(monkeypatch):
+    file = "tests/lessons/test_touched.py"
+    before = unchanged.digest(file)
+    monkeypatch.setattr(unchanged, "_program", lambda name: [f"another {name}"])
+    assert unchanged.digest(file) != before
+    monkeypatch.undo()
+    packages = unchanged._pinned()
+    assert {name.split()[0] for name in packages} > {"matplotlib", "jupyterlab", "nbgrader", "basedpyright"}
+    monkeypatch.setattr(unchanged, "_pinned", lambda: [*packages, "another 1.0"])
+    assert unchanged.digest(file) != before
 
 
 def test_what_a_lesson_says_runs_its_own_tests_again_and_no_exercises(monkeypatch, tmp_path):
@@ -108,13 +158,17 @@ def test_what_an_exercise_names_belongs_to_it():
         ("tests/exercises/test_visible_checks.py: check_attention", "check_attention]"),
         ("tests/grading/test_styles.py: causal_mask", "causal_mask-"),
         ("tests/lessons/test_lesson_02.py", ""),
+        ("tests/lessons/test_runs.py: 02_queries_keys_values", "half-solved-02_"),
+        ("tests/grading/test_grader.py", "a_part_of_a_part"),
+        ("tests/sandbox/test_hostile.py: mangled", "gets_what and mangled/cut_off"),
+        ("tests/exercises/test_release.py", "original and 03_"),
     ],
 )
 def test_a_scope_uses_no_other_file(tmp_path, scope, only):
     """What ran or was opened while its tests ran is among what its digest is made of."""
     used = tmp_path / "used"
     places = os.pathsep.join(str(ROOT / "tests" / place) for place in ("", "support"))
-    file, _, exercise = scope.partition(": ")
+    file, _, about = scope.partition(": ")
     command = [sys.executable, "-m", "pytest", "-p", "opened", "-p", "no:cacheprovider", "-n", "0", file, "-k", only]
     ended = subprocess.run(
         command, cwd=ROOT, env={**os.environ, "PYTHONPATH": places, "OPENED": str(used)}, capture_output=True, text=True
@@ -124,7 +178,7 @@ def test_a_scope_uses_no_other_file(tmp_path, scope, only):
     paths = [ROOT / line for line in used.read_text(encoding="utf-8").splitlines()]
     assert len(paths) > 5
     left = {path for path in paths if path.name not in about_the_run} - unchanged.depends_on(scope)
-    if exercise:  # the list of lessons is read to find the exercise's own
+    if about in unchanged.EXERCISES:  # the list of lessons is read to find the exercise's own
         left = {path for path in left if path.parent.parent != ROOT / "source"}
     assert left == set()
 

@@ -4,11 +4,12 @@ import re
 
 import desk_browser
 import pytest
-from desk_browser import NAME, chromium, faults_in_all_lights, text, until
+from chrome import BROWSER, chromium, faults_in_all_lights, text, until
+from desk_browser import NAME
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 
-pytestmark = pytest.mark.skipif(not desk_browser.BROWSER, reason="needs chromium")
+pytestmark = pytest.mark.skipif(not BROWSER, reason="needs chromium")
 
 
 @pytest.fixture(scope="module")

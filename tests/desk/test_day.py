@@ -23,8 +23,9 @@ import lab
 import pytest
 import tiny
 import warm
+from chrome import text, until
 from conftest import ROOT
-from desk_browser import code_of, notebook, text, until
+from desk_browser import code_of, notebook
 from nbgrader.api import Gradebook
 from selenium.webdriver.common.by import By
 

@@ -7,14 +7,15 @@ import socket
 import threading
 import urllib.parse
 
+import chrome
 import desk_browser
 import pytest
 import uvicorn
+from chrome import text, until
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from desk_browser import text, until
 from desks import NAME, built, desk_in, place
 from doors import CLASS
 from lti_place import platform
@@ -29,7 +30,7 @@ from autograder.desk.doors.people import People
 from autograder.desk.sessions import Sessions
 from autograder.lms.roster import Roster
 
-pytestmark = pytest.mark.skipif(not desk_browser.BROWSER, reason="needs chromium")
+pytestmark = pytest.mark.skipif(not chrome.BROWSER, reason="needs chromium")
 
 
 def certificate(folder):
@@ -83,7 +84,7 @@ def platform_and_page(place, tmp_path):
 @pytest.fixture
 def window(tmp_path):
     """A browser that keeps no cookies of other sites, unless they are the frame's own (partitioned)."""
-    with desk_browser.chromium(
+    with chrome.chromium(
         tmp_path / "browser", more=("ignore-certificate-errors", "test-third-party-cookie-phaseout")
     ) as it:
         yield it

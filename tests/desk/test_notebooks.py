@@ -8,13 +8,14 @@ import shutil
 
 import desk_browser
 import pytest
+from chrome import BROWSER, chromium, until
 from conftest import load
-from desk_browser import NAME, chromium, code_of, until
+from desk_browser import NAME, code_of
 from lab import EDIT, SAVE, TOKEN, hand_in, opened, output, run_all, server
 from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 
-pytestmark = pytest.mark.skipif(not desk_browser.BROWSER, reason="needs chromium")
+pytestmark = pytest.mark.skipif(not BROWSER, reason="needs chromium")
 
 
 @pytest.fixture(scope="module")

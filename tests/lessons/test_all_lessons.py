@@ -7,7 +7,6 @@ import re
 import pytest
 import torch
 from conftest import ROOT, load
-from lessons import run, run_all
 
 from autograder import course
 
@@ -282,25 +281,3 @@ def test_who_reads_the_number_of_a_notebook_reads_what_it_is(name):
     before, found, after = texts(name)["credits"].partition(HAVE_NO_NAMES)
     assert not re.search(r"(?<![,.\d])00[0-4]\b", before)
     assert not found or re.match(r"00[0-4] \w+ \w+", after)
-
-
-@pytest.mark.parametrize("name", NAMES[:9])
-def test_each_picture_is_told_in_words_too(name):
-    """Of a solved lesson: `alt`, in the metadata of a cell, is what a page of nbconvert has for who sees no picture."""
-    cells = {cell["id"]: cell for cell in load(ROOT / "source" / name / f"{name}.ipynb")["cells"]}
-    drawn = {picture.cell for picture in run(name[:2]).pictures}
-    alts = {id: alt for id, cell in cells.items() if (alt := cell["metadata"].get("alt"))}
-    assert drawn <= alts.keys() and all(20 < len(alt) < 300 for alt in alts.values())
-    code = [id for id in alts if not re.search(r"plt|sketch|show_|draw|Slider", "".join(cells[id]["source"]))]
-    assert code == [], "a cell that draws nothing needs no words for it"
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("half", [False, True], ids=["untouched", "half-solved"])
-def test_run_all_before_all_is_solved_draws_nothing_strange(name, half):
-    """No cell of the lesson's own stops, warns, or draws what is wider than a screen or half empty."""
-    number = name[:2]
-    ran = run_all(number, len(course.assignments(ROOT)[name].exercises) // 2 if half else 0)
-    own = course.assignments(ROOT)[name].lesson_ids
-    assert ran.pictures and ran.strange() == []
-    assert {id: said for id, said in (ran.raised | ran.warned).items() if id in own} == {}

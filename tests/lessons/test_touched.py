@@ -3,15 +3,14 @@
 import json
 import shutil
 
-import desk_browser
 import pytest
+from chrome import BROWSER, chromium, until
 from conftest import ROOT, load
-from desk_browser import chromium, until
 from lab import RUN, SAVE, TOKEN, opened, server
 from lessons import NAMES
 from selenium.webdriver import Keys
 
-pytestmark = pytest.mark.skipif(not desk_browser.BROWSER, reason="needs chromium")
+pytestmark = pytest.mark.skipif(not BROWSER, reason="needs chromium")
 
 CELLS = {  # what each needs comes first
     "01": ("setup", "drawing", "sliding", "scale-slider"),

@@ -1,5 +1,6 @@
 """The hostile suite: every attack of `tests/hostile` gets what its code deserves, and harms nobody."""
 
+import functools
 import os
 import re
 import time
@@ -26,15 +27,23 @@ SEED = new_seed()  # one for all, as for a class: the mistakes' values are compu
 
 @pytest.fixture(scope="module")
 def hostile_grader():
-    """It has graded right answers already and knows what checks will ask for, as in a class."""
+    """A grader for attacks on an assignment, of which it has graded right answers already, as in a class.
+
+    So it knows what the checks will ask for. Each assignment is prepared when the first attack on it comes.
+    """
     with (
         Grader(WarmParent(attacks.LIMITS, attacks.DEVICE, attacks.LEVEL)) as grader,
         mock.patch.object(talk, "GRACE", 0.5),
     ):
-        for name in sorted({attack.assignment for attack in attacks.attacks()}):
+
+        @functools.cache
+        def prepared(name):
+            grader.parent.limits = attacks.LIMITS
             assert grader.grade_file(ROOT / "solutions" / name / f"{name}.ipynb", seed=SEED).verdict.full
             grader.learn(name, SEED)
-        yield grader
+            return grader
+
+        yield prepared
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +64,15 @@ def test_an_attack_gets_what_it_deserves_and_harms_nobody(attack, hostile_grader
     expect = attack.expected
     path = attack.hand_in(tmp_path, world)
     one = expect["exercise"] if "others" not in expect else None
+    grader = hostile_grader(attack.assignment)
     before = peak_memory(reset=True)
-    hostile_grader.parent.limits = attack.limits
-    hostile_grader.parent.start()
-    sandbox = hostile_grader.parent.process
-    graded = hostile_grader.grade_file(path, exercise=one, seed=SEED)
+    grader.parent.limits = attack.limits
+    grader.parent.start()
+    sandbox = grader.parent.process
+    graded = grader.grade_file(path, exercise=one, seed=SEED)
     grown = peak_memory() - before
     problems = world.harm(text := attacks.shown(graded))
-    if hostile_grader.parent.process is not sandbox:
+    if grader.parent.process is not sandbox:
         problems.append("the sandbox, which all submissions share, had to be started again")
     outcomes = {e.exercise: e for e in graded.verdict.exercises}
     asked = [outcomes.pop(expect["exercise"])] if expect["exercise"] else outcomes.values()

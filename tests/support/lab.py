@@ -7,7 +7,7 @@ import subprocess
 import sys
 import urllib.request
 
-from desk_browser import until
+from chrome import until
 
 TOKEN = "token-of-this-test"
 OPEN = """

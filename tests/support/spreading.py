@@ -1,8 +1,8 @@
 """How the suite is spread over workers: together what shares something costly, and first what takes longest.
 
 The tests of a file share sandboxes and courses. Those of `tests/exercises` that are about one exercise share its bank
-and its runs, and there are thousands of them: each exercise goes to whichever worker is free. What `test_all_lessons`
-asks of a lesson goes with that lesson's own tests, so that each lesson is run once.
+and its runs, and there are thousands of them: each exercise goes to whichever worker is free. What `test_runs` asks
+of a lesson goes with that lesson's own tests, so that each lesson is run once.
 """
 
 import re
@@ -35,7 +35,7 @@ def scope_of(nodeid):
     if file.startswith("tests/exercises/"):
         about = exercise_of(test)
         return f"tests/exercises: {about}" if about else file
-    if file == "tests/lessons/test_all_lessons.py" and (lesson := re.search(r"[\[-](\d\d)_", test)):
+    if file == "tests/lessons/test_runs.py" and (lesson := re.search(r"[\[-](\d\d)_", test)):
         return f"tests/lessons/test_lesson_{lesson[1]}.py"
     return file
 

@@ -3,9 +3,11 @@
 Half of the suite's time goes into tests that depend on few files: each mistake of each exercise, and what lessons say.
 `--record`, as in `make everything`, runs all tests and notes in unchanged.json which *scopes* passed, each with a
 digest of all that it depends on; `--changed`, as in `make test`, leaves out the scopes whose digest is still the same,
-and says how many tests these are. A scope is a file of tests, or what such a file has about one exercise.
+and says how many tests these are. A scope is a file of tests, or what such a file has about one exercise, one lesson or
+one family of attacks.
 
-Tests of processes, servers, browsers, sandboxes and clocks are in no scope: they run each time.
+Tests of what the machine has its share in are in no scope, and run each time: processes, servers, clocks, and whether
+the sandbox holds. Of the attacks, those are in a scope that try to mislead the grader, and not to get out.
 """
 
 import ast
@@ -14,6 +16,8 @@ import hashlib
 import json
 import platform
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -26,26 +30,57 @@ from imports import names_imported
 RECORD = ROOT / "tests" / "unchanged.json"
 KIT = ROOT / "autograder"
 EXERCISES = {path.parent.name for path in (KIT / "exercises").glob("*/checks.py")}
+LESSONS = {path.parent.name for path in (ROOT / "source").glob("*/*.ipynb")}
+MISLEADING = {"forging", "mangled", "showing"}  # families of attacks
 # where what a test imports is looked for, as `pythonpath` in pyproject.toml says
 PLACES = (ROOT, ROOT / "tests", ROOT / "tests" / "support")
+MADE = ("source", "release", "solutions")
+OF_EXERCISES = "autograder/exercises/**/*.*"
+COURSE = (OF_EXERCISES, *(f"{made}/*/*.ipynb" for made in MADE))
+# What the tests of a file need beyond what they import; {} is what a scope is about. They depend on the versions of all
+# pinned packages, too.
+NEEDS = {
+    "tests/test_types.py": ("autograder/**/*.py", "pyproject.toml"),
+    "tests/grading/test_grader.py": COURSE,
+    "tests/sandbox/test_hostile.py": (*COURSE, "tests/hostile/{}/**/*"),
+    "tests/exercises/test_release.py": (
+        *(OF_EXERCISES, "nbgrader_config.py", "requirements.lock"),
+        *(f"{made}/**/*" for made in MADE),
+    ),
+    "tests/lessons/test_runs.py": (*(f"{made}/{{}}/*.ipynb" for made in MADE), "storyteller/**/*.*"),
+    "tests/lessons/test_touched.py": ("source/0[1348]_*/*.ipynb", "solutions/02_*/*.ipynb", "release/03_*/*.ipynb"),
+}
+RUN_BY_NAME = ("autograder/exercises/**/*.py", "nbgrader_config.py", "tests/hostile/*/*/make.py")
+PROGRAMS = {"tests/lessons/test_touched.py": "chromium"}  # which is no package
 COVERED = re.compile(
-    r"tests/(exercises/test_(?!release)|checks/test_|mistakes/test_|lessons/test_(lesson_|all_)|grading/test_styles)\w*\.py"
+    r"tests/(exercises/test_|checks/test_|mistakes/test_|lessons/test_(lesson_|all_)|grading/test_styles)\w*\.py"
 )
-BY_EXERCISE = re.compile(r"tests/(exercises/|grading/test_styles)")
+ABOUT = {
+    re.compile(r"tests/(exercises/test_(?!release)|grading/test_styles)"): EXERCISES,
+    re.compile(r"tests/lessons/test_runs"): LESSONS,
+    re.compile(r"tests/sandbox/test_hostile"): MISLEADING,
+}
 
 
 def scope_of(nodeid: str) -> str | None:
     """`tests/exercises/test_x.py: Head`, or the file alone; None for a test that runs each time."""
     file, _, test = nodeid.partition("::")
-    if not COVERED.fullmatch(file):
+    if file not in NEEDS and not COVERED.fullmatch(file):
         return None
-    about = exercise_of(test) if BY_EXERCISE.match(file) else ""
-    return f"{file}: {about}" if about else file
+    names = next((names for pattern, names in ABOUT.items() if pattern.match(file)), set[str]())
+    if about := named_in(test, names):
+        return f"{file}: {about}"
+    return None if names is MISLEADING else file
 
 
 def exercise_of(test: str) -> str:
     """The exercise that a test's parameters name first, or ""."""
-    return next((word for word in re.split(r"[-/\[\]]", test) if word in EXERCISES), "")
+    return named_in(test, EXERCISES)
+
+
+def named_in(test: str, names: set[str]) -> str:
+    """The first of these names among a test's parameters, or ""."""
+    return next((word for word in re.split(r"[-/\[\]]", test) if word in names), "")
 
 
 # --- what a scope depends on ------------------------------------------------------------------------
@@ -53,8 +88,10 @@ def exercise_of(test: str) -> str:
 
 def digest(scope: str) -> str:
     """Of the files that a scope depends on, and of the versions of what computes."""
-    found = hashlib.sha256(json.dumps(_versions()).encode())
-    of_exercise = ": " in scope  # to which what a lesson says of it makes no difference
+    file, _, about = scope.partition(": ")
+    versions = [*_versions(), *(_pinned() if file in NEEDS else ()), *_program(PROGRAMS.get(file))]
+    found = hashlib.sha256(json.dumps(versions).encode())
+    of_exercise = about in EXERCISES  # to which what a lesson says of it makes no difference
     for path in sorted(depends_on(scope)):
         content = _code(path) if of_exercise and path.suffix == ".ipynb" else _content(path)
         found.update(f"{path.relative_to(ROOT)} {content}\n".encode())
@@ -63,18 +100,21 @@ def digest(scope: str) -> str:
 
 def depends_on(scope: str) -> set[Path]:
     """The files that decide how the tests of a scope end."""
-    file, _, exercise = scope.partition(": ")
+    file, _, about = scope.partition(": ")
     files = _reached(ROOT / file, *_of_fixtures(ROOT / file)) | {ROOT / "tests" / "conftest.py"}
     files.add(ROOT / "nbgrader_config.py")
     if KIT / "sandbox" / "parent.py" in files:  # which starts what it does not import
         files |= set((KIT / "sandbox").rglob("*.py"))
     if KIT / "cli" / "__init__.py" in files:  # which imports the command that is asked for, by its name
         files |= _reached(*(KIT / "cli").glob("*.py"))
+    if file in NEEDS:
+        needed = _matching(tuple(pattern.format(about) for pattern in NEEDS[file]))
+        return files | needed | _reached(*needed & _matching(RUN_BY_NAME))
     lesson = re.search(r"test_lesson_(\d\d)", file)
     if lesson:
         return files | set(_notebooks(lesson[1])) | set((ROOT / "storyteller").rglob("*.py"))
-    if exercise:
-        return files | _of_exercise(exercise) | set(_notebooks(_lesson_of(exercise)))
+    if about:
+        return files | _of_exercise(about) | set(_notebooks(_lesson_of(about)))
     everything = (path for name in EXERCISES for path in _of_exercise(name))
     return files | {
         *everything,
@@ -84,9 +124,16 @@ def depends_on(scope: str) -> set[Path]:
     }
 
 
+@functools.cache
+def _matching(patterns: tuple[str, ...]) -> frozenset[Path]:
+    """The files of the repository that match one of these, without what Python compiled."""
+    found = (path for pattern in patterns for path in ROOT.glob(pattern))
+    return frozenset(path for path in found if path.is_file() and "__pycache__" not in path.parts)
+
+
 def _notebooks(number: str) -> list[Path]:
     """The notebooks of the lesson of that number, or of all."""
-    return [path for made in ("source", "release", "solutions") for path in (ROOT / made).glob(f"{number}*/*.ipynb")]
+    return [path for made in MADE for path in (ROOT / made).glob(f"{number}*/*.ipynb")]
 
 
 @functools.cache
@@ -185,6 +232,24 @@ def _versions() -> list[str]:
     return [*platform.python_version_tuple()[:2], platform.system(), platform.machine(), *packages]
 
 
+@functools.cache
+def _pinned() -> list[str]:
+    """What is installed of the packages that the lock files pin."""
+    locks = (ROOT / name for name in ("requirements.lock", "requirements-dev.lock", "kernels.lock"))
+    names = sorted({name for lock in locks for name in re.findall(r"(?m)^([\w.-]+)==", lock.read_text("utf-8"))})
+    installed = {one.name.lower().replace("_", "-"): one.version for one in metadata.distributions()}
+    return [f"{name} {installed.get(name)}" for name in names]
+
+
+@functools.cache
+def _program(name: str | None) -> list[str]:
+    """The version of a program, if a scope needs one, as it says it."""
+    if not name:
+        return []
+    found = shutil.which(name)
+    return [subprocess.run([found, "--version"], capture_output=True, text=True).stdout if found else f"no {name}"]
+
+
 # --- the record -------------------------------------------------------------------------------------
 
 
@@ -204,8 +269,8 @@ def unchanged() -> set[str]:
 
 
 def _is_there(scope: str) -> bool:
-    file, _, exercise = scope.partition(": ")
-    return (ROOT / file).is_file() and (not exercise or exercise in EXERCISES)
+    file, _, about = scope.partition(": ")
+    return (ROOT / file).is_file() and (not about or about in EXERCISES | LESSONS | MISLEADING)
 
 
 # --- in pytest --------------------------------------------------------------------------------------
