@@ -718,7 +718,9 @@ LAZY = {
     "train_by_recipe": WITHOUT_TRAINING,
 }
 LEFT_BY_LAZY = {
-    "MyModel": 7.0,  # it is a model, in two forms that agree, and small: what it can't reach are the three bars
+    # It is a model, in two forms that agree, and small; what it can't reach are the three bars. No check asks for
+    # attention: sums in two layers reach all bars (docs/security.md), and answer what is asked.
+    "MyModel": 7.0,
     "RMSNorm": 1.25,  # the easy case has numbers of one size, and the signs of these are right
     "SwiGLU": 1.25,  # the easy case lets a missing gate through
     "Block": 1.5,  # half a block is right: that check's own, and what is asked of either half
