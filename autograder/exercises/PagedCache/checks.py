@@ -1,7 +1,8 @@
 """Checks of `PagedCache(num_blocks, block_size)`: `append`, `read`, `fork`, `free` and `used`.
 
 A check plays a row of calls on the student's cache and on `reference.pages`, and compares what is read. How many blocks
-are used has checks of its own, so that a slip in counting costs these alone.
+are used has checks of its own, so that a slip in counting costs these alone. What is only about blocks starts with
+`pages`, an easy case: texts that are kept as they come, without any, can be read as well.
 """
 
 from typing import Any
@@ -33,6 +34,7 @@ METHODS = ("append", "read", "fork", "free")  # what is asked of it, in place of
 NO_TENSORS = "It keeps tensors and gives them back."  # why it is not tried with tensors of random values
 
 H, D, DV = 2, 3, 4  # heads, width of a key, width of a value: all different
+BLOCK = 4  # tokens, where a check asks for nothing else
 ROOM = 16  # numbers for each block, beside what is written into it: such as its place and how many texts hold it
 
 
@@ -44,7 +46,7 @@ class Played:
         submission: Submission,
         draw: Draw,
         num_blocks: int = 8,
-        block_size: int = 4,
+        block_size: int = BLOCK,
         dtype: torch.dtype = torch.float32,
     ) -> None:
         self.cache = submission.build("PagedCache", num_blocks, block_size)
@@ -111,6 +113,91 @@ def new_caches_are_empty(submission: Submission, draw: Draw) -> None:
             raise CheckFailed("A new cache holds what went into another one: each has its own texts.")
 
 
+def pages(submission: Submission, draw: Draw) -> None:
+    """Raises CheckFailed unless a small text is read as it was written, and is kept in blocks."""
+    keeps(submission, draw)
+    in_blocks(submission, draw)
+    in_one_pool(submission, draw)
+
+
+@easy_case
+def in_blocks(submission: Submission, draw: Draw) -> None:
+    """Raises CheckFailed unless tokens are held in blocks: there is memory for a whole one, or a table that counts.
+
+    Blocks may be lists of tokens. Then nothing shows them but their number after a fork, and that an append to a long
+    text makes no more than one to a short text.
+    """
+    cache, (keys, values) = submission.build("PagedCache", 8, BLOCK), some_tokens(draw, BLOCK - 1)
+    cache.method("append").do("a", keys, values)
+    held = cache.held()
+    missing, blocks = not (found_in(held.numbers, keys) and found_in(held.numbers, values)), False
+    if not missing:
+        seen = len(submission.transcript.entries)
+        whole = held.size >= BLOCK * H * (D + DV)
+        blocks = whole or (counts_blocks(submission, draw) and appends_to_blocks(submission, draw))
+        submission.settle()
+        del submission.transcript.entries[seen:]  # of right answers some are asked more than others
+    submission.note(missing, blocks)
+    if missing:
+        raise CheckFailed("The cache does not hold the keys and values that were written.")
+    if not blocks:
+        raise CheckFailed(
+            f"Tokens are not in blocks: {BLOCK - 1} of them in a block of {BLOCK} take no more room than they need, and"
+            " texts that share a beginning are joined or counted each by itself."
+        )
+
+
+def counts_blocks(submission: Submission, draw: Draw) -> bool:
+    """Whether a fork takes no block, and an append to it one, for the copy of the last."""
+    played, used = Played(submission, draw), []
+    played.append("a", 2 * BLOCK + 2)
+    played.fork("a", "b")
+    used.append((number(played.cache.attribute("used")), played.right.used))
+    played.append("b", 1)
+    used.append((number(played.cache.attribute("used")), played.right.used))
+    return all(got == expected for got, expected in used)
+
+
+def appends_to_blocks(submission: Submission, draw: Draw) -> bool:
+    """Whether an append to a long text copies nothing of what is there, or as much as one to a short text does."""
+    played, made = Played(submission, draw, 16), []
+    played.append("long", 9 * BLOCK)
+    played.append("short", BLOCK)
+    for text in ("long", "short"):
+        played.cache.method("append").watched(text, *played.tokens(BLOCK))
+        made.append(submission.last.largest)
+    return made[0] < 9 * BLOCK * H * D or made[0] <= made[1]
+
+
+@easy_case
+def in_one_pool(submission: Submission, draw: Draw) -> None:
+    """Raises CheckFailed if texts are held that a pool has no room for: there is one pool, and texts share its blocks.
+
+    What ends in an error, because no block is left, is not held.
+    """
+    blocks, most = 16, 16 * (BLOCK * H * (D + DV) + ROOM)
+    for texts, shared, own in (("ab", 0, BLOCK - 1), ("abcdef", 40, BLOCK)):
+        cache = submission.build("PagedCache", blocks, BLOCK)
+        calls = [("append", texts[0], *some_tokens(draw, shared))] if shared else []
+        calls += [("fork", texts[0], text) for text in texts[1:] if shared]
+        calls += [("append", text, *some_tokens(draw, own)) for text in texts]
+        for method, *given in calls:
+            if ended(submission, cache.method(method), *given) is not None:
+                break
+        size = cache.held().size
+        submission.note(size > most)
+        if size > most:
+            raise CheckFailed(
+                f"With {len(texts)} texts, whose first {shared} tokens are the same, it holds {size} numbers, and its"
+                f" {blocks} blocks have room for {most}: texts are not in blocks of one pool, which they share."
+            )
+
+
+def some_tokens(draw: Draw, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Keys and values of n tokens."""
+    return draw.normal(H, n, D), draw.normal(H, n, DV)
+
+
 @check("values", points=1.25)
 def test_texts(submission: Submission, draw: Draw) -> None:
     """Texts that come in parts, in turn, are read as if each had been joined by itself."""
@@ -128,7 +215,7 @@ def test_texts(submission: Submission, draw: Draw) -> None:
 @check("values", points=0.75)
 def test_blocks_in_use(submission: Submission, draw: Draw) -> None:
     """`used` counts the blocks that are held: as few as hold each text, 0 at first."""
-    keeps(submission, draw)
+    pages(submission, draw)
     played = Played(submission, draw, 12)
     played.count("At first")
     for text, n in (("a", 4), ("a", 1), ("b", 3), ("b", 1), ("a", 7), ("c", 1)):
@@ -139,7 +226,7 @@ def test_blocks_in_use(submission: Submission, draw: Draw) -> None:
 @check("values", points=0.5)
 def test_freeing(submission: Submission, draw: Draw) -> None:
     """What a text held can be used again after it is freed, and other texts stay as they are."""
-    keeps(submission, draw)
+    pages(submission, draw)
     played = Played(submission, draw, 6)
     played.append("a", 9)
     played.append("b", 10)
@@ -155,7 +242,7 @@ def test_freeing(submission: Submission, draw: Draw) -> None:
 @check("values", points=0.5)
 def test_forks(submission: Submission, draw: Draw) -> None:
     """After `fork` both names read the same text, and freeing one leaves the other."""
-    keeps(submission, draw)
+    pages(submission, draw)
     played = Played(submission, draw)
     played.append("a", 10)
     played.fork("a", "b")
@@ -168,7 +255,7 @@ def test_forks(submission: Submission, draw: Draw) -> None:
 @check("values", points=1)
 def test_forks_go_apart(submission: Submission, draw: Draw) -> None:
     """What one of two texts with a shared beginning appends is not seen by the other."""
-    keeps(submission, draw)
+    pages(submission, draw)
     played = Played(submission, draw, 16)
     played.append("a", 10)
     played.fork("a", "b")
@@ -184,7 +271,7 @@ def test_forks_go_apart(submission: Submission, draw: Draw) -> None:
 @check("values", points=0.75)
 def test_shared_blocks_count_once(submission: Submission, draw: Draw) -> None:
     """A fork takes no block, writing into a shared one takes one, and freeing gives back what nobody else holds."""
-    keeps(submission, draw)
+    pages(submission, draw)
     played = Played(submission, draw, 16)
     played.append("a", 10)
     for text in "bc":
@@ -201,7 +288,7 @@ def test_shared_blocks_count_once(submission: Submission, draw: Draw) -> None:
 @check("values", points=0.375)
 def test_full_blocks_are_not_copied(submission: Submission, draw: Draw) -> None:
     """A shared last block that is full is not copied, and the last holder of a block writes into it."""
-    keeps(submission, draw)
+    pages(submission, draw)
     full = Played(submission, draw, 4)
     full.append("a", 8)
     full.fork("a", "b")
@@ -219,7 +306,7 @@ def test_full_blocks_are_not_copied(submission: Submission, draw: Draw) -> None:
 @check("arguments", points=0.5)
 def test_no_block_left(submission: Submission, draw: Draw) -> None:
     """Where no block is left, `append` raises a `RuntimeError`, and nothing has changed."""
-    keeps(submission, draw)
+    pages(submission, draw)
     played = Played(submission, draw, 3)
     played.append("a", 6)
     played.fork("a", "b")
@@ -315,7 +402,7 @@ def test_device(submission: Submission, draw: Draw) -> None:
 @check("mode", points=0.5, witnessed=True)
 def test_the_pool_stays(submission: Submission, draw: Draw) -> None:
     """The pool alone holds what was written, nothing as large is made after it, and what was given stays as it was."""
-    keeps(submission, draw)
+    pages(submission, draw)
     cache, blocks, size = submission.build("PagedCache", 64, 4), 64, 4
     pool, largest = blocks * size * H * D, []
     cache.method("append").do("a", draw.normal(H, 5, D), draw.normal(H, 5, DV))
@@ -345,7 +432,7 @@ def holds_its_pool_alone(submission: Submission, draw: Draw) -> None:
     for text in texts[1:]:
         played.append(text, 1)
     held, written = played.cache.held(), [part for text in texts for part in played.right.read(text)]
-    missing, most = not all(found_in(held.numbers, part) for part in written), 16 * (4 * H * (D + DV) + ROOM)
+    missing, most = not all(found_in(held.numbers, part) for part in written), 16 * (BLOCK * H * (D + DV) + ROOM)
     submission.note(missing, held.size > most)
     if missing:
         raise CheckFailed("The cache does not hold the keys and values that were written.")

@@ -1,7 +1,8 @@
 """Checks of `flash_attention(query, key, value, block_size, causal=False)` -> `(output, lse)`.
 
 (b, h, t, d), (b, h, s, d), (b, h, s, dv) give (b, h, t, dv) and (b, h, t). Blocks are asked for after a single one was
-right, and gradients by the output alone. Checks that are about neither start with `finds`, an easy case.
+right, and gradients by the output alone. Both need blocks that take products of their own (`in_blocks`): one call of
+torch's, or all scores at once, would give the same. Checks that are about neither start with `finds`, an easy case.
 """
 
 from collections.abc import Sequence
@@ -87,8 +88,9 @@ def finds(submission: Submission, draw: Draw) -> None:
 
 
 def one_block(submission: Submission, draw: Draw) -> Proxy:
-    """The function, after it was right in one block."""
+    """The function, after it was right in one block, and works in several."""
     right_in_one_block(submission, draw)
+    in_blocks(submission, draw)
     return submission.function(NAME)
 
 
@@ -98,6 +100,22 @@ def right_in_one_block(submission: Submission, draw: Draw) -> None:
     given = inputs(draw)
     equal(submission.function(NAME)(*given, S), given, what=" in a single block")
     by_hand(submission)
+
+
+@easy_case
+def in_blocks(submission: Submission, draw: Draw) -> None:
+    """Raises CheckFailed unless small blocks take more products than a single one, and no fused call (witnessed)."""
+    finds(submission, draw)
+    by_hand(submission)
+    attention, given, made = submission.function(NAME), inputs(draw), []
+    for size in (2, S):
+        attention.counted(*given, size)
+        made.append(submission.last.products)
+    submission.note("in blocks", made[0] > made[1])
+    if made[0] <= made[1]:
+        raise CheckFailed(
+            f"{T} queries and {S} keys take as many products in blocks of 2 as in a single one: it works in no blocks."
+        )
 
 
 @check("values", points=0.25)
@@ -164,7 +182,7 @@ def right_gradients(
 @check("gradients", points=0.5)
 def test_gradient_of_values(submission: Submission, draw: Draw) -> None:
     """The values get the right gradient, in one block and in several."""
-    finding(submission, draw)
+    in_blocks(submission, draw)
     for size in (S, 3):
         right_gradients(submission, draw, size, names=("value",))
 
@@ -172,7 +190,7 @@ def test_gradient_of_values(submission: Submission, draw: Draw) -> None:
 @check("gradients", points=0.75)
 def test_gradient_of_queries(submission: Submission, draw: Draw) -> None:
     """The queries get the right gradient, in one block and in several."""
-    finding(submission, draw)
+    in_blocks(submission, draw)
     for size in (S, 3):
         right_gradients(submission, draw, size, names=("query",))
 
@@ -180,7 +198,7 @@ def test_gradient_of_queries(submission: Submission, draw: Draw) -> None:
 @check("gradients", points=0.75)
 def test_gradient_of_keys(submission: Submission, draw: Draw) -> None:
     """The keys get the right gradient, in one block and in several."""
-    finding(submission, draw)
+    in_blocks(submission, draw)
     for size in (S, 3):
         right_gradients(submission, draw, size, names=("key",))
 
@@ -188,6 +206,7 @@ def test_gradient_of_keys(submission: Submission, draw: Draw) -> None:
 @check("gradients", points=0.5)
 def test_causal_gradients(submission: Submission, draw: Draw) -> None:
     """With `causal=True` the gradients are right as well, and none of them is NaN."""
+    in_blocks(submission, draw)
     with gate():
         right_gradients(submission, draw, S)
     for size in (7, 2, 3):
@@ -197,7 +216,7 @@ def test_causal_gradients(submission: Submission, draw: Draw) -> None:
 @check("gradients", points=0.5)
 def test_no_gradient_through_the_lse(submission: Submission, draw: Draw) -> None:
     """No gradient goes through the lse: what is kept for it would be the exponentials of every tile."""
-    finding(submission, draw)
+    in_blocks(submission, draw)
     with gate():
         right_gradients(submission, draw, S)
     given = inputs(draw, grad=True)
@@ -255,7 +274,8 @@ def test_device(submission: Submission, draw: Draw) -> None:
 @check("shape", points=0.25)
 def test_small_and_odd_inputs(submission: Submission, draw: Draw) -> None:
     """One query, one token, a batch of one, and tensors that are not contiguous in memory work like any others."""
-    attention = finding(submission, draw)
+    in_blocks(submission, draw)
+    attention = submission.function(NAME)
     turned = [draw.normal(B, H, D, T).mT, draw.normal(B, S, H, D).transpose(1, 2), draw.normal(B, H, DV, S).mT]
     cases = {
         "one query": (inputs(draw, t=1), 3, False),

@@ -1,0 +1,16 @@
+"""No blocks: one call of torch's own attention, forward and backward."""
+
+import torch
+import torch.nn.functional as F
+
+
+def flash_attention(query, key, value, block_size, causal=False):
+    if block_size < 1:
+        raise ValueError("a block of no keys")
+    scores = query @ key.mT / key.shape[-1] ** 0.5
+    if causal:
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1) > 0, -torch.inf)
+    lse = scores.detach().float().logsumexp(-1)
+    if not key.shape[-2]:
+        return value.new_zeros(*query.shape[:-1], value.shape[-1]), lse
+    return F.scaled_dot_product_attention(query, key, value, is_causal=causal), lse
