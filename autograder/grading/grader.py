@@ -16,9 +16,10 @@ from .. import course
 from ..checks.proxies import StudentError
 from ..checks.runner import ExerciseRun, Graders, Stopped
 from ..checks.source_text import NoDefinition, names_used_by
-from ..errors import ChildGone, CourseError, SandboxError, Unreadable
+from ..errors import ChildGone, CourseError, Interrupted, SandboxError, Unreadable
 from ..mistakes import facts, places, prices, repair
 from ..mistakes.diagnosis import Diagnostician
+from ..mistakes.edits import Mutant
 from ..mistakes.learnt import Shelf
 from ..sandbox.parent import WarmParent
 from ..submission import read
@@ -30,7 +31,7 @@ from .lending import lend
 from .seeds import new_seed
 from .store import course_version
 from .watchdog import Endless
-from .workspace import Deadline, Workspace
+from .workspace import Deadline, Edited, Workspace
 
 T = TypeVar("T")
 
@@ -83,6 +84,14 @@ class Shaky:
     run: ExerciseRun
     bases: list[str]
     absent: bool = False
+
+
+@dataclass(frozen=True)
+class Unnamed:
+    """A graded exercise of which one edit is looked for that makes it right, once all else is graded."""
+
+    outcome: Outcome
+    run: ExerciseRun
 
 
 class Grader:
@@ -260,13 +269,14 @@ class Grader:
             for name in {e.assignment for e in wanted}:
                 gate.require_modules(known_here[name])
             shaky: list[Shaky] = []
+            unnamed: list[Unnamed] = []
             outcomes = []
             for exercise in wanted:
-                before = len(shaky)
-                outcomes.append(self._timed(workspace, exercise, seed, known, shaky))
-                if len(shaky) == before:
+                before = len(shaky), len(unnamed)
+                outcomes.append(self._timed(workspace, exercise, seed, known, shaky, unnamed))
+                if before == (len(shaky), len(unnamed)):
                     tell(outcomes[-1])
-            for one in shaky:  # last, since the child then sees solutions, and what it is graded on must not
+            for one in shaky:  # later, since the child then sees solutions, and what it is graded on must not
                 with workspace.clock(f"the checks of `{one.exercise}`"):
                     if one.absent:
                         self._safely(workspace, functools.partial(self._with_parts_of_the_course, workspace, one))
@@ -275,6 +285,12 @@ class Grader:
                     one.outcome.diagnosis = self._safely(workspace, functools.partial(self._blamed, workspace, one))
                     one.outcome.by_prices = _by_prices(one.run, one.outcome)
                     one.outcome.fingerprint = one.run.fingerprint
+                tell(one.outcome)
+            for one in unnamed:  # after all others, since these may take all the time that is left
+                with workspace.clock(f"the checks of `{one.run.exercise}`"):
+                    mended = self._safely(workspace, functools.partial(self._mended_by_one_edit, workspace, one))
+                    one.outcome.diagnosis = mended or one.outcome.diagnosis
+                    one.outcome.by_prices = _by_prices(one.run, one.outcome)
                 tell(one.outcome)
             return outcomes
         except ChildGone as problem:  # even a fresh child could not help
@@ -289,20 +305,35 @@ class Grader:
             workspace.close()
 
     def _timed(
-        self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None, shaky: list[Shaky]
+        self,
+        workspace: Workspace,
+        exercise: course.Exercise,
+        seed: int,
+        known: Known | None,
+        shaky: list[Shaky],
+        unnamed: list[Unnamed],
     ) -> Outcome:
         with workspace.clock(f"the checks of `{exercise.name}`"):
-            return self._grade_exercise(workspace, exercise, seed, known, shaky)
+            return self._grade_exercise(workspace, exercise, seed, known, shaky, unnamed)
 
     def _grade_exercise(
-        self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None, shaky: list[Shaky]
+        self,
+        workspace: Workspace,
+        exercise: course.Exercise,
+        seed: int,
+        known: Known | None,
+        shaky: list[Shaky],
+        unnamed: list[Unnamed],
     ) -> Outcome:
-        """The outcome of one exercise. If it depends on wrong ones, it is added to `shaky`, and not yet diagnosed."""
+        """The outcome of one exercise. If it depends on wrong ones, it is added to `shaky`, and not yet diagnosed.
+
+        If an edit of it should be looked for, it is added to `unnamed`.
+        """
 
         def without(status: str, message: str) -> Outcome:
             return without_grade(exercise.name, exercise.points, status, message)
 
-        bases, absent = list[str](), list[str]()
+        bases, absent, is_unnamed = list[str](), list[str](), False
         try:
             workspace.begin_exercise()
             kind = workspace.kinds([exercise.name])[exercise.name]
@@ -325,9 +356,10 @@ class Grader:
                 diagnosis = []
             if diagnosis is None:
                 bases = self._safely(workspace, lambda: self._shaky_bases(workspace, exercise, seed))
-                diagnosis = [] if bases else self._diagnosis(workspace, run)
+                diagnosis = [] if bases else self._safely(workspace, lambda: self.diagnostician.diagnose(run))
                 if not bases:
                     workspace.named[exercise.name] = diagnosis
+                    is_unnamed = repair.is_wanted(run, diagnosis)
                 elif not _may_have_any_parts(exercise.name):
                     self._ask_ahead(workspace, run, bases)
         except ChildGone as problem:
@@ -352,36 +384,41 @@ class Grader:
         outcome.by_prices = _by_prices(run, outcome)
         if bases or absent:
             shaky.append(Shaky(exercise.name, outcome, run, bases or absent, bool(absent)))
+        if is_unnamed:
+            unnamed.append(Unnamed(outcome, run))
         return outcome
 
-    def _diagnosis(self, workspace: Workspace, run: ExerciseRun) -> list[Diagnosis]:
-        """What is wrong with an answer that stands on no wrong ones."""
-        found = self._safely(workspace, lambda: self.diagnostician.diagnose(run))
-        if not repair.is_wanted(run, found):
-            return found
-        return self._safely(workspace, lambda: self._mended_by_one_edit(workspace, run, found)) or found
+    def _mended_by_one_edit(self, workspace: Workspace, one: Unnamed) -> list[Diagnosis]:
+        """What was found, with the line and the price, if one edit makes the answer right; else nothing.
 
-    def _mended_by_one_edit(
-        self, workspace: Workspace, run: ExerciseRun, found: Sequence[Diagnosis]
-    ) -> list[Diagnosis]:
-        """What is `found`, with the line and the price, if one edit makes the answer right; else nothing.
-
-        An edit must first pass one of the checks that the answer failed.
+        Code that is defined again and again may answer otherwise each time. So the edit must also be right by itself,
+        as another answer in a fresh child, and no other is tried if it is not.
         """
+        run = one.run
         try:
             with workspace.with_edits(run.exercise, repair.EACH, repair.EVERY) as edited:
-                written, failed, slow = edited.text, repair.first_tried(run), 0
-                for edit in repair.tries(written, run):
-                    try:
-                        if edited.put(edit.source) and self._passes(edited, run, failed) and self._passes(edited, run):
-                            return repair.priced(run, found, written.splitlines()[edit.line - 1].strip())
-                    except Stopped:
-                        slow += 1
-                    if slow > repair.SLOW:
-                        break
+                written = edited.text
+                edit = self._edit_that_passes(edited, run)
+            if edit is None:
+                return []
+            with workspace.with_text(run.exercise, edit.source) as alone:
+                is_right = self._passes(alone, run)
         except NoDefinition:
-            pass
-        return []
+            return []
+        return repair.priced(run, one.outcome.diagnosis, repair.line_of(edit, written)) if is_right else []
+
+    def _edit_that_passes(self, edited: Edited, run: ExerciseRun) -> Mutant | None:
+        """The first edit of an answer that passes all checks, and before them one of those that the answer failed."""
+        failed, slow = repair.first_tried(run), 0
+        for edit in repair.tries(edited.text, run):
+            try:
+                if edited.put(edit.source) and self._passes(edited, run, failed) and self._passes(edited, run):
+                    return edit
+            except (Interrupted, Stopped):
+                slow += 1
+            if slow > repair.SLOW:
+                break
+        return None
 
     def _passes(self, edited: Workspace, run: ExerciseRun, only: str | None = None) -> bool:
         """Whether an edited answer passes all checks, or `only` one. Raises Stopped."""

@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import difflib
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -100,13 +101,18 @@ def edits_in(tree: ast.Module, edits_of: EditsOf) -> Iterator[Edit]:
 
 
 def made(tree: ast.Module, edits: Iterable[Edit]) -> Iterator[Mutant]:
-    """The mutants of a program by these edits of its tree, each text once, without those that don't compile."""
-    plain = ast.unparse(tree)
+    """The mutants of a program by these edits of its tree, each text once, without those that don't compile.
+
+    There are none of a program that cannot be written: one nested too deeply, or with a number that is too long.
+    """
+    plain = _written(tree)
+    if not plain:
+        return
     seen = {plain}
     for edit in edits:
         with _replaced(edit.node, edit.new, edit.context):
-            source = ast.unparse(tree)
-        if source not in seen and _compiles(source):
+            source = _written(tree)
+        if source and source not in seen:
             seen.add(source)
             yield Mutant(edit.kind, source, plain, edit.line)
 
@@ -153,12 +159,16 @@ def _replaced(node: ast.AST, new: ast.AST, context: Context) -> Iterator[None]:
         setattr(context.parent, context.field, before)
 
 
-def _compiles(source: str) -> bool:
+def _written(tree: ast.Module) -> str:
+    """The text of a program; empty if it cannot be written or does not compile."""
     try:
-        compile(source, "<mutant>", "exec")
-    except (SyntaxError, ValueError):
-        return False
-    return True
+        source = ast.unparse(tree)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as that of `x is 1`, for each edit
+            compile(source, "<mutant>", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    return source
 
 
 # --- the edits of one node --------------------------------------------------------------------------

@@ -20,7 +20,9 @@ from ..verdict import NOT_TRIED, PLACE, Diagnosis
 from . import facts
 from .bank import bank, right_answer
 from .edits import MODULES, Context, Edit, Mutant, edits_in, made, name_called, slips
+from .lines import LONGEST
 from .prices import ALL, PRICES
+from .text import NEW_LINE
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun
@@ -31,6 +33,7 @@ UNNAMED = (PLACE, facts.PREFIX)  # how the ids begin of what is no mistake of th
 ID = f"{PLACE}one-change"
 SAYS = "All else is right: one small change in this line makes this pass every check."
 MOST = 250  # edits tried
+MOST_TEXT = 20_000  # characters of a cell that is edited: each edit writes all of it anew; a right one has 8,000
 SLOW = 2  # edits that never end, or end the process: after one more, no others are tried
 EACH, EVERY = 2.0, 30.0  # seconds that a call or a cell may take, and those of all edits together
 NEVER_RAN = 0.5  # the price of an answer that stops with an error at every turn: nobody has called it once
@@ -73,18 +76,29 @@ def tries(text: str, run: ExerciseRun) -> Iterator[Mutant]:
 
     Those that put something else in a place come before those that leave something out or add it.
     """
+    if len(text) > MOST_TEXT:
+        return
     try:
         tree = ast.parse(text)
+        every = [*edits_in(tree, slips), *edits_in(tree, material(run.exercise).additions)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    written = [line.strip() for line in text.splitlines()]
     at_fault = {place.code.strip() for place in run.places.values()}
 
     def rank(edit: Edit) -> tuple[bool, int]:
-        return written[edit.line - 1] not in at_fault, LATER.get(edit.kind.split()[-1], 0)
+        return line_of(edit, text) not in at_fault, LATER.get(edit.kind.split()[-1], 0)
 
-    every = [*edits_in(tree, slips), *edits_in(tree, material(run.exercise).additions)]
     yield from itertools.islice(made(tree, sorted(every, key=rank)), MOST)
+
+
+def line_of(edit: Edit | Mutant, text: str) -> str:
+    """The line of a text at which an edit begins, as Python counts lines."""
+    return _lines(text)[edit.line - 1]
+
+
+@functools.lru_cache(maxsize=1)
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in NEW_LINE.split(text)]
 
 
 def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
@@ -93,7 +107,7 @@ def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
     Of a named mistake it is not if the answer never ran, since nothing of what is behind the error is seen. But one of
     which its author says that it costs all does.
     """
-    if not getattr(course.module_of(run.exercise, "checks"), "TRIES_EDITS", True):
+    if not _tried(run) or not getattr(course.module_of(run.exercise, "checks"), "TRIES_EDITS", True):
         return False
     named = [one for one in found if not one.id.startswith(UNNAMED)]
     known = bank(run.exercise)
@@ -127,7 +141,7 @@ def priced(run: ExerciseRun, found: Sequence[Diagnosis], line: str) -> list[Diag
     """
     price = max(PRICES[check.category] for check in _tried(run)) if has_run(run) else NEVER_RAN
     first = next((one for one in found if not one.id.startswith(PLACE)), Diagnosis(ID, SAYS))
-    return [replace(first, line=first.line or line, price=price)]
+    return [replace(first, line=first.line or line[:LONGEST], price=price)]
 
 
 @functools.cache
