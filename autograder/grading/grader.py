@@ -356,10 +356,11 @@ class Grader:
                 diagnosis = []
             if diagnosis is None:
                 bases = self._safely(workspace, lambda: self._shaky_bases(workspace, exercise, seed))
-                diagnosis = [] if bases else self._safely(workspace, lambda: self.diagnostician.diagnose(run))
+                found = [] if bases else self._safely(workspace, lambda: [self.diagnostician.diagnose(run)])
+                diagnosis = found[0] if found else []  # nothing is found if the answer ends its process meanwhile
+                is_unnamed = bool(found) and repair.is_wanted(run, diagnosis)
                 if not bases:
                     workspace.named[exercise.name] = diagnosis
-                    is_unnamed = repair.is_wanted(run, diagnosis)
                 elif not _may_have_any_parts(exercise.name):
                     self._ask_ahead(workspace, run, bases)
         except ChildGone as problem:

@@ -6,6 +6,7 @@ import pytest
 from conftest import ROOT
 
 from autograder.checks.runner import ExerciseRun
+from autograder.errors import ChildGone
 from autograder.grading.grader import Grader, read_program
 from autograder.grading.seeds import new_seed
 from autograder.grading.workspace import Deadline
@@ -102,6 +103,18 @@ def test_what_fails_an_easier_case_alone_is_left_to_the_checks(grader, tmp_path,
     outcome = outcome_of(grader, tmp_path, "calls = []\n\n\n" + gate + five, "causal_mask")
     assert outcome.status == "graded" and 0 < outcome.score < outcome.max_score, outcome
     assert not any(one.has_price for one in outcome.diagnosis) and not caplog.messages, outcome
+
+
+def test_what_cannot_be_diagnosed_is_left_to_the_checks(grader, tmp_path, monkeypatch):
+    """Else code that ends its process when it is asked more would hide a mistake that costs all."""
+
+    def diagnose(run):
+        raise ChildGone("killed", "it ended its own process")
+
+    monkeypatch.setattr(repair, "tries", lambda *args: pytest.fail("an edit is looked for"))
+    monkeypatch.setattr(grader.diagnostician, "diagnose", diagnose)
+    outcome = outcome_of(grader, tmp_path, RIGHT.replace(SHIFT, SHIFT.replace("0.0", "0.7")))
+    assert outcome.status == "graded" and outcome.diagnosis == [] and outcome.by_prices == 0, outcome
 
 
 def test_a_search_that_takes_all_the_time_costs_no_grade(monkeypatch):
