@@ -28,6 +28,7 @@ NOT_RECORDED = -1.0  # in place of points
 NOT_TRIED = "Not tried, since an easier case is wrong already: "
 RAISED = "Your code raised "
 STOPPED_WITH = "It stopped with "
+STANDS_ON = "stands-on-"  # how those begin that blame an earlier exercise
 PLACE = "place-"  # how the ids of diagnoses begin that are no named mistake
 
 

@@ -17,7 +17,7 @@ from .. import course
 from ..checks.proxies import StudentError
 from ..checks.runner import ExerciseRun, Graders, Stopped
 from ..checks.source_text import NoDefinition, names_used_by
-from ..errors import ChildGone, CourseError, SandboxError, Unreadable
+from ..errors import ChildGone, CourseError, Interrupted, SandboxError, Unreadable
 from ..mistakes import facts, places, prices, repair
 from ..mistakes.diagnosis import Diagnostician
 from ..mistakes.edits import Mutant
@@ -26,7 +26,7 @@ from ..sandbox.parent import WarmParent
 from ..submission import read
 from ..submission.read import StrPath, SubmittedCell
 from ..submission.restore import RestoredCell, restore
-from ..verdict import Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
+from ..verdict import STANDS_ON, Check, Diagnosis, Graded, Outcome, Verdict, rejected, settled, without_grade
 from . import gate, trials
 from .lending import lend
 from .seeds import new_seed
@@ -85,6 +85,14 @@ class Shaky:
     run: ExerciseRun
     bases: list[str]
     absent: bool = False
+
+
+@dataclass(frozen=True)
+class Unnamed:
+    """A graded exercise of which one edit is looked for that makes it right, once all else is graded."""
+
+    outcome: Outcome
+    run: ExerciseRun
 
 
 class Grader:
@@ -262,21 +270,32 @@ class Grader:
             for name in {e.assignment for e in wanted}:
                 gate.require_modules(known_here[name])
             shaky: list[Shaky] = []
+            unnamed: list[Unnamed] = []
             outcomes = []
             for exercise in wanted:
-                before = len(shaky)
-                outcomes.append(self._timed(workspace, exercise, seed, known, shaky))
-                if len(shaky) == before:
+                before = len(shaky), len(unnamed)
+                outcomes.append(self._timed(workspace, exercise, seed, known, shaky, unnamed))
+                if before == (len(shaky), len(unnamed)):
                     tell(outcomes[-1])
-            for one in shaky:  # last, since the child then sees solutions, and what it is graded on must not
+            for one in shaky:  # later, since the child then sees solutions, and what it is graded on must not
                 with workspace.clock(f"the checks of `{one.exercise}`"):
                     if one.absent:
                         self._safely(workspace, functools.partial(self._with_parts_of_the_course, workspace, one))
                         tell(one.outcome)
                         continue
-                    one.outcome.diagnosis = self._safely(workspace, functools.partial(self._blamed, workspace, one))
+                    found = self._safely(workspace, lambda one=one: [self._blamed(workspace, one)])
+                    one.outcome.diagnosis = found[0] if found else []
                     one.outcome.by_prices = _by_prices(one.run, one.outcome)
                     one.outcome.fingerprint = one.run.fingerprint
+                if found and repair.is_wanted(one.run, one.outcome.diagnosis):
+                    unnamed.append(Unnamed(one.outcome, one.run))
+                else:
+                    tell(one.outcome)
+            for one in unnamed:  # after all others, since these may take all the time that is left
+                with workspace.clock(f"the checks of `{one.run.exercise}`"):
+                    mended = self._safely(workspace, functools.partial(self._mended_by_one_edit, workspace, one))
+                    one.outcome.diagnosis = mended or one.outcome.diagnosis
+                    one.outcome.by_prices = _by_prices(one.run, one.outcome)
                 tell(one.outcome)
             return outcomes
         except ChildGone as problem:  # even a fresh child could not help
@@ -291,20 +310,35 @@ class Grader:
             workspace.close()
 
     def _timed(
-        self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None, shaky: list[Shaky]
+        self,
+        workspace: Workspace,
+        exercise: course.Exercise,
+        seed: int,
+        known: Known | None,
+        shaky: list[Shaky],
+        unnamed: list[Unnamed],
     ) -> Outcome:
         with workspace.clock(f"the checks of `{exercise.name}`"):
-            return self._grade_exercise(workspace, exercise, seed, known, shaky)
+            return self._grade_exercise(workspace, exercise, seed, known, shaky, unnamed)
 
     def _grade_exercise(
-        self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None, shaky: list[Shaky]
+        self,
+        workspace: Workspace,
+        exercise: course.Exercise,
+        seed: int,
+        known: Known | None,
+        shaky: list[Shaky],
+        unnamed: list[Unnamed],
     ) -> Outcome:
-        """The outcome of one exercise. If it depends on wrong ones, it is added to `shaky`, and not yet diagnosed."""
+        """The outcome of one exercise. If it depends on wrong ones, it is added to `shaky`, and not yet diagnosed.
+
+        If an edit of it should be looked for, it is added to `unnamed`.
+        """
 
         def without(status: str, message: str) -> Outcome:
             return without_grade(exercise.name, exercise.points, status, message)
 
-        bases, absent = list[str](), list[str]()
+        bases, absent, is_unnamed = list[str](), list[str](), False
         try:
             workspace.begin_exercise()
             kind = workspace.kinds([exercise.name])[exercise.name]
@@ -327,7 +361,9 @@ class Grader:
                 diagnosis = []
             if diagnosis is None:
                 bases = self._safely(workspace, lambda: self._shaky_bases(workspace, exercise, seed))
-                diagnosis = [] if bases else self._diagnosis(workspace, run)
+                found = [] if bases else self._safely(workspace, lambda: [self.diagnostician.diagnose(run)])
+                diagnosis = found[0] if found else []  # nothing is found if the answer ends its process meanwhile
+                is_unnamed = bool(found) and repair.is_wanted(run, diagnosis)
                 if not bases:
                     workspace.named[exercise.name] = diagnosis
                 elif not _may_have_any_parts(exercise.name):
@@ -354,39 +390,35 @@ class Grader:
         outcome.by_prices = _by_prices(run, outcome)
         if bases or absent:
             shaky.append(Shaky(exercise.name, outcome, run, bases or absent, bool(absent)))
+        if is_unnamed:
+            unnamed.append(Unnamed(outcome, run))
         return outcome
 
-    def _diagnosis(self, workspace: Workspace, run: ExerciseRun) -> list[Diagnosis]:
-        """What is wrong with an answer that stands on no wrong ones."""
-        return self._with_edits(workspace, run, self._safely(workspace, lambda: self.diagnostician.diagnose(run)))
+    def _mended_by_one_edit(self, workspace: Workspace, one: Unnamed) -> list[Diagnosis]:
+        """What was found, with the line and the price, if one edit makes the answer right; else nothing.
 
-    def _with_edits(self, workspace: Workspace, run: ExerciseRun, found: list[Diagnosis]) -> list[Diagnosis]:
-        """What is `found` to be wrong, with the line and the price if one edit makes the answer right."""
-        if not repair.is_wanted(run, found):
-            return found
-        return self._safely(workspace, lambda: self._mended_by_one_edit(workspace, run, found)) or found
-
-    def _mended_by_one_edit(
-        self, workspace: Workspace, run: ExerciseRun, found: Sequence[Diagnosis]
-    ) -> list[Diagnosis]:
-        """What is `found`, with the line and the price, if one edit makes the answer right; else nothing.
-
-        An edit must first pass one of the checks that the answer failed.
+        Code that is defined again and again may answer otherwise each time. So the edit must also be right by itself,
+        as another answer in a fresh child, and no other is tried if it is not.
         """
-        with contextlib.suppress(NoDefinition), workspace.with_edits(run.exercise, repair.EACH, repair.EVERY) as edited:
-            text = edited.text
-            edit = self._first_right(edited, run, repair.tries(text, run))
-            return repair.priced(run, found, edit, text) if edit else []
+        run = one.run
+        with contextlib.suppress(NoDefinition):
+            with workspace.with_edits(run.exercise, repair.EACH, repair.EVERY) as edited:
+                text = edited.text
+                edit = self._first_that_passes(edited, run, repair.tries(text, run))
+            if edit is None:
+                return []
+            with workspace.with_text(run.exercise, edit.source) as alone:
+                return repair.priced(run, one.outcome.diagnosis, edit, text) if self._passes(alone, run) else []
         return []
 
-    def _first_right(self, edited: Edited, run: ExerciseRun, edits: Iterable[Mutant]) -> Mutant | None:
-        """The first of some edits of an answer that makes it pass every check; None if there is none."""
+    def _first_that_passes(self, edited: Edited, run: ExerciseRun, edits: Iterable[Mutant]) -> Mutant | None:
+        """The first edit of an answer that passes all checks, and before them one of those that the answer failed."""
         failed, slow = repair.first_tried(run), 0
         for edit in edits:
             try:
                 if edited.put(edit.source) and self._passes(edited, run, failed) and self._passes(edited, run):
                     return edit
-            except Stopped:
+            except (Interrupted, Stopped):
                 slow += 1
             if slow > repair.SLOW:
                 break
@@ -436,13 +468,12 @@ class Grader:
                 is_known = (own or not rest.failed()) and not rest.stopped
                 free = is_known and self._is_paid_below(workspace, run, own, to_blame)
                 paid = 0.0 if free else prices.ALL
-                found = [Diagnosis(f"stands-on-{name}", says.format(name), price=paid) for name in at_fault]
+                found = [Diagnosis(f"{STANDS_ON}{name}", says.format(name), price=paid) for name in at_fault]
                 if rest.rejected():
                     run.fingerprint = rest.fingerprint
                     return found + quoting(own, workspace.cells)
         workspace.begin_diagnosis()
         named = self.diagnostician.diagnose(run)
-        named = named if to_blame else self._with_edits(workspace, run, named)
         return found + [replace(one, price=0.0) if free else one for one in named]
 
     def _with_parts_of_the_course(self, workspace: Workspace, one: Shaky) -> list[bool]:
@@ -451,7 +482,7 @@ class Grader:
         Its process can read these, so nothing of what it does there is kept but which checks pass.
         """
         listed = ", ".join(f"`{base}`" for base in one.bases)
-        one.outcome.diagnosis = [Diagnosis("stands-on-earlier-parts", NOT_BROUGHT.format(listed), price=0.0)]
+        one.outcome.diagnosis = [Diagnosis(f"{STANDS_ON}earlier-parts", NOT_BROUGHT.format(listed), price=0.0)]
         defined = {base: course.defined_in(course.solution_of(base).source) - {base} for base in one.bases}
         needed = [base for base in one.bases if not any(base in names for names in defined.values())]
         workspace.begin_exercise()  # where no solution to this one can have been seen

@@ -278,9 +278,11 @@ class Workspace:
         """This submission, to try edits of the cell that defines the exercise `of`, one after another.
 
         A cell or a call may take `each` seconds, and all edits together `every`. They run in this one's child, which
-        ends with them. Raises NoDefinition if no cell, or more than one, defines the exercise, and ChildGone.
+        ends with them, and whose code may know of those before: `with_text` tells whether one is right. Raises
+        NoDefinition if no cell, or more than one, defines the exercise, and ChildGone.
         """
         place = self._index_of(of)
+        self.begin_exercise()
         limits = replace(self.limits, cell=each, call=each, exercise=every)
         edited = Edited(self.parent, self.cells, self.deadline, prefetches=False, limits=limits)
         edited.place, edited.of, edited.left_out = place, of, dict(self.left_out)
@@ -291,6 +293,23 @@ class Workspace:
             yield edited
         finally:
             edited.close()
+
+    @contextlib.contextmanager
+    def with_text(self, of: str, text: str) -> Iterator[Workspace]:
+        """This submission with another text in the cell that defines the exercise `of`, as if it were handed in so.
+
+        It has a child of its own, to which nothing goes from this one's, which ends. Raises NoDefinition, ChildGone.
+        """
+        place, cells = self._index_of(of), list(self.cells)
+        cells[place] = replace(cells[place], source=text)
+        self._lose()
+        other = Workspace(self.parent, cells, self.deadline, self.prefetches)
+        other.left_out = dict(self.left_out)
+        try:
+            other.begin_exercise()
+            yield other
+        finally:
+            other.close()
 
     def _index_of(self, name: str) -> int:
         """The place of the cell that defines `name`. Raises NoDefinition unless it is one alone."""
@@ -528,7 +547,10 @@ class Edited(Workspace):
         return self.cells[self.place].code
 
     def put(self, text: str) -> bool:
-        """Let the cell hold this text from now on, and run it; whether that went well. Raises ChildGone, Stopped."""
+        """Let the cell hold this text from now on, and run it; whether that went well.
+
+        Raises ChildGone, Interrupted and Stopped.
+        """
         cell = replace(self.cells[self.place], source=text)
         self.cells = [*self.cells[: self.place], cell, *self.cells[self.place + 1 :]]
         self.answered = 0

@@ -22,7 +22,7 @@ from typing import Any
 
 from ..errors import CourseError, Unreadable, UsageError
 from ..submission.read import StrPath, read_bytes
-from ..verdict import PRICES, Diagnosis, Outcome, Verdict, printable
+from ..verdict import PRICES, STANDS_ON, Diagnosis, Outcome, Verdict, printable
 from . import alike
 
 FILE = "names.json"
@@ -138,7 +138,7 @@ def is_unnamed(outcome: Outcome) -> bool:
     """Whether an answer is wrong in a way that nobody has put into words, and can be compared with others."""
     if not outcome.fingerprint or outcome.not_started:
         return False
-    return all(d.id.startswith((*NO_NAMES, "stands-on-")) for d in outcome.diagnosis)
+    return all(d.id.startswith((*NO_NAMES, STANDS_ON)) for d in outcome.diagnosis)
 
 
 # --- the file -------------------------------------------------------------------------------------

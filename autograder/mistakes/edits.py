@@ -1,11 +1,12 @@
 """Systematic edits of a program, one at a time: what a slip of the hand may make of a right answer, or undo."""
 
 import ast
-import contextlib
 import difflib
+import itertools
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 BINARY = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 COMPARED = {
@@ -88,8 +89,7 @@ EditsOf: TypeAlias = Callable[[ast.AST, Context], Iterator[tuple[str, ast.AST]]]
 
 def mutants_of(text: str) -> list[Mutant]:
     """All mutants of a program by slips of the hand, in the order of its text, each once. Raises SyntaxError."""
-    tree = ast.parse(text)
-    return list(made(tree, edits_in(tree, slips)))
+    return list(made(text, edits_in(ast.parse(text), slips)))
 
 
 def edits_in(tree: ast.Module, edits_of: EditsOf) -> Iterator[Edit]:
@@ -99,16 +99,42 @@ def edits_in(tree: ast.Module, edits_of: EditsOf) -> Iterator[Edit]:
             yield Edit(kind, node, new, context)
 
 
-def made(tree: ast.Module, edits: Iterable[Edit]) -> Iterator[Mutant]:
-    """The mutants of a program by these edits of its tree, each text once, without those that don't compile."""
-    plain = ast.unparse(tree)
-    seen = {plain}
+def made(text: str, edits: Iterable[Edit]) -> Iterator[Mutant]:
+    """The mutants of a program by these edits of its nodes, each text once, without those that don't compile.
+
+    All but the edited node stays as it was written.
+    """
+    page = Page(text)
+    seen = {page.text}
     for edit in edits:
-        with _replaced(edit.node, edit.new, edit.context):
-            source = ast.unparse(tree)
-        if source not in seen and _compiles(source):
+        source = page.with_edit(edit)
+        if source and source not in seen and _compiles(source):
             seen.add(source)
-            yield Mutant(edit.kind, source, plain, edit.line)
+            yield Mutant(edit.kind, source, page.text, edit.line)
+
+
+class Page:
+    """The text of a program, in which nodes have places: lines end as Python ends them, columns are bytes."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text.replace("\r\n", "\n").replace("\r", "\n")
+        self.lines = [line.encode() + b"\n" for line in self.text.split("\n")]
+        self.starts = [0, *itertools.accumulate(map(len, self.lines))]
+        self.bytes = b"".join(self.lines)[:-1]
+
+    def with_edit(self, edit: Edit) -> str:
+        """The text with something else in a node's place; empty if that cannot be written."""
+        node = cast("ast.stmt | ast.expr", edit.node)
+        first = self.starts[node.lineno - 1]
+        start, end = first + node.col_offset, self.starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+        try:
+            new = ast.unparse(edit.new)
+        except (ValueError, RecursionError):  # a number that is too long, or something nested too deeply
+            return ""
+        before = self.bytes[first:start].decode()
+        new = new.replace("\n", "\n" + before) if isinstance(node, ast.stmt) and not before.strip() else new
+        new = new if isinstance(node, ast.stmt) else f"({new})"
+        return (self.bytes[:start] + new.encode() + self.bytes[end:]).decode()
 
 
 def _places(tree: ast.Module) -> Iterator[tuple[ast.AST, Context]]:
@@ -141,22 +167,12 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
                 yield field, child
 
 
-@contextlib.contextmanager
-def _replaced(node: ast.AST, new: ast.AST, context: Context) -> Iterator[None]:
-    """The program with something else in a node's place."""
-    before = getattr(context.parent, context.field)
-    after = [new if item is node else item for item in before] if isinstance(before, list) else new
-    setattr(context.parent, context.field, after)
-    try:
-        yield
-    finally:
-        setattr(context.parent, context.field, before)
-
-
 def _compiles(source: str) -> bool:
     try:
-        compile(source, "<mutant>", "exec")
-    except (SyntaxError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as that of `x is 1`, for each edit
+            compile(source, "<mutant>", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
 

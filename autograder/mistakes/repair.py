@@ -16,11 +16,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .. import course
-from ..verdict import NOT_TRIED, PLACE, Diagnosis
+from ..verdict import NOT_TRIED, PLACE, STANDS_ON, Diagnosis
 from . import facts
 from .bank import bank, right_answer
 from .edits import MODULES, Context, Edit, EditsOf, Mutant, edits_in, made, name_called, slips
+from .lines import LONGEST
 from .prices import ALL, PRICES
+from .text import NEW_LINE
 
 if TYPE_CHECKING:
     from ..checks.runner import ExerciseRun
@@ -59,6 +61,8 @@ CHANGES = {  # what an edit changes in the line, by its kind
     "statement removed": "without this line",
 }
 MOST = 250  # edits tried
+MOST_TEXT = 20_000  # characters of a cell that is edited: each edit writes all of it anew; a right one has 8,000
+MOST_LINES, MOST_NAMES, MOST_PLACES = 20, 12, 4  # at fault, in reach, and in a call, for one more argument
 SLOW = 2  # edits that never end, or end the process: after one more, no others are tried
 EACH, EVERY = 2.0, 30.0  # seconds that a call or a cell may take, and those of all edits together
 NEVER_RAN = 0.5  # the price of an answer that stops with an error at every turn: nobody has called it once
@@ -105,20 +109,22 @@ def tries(text: str, run: ExerciseRun) -> Iterator[Mutant]:
     Those that put something else in a place come before those that leave something out or add it, and of them those
     that are near to such a line.
     """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    if len(text) > MOST_TEXT:
         return
     at_fault = {place.code.strip() for place in run.places.values()}
-    lines = [number for number, line in enumerate(text.splitlines(), start=1) if line.strip() in at_fault]
+    try:
+        tree = ast.parse(text)
+        lines = [number for number, line in enumerate(_lines(text), start=1) if line in at_fault][:MOST_LINES]
+        named = [edit for edit in edits_in(tree, _with_names_of(tree, lines)) if edit.line in lines]
+        every = [*edits_in(tree, slips), *edits_in(tree, material(run.exercise).additions), *named]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
 
     def rank(edit: Edit) -> tuple[bool, int, int]:
         far = min((abs(edit.line - line) for line in lines), default=1)
         return far > 0, LATER.get(edit.kind.split()[-1], 0), far
 
-    named = [edit for edit in edits_in(tree, _with_names_of(tree, lines)) if edit.line in lines]
-    every = [*edits_in(tree, slips), *edits_in(tree, material(run.exercise).additions), *named]
-    yield from itertools.islice(made(tree, sorted(every, key=rank)), MOST)
+    yield from itertools.islice(made(text, sorted(every, key=rank)), MOST)
 
 
 def _with_names_of(tree: ast.Module, lines: Sequence[int]) -> EditsOf:
@@ -128,11 +134,11 @@ def _with_names_of(tree: ast.Module, lines: Sequence[int]) -> EditsOf:
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef) and any(node.lineno <= line <= (node.end_lineno or 0) for line in lines)
     ]
-    names = dict.fromkeys(name for function in around for name in _own_names(function))
+    names = list(dict.fromkeys(name for function in around for name in _own_names(function)))[:MOST_NAMES]
 
     def edits(node: ast.AST, context: Context) -> Iterator[tuple[str, ast.AST]]:
         if isinstance(node, ast.Call):
-            for place, name in itertools.product(range(len(node.args) + 1), names):
+            for place, name in itertools.product(range(min(len(node.args) + 1, MOST_PLACES)), names):
                 args = [*node.args[:place], ast.Name(name, ast.Load()), *node.args[place:]]
                 yield "argument added", ast.Call(node.func, args, node.keywords)
 
@@ -145,12 +151,19 @@ def _own_names(function: ast.FunctionDef) -> Iterator[str]:
     yield from (n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
+@functools.lru_cache(maxsize=1)
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in NEW_LINE.split(text)]
+
+
 def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
     """Whether an edit is looked for: where trying one takes next to nothing, and the price of the answer is not known.
 
     Of a named mistake it is not if the answer never ran, since nothing of what is behind the error is seen. But one of
     which its author says that it costs all does.
     """
+    if any(one.id.startswith(STANDS_ON) for one in found):
+        return False
     if not _tried(run) or not getattr(course.module_of(run.exercise, "checks"), "TRIES_EDITS", True):
         return False
     named = [one for one in found if not one.id.startswith(UNNAMED)]
@@ -185,7 +198,7 @@ def priced(run: ExerciseRun, found: Sequence[Diagnosis], edit: Mutant, text: str
     """
     price = max(PRICES[check.category] for check in _tried(run)) if has_run(run) else NEVER_RAN
     first = next((one for one in found if not one.is_place), Diagnosis(ID, SAYS.format(CHANGES[edit.kind])))
-    line = first.line or text.splitlines()[edit.line - 1].strip()
+    line = first.line or _lines(text)[edit.line - 1][:LONGEST]
     return [replace(first, line=line, price=price)]
 
 

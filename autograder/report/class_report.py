@@ -23,7 +23,7 @@ from ..grading import store
 from ..groups.grouping import Group, Grouping
 from ..groups.names import NO_NAMES, is_unnamed
 from ..submission.read import StrPath
-from ..verdict import FULL, LEVELS, Check, Outcome, Verdict
+from ..verdict import FULL, LEVELS, STANDS_ON, Check, Outcome, Verdict
 from . import measured, outcome_text, standing
 from .outcome_text import NOT_STARTED, STATUS, points
 from .pages import environment
@@ -35,7 +35,6 @@ NAMED = 100  # the most students that a list names; the table has them all
 TAUGHT = 5  # mistakes that are not folded
 SHOWN = 12  # groups of wrong answers without a name that are shown with their code
 ENOUGH = 30  # students that a correlation needs to mean something
-DEPENDS_ON = "stands-on-"  # ids of a diagnosis that says only which other exercise is wrong
 MARKS = {"full": "✓", "partial": "◐", "zero": "✗", "none": "–"}
 
 Examples = Callable[[Group], Sequence[tuple[str, str]]]  # (student, code) of some answers of a group
@@ -244,7 +243,7 @@ def named_in(outcome: Outcome) -> list[Any]:
     """
     if outcome.not_started:
         return []
-    return [d for d in outcome.diagnosis if not d.id.startswith((*NO_NAMES, DEPENDS_ON))]
+    return [d for d in outcome.diagnosis if not d.id.startswith((*NO_NAMES, STANDS_ON))]
 
 
 @dataclass(frozen=True)

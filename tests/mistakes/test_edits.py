@@ -29,7 +29,7 @@ def test_each_is_another_program_with_one_line_changed(mutants):
     assert len({mutant.source for mutant in mutants}) == len(mutants) > 50
     for mutant in mutants:
         ast.parse(mutant.source)
-        assert mutant.source != mutant.original == ast.unparse(ast.parse(TEXT))
+        assert mutant.source != mutant.original == TEXT
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,21 @@ def test_each_is_another_program_with_one_line_changed(mutants):
     ],
 )
 def test_the_slips_of_a_hand_are_among_them(mutants, kind, line):
-    assert (kind, f"+{line}") in [(mutant.kind, mutant.diff().splitlines()[-1]) for mutant in mutants]
+    plain = ast.unparse(ast.parse(TEXT)).splitlines()  # without the brackets around what an edit puts in
+    changed = [(one.kind, set(ast.unparse(ast.parse(one.source)).splitlines()).difference(plain)) for one in mutants]
+    assert any(its == kind and line in lines for its, lines in changed)
+
+
+def test_all_else_stays_as_it_was_written():
+    text = "def f(x):\r\n\ty = x  # é\n\tif y:\r\n\t\tz = 'é' + y; return z - 1  # less\n\treturn  y *(2)\n"
+    edited = {
+        (one.kind, one.line): one.source for one in mutants_of(text) if one.kind in ("operator", "condition removed")
+    }
+    plain = text.replace("\r\n", "\n")
+    assert edited["condition removed", 3] == plain.replace(
+        "if y:\n\t\tz = 'é' + y; return z - 1", "if True:\n\t    z = 'é' + y\n\t    return z - 1"
+    )
+    assert "return  (y / 2)\n" in edited["operator", 5] and edited["operator", 5].startswith(plain[:40])
 
 
 def test_texts_types_and_imports_stay(mutants):

@@ -1,15 +1,21 @@
 """One small edit that makes a wrong answer right: the line is told, and no more is charged than the edit costs."""
 
 import ast
+import warnings
 
 import pytest
+from conftest import ROOT
 
 from autograder import course
 from autograder.checks.runner import ExerciseRun
+from autograder.errors import ChildGone
+from autograder.grading.grader import Grader, read_program
 from autograder.grading.seeds import new_seed
+from autograder.grading.workspace import Deadline
 from autograder.mistakes import repair
 from autograder.mistakes.bank import bank, right_answer
 from autograder.mistakes.edits import edits_in, slips
+from autograder.mistakes.lines import LONGEST
 from autograder.mistakes.prices import PRICES
 from autograder.mistakes.repair import material
 from autograder.sandbox.replies import Place
@@ -78,6 +84,75 @@ def test_what_an_answer_does_when_it_is_edited_costs_it_its_process_alone(grader
     assert trapped.status == "graded" and (trapped.score, trapped.by_prices) == (plain.score, plain.by_prices)
 
 
+ONE_OF_MANY = """
+TRIES = [(t, d, f, k) for t in ("triu", "tril") for d in (-1, 0, 1) for f in (False, True) for k in (False, True)]
+
+
+def causal_mask(t, device=None):
+    name, diagonal, flipped, kind = TRIES[number % len(TRIES)]
+    mask = getattr(torch.ones(t, t, dtype=torch.bool if kind else torch.float32, device=device), name)(diagonal)
+    return mask == 0 if flipped else mask
+"""
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        "import math\n\nnumber = math.number = getattr(math, 'number', -1) + 1\n",
+        "import os\n\nwith open('number', 'a') as file:\n    file.write('.')\nnumber = os.path.getsize('number') - 1\n",
+    ],
+    ids=["in a module", "in a file"],
+)
+def test_what_answers_otherwise_each_time_that_it_is_defined_gets_no_price(grader, tmp_path, counts):
+    """It tries 24 masks, one at each edit, and one of them is right: but no edit of its text is."""
+    outcome = outcome_of(grader, tmp_path, counts + ONE_OF_MANY, "causal_mask")
+    assert outcome.by_prices == 0 and not any(one.has_price for one in outcome.diagnosis), outcome
+
+
+def test_what_fails_an_easier_case_alone_is_left_to_the_checks(grader, tmp_path, caplog):
+    """No check that was tried finds a mistake: what is wrong is what others begin with."""
+    gate = "def causal_mask(t, device=None):\n    mask = torch.ones(t, t, dtype=torch.bool, device=device).tril()\n"
+    five = "    calls.append(t)\n    return mask if len(calls) < 8 else ~mask.mT.tril()\n"
+    outcome = outcome_of(grader, tmp_path, "calls = []\n\n\n" + gate + five, "causal_mask")
+    assert outcome.status == "graded" and 0 < outcome.score < outcome.max_score, outcome
+    assert not any(one.has_price for one in outcome.diagnosis) and not caplog.messages, outcome
+
+
+def test_what_cannot_be_diagnosed_is_left_to_the_checks(grader, tmp_path, monkeypatch):
+    """Else code that ends its process when it is asked more would hide a mistake that costs all."""
+
+    def diagnose(run):
+        raise ChildGone("killed", "it ended its own process")
+
+    monkeypatch.setattr(repair, "tries", lambda *args: pytest.fail("an edit is looked for"))
+    monkeypatch.setattr(grader.diagnostician, "diagnose", diagnose)
+    outcome = outcome_of(grader, tmp_path, RIGHT.replace(SHIFT, SHIFT.replace("0.0", "0.7")))
+    assert outcome.status == "graded" and outcome.diagnosis == [] and outcome.by_prices == 0, outcome
+
+
+def test_a_search_that_takes_all_the_time_costs_no_grade(monkeypatch):
+    """The first exercise of a notebook has no name, and the search for an edit takes all the submission's time."""
+    program = read_program(ROOT / "solutions/02_queries_keys_values/02_queries_keys_values.ipynb")
+    names = [exercise.name for exercise in program.candidates]
+    cell = next(cell for cell in program.cells if cell.runs and f"class {names[0]}" in cell.code)
+    cell.source = (
+        f"class {names[0]}(nn.Module):\n    def __init__(self, *args, **kwargs):\n        super().__init__()\n"
+    )
+    searched = []
+
+    def tries(text, run):
+        searched.append(run.exercise)
+        return iter(())
+
+    monkeypatch.setattr(repair, "tries", tries)
+    monkeypatch.setattr(repair, "is_wanted", lambda run, found: True)
+    monkeypatch.setattr(Deadline, "is_over", lambda deadline: bool(searched))
+    with Grader() as grader:
+        outcomes = grader.grade_cells(program.cells, program.wanted, SEED, "", program.assignment).verdict.exercises
+    assert searched == names[:1]
+    assert [one.score == one.max_score for one in outcomes] == [False, True, True, True], outcomes
+
+
 def run_of_attention(*lines):
     """A run of attention in which errors ended checks at these lines."""
     places = {f"check {line}": Place("the answer", 1, line) for line in lines}
@@ -108,6 +183,37 @@ def test_nothing_is_tried_where_no_check_was():
 
 def test_what_is_no_python_has_no_edits():
     assert list(repair.tries("def broken(:", run_of_attention())) == []
+
+
+NESTED = f"def deep(x):\n    return {'- ' * 900}x\n\n\n"
+LONG_NUMBER = f"def long(x):\n    return 0x{'f' * 5000}\n\n\n"
+LONG_CALL = f"def many(x):\n    return x({', '.join(f'x{n}' for n in range(1000))})\n\n\n"
+LONG_TEXT = "def long(x):\n" + "    x = x + 1\n" * 2000 + "\n\n"
+
+
+@pytest.mark.parametrize("before", [NESTED, LONG_NUMBER, LONG_CALL], ids=["nested", "a number", "a call"])
+def test_what_is_costly_to_write_has_no_more_edits_than_others(before):
+    tried = list(repair.tries(before + RIGHT, run_of_attention(before.splitlines()[1])))
+    assert 0 < len(tried) <= repair.MOST
+
+
+def test_a_long_text_is_not_edited():
+    assert list(repair.tries(LONG_TEXT + RIGHT, run_of_attention())) == []
+
+
+def test_edits_warn_nobody():
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert list(repair.tries("def own(x):\n    return x is -1\n", run_of_attention()))
+    assert not said
+
+
+def test_the_line_is_that_of_python_and_not_too_long(grader, tmp_path):
+    """A form feed ends no line. What is told is shown as others are."""
+    wrong = SHIFT.replace("0.0", "0.7") + "  # " + "x" * 200
+    outcome = outcome_of(grader, tmp_path, "\f\n# a\u2028b\x85c\n\n\n" + RIGHT.replace(SHIFT, wrong))
+    (found,) = outcome.diagnosis
+    assert found.line == wrong[:LONGEST], outcome
 
 
 def test_nothing_is_tried_where_a_mistake_is_named(grader, tmp_path, monkeypatch):
