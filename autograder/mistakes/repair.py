@@ -172,8 +172,8 @@ def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
 
 
 def _costs_all(known: Mapping[str, Mistake], id: str) -> bool:
-    """Whether the author of a mistake says that it costs all."""
-    return id in known and known[id].price == ALL
+    """Whether the author of a mistake says that it costs all, or it is a whole answer, such as a released original."""
+    return id in known and (known[id].price == ALL or known[id].edits is None)
 
 
 def has_run(run: ExerciseRun) -> bool:

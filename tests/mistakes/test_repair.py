@@ -19,7 +19,7 @@ from autograder.mistakes.lines import LONGEST
 from autograder.mistakes.prices import PRICES
 from autograder.mistakes.repair import material
 from autograder.sandbox.replies import Place
-from autograder.verdict import NOT_TRIED, Check
+from autograder.verdict import NOT_TRIED, Check, Diagnosis
 
 SEED = new_seed()
 RIGHT = bank("attention").right
@@ -173,6 +173,16 @@ def test_an_answer_that_stands_on_wrong_ones_is_edited_too_if_these_are_not_to_b
     assert right.count("range(steps)") == 1
     (found,) = outcome_of(grader, tmp_path, right.replace("range(steps)", "range()"), "train").diagnosis
     assert (found.id, found.price) == ("fact-number-of-arguments", repair.NEVER_RAN)
+
+
+def test_nothing_is_tried_where_a_whole_answer_is_named():
+    line, known = "scores = query @ key", bank("MultiHeadSelfAttention")
+    run = ExerciseRun("MultiHeadSelfAttention", None, SEED, places={"one": Place("the answer", 1, line)})
+    run.checks = [Check("one", "values", 1.0, False, "It stopped.", "It stopped.")]
+    edit = next(one for one in known.values() if one.edits and one.price is None)
+    whole = next(one for one in known.values() if one.edits is None)
+    assert not repair.has_run(run) and repair.is_wanted(run, [Diagnosis(edit.id, "", "")])
+    assert not repair.is_wanted(run, [Diagnosis(whole.id, "", "")])
 
 
 def test_nothing_is_tried_where_no_check_was():
