@@ -24,6 +24,14 @@ def test_the_solution_gets_full_marks_where_random_weights_hide_a_token(graders,
     assert [check.message for check in graders.run(exercise, solution(exercise), seed).failed()] == []
 
 
+@pytest.mark.parametrize("seed", [355, 816])
+def test_a_threshold_in_float32_keeps_no_token_more_near_10_000(graders, seed):
+    """Logits that differ by less than 0.0005 are the same in float32 when 10,000 is added, so such are not drawn."""
+    text = right_answer("top_p", "threshold")
+    run = graders.run("top_p", Local(namespace_of("top_p", text), text), seed)
+    assert [check.message for check in run.failed()] == []
+
+
 def test_a_change_that_rounding_may_hide_is_asked_of_nobody():
     before, little, clear = torch.zeros(3, 4), torch.full((3, 4), 1e-5), torch.full((3, 4), 0.1)
     right = torch.ones(3, 4).double()

@@ -34,6 +34,15 @@ def drawn(
             return logits, p
 
 
+def drawn_apart(draw: Draw, size: int) -> tuple[torch.Tensor, float]:
+    """The same for one row of logits that all differ, and that keep their digits in float32 when 10,000 is added."""
+    while True:
+        logits, p = drawn(draw, size)
+        coarse = (64 * logits).round() / 64
+        if len(coarse.unique()) == size and language.margin(coarse, p) > NEAR:
+            return coarse, p
+
+
 def stays(submission: Submission, logits: torch.Tensor, p: float) -> torch.Tensor:
     """Raises CheckFailed unless the right tokens stay; returns what came."""
     got = tensor(submission.function("top_p")(logits, p))
@@ -110,7 +119,7 @@ def test_dtypes(submission: Submission, draw: Draw) -> None:
         if got.dtype != dtype:
             raise CheckFailed(f"The dtype should be the input's, {name_of(dtype)}, but it is {name_of(got.dtype)}.")
         pattern(got.isfinite(), cut(submission, logits.double(), p).isfinite(), "the pattern of those that stay")
-    logits, p = drawn(draw, 9)
+    logits, p = drawn_apart(draw, 9)
     far = torch.cat([logits.double() + 1e4, torch.tensor([-1e4], dtype=torch.float64)])
     pattern(
         cut(submission, far, p).isfinite()[:9], cut(submission, logits, p).isfinite(), "the pattern of those that stay"
