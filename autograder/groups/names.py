@@ -39,7 +39,7 @@ class Name:
     """The sentence that an instructor has for answers like an example.
 
     `code` are the example's cells, each with the grade id that it had, or "". `price` are the points that such an
-    answer loses if scores are by prices; without one, the checks decide.
+    answer loses if scores are by prices; without one, it loses what it lost before.
     """
 
     id: str
@@ -64,7 +64,10 @@ class Name:
     def told(self, outcome: Outcome) -> Outcome:
         """The outcome with this name in place of other names."""
         kept = [d for d in outcome.diagnosis if not d.id.startswith(NO_NAMES)]
-        lost = ALL if self.price is None else min(1.0, self.price / outcome.max_score)
+        known = min(
+            (d.price for d in outcome.diagnosis if d not in kept), default=ALL
+        )  # that of one edit, for instance
+        lost = known if self.price is None else min(1.0, self.price / outcome.max_score)
         return replace(outcome, diagnosis=[*kept, Diagnosis(self.id, self.says, price=lost)])
 
     def credited(self, outcome: Outcome) -> Outcome:

@@ -12,18 +12,18 @@ from autograder.grading.store import Store, parts_of
 from autograder.groups import names
 from autograder.groups.grouping import grouped
 from autograder.groups.names import Name
-from autograder.verdict import CHECKS, PRICES, Outcome, Verdict
+from autograder.verdict import CHECKS, PRICES, Diagnosis, Outcome, Verdict
 
 DOUBLE = """def moving_average(x, window):
     # by Wanda Secret
     if window > x.shape[0]:
         raise ValueError(f"a window of {window}, but {x.shape[0]} numbers")
-    return 2.5 * x.unfold(0, window, 1).mean(dim=1)
+    return 2.5 * x.unfold(0, window, 1).mean(dim=1) + 0.3
 """
 ALSO = """def moving_average(x, window):
     if x.shape[0] < window:
         raise ValueError(f"{window} and {x.shape[0]}")
-    return sum(x[i : len(x) - window + 1 + i] for i in range(window)) / window / 0.4
+    return sum(x[i : len(x) - window + 1 + i] for i in range(window)) / window / 0.4 + 0.3
 """
 HALF = DOUBLE.replace("2.5", "1.7")
 SAYS = 'You <b>multiply</b> by 2.5; the `mean` is all that is asked for, "please".'
@@ -41,6 +41,14 @@ def other_course():
     parts_of.cache_clear()
     yield
     parts_of.cache_clear()
+
+
+@pytest.mark.parametrize("price, lost", [(None, 0.4), (1.0, 0.1)])
+def test_a_name_keeps_what_the_answer_costs_unless_it_has_a_price(price, lost):
+    found = [Diagnosis("place-one-change", "All else is right.", price=0.4)]
+    outcome = Outcome("moving_average", 6.0, 10.0, "graded", diagnosis=found, by_checks=0.0, by_prices=6.0)
+    (told,) = Name(ID, SAYS, CODE, price).told(outcome).diagnosis
+    assert (told.message, told.price) == (SAYS, lost)
 
 
 def test_from_a_group_to_the_feedback(tmp_path, monkeypatch, other_course):

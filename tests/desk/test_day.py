@@ -35,8 +35,11 @@ from autograder.nbgrader import desk_cell
 from autograder.nbgrader.runs import NbgraderCourse
 
 NAME = tiny.NAME
-ODD = "torch.tril(torch.ones(t, t, dtype=torch.bool, device=device)) & (torch.arange(t, device=device) % 3 != 1)"
-SAYS = "You hide every third key from everybody: only the keys behind a query are hidden."
+ODD = (  # two slips: a single one would be found, and need no name
+    "torch.tril(torch.ones(t, t, dtype=torch.bool, device=device)) & (torch.arange(t, device=device) % 3 != 1)"
+    " & (torch.arange(t, device=device) % 4 != 2)"
+)
+SAYS = "You hide every third and every fourth key from everybody: only the keys behind a query are hidden."
 PICTURE = ".picture tbody tr"  # of the instructor's page: a row a student
 
 
