@@ -282,7 +282,6 @@ class Workspace:
         NoDefinition if no cell, or more than one, defines the exercise, and ChildGone.
         """
         place = self._index_of(of)
-        self.begin_exercise()
         limits = replace(self.limits, cell=each, call=each, exercise=every)
         edited = Edited(self.parent, self.cells, self.deadline, prefetches=False, limits=limits)
         edited.place, edited.of, edited.left_out = place, of, dict(self.left_out)
