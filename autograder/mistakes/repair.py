@@ -159,8 +159,8 @@ def _lines(text: str) -> list[str]:
 def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
     """Whether an edit is looked for: where trying one takes next to nothing, and the price of the answer is not known.
 
-    That of a named mistake is not if the answer never ran: nothing behind its error was seen. But some mistakes cost all,
-    whatever mends them, and what depends on a wrong answer is not right by an edit of its own.
+    That of a named mistake is not if the answer never ran: nothing behind its error was seen. But some mistakes cost
+    all, whatever mends them, and what depends on a wrong answer is not right by an edit of its own.
     """
     if any(one.id.startswith(STANDS_ON) for one in found):
         return False
