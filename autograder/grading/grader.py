@@ -473,7 +473,7 @@ class Grader:
                     run.fingerprint = rest.fingerprint
                     return found + quoting(own, workspace.cells)
         workspace.begin_diagnosis()
-        named = self.diagnostician.diagnose(run)
+        named = [one for one in self.diagnostician.diagnose(run) if not (found and one.is_place)]  # it is in a base
         return found + [replace(one, price=0.0) if free else one for one in named]
 
     def _with_parts_of_the_course(self, workspace: Workspace, one: Shaky) -> list[bool]:

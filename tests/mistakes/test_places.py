@@ -2,8 +2,11 @@
 
 import pytest
 
+from autograder import course
 from autograder.grading.seeds import new_seed
 from autograder.mistakes.bank import bank
+from autograder.mistakes.name_check import cells_for
+from autograder.submission.restore import RestoredCell
 
 SEED = new_seed()  # one for all, so that what the mistakes do on its inputs is found out once
 RIGHT = bank("attention").right
@@ -39,3 +42,12 @@ def test_what_a_kernel_leaves_behind_is_not_meant(grader, tmp_path):
     (found,) = outcome.diagnosis
     says = found.message
     assert found.id == "place-mode" and "read and written" in says and "train" not in says, outcome.checks
+
+
+def test_no_place_is_told_where_a_wrong_base_is_all_that_is_wrong(grader):
+    wrong, cells = bank("SwiGLU")["sigmoid-gate"].source, cells_for("Block", bank("Block").right)
+    cells = [RestoredCell("code", wrong, "") if "class SwiGLU" in cell.source else cell for cell in cells]
+    wanted = [course.exercises()[name] for name in ("SwiGLU", "Block")]
+    of_base, outcome = grader.grade_cells(cells, wanted, SEED).verdict.exercises
+    assert of_base.score < of_base.max_score and outcome.by_prices == outcome.max_score
+    assert [one.id for one in outcome.diagnosis] == ["stands-on-SwiGLU"]
