@@ -273,28 +273,33 @@ class Grader:
             unnamed: list[Unnamed] = []
             outcomes = []
             for exercise in wanted:
-                before = len(shaky), len(unnamed)
-                outcomes.append(self._timed(workspace, exercise, seed, known, shaky, unnamed))
-                if before == (len(shaky), len(unnamed)):
-                    tell(outcomes[-1])
+                with workspace.clock(f"the checks of `{exercise.name}`"):
+                    outcome, left = self._grade_exercise(workspace, exercise, seed, known)
+                outcomes.append(outcome)
+                if isinstance(left, Shaky):
+                    shaky.append(left)
+                elif left:
+                    unnamed.append(left)
+                else:
+                    tell(outcome)
             for one in shaky:  # later, since the child then sees solutions, and what it is graded on must not
                 with workspace.clock(f"the checks of `{one.exercise}`"):
                     if one.absent:
                         self._safely(workspace, functools.partial(self._with_parts_of_the_course, workspace, one))
                         tell(one.outcome)
                         continue
-                    found = self._safely(workspace, lambda one=one: [self._blamed(workspace, one)])
-                    one.outcome.diagnosis = found[0] if found else []
+                    found = self._safely(workspace, functools.partial(self._blamed, workspace, one))
+                    one.outcome.diagnosis = found or []
                     one.outcome.by_prices = _by_prices(one.run, one.outcome)
                     one.outcome.fingerprint = one.run.fingerprint
-                if found and repair.is_wanted(one.run, one.outcome.diagnosis):
+                if found is not None and repair.is_wanted(one.run, found):
                     unnamed.append(Unnamed(one.outcome, one.run))
                 else:
                     tell(one.outcome)
             for one in unnamed:  # after all others, since these may take all the time that is left
                 with workspace.clock(f"the checks of `{one.run.exercise}`"):
-                    mended = self._safely(workspace, functools.partial(self._mended_by_one_edit, workspace, one))
-                    one.outcome.diagnosis = mended or one.outcome.diagnosis
+                    fixed = self._safely(workspace, functools.partial(self._fixed_by_one_edit, workspace, one))
+                    one.outcome.diagnosis = fixed or one.outcome.diagnosis
                     one.outcome.by_prices = _by_prices(one.run, one.outcome)
                 tell(one.outcome)
             return outcomes
@@ -309,34 +314,13 @@ class Grader:
         finally:
             workspace.close()
 
-    def _timed(
-        self,
-        workspace: Workspace,
-        exercise: course.Exercise,
-        seed: int,
-        known: Known | None,
-        shaky: list[Shaky],
-        unnamed: list[Unnamed],
-    ) -> Outcome:
-        with workspace.clock(f"the checks of `{exercise.name}`"):
-            return self._grade_exercise(workspace, exercise, seed, known, shaky, unnamed)
-
     def _grade_exercise(
-        self,
-        workspace: Workspace,
-        exercise: course.Exercise,
-        seed: int,
-        known: Known | None,
-        shaky: list[Shaky],
-        unnamed: list[Unnamed],
-    ) -> Outcome:
-        """The outcome of one exercise. If it depends on wrong ones, it is added to `shaky`, and not yet diagnosed.
+        self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None
+    ) -> tuple[Outcome, Shaky | Unnamed | None]:
+        """The outcome of one exercise, and what is left to do. One that depends on wrong ones is not yet diagnosed."""
 
-        If an edit of it should be looked for, it is added to `unnamed`.
-        """
-
-        def without(status: str, message: str) -> Outcome:
-            return without_grade(exercise.name, exercise.points, status, message)
+        def without(status: str, message: str) -> tuple[Outcome, None]:
+            return without_grade(exercise.name, exercise.points, status, message), None
 
         bases, absent, is_unnamed = list[str](), list[str](), False
         try:
@@ -360,10 +344,10 @@ class Grader:
             if diagnosis is None and (absent := self._absent_bases(workspace, run)):
                 diagnosis = []
             if diagnosis is None:
-                bases = self._safely(workspace, lambda: self._shaky_bases(workspace, exercise, seed))
-                found = [] if bases else self._safely(workspace, lambda: [self.diagnostician.diagnose(run)])
-                diagnosis = found[0] if found else []  # nothing is found if the answer ends its process meanwhile
-                is_unnamed = bool(found) and repair.is_wanted(run, diagnosis)
+                bases = self._safely(workspace, lambda: self._shaky_bases(workspace, exercise, seed)) or []
+                found = None if bases else self._safely(workspace, lambda: self.diagnostician.diagnose(run))
+                diagnosis = found or []
+                is_unnamed = found is not None and repair.is_wanted(run, found)
                 if not bases:
                     workspace.named[exercise.name] = diagnosis
                 elif not _may_have_any_parts(exercise.name):
@@ -389,12 +373,10 @@ class Grader:
         )
         outcome.by_prices = _by_prices(run, outcome)
         if bases or absent:
-            shaky.append(Shaky(exercise.name, outcome, run, bases or absent, bool(absent)))
-        if is_unnamed:
-            unnamed.append(Unnamed(outcome, run))
-        return outcome
+            return outcome, Shaky(exercise.name, outcome, run, bases or absent, bool(absent))
+        return outcome, Unnamed(outcome, run) if is_unnamed else None
 
-    def _mended_by_one_edit(self, workspace: Workspace, one: Unnamed) -> list[Diagnosis]:
+    def _fixed_by_one_edit(self, workspace: Workspace, one: Unnamed) -> list[Diagnosis]:
         """What was found, with the line and the price, if one edit makes the answer right; else nothing.
 
         Code that is defined again and again may answer otherwise each time. So the edit must also be right by itself,
@@ -431,19 +413,19 @@ class Grader:
             raise tried.stopped
         return bool(tried.checks) and not tried.failed()
 
-    def _safely(self, workspace: Workspace, find: Callable[[], list[T]]) -> list[T]:
-        """The diagnosis that `find` finds; none if it fails, and the points then stay as they are."""
+    def _safely(self, workspace: Workspace, find: Callable[[], T]) -> T | None:
+        """What `find` finds; None if it fails, as where the answer ends its process: the points stay as they are."""
         try:
             with workspace.watched():
                 return find()
         except (ChildGone, Stopped):
-            return []
+            return None
         except CourseError as problem:
             log.error("no mistakes are named: %s", problem)
-            return []
+            return None
         except (Endless, Exception) as mistake:
             internal_error(mistake)
-            return []
+            return None
 
     def _blamed(self, workspace: Workspace, shaky: Shaky) -> list[Diagnosis]:
         """The diagnosis of an exercise, headed by those wrong bases that made it fail by their mistakes.
@@ -476,7 +458,7 @@ class Grader:
         named = [one for one in self.diagnostician.diagnose(run) if not (found and one.is_place)]  # it is in a base
         return found + [replace(one, price=0.0) if free else one for one in named]
 
-    def _with_parts_of_the_course(self, workspace: Workspace, one: Shaky) -> list[bool]:
+    def _with_parts_of_the_course(self, workspace: Workspace, one: Shaky) -> None:
         """Grade an exercise with the course's own answers to those earlier ones that the notebook does not bring.
 
         Its process can read these, so nothing of what it does there is kept but which checks pass.
@@ -493,7 +475,6 @@ class Grader:
         if not run.stopped and score > one.outcome.by_checks:
             one.outcome.checks, one.outcome.score, one.outcome.by_checks = checks, score, score
         one.outcome.measured = {}
-        return [True]
 
     def _absent_bases(self, workspace: Workspace, run: ExerciseRun) -> list[str]:
         """The exercises of earlier notebooks that this one needs and does not bring, if their lack ended a check."""
@@ -511,13 +492,13 @@ class Grader:
         This comes before a solution can be seen. What fails is not named, or not fetched.
         """
 
-        def asked() -> list[bool]:
+        def asked() -> bool:
             for base in [base for base in bases if base in workspace.wrong]:
                 workspace.begin_exercise()  # the base gets a clock of its own
                 workspace.named[base] = self.diagnostician.diagnose(workspace.wrong.pop(base))
             workspace.begin_diagnosis()
             self.diagnostician.ask_ahead(run)
-            return [True]
+            return True
 
         if not self._safely(workspace, asked):
             run.answers = {}

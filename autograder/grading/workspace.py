@@ -281,10 +281,7 @@ class Workspace:
         ends with them, and whose code may know of those before: `with_text` tells whether one is right. Raises
         NoDefinition if no cell, or more than one, defines the exercise, and ChildGone.
         """
-        place = self._index_of(of)
-        limits = replace(self.limits, cell=each, call=each, exercise=every)
-        edited = Edited(self.parent, self.cells, self.deadline, prefetches=False, limits=limits)
-        edited.place, edited.of, edited.left_out = place, of, dict(self.left_out)
+        edited = Edited(self, of, replace(self.limits, cell=each, call=each, exercise=every))
         self.begin_exercise()  # in a child that has seen no solutions
         edited.child, self.child = self.child, None
         try:
@@ -299,8 +296,7 @@ class Workspace:
 
         It has a child of its own, to which nothing goes from this one's, which ends. Raises NoDefinition, ChildGone.
         """
-        place, cells = self._index_of(of), list(self.cells)
-        cells[place] = replace(cells[place], source=text)
+        cells = self._cells_with(self._place_of(of), text)
         self._lose()
         other = Workspace(self.parent, cells, self.deadline, self.prefetches)
         other.left_out = dict(self.left_out)
@@ -310,7 +306,11 @@ class Workspace:
         finally:
             other.close()
 
-    def _index_of(self, name: str) -> int:
+    def _cells_with(self, place: int, text: str) -> list[RestoredCell]:
+        """The cells, of which the one at `place` holds this text."""
+        return [replace(cell, source=text) if i == place else cell for i, cell in enumerate(self.cells)]
+
+    def _place_of(self, name: str) -> int:
         """The place of the cell that defines `name`. Raises NoDefinition unless it is one alone."""
         defining = [i for i, cell in enumerate(self.cells) if cell.runs and _defines(cell, name)]
         if len(defining) != 1:
@@ -401,8 +401,10 @@ class Workspace:
 
     def _defining(self, name: str) -> RestoredCell | None:
         """The cell that defines `name`, if it is one alone."""
-        defining = [cell for cell in self.cells if cell.runs and _defines(cell, name)]
-        return defining[0] if len(defining) == 1 else None
+        try:
+            return self.cells[self._place_of(name)]
+        except NoDefinition:
+            return None
 
     def names_used_by(self, name: str) -> set[str]:
         """The names that occur in the code of the cells that define `name`."""
@@ -535,10 +537,13 @@ class Workspace:
 
 
 class Edited(Workspace):
-    """A submission of which one cell, at `place`, is edited again and again: it defines the exercise `of`."""
+    """A submission of which one cell is edited again and again: the one that defines an exercise."""
 
-    place: int
-    of: str
+    def __init__(self, of: Workspace, exercise: str, limits: Limits) -> None:
+        """Raises NoDefinition if no cell, or more than one, defines the exercise."""
+        super().__init__(of.parent, of.cells, of.deadline, prefetches=False, limits=limits)
+        self.left_out = dict(of.left_out)
+        self.exercise, self.place = exercise, self._place_of(exercise)
 
     @property
     def text(self) -> str:
@@ -550,16 +555,15 @@ class Edited(Workspace):
 
         Raises ChildGone, Interrupted and Stopped.
         """
-        cell = replace(self.cells[self.place], source=text)
-        self.cells = [*self.cells[: self.place], cell, *self.cells[self.place + 1 :]]
+        self.cells = self._cells_with(self.place, text)
         self.answered = 0
         child = self.run()
-        runs = self._run_cell(child, self.place, cell)
+        runs = self._run_cell(child, self.place, self.cells[self.place])
         self._took(child.took)
         if isinstance(problem := self.errors.get(self.place), Stopped):
             raise problem
         if runs and not problem:
-            self._request(child, {"op": "bind", "name": self.of}, seconds=self.limits.call)
+            self._request(child, {"op": "bind", "name": self.exercise}, seconds=self.limits.call)
         return runs and not problem
 
 

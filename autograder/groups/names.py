@@ -64,10 +64,8 @@ class Name:
     def told(self, outcome: Outcome) -> Outcome:
         """The outcome with this name in place of other names."""
         kept = [d for d in outcome.diagnosis if not d.id.startswith(NO_NAMES)]
-        known = min(
-            (d.price for d in outcome.diagnosis if d not in kept), default=ALL
-        )  # that of one edit, for instance
-        lost = known if self.price is None else min(1.0, self.price / outcome.max_score)
+        replaced = [d.price for d in outcome.diagnosis if d.id.startswith(NO_NAMES)]  # one edit has a price, say
+        lost = min(replaced, default=ALL) if self.price is None else min(1.0, self.price / outcome.max_score)
         return replace(outcome, diagnosis=[*kept, Diagnosis(self.id, self.says, price=lost)])
 
     def credited(self, outcome: Outcome) -> Outcome:

@@ -76,7 +76,6 @@ class Edit(NamedTuple):
     kind: str
     node: ast.AST
     new: ast.AST
-    context: Context
 
     @property
     def line(self) -> int:
@@ -96,7 +95,7 @@ def edits_in(tree: ast.Module, edits_of: EditsOf) -> Iterator[Edit]:
     """The edits of all nodes of a program, in the order of its text."""
     for node, context in _places(tree):
         for kind, new in edits_of(node, context):
-            yield Edit(kind, node, new, context)
+            yield Edit(kind, node, new)
 
 
 def made(text: str, edits: Iterable[Edit]) -> Iterator[Mutant]:
@@ -118,9 +117,8 @@ class Page:
 
     def __init__(self, text: str) -> None:
         self.text = text.replace("\r\n", "\n").replace("\r", "\n")
-        self.lines = [line.encode() + b"\n" for line in self.text.split("\n")]
-        self.starts = [0, *itertools.accumulate(map(len, self.lines))]
-        self.bytes = b"".join(self.lines)[:-1]
+        self.bytes = self.text.encode()
+        self.starts = [0, *itertools.accumulate(len(line) + 1 for line in self.bytes.split(b"\n"))]
 
     def with_edit(self, edit: Edit) -> str:
         """The text with something else in a node's place; empty if that cannot be written."""
@@ -132,8 +130,10 @@ class Page:
         except (ValueError, RecursionError):  # a number that is too long, or something nested too deeply
             return ""
         before = self.bytes[first:start].decode()
-        new = new.replace("\n", "\n" + before) if isinstance(node, ast.stmt) and not before.strip() else new
-        new = new if isinstance(node, ast.stmt) else f"({new})"
+        if not isinstance(node, ast.stmt):
+            new = f"({new})"
+        elif not before.strip():
+            new = new.replace("\n", "\n" + before)
         return (self.bytes[:start] + new.encode() + self.bytes[end:]).decode()
 
 

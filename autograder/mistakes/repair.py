@@ -61,7 +61,7 @@ CHANGES = {  # what an edit changes in the line, by its kind
     "statement removed": "without this line",
 }
 MOST = 250  # edits tried
-MOST_TEXT = 20_000  # characters of a cell that is edited: each edit writes all of it anew; a right one has 8,000
+MOST_TEXT = 20_000  # characters of a cell that is edited: each edit copies all of it; a right one has 8,000
 MOST_LINES, MOST_NAMES, MOST_PLACES = 20, 12, 4  # at fault, in reach, and in a call, for one more argument
 SLOW = 2  # edits that never end, or end the process: after one more, no others are tried
 EACH, EVERY = 2.0, 30.0  # seconds that a call or a cell may take, and those of all edits together
@@ -74,7 +74,7 @@ CONSTANT = (ast.Constant, ast.UnaryOp, ast.Tuple)
 
 @dataclass(frozen=True)
 class Material:
-    """What an edit may put in or add: keywords of functions and calls of methods, all with constants alone; numbers."""
+    """What an edit may add: keywords of functions and calls of methods, all with constants alone."""
 
     keywords: dict[str, list[ast.keyword]]
     methods: list[ast.Call | ast.Attribute]
@@ -115,8 +115,8 @@ def tries(text: str, run: ExerciseRun) -> Iterator[Mutant]:
     try:
         tree = ast.parse(text)
         lines = [number for number, line in enumerate(_lines(text), start=1) if line in at_fault][:MOST_LINES]
-        named = [edit for edit in edits_in(tree, _with_names_of(tree, lines)) if edit.line in lines]
-        every = [*edits_in(tree, slips), *edits_in(tree, material(run.exercise).additions), *named]
+        kinds = slips, material(run.exercise).additions, _with_names_at(lines, tree)
+        every = [edit for edits_of in kinds for edit in edits_in(tree, edits_of)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
 
@@ -127,8 +127,8 @@ def tries(text: str, run: ExerciseRun) -> Iterator[Mutant]:
     yield from itertools.islice(made(text, sorted(every, key=rank)), MOST)
 
 
-def _with_names_of(tree: ast.Module, lines: Sequence[int]) -> EditsOf:
-    """The edits that pass one more argument: a name of the functions in which these lines are."""
+def _with_names_at(lines: Sequence[int], tree: ast.Module) -> EditsOf:
+    """The edits of these lines that pass one more argument: a name of the functions around them."""
     around = [
         node
         for node in ast.walk(tree)
@@ -137,7 +137,7 @@ def _with_names_of(tree: ast.Module, lines: Sequence[int]) -> EditsOf:
     names = list(dict.fromkeys(name for function in around for name in _own_names(function)))[:MOST_NAMES]
 
     def edits(node: ast.AST, context: Context) -> Iterator[tuple[str, ast.AST]]:
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and node.lineno in lines:
             for place, name in itertools.product(range(min(len(node.args) + 1, MOST_PLACES)), names):
                 args = [*node.args[:place], ast.Name(name, ast.Load()), *node.args[place:]]
                 yield "argument added", ast.Call(node.func, args, node.keywords)
@@ -160,7 +160,7 @@ def is_wanted(run: ExerciseRun, found: Sequence[Diagnosis]) -> bool:
     """Whether an edit is looked for: where trying one takes next to nothing, and the price of the answer is not known.
 
     That of a named mistake is not if the answer never ran: nothing behind its error was seen. But some mistakes cost
-    all, whatever mends them, and what depends on a wrong answer is not right by an edit of its own.
+    all, whatever fixes them, and what depends on a wrong answer is not right by an edit of its own.
     """
     if any(one.id.startswith(STANDS_ON) for one in found):
         return False

@@ -1,4 +1,4 @@
-"""One small edit that makes a wrong answer right: the line is told, and no more is charged than the edit costs."""
+"""One small edit that makes a wrong answer right: the line is quoted, and no more is charged than the edit costs."""
 
 import ast
 import warnings
@@ -219,7 +219,7 @@ def test_edits_warn_nobody():
 
 
 def test_the_line_is_that_of_python_and_not_too_long(grader, tmp_path):
-    """A form feed ends no line. What is told is shown as others are."""
+    """A form feed ends no line. The line is shown as others are."""
     wrong = SHIFT.replace("0.0", "0.7") + "  # " + "x" * 200
     outcome = outcome_of(grader, tmp_path, "\f\n# a\u2028b\x85c\n\n\n" + RIGHT.replace(SHIFT, wrong))
     (found,) = outcome.diagnosis
