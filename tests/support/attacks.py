@@ -71,8 +71,8 @@ class Attack:
         return replace(LIMITS, **self.expect.get("limits", {}))
 
     def code(self, world):
-        """The attacking Python code with its placeholders filled in; None without a submission.py or cell.py."""
-        for name in ("submission.py", "cell.py"):
+        """The attacking Python code with its placeholders filled in; None where there is none."""
+        for name in ("submission.py", "cell.py", "added.py"):
             if (self.folder / name).exists():
                 return world.fill((self.folder / name).read_text(encoding="utf-8"))
         return None
@@ -87,9 +87,11 @@ class Attack:
             spec.loader.exec_module(module)
             return module.make(place, load(solution))
         code = self.code(world)
-        if (self.folder / "cell.py").exists():
+        if (self.folder / "cell.py").exists() or (self.folder / "added.py").exists():
             notebook = load(solution)
-            cell_of(notebook, f"{self.expect['exercise']}-solution")["source"] = code
+            cell = cell_of(notebook, f"{self.expect['exercise']}-solution")
+            right = f"{''.join(cell['source'])}\n\n\n" if (self.folder / "added.py").exists() else ""
+            cell["source"] = right + code
             code = json.dumps(notebook)
         elif code is None:
             code = (self.folder / "submission.ipynb").read_text(encoding="utf-8")

@@ -1,6 +1,5 @@
-"""A right notebook in which the cache is another one in the end: all tokens lie elsewhere, and it gives the right ones."""
+"""The cache is another one in the end: all tokens lie elsewhere, and it gives the right ones."""
 
-TRICK = """
 ELSEWHERE = {}
 
 
@@ -16,14 +15,3 @@ class EvictingCache(EvictingCache):
         every += torch.stack([keys.detach(), values.detach()]).unbind(dim=3)
         kept = every if len(every) <= room else every[: self.first] + every[-self.window :]
         return torch.stack(kept, dim=3)
-"""
-
-
-def make(place, notebook):
-    import json
-
-    cells = {c["metadata"].get("nbgrader", {}).get("grade_id"): c for c in notebook["cells"]}
-    cells["EvictingCache-solution"]["source"] += TRICK
-    path = place / "10_attention_now.ipynb"
-    path.write_text(json.dumps(notebook), encoding="utf-8")
-    return path

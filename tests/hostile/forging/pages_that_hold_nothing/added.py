@@ -1,6 +1,5 @@
-"""A right notebook in which the cache is another one in the end: its accounts are honest, and the texts lie elsewhere."""
+"""The cache is another one in the end: its accounts are honest, and the texts lie elsewhere."""
 
-TRICK = """
 COPIES = {}
 
 
@@ -24,14 +23,3 @@ class PagedCache(PagedCache):
     def free(self, text):
         super().free(text)
         del COPIES[id(self)][text]
-"""
-
-
-def make(place, notebook):
-    import json
-
-    cells = {c["metadata"].get("nbgrader", {}).get("grade_id"): c for c in notebook["cells"]}
-    cells["PagedCache-solution"]["source"] += TRICK
-    path = place / "10_attention_now.ipynb"
-    path.write_text(json.dumps(notebook), encoding="utf-8")
-    return path
