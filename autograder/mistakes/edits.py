@@ -3,6 +3,7 @@
 import ast
 import difflib
 import itertools
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -43,17 +44,24 @@ DIM_DROPPED = {"softmax": "sigmoid"}  # the other one takes no dimension
 SHAPED = {"transpose": "reshape", "swapaxes": "reshape", "permute": "reshape"}  # to the shape that it would have
 MODULES = {"torch", "F", "nn", "math", "functional", "np", "einops"}
 NAMESPACES = {"nn", "torch.nn"}  # what is made by a call of these cannot be replaced by its argument
+BARE = (ast.Constant, ast.Name, ast.keyword, ast.Slice, ast.Tuple, ast.Starred)  # they show nothing by themselves
+LONGEST_PART = 60  # characters of a line
+PLAIN = re.compile(r"[\w .,:…()\[\]=+*/%@&|^~<>!'\"-]+", re.ASCII)  # what a sentence may quote as it is
 MOST_NAMES = 5  # parameters without a default that are mixed up with each other, at most
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A program with one edit of that `kind`, at that `line` of its text: its whole text, and that of the program."""
+    """A program with one edit of that `kind`, at that `line` of its text: its whole text, and that of the program.
+
+    `part` is the smallest part of that line that shows what is edited; empty if the line does.
+    """
 
     kind: str
     source: str
     original: str
     line: int
+    part: str
 
     def diff(self) -> str:
         """The lines that differ."""
@@ -63,19 +71,24 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Context:
-    """Where a node stands: `field` of `parent`, in a function with these parameters without a default."""
+    """Where a node stands: `field` of `parent`, in a function with these parameters without a default.
+
+    `outer` is where the parent stands; None if nothing around it may be edited.
+    """
 
     parent: ast.AST
     field: str
     parameters: tuple[str, ...]
+    outer: "Context | None"
 
 
 class Edit(NamedTuple):
-    """What may stand in a node's place, and the `kind` of that edit."""
+    """What may stand in a node's place, the `kind` of that edit, and where the node stands."""
 
     kind: str
     node: ast.AST
     new: ast.AST
+    context: Context
 
     @property
     def line(self) -> int:
@@ -95,7 +108,7 @@ def edits_in(tree: ast.Module, edits_of: EditsOf) -> Iterator[Edit]:
     """The edits of all nodes of a program, in the order of its text."""
     for node, context in _places(tree):
         for kind, new in edits_of(node, context):
-            yield Edit(kind, node, new)
+            yield Edit(kind, node, new, context)
 
 
 def made(text: str, edits: Iterable[Edit]) -> Iterator[Mutant]:
@@ -109,7 +122,7 @@ def made(text: str, edits: Iterable[Edit]) -> Iterator[Mutant]:
         source = page.with_edit(edit)
         if source and source not in seen and _compiles(source):
             seen.add(source)
-            yield Mutant(edit.kind, source, page.text, edit.line)
+            yield Mutant(edit.kind, source, page.text, edit.line, page.part(edit))
 
 
 class Page:
@@ -124,7 +137,7 @@ class Page:
         """The text with something else in a node's place; empty if that cannot be written."""
         node = cast("ast.stmt | ast.expr", edit.node)
         first = self.starts[node.lineno - 1]
-        start, end = first + node.col_offset, self.starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+        start, end = self._span(node)
         try:
             new = ast.unparse(edit.new)
         except (ValueError, RecursionError):  # a number that is too long, or something nested too deeply
@@ -136,11 +149,40 @@ class Page:
             new = new.replace("\n", "\n" + before)
         return (self.bytes[:start] + new.encode() + self.bytes[end:]).decode()
 
+    def part(self, edit: Edit) -> str:
+        """The smallest part of a line that shows what an edit changes; empty if that is long, or a statement.
+
+        A number or a name shows nothing by itself, but what it is an operand or an argument of does.
+        """
+        node, context, keyword = edit.node, edit.context, ""
+        while isinstance(node, BARE) or _number(node) is not None:
+            keyword = self._written(node) if isinstance(node, ast.keyword) else keyword
+            if context.outer is None:
+                return ""
+            node, context = context.parent, context.outer
+        if not isinstance(node, ast.expr):
+            return ""
+        written = self._written(node)
+        if keyword and isinstance(node, ast.Call) and len(written) > LONGEST_PART:
+            written = f"{name_called(node)}(…, {keyword})"
+        return written if len(written) <= LONGEST_PART and PLAIN.fullmatch(written) else ""
+
+    def _written(self, node: ast.expr | ast.keyword) -> str:
+        start, end = self._span(node)
+        return self.bytes[start:end].decode()
+
+    def _span(self, node: ast.stmt | ast.expr | ast.keyword) -> tuple[int, int]:
+        """Where the bytes of a node begin and end."""
+        ends = self.starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+        return self.starts[node.lineno - 1] + node.col_offset, ends
+
 
 def _places(tree: ast.Module) -> Iterator[tuple[ast.AST, Context]]:
     """The nodes inside functions that may be edited, in a fixed order: no texts, types, imports or messages."""
 
-    def inside(node: ast.AST, parameters: tuple[str, ...], of_function: bool) -> Iterator[tuple[ast.AST, Context]]:
+    def inside(
+        node: ast.AST, parameters: tuple[str, ...], outer: Context | None, of_function: bool
+    ) -> Iterator[tuple[ast.AST, Context]]:
         for field, child in _children(node):
             if isinstance(child, (ast.Import, ast.ImportFrom, ast.JoinedStr)) or field in ("annotation", "returns"):
                 continue
@@ -148,16 +190,17 @@ def _places(tree: ast.Module) -> Iterator[tuple[ast.AST, Context]]:
                 continue
             if isinstance(node, ast.Raise) or (isinstance(node, ast.FunctionDef) and field == "decorator_list"):
                 continue
+            context = Context(node, field, parameters, outer)
             if of_function:
-                yield child, Context(node, field, parameters)
+                yield child, context
             if isinstance(child, ast.FunctionDef):
                 required = child.args.args[: len(child.args.args) - len(child.args.defaults)]
                 names = tuple(a.arg for a in required if a.arg != "self")[:MOST_NAMES]
-                yield from inside(child, names, True)
+                yield from inside(child, names, context, True)
             else:
-                yield from inside(child, parameters, of_function)
+                yield from inside(child, parameters, context, of_function)
 
-    return inside(tree, (), False)
+    return inside(tree, (), None, False)
 
 
 def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 UNNAMED = (PLACE, facts.PREFIX)  # how the ids begin of what is no mistake of the bank
 ID = f"{PLACE}one-change"
 SAYS = "All else is right: {}, this passes every check."
-CHANGES = {  # what an edit changes in the line, by its kind
+CHANGES = {  # what an edit changes in the line, by its kind; if a part of it shows that, this is named
     "constant": "with another number in this line",
     "true, false": "with `True` and `False` swapped in this line",
     "pattern": "with another pattern in this line",
@@ -197,7 +197,10 @@ def priced(run: ExerciseRun, found: Sequence[Diagnosis], edit: Mutant, text: str
     A name or a fact says more than that there is an edit, and is certain as well: it keeps its sentence.
     """
     price = max(PRICES[check.category] for check in _tried(run)) if has_run(run) else NEVER_RAN
-    first = next((one for one in found if not one.is_place), Diagnosis(ID, SAYS.format(CHANGES[edit.kind])))
+    change = CHANGES[edit.kind]
+    if edit.part:
+        change = change.replace("this line", f"`{edit.part}`")
+    first = next((one for one in found if not one.is_place), Diagnosis(ID, SAYS.format(change)))
     line = first.line or _lines(text)[edit.line - 1][:LONGEST]
     return [replace(first, line=line, price=price)]
 

@@ -78,3 +78,23 @@ def test_texts_types_and_imports_stay(mutants):
     for mutant in mutants:
         assert "import torch" in mutant.source and "query: torch.Tensor" in mutant.source
         assert "The weights: 1 for all." in mutant.source
+
+
+@pytest.mark.parametrize(
+    "kind, line, part",
+    [
+        ("constant", "    y = x + F.softmax(scores, dim=-1)", "F.softmax(scores, dim=-1)"),
+        ("constant", f"    y = x + softmax({'scores * ' * 9}x, dim=-1)", "softmax(…, dim=-1)"),
+        ("constant", "    y = x[:, 1:] + z", "x[:, 1:]"),
+        ("operator", "    y = (x - largest).exp()", "x - largest"),
+        ("not removed", "    y = z.where(~x, 0)", "~x"),
+        ("constant", "    y = f('`', 7)", ""),
+        ("constant", "    y = f('é', 7)", ""),
+        ("statement removed", "    y = x", ""),
+        ("constant", "    for y in 7, 8: pass", ""),
+        ("constant", "    y = 7", ""),
+    ],
+)
+def test_the_smallest_part_of_a_line_that_shows_the_edit_is_named(kind, line, part):
+    parts = {mutant.part for mutant in mutants_of(f"def f(x):\n{line}\n") if mutant.kind == kind}
+    assert parts == {part} or (part and part in parts and "" not in parts), parts

@@ -52,6 +52,13 @@ def test_the_line_is_told_and_the_edit_is_paid_for(grader, tmp_path, old, new, i
     assert outcome.by_prices == pytest.approx((1 - price) * outcome.max_score)
 
 
+def test_what_is_to_be_changed_in_the_line_is_quoted(grader, tmp_path):
+    (found,) = outcome_of(grader, tmp_path, RIGHT.replace(SHIFT, SHIFT.replace("0.0", "0.7"))).diagnosis
+    assert found.message == (
+        "All else is right: with another number in `weights.masked_fill(~has_a_key, 0.7)`, this passes every check."
+    )
+
+
 def test_each_kind_of_edit_has_a_sentence():
     kinds = set()
     for exercise in course.exercises():
