@@ -9,7 +9,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
@@ -73,26 +73,21 @@ class Program:
     candidates: list[course.Exercise]
 
 
-@dataclass(frozen=True)
-class Shaky:
-    """A graded exercise that depends on wrong ones, its `bases`: its mistakes are named once all is graded.
+@dataclass
+class Wrong:
+    """A wrong exercise that was graded, and of which the mistakes are yet to be named.
 
-    If they are `absent`, parts of earlier notebooks that this one does not bring, it is graded again with the course's.
+    It depends on these `bases`, wrong ones as well, once they are known.
     """
 
-    exercise: str
     outcome: Outcome
     run: ExerciseRun
-    bases: list[str]
-    absent: bool = False
+    bases: list[str] = field(default_factory=list)
 
-
-@dataclass(frozen=True)
-class Unnamed:
-    """A graded exercise of which one edit is looked for that makes it right, once all else is graded."""
-
-    outcome: Outcome
-    run: ExerciseRun
+    def name(self, mistakes: list[Diagnosis]) -> None:
+        """Note its mistakes, and the points that their prices leave."""
+        self.outcome.diagnosis = mistakes
+        self.outcome.by_prices = _by_prices(self.run, self.outcome)
 
 
 class Grader:
@@ -269,39 +264,16 @@ class Grader:
             wanted = wanted or [e for e in candidates if not known_here[e.assignment].lacks]
             for name in {e.assignment for e in wanted}:
                 gate.require_modules(known_here[name])
-            shaky: list[Shaky] = []
-            unnamed: list[Unnamed] = []
-            outcomes = []
+            outcomes, wrong = [], []
             for exercise in wanted:
                 with workspace.clock(f"the checks of `{exercise.name}`"):
                     outcome, left = self._grade_exercise(workspace, exercise, seed, known)
                 outcomes.append(outcome)
-                if isinstance(left, Shaky):
-                    shaky.append(left)
-                elif left:
-                    unnamed.append(left)
+                if left:
+                    wrong.append(left)
                 else:
                     tell(outcome)
-            for one in shaky:  # later, since the child then sees solutions, and what it is graded on must not
-                with workspace.clock(f"the checks of `{one.exercise}`"):
-                    if one.absent:
-                        self._safely(workspace, functools.partial(self._with_parts_of_the_course, workspace, one))
-                        tell(one.outcome)
-                        continue
-                    found = self._safely(workspace, functools.partial(self._blamed, workspace, one))
-                    one.outcome.diagnosis = found or []
-                    one.outcome.by_prices = _by_prices(one.run, one.outcome)
-                    one.outcome.fingerprint = one.run.fingerprint
-                if found is not None and repair.is_wanted(one.run, found):
-                    unnamed.append(Unnamed(one.outcome, one.run))
-                else:
-                    tell(one.outcome)
-            for one in unnamed:  # after all others, since these may take all the time that is left
-                with workspace.clock(f"the checks of `{one.run.exercise}`"):
-                    fixed = self._safely(workspace, functools.partial(self._fixed_by_one_edit, workspace, one))
-                    one.outcome.diagnosis = fixed or one.outcome.diagnosis
-                    one.outcome.by_prices = _by_prices(one.run, one.outcome)
-                tell(one.outcome)
+            self._name_mistakes(workspace, wrong, tell)
             return outcomes
         except ChildGone as problem:  # even a fresh child could not help
             stopped = problem.status, f"It could not be graded: {problem}."
@@ -316,13 +288,12 @@ class Grader:
 
     def _grade_exercise(
         self, workspace: Workspace, exercise: course.Exercise, seed: int, known: Known | None
-    ) -> tuple[Outcome, Shaky | Unnamed | None]:
-        """The outcome of one exercise, and what is left to do. One that depends on wrong ones is not yet diagnosed."""
+    ) -> tuple[Outcome, Wrong | None]:
+        """The outcome of one exercise by its checks, and what is left to do if its mistakes are yet to be named."""
 
         def without(status: str, message: str) -> tuple[Outcome, None]:
             return without_grade(exercise.name, exercise.points, status, message), None
 
-        bases, absent, is_unnamed = list[str](), list[str](), False
         try:
             workspace.begin_exercise()
             kind = workspace.kinds([exercise.name])[exercise.name]
@@ -332,51 +303,95 @@ class Grader:
                 return without("error", f"`{exercise.name}` should be a function or class, but it is something else.")
             with workspace.watched():
                 run = self.graders.run(exercise.name, workspace, seed)
-            _note_whether_shaky(workspace, run)
-            if run.stopped:
-                return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
-            checks, score = scaled(run.checks, exercise.points)
-            diagnosis = known(exercise.name, checks) if known else None
-            if run.failed() and (earlier := workspace.shadowed(exercise.name)):
-                diagnosis = [Diagnosis("defined-twice", TWICE.format(exercise.name, earlier))]
-            if diagnosis is None and (not run.rejected() or workspace.is_stub(exercise.name)):
-                diagnosis = []
-            if diagnosis is None and (absent := self._absent_bases(workspace, run)):
-                diagnosis = []
-            if diagnosis is None:
-                bases = self._safely(workspace, lambda: self._shaky_bases(workspace, exercise, seed)) or []
-                found = None if bases else self._safely(workspace, lambda: self.diagnostician.diagnose(run))
-                diagnosis = found or []
-                is_unnamed = found is not None and repair.is_wanted(run, found)
-                if not bases:
-                    workspace.named[exercise.name] = diagnosis
-                elif not _may_have_any_parts(exercise.name):
-                    self._ask_ahead(workspace, run, bases)
         except ChildGone as problem:
             return without(problem.status, f"`{exercise.name}` could not be graded: {problem}.")
         except Endless as mistake:
             return without("error", internal_error(mistake))
         finally:
             workspace.end_exercise()
+        _note_whether_shaky(workspace, run)
+        if run.stopped:
+            return without(run.stopped.status, f"`{exercise.name}` was stopped: {run.stopped}.")
+        checks, score = scaled(run.checks, exercise.points)
+        diagnosis = known(exercise.name, checks) if known else None
+        if run.failed() and (earlier := workspace.shadowed(exercise.name)):
+            diagnosis = [Diagnosis("defined-twice", TWICE.format(exercise.name, earlier))]
+        if diagnosis is None and (not run.rejected() or workspace.is_stub(exercise.name)):
+            diagnosis = []
         outcome = Outcome(
             exercise.name,
             score,
             exercise.points,
             "graded",
             checks,
-            diagnosis,
+            diagnosis or [],
             skipped=run.skipped,
             not_started=bool(run.failed()) and workspace.is_untouched(exercise.name),
             unjudged="; ".join(run.unjudged.values()),
-            fingerprint=run.fingerprint,
             measured=run.measured,
         )
         outcome.by_prices = _by_prices(run, outcome)
-        if bases or absent:
-            return outcome, Shaky(exercise.name, outcome, run, bases or absent, bool(absent))
-        return outcome, Unnamed(outcome, run) if is_unnamed else None
+        return outcome, Wrong(outcome, run) if diagnosis is None else None
 
-    def _fixed_by_one_edit(self, workspace: Workspace, one: Unnamed) -> list[Diagnosis]:
+    def _name_mistakes(self, workspace: Workspace, wrong: list[Wrong], tell: Tell) -> None:
+        """Name the mistakes of wrong exercises, after the checks of all: this may take all the time that is left.
+
+        It has steps, of which each says whether there is more to do. What fails in one gets no more names.
+        """
+        steps = (
+            self._lend_parts,  # first, since it gives points
+            self._diagnose,
+            self._blame_bases,  # later, since the child then sees solutions, and what is diagnosed must not
+            self._look_for_one_edit,  # at last, since it takes longest
+        )
+        for step in steps:
+            left = []
+            for one in wrong:
+                with workspace.clock(f"the checks of `{one.run.exercise}`"):
+                    is_left = self._safely(workspace, functools.partial(step, workspace, one))
+                one.outcome.fingerprint = one.run.fingerprint
+                if is_left:
+                    left.append(one)
+                else:
+                    tell(one.outcome)
+            wrong = left
+
+    def _lend_parts(self, workspace: Workspace, one: Wrong) -> bool:
+        """Grade an exercise with the course's own parts, where it does not bring its own: nothing more is said then."""
+        absent = self._absent_bases(workspace, one.run)
+        if absent:
+            self._grade_with_parts_of_the_course(workspace, one, absent)
+        return not absent
+
+    def _diagnose(self, workspace: Workspace, one: Wrong) -> bool:
+        """Name the mistakes of an exercise; if it depends on wrong ones, only fetch what will be compared then."""
+        run = one.run
+        workspace.begin_exercise()
+        one.bases = self._shaky_bases(workspace, run)
+        if not one.bases:
+            workspace.begin_diagnosis()
+            found = workspace.named[run.exercise] = self.diagnostician.diagnose(run)
+            one.name(found)
+            return repair.is_wanted(run, found)
+        if not _may_have_any_parts(run.exercise):
+            self._ask_ahead(workspace, run, one.bases)
+        return True
+
+    def _blame_bases(self, workspace: Workspace, one: Wrong) -> bool:
+        """Name the mistakes of an exercise that depends on wrong ones."""
+        if not one.bases:
+            return True
+        found = self._blamed(workspace, one)
+        one.name(found)
+        return repair.is_wanted(one.run, found)
+
+    def _look_for_one_edit(self, workspace: Workspace, one: Wrong) -> bool:
+        """Name the edit that makes an exercise right, if there is one."""
+        if found := self._fixed_by_one_edit(workspace, one):
+            one.name(found)
+        return False
+
+    def _fixed_by_one_edit(self, workspace: Workspace, one: Wrong) -> list[Diagnosis]:
         """What was found, with the line and the price, if one edit makes the answer right; else nothing.
 
         Code that is defined again and again may answer otherwise each time. So the edit must also be right by itself,
@@ -427,15 +442,15 @@ class Grader:
             internal_error(mistake)
             return None
 
-    def _blamed(self, workspace: Workspace, shaky: Shaky) -> list[Diagnosis]:
+    def _blamed(self, workspace: Workspace, one: Wrong) -> list[Diagnosis]:
         """The diagnosis of an exercise, headed by those wrong bases that made it fail by their mistakes.
 
         If something still fails with right ones in their place, the mistakes behind that are named, and paid for here.
         Those of the exercises below are paid for there, if they are known and if an answer that depends on them does
         all that this one did before it could see a solution: else it might have changed itself.
         """
-        run = shaky.run
-        to_blame = [base for base in shaky.bases if self._repairs(base, workspace, run)]
+        run = one.run
+        to_blame = [base for base in one.bases if self._repairs(base, workspace, run)]
         if _may_have_any_parts(run.exercise):  # few of them are to blame, so nothing was asked ahead
             workspace.begin_exercise()
             if to_blame:
@@ -455,21 +470,20 @@ class Grader:
                     run.fingerprint = rest.fingerprint
                     return found + quoting(own, workspace.cells)
         workspace.begin_diagnosis()
-        named = [one for one in self.diagnostician.diagnose(run) if not (found and one.is_place)]  # it is in a base
-        return found + [replace(one, price=0.0) if free else one for one in named]
+        named = [each for each in self.diagnostician.diagnose(run) if not (found and each.is_place)]  # it is in a base
+        return found + [replace(each, price=0.0) if free else each for each in named]
 
-    def _with_parts_of_the_course(self, workspace: Workspace, one: Shaky) -> None:
+    def _grade_with_parts_of_the_course(self, workspace: Workspace, one: Wrong, absent: list[str]) -> None:
         """Grade an exercise with the course's own answers to those earlier ones that the notebook does not bring.
 
         Its process can read these, so nothing of what it does there is kept but which checks pass.
         """
-        listed = ", ".join(f"`{base}`" for base in one.bases)
+        listed = ", ".join(f"`{base}`" for base in absent)
         one.outcome.diagnosis = [Diagnosis(f"{STANDS_ON}earlier-parts", NOT_BROUGHT.format(listed), price=0.0)]
-        defined = {base: course.defined_in(course.solution_of(base).source) - {base} for base in one.bases}
-        needed = [base for base in one.bases if not any(base in names for names in defined.values())]
-        workspace.begin_exercise()  # where no solution to this one can have been seen
-        with workspace.with_right(needed, one.exercise) as lent:
-            run = self.graders.run(one.exercise, lent, one.run.seed)
+        defined = {base: course.defined_in(course.solution_of(base).source) - {base} for base in absent}
+        needed = [base for base in absent if not any(base in names for names in defined.values())]
+        with workspace.with_right(needed, one.run.exercise) as lent:
+            run = self.graders.run(one.run.exercise, lent, one.run.seed)
         checks = [replace(check, message=check.sentence, reason="") for check in run.checks]
         checks, score = scaled(checks, one.outcome.max_score)
         if not run.stopped and score > one.outcome.by_checks:
@@ -483,6 +497,7 @@ class Grader:
         said = [failure.message for failure in run.errors.values() if failure.type == "NameError"]
         if not any(f"'{base}'" in message for base in carried for message in said):
             return []
+        workspace.begin_exercise()  # here and in what follows, no solution to this one can have been seen
         kinds = workspace.kinds(carried)
         return [base for base in carried if kinds[base] == "missing"]
 
@@ -514,19 +529,19 @@ class Grader:
         ids = {base: [one.id for one in found] for base, found in named.items()}
         return self.diagnostician.stands_on(run, [one.id for one in own], ids)
 
-    def _shaky_bases(self, workspace: Workspace, exercise: course.Exercise, seed: int) -> list[str]:
+    def _shaky_bases(self, workspace: Workspace, run: ExerciseRun) -> list[str]:
         """The exercises that this one uses, itself or by way of another, and that are not right.
 
         They are those that students carry over, and those before it in the same notebook.
         """
-        assignment = course.assignments()[exercise.assignment]
+        assignment = course.assignments()[course.exercises()[run.exercise].assignment]
         names = [e.name for e in assignment.exercises]
-        bases = [b for b in assignment.bases if b in course.exercises()] + names[: names.index(exercise.name)]
-        used, new = set(), {exercise.name}
+        bases = [b for b in assignment.bases if b in course.exercises()] + names[: names.index(run.exercise)]
+        used, new = set(), {run.exercise}
         while new:
             used |= new
             new = set().union(*map(workspace.names_used_by, new)) & set(bases) - used
-        return [base for base in bases if base in used and self._is_shaky(workspace, base, seed)]
+        return [base for base in bases if base in used and self._is_shaky(workspace, base, run.seed)]
 
     def _at_fault(self, base: str, workspace: Workspace, run: ExerciseRun) -> str:
         """What to call a base that is to blame: the exercise, or another one that the course's answer defines as well.

@@ -92,7 +92,7 @@ class Workspace:
         self.shaky: dict[str, bool] = {}  # whether a base is wrong, for each base that was looked at
         self.wrong: dict[str, ExerciseRun] = {}  # the runs of those whose mistakes may have to be looked for
         self.named: dict[str, list[Diagnosis]] = {}  # what is wrong with them, as far as it was looked for
-        self.has_solutions = False  # whether the child could read a solution: then nothing may be graded in it
+        self.has_solutions = False  # whether the child could read or ask a solution: then nothing may be graded in it
         self.restarts = 0
         self.prefetches = prefetches  # whether several requests may be sent together
         self.unexplained = False  # whether a child was ended for no known reason
@@ -334,7 +334,7 @@ class Workspace:
     # --- exercises --------------------------------------------------------------------------------
 
     def begin_exercise(self) -> None:
-        """Make sure that there is a child, one that has seen no solutions, and reset the exercise's clock."""
+        """Make sure that there is a child, one that has met no solutions, and reset the exercise's clock."""
         if self.has_solutions:
             self._lose()
         self.begin_diagnosis()
@@ -441,6 +441,7 @@ class Workspace:
         A child that is stopped in the middle is lost, since it may still wait for an answer. Raises Stopped.
         """
         interview = message.candidate.interview()
+        self.has_solutions = True  # a candidate may tell what the checks of another exercise want
         try:
             reply, answer = self._ask(message, tensors)
             while replies.asks(reply):

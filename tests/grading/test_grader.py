@@ -5,9 +5,11 @@ from conftest import ROOT, cell_of, hand_in, load
 
 from autograder import course
 from autograder.errors import GraderError
+from autograder.grading import workspace as workspaces
 from autograder.grading.grader import read_cells
-from autograder.grading.workspace import Workspace
+from autograder.grading.workspace import Deadline, OutOfTime, Workspace
 from autograder.lazily import Lazily
+from autograder.mistakes.bank import bank
 
 ATTENTION = ROOT / "autograder" / "exercises" / "attention" / "answers"
 
@@ -268,6 +270,73 @@ def test_of_what_happens_beside_a_lent_part_nothing_is_said(grader, without_part
     outcome = verdict.exercise("KVCache")
     assert 0 < outcome.score < outcome.max_score
     assert "Turn each pair" not in verdict.to_json()
+
+
+def make_wrong(notebook, exercise, mistake):
+    cell_of(notebook, f"{exercise}-solution")["source"] = bank(exercise)[mistake].source
+
+
+def test_no_diagnosis_hears_what_candidates_have_told(grader, solution, tmp_path):
+    """A test may ask right answers. Else a wrong one could learn from it what the checks wanted, and say so now."""
+    make_wrong(solution, "attention", "no-scale")
+    for name, line in (("attention", "assert 'told' not in globals()"), ("check_attention", "globals()['told'] = 1")):
+        cell = cell_of(solution, f"{name}-solution")
+        head, body = "".join(cell["source"]).split(":\n", 1)
+        cell["source"] = f"{head}:\n    {line}\n{body}"
+    cells = read_cells(hand_in(solution, tmp_path))
+    verdict = grader.grade_cells(cells, course.find_assignment("02").exercises, 7, alone=True).verdict
+    (found,) = verdict.exercise("attention").diagnosis
+    assert found.id == "no-scale" and found.has_price and verdict.exercise("check_attention").full
+
+
+@pytest.fixture
+def searched(grader, monkeypatch):
+    """The exercises whose mistakes are looked for. The first search takes all the time of the submission."""
+    exercises = []
+
+    def diagnose(run):
+        exercises.append(run.exercise)
+        raise OutOfTime(300.0)
+
+    monkeypatch.setattr(grader.diagnostician, "diagnose", diagnose)
+    monkeypatch.setattr(Deadline, "is_over", lambda deadline: bool(exercises))
+    return exercises
+
+
+@pytest.fixture
+def ended(grader, monkeypatch):
+    """The exercises whose mistakes are looked for. The first search ends the last process that there may be."""
+    exercises = []
+
+    def diagnose(run):
+        exercises.append(run.exercise)
+        run.transport.ask({"op": "cell", "source": "import os\n\nos._exit(3)", "name": "code cell 1"}, [])
+
+    monkeypatch.setattr(grader.diagnostician, "diagnose", diagnose)
+    monkeypatch.setattr(workspaces, "MAX_RESTARTS", 0)
+    return exercises
+
+
+@pytest.mark.parametrize("end", ["searched", "ended"])
+def test_a_diagnosis_costs_names_alone(grader, solution, tmp_path, end, request):
+    searched = request.getfixturevalue(end)
+    make_wrong(solution, "SingleHeadSelfAttention", "rank-not-checked")
+    make_wrong(solution, "attention", "no-scale")
+    told = []
+    cells = read_cells(hand_in(solution, tmp_path))
+    outcomes = grader.grade_cells(cells, course.find_assignment("02").exercises, 7, tell=told.append).verdict.exercises
+    assert searched == ["SingleHeadSelfAttention"]
+    assert [one.status for one in outcomes] == ["graded"] * 4, outcomes
+    assert [one.full for one in outcomes] == [False, True, False, True], outcomes
+    wrong = outcomes[0], outcomes[2]
+    assert all(0 < one.score == one.by_checks and not one.diagnosis for one in wrong), wrong
+    assert told == [outcomes[1], outcomes[3], *wrong], "who is right is told first, and everybody once"
+
+
+def test_a_diagnosis_that_takes_all_the_time_costs_no_points_for_lent_parts(grader, without_parts, searched, tmp_path):
+    make_wrong(without_parts, "cached_attention", "no-scale")
+    verdict = grader.grade_file(hand_in(without_parts, tmp_path, "09_long_texts.ipynb")).verdict
+    assert searched == ["cached_attention"] and verdict.exercise("KVCache").full, verdict.exercises
 
 
 @pytest.fixture
