@@ -56,6 +56,32 @@ def test_products_are_counted(fill):
     assert fill.last.products == 0
 
 
+WAYS = {
+    "a product": lambda x, w: x @ w,
+    "einsum": lambda x, w: torch.einsum("ij,jk->ik", x, w),
+    "a linear layer": lambda x, w: nn.functional.linear(x, w.mT),
+    "one by one": lambda x, w: (x[:, :, None] * w).sum(1),
+    "by division": lambda x, w: (x[:, :, None] / (1 / w)).sum(1),
+    "a filter": lambda x, w: nn.functional.conv1d(x.mT, w.mT[:, :, None]),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", [torch.enable_grad, torch.inference_mode])
+def test_what_is_multiplied_is_work_whatever_multiplies(way, mode):
+    x, weight = torch.ones(5, 4), torch.ones(4, 3)
+    made = Submission(Local({"made": lambda x, weight: mode()(WAYS[way])(x, weight)})).function("made")
+    assert 5 * 4 * 3 <= made.work(x, weight) <= 3 * 5 * 4 * 3
+    made(x, weight)
+    assert made.submission.last.work == 0
+
+
+def test_views_are_no_work_and_what_reads_is():
+    ways = {"views": lambda x: x.view(20).expand(9, 20).mT[:3], "reads": lambda x: x.sum(), "makes": torch.ones_like}
+    submission = Submission(Local(ways))
+    assert [submission.function(way).work(torch.ones(5, 4)) for way in ways] == [0, 20, 20]
+
+
 def test_weights_that_may_be_missing(fill):
     layer = fill.build("Layer")
     layer.load({"weight": torch.eye(4), "scale": torch.ones(4)}, optional=["scale"])
